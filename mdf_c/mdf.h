@@ -370,6 +370,19 @@ MDF_API mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double
                                       const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
                                       mdf_error *error);
 
+/* An input that changes from step to step: that of step s is of the type and shape of `value`, and lies s * step_bytes behind its
+ * data. It is no text. */
+typedef struct mdf_series {
+    const char *name; /* as of mdf_set_input */
+    mdf_tensor value;
+    size_t step_bytes;
+} mdf_series;
+
+/* The same where inputs change: each step is given its own value of these. */
+MDF_API mdf_status mdf_evaluate_series(mdf_state *state, const mdf_series *inputs, size_t n_inputs, uint64_t n_steps,
+                                       double first_dt, double dt, double budget_s, const mdf_record *records, size_t n_records,
+                                       uint64_t *n_done, uint64_t *n_recorded, mdf_error *error);
+
 /* Value of an output port after the last evaluation; NULL where there is no such port. */
 MDF_API const mdf_value *mdf_output(const mdf_state *state, const char *node, const char *port);
 /* The same by position. */

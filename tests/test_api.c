@@ -324,6 +324,34 @@ Test(api, a_kept_value_outlives_later_evaluations)
     end(&fixture);
 }
 
+Test(api, series_give_each_step_its_own_inputs)
+{
+    double values[4] = {0}, given[4] = {1, 10, 100, 1000};
+    const mdf_record record = {.node = 0, .output = 0, .dtype = MDF_DTYPE_FLOAT64, .size_bytes = sizeof(double), .data = values};
+    mdf_series series = {"x", {MDF_DTYPE_FLOAT64, 0, NULL, given}, sizeof(double)};
+    struct fixture fixture;
+    uint64_t n_done, n_recorded;
+    mdf_error error = {0};
+
+    begin(&fixture, COUNTER);
+    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &fixture.error),
+                 MDF_OK);
+    cr_assert(n_done == 4 && n_recorded == 4);
+    cr_assert_eq(values[1] - values[0], 20);
+    cr_assert_eq(values[3] - values[2], 2000);
+    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &fixture.error),
+                 MDF_OK);
+    cr_assert_eq(number_in(mdf_output(fixture.state, "n", "k")), values[3] + 2222, "each step is run");
+    series.name = "no_such";
+    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &error), MDF_NAME);
+    cr_assert_eq(n_done, 0);
+    series = (mdf_series){"x", {MDF_DTYPE_STRING, 0, NULL, given}, 0};
+    error.code = MDF_OK;
+    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &error), MDF_USAGE);
+    cr_assert(strstr(error.message, "input 0") != NULL, "%s", error.message);
+    end(&fixture);
+}
+
 Test(api, steps_repeat_the_inputs_and_write_values_down)
 {
     double values[4] = {0};

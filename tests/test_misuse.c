@@ -38,6 +38,7 @@ struct given {
     mdf_sweep_options sweep_options;
     mdf_sweep_values swept;
     mdf_record record;
+    mdf_series series;
     size_t words[16];
     uint64_t n_done, n_recorded;
     char text[64];
@@ -55,6 +56,7 @@ static void begin(struct given *g)
     g->number = (mdf_tensor){MDF_DTYPE_FLOAT64, 0, NULL, g->data};
     g->record = (mdf_record){0, 0, MDF_DTYPE_FLOAT64, 1, g->shape, sizeof g->recorded, g->recorded};
     g->swept = (mdf_sweep_values){.name = "x", .values = g->tensor};
+    g->series = (mdf_series){"x", g->tensor, 0};
     g->sweep_options = (mdf_sweep_options){.n_instances = 1, .n_steps = 1, .dt = NAN, .n_inputs = 1, .n_records = 1};
     g->sweep_options.inputs = &g->swept;
     g->sweep_options.records = &g->record;
@@ -174,6 +176,8 @@ static bool is_tried(struct given *g, int pointer)
     STATUS(mdf_set_input_json, 3, 4, P(0, g->state), P(1, "x"), P(2, "[1, 2]"), ERROR(3))                               \
     STATUS(mdf_evaluate, 1, 2, P(0, g->state), NAN, ERROR(1))                                                           \
     STATUS(mdf_evaluate_anew, 3, 4, P(0, g->state), 7, P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                  \
+    STATUS(mdf_evaluate_series, 3, 6, P(0, g->state), P(1, &g->series), 1, 1, NAN, NAN, 0, P(2, &g->record), 1,         \
+           P(3, &g->n_done), P(4, &g->n_recorded), ERROR(5))                                                            \
     STATUS(mdf_evaluate_steps, 2, 5, P(0, g->state), 1, NAN, NAN, 0, P(1, &g->record), 1, P(2, &g->n_done),             \
            P(3, &g->n_recorded), ERROR(4))                                                                              \
     ASKS(mdf_output, IS_NULL, 3, 3, P(0, g->state), P(1, "n"), P(2, "y"))                                               \

@@ -246,18 +246,39 @@ static bool check_records(const mdf_state *state, const mdf_record *records, siz
     return true;
 }
 
-mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
-                              const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
-                              mdf_error *error)
+/* Whether all inputs are arrays of numbers. */
+static bool check_series(const mdf_series *inputs, size_t n_inputs, mdf_error *error)
 {
-    const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records};
+    size_t i;
+
+    if (n_inputs > 0 && !MDF_GIVEN(inputs, error)) {
+        return false;
+    }
+    for (i = 0; i < n_inputs; i++) {
+        const char *fault = inputs[i].name == NULL ? "has no name" : mdf_tensor_fault(&inputs[i].value);
+
+        if (fault == NULL && inputs[i].value.dtype == MDF_DTYPE_STRING) {
+            fault = "is of texts: give these step by step";
+        }
+        if (fault != NULL) {
+            mdf_error_set(error, MDF_USAGE, "mdf_evaluate_series: input %zu %s", i, fault);
+            return false;
+        }
+    }
+    return true;
+}
+
+static mdf_status evaluate_steps(mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done, uint64_t *n_recorded,
+                                 mdf_error *error)
+{
     uint64_t done = 0, recorded = 0;
     mdf_status status = MDF_USAGE;
 
     error = mdf_unset_error(error);
     if (begin(state, error)) {
-        if (check_records(state, records, n_records, n_steps, error)) {
-            status = mdf_state_evaluate_steps(state, &steps, &done, &recorded, error);
+        if (check_records(state, steps->records, steps->n_records, steps->n_steps, error) &&
+            check_series(steps->inputs, steps->n_inputs, error)) {
+            status = mdf_state_evaluate_steps(state, steps, &done, &recorded, error);
         }
         end(state);
     }
@@ -268,6 +289,24 @@ mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_d
         *n_recorded = recorded;
     }
     return status;
+}
+
+mdf_status mdf_evaluate_steps(mdf_state *state, uint64_t n_steps, double first_dt, double dt, double budget_s,
+                              const mdf_record *records, size_t n_records, uint64_t *n_done, uint64_t *n_recorded,
+                              mdf_error *error)
+{
+    const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records, NULL, 0};
+
+    return evaluate_steps(state, &steps, n_done, n_recorded, error);
+}
+
+mdf_status mdf_evaluate_series(mdf_state *state, const mdf_series *inputs, size_t n_inputs, uint64_t n_steps, double first_dt,
+                               double dt, double budget_s, const mdf_record *records, size_t n_records, uint64_t *n_done,
+                               uint64_t *n_recorded, mdf_error *error)
+{
+    const struct mdf_steps steps = {n_steps, first_dt, dt, budget_s, records, n_records, inputs, n_inputs};
+
+    return evaluate_steps(state, &steps, n_done, n_recorded, error);
 }
 
 const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output)

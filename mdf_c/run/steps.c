@@ -24,6 +24,24 @@ static void give_inputs(struct mdf_state *state)
     }
 }
 
+/* What a step has of the inputs that change. */
+static mdf_status give_series(struct mdf_state *state, const struct mdf_steps *steps, uint64_t step, mdf_error *error)
+{
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
+        const mdf_tensor *tensor = &steps->inputs[i].value;
+        struct mdf_value view = {0};
+
+        mdf_value_borrow_tensor(&state->shared->memory, &view, tensor->dtype, MDF_STRENGTH_TYPED, tensor->rank, tensor->shape,
+                                (const char *)tensor->data + (size_t)step * steps->inputs[i].step_bytes);
+        status = mdf_state_set_input(state, steps->inputs[i].name, &view, MDF_INPUT_COPIED, error);
+        mdf_value_clear(&state->shared->memory, &view);
+    }
+    return status;
+}
+
 static const struct mdf_value *recorded_value(const struct mdf_state *state, const mdf_record *record)
 {
     const struct mdf_program *program = state->program;
@@ -87,14 +105,17 @@ mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_st
     }
     keep_inputs(state);
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
-        if (*n_done > 0 && steps->n_records == 0) {
+        if (*n_done > 0 && steps->n_records == 0 && steps->n_inputs == 0) {
             uint64_t n_skipped = skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once);
 
             *n_done += n_skipped;
             *n_recorded += n_skipped;
         }
         give_inputs(state);
-        status = mdf_state_evaluate_begun(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
+        status = give_series(state, steps, *n_done, error);
+        if (status == MDF_OK) {
+            status = mdf_state_evaluate_begun(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
+        }
         if (status == MDF_OK) {
             fits = write_down(state, steps->records, steps->n_records, *n_done);
             *n_done += 1;

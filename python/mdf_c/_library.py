@@ -78,6 +78,12 @@ class Record(ctypes.Structure):
     ]
 
 
+class Series(ctypes.Structure):
+    """mdf_series."""
+
+    _fields_ = [("name", c_char_p), ("value", Tensor), ("step_bytes", c_size_t)]
+
+
 WARNING_HANDLER = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Error))
 
 
@@ -162,6 +168,9 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_evaluate_anew": (c_int, c_void_p, c_uint64, POINTER(c_char_p), POINTER(Tensor), c_size_t, _ERROR),
     "mdf_evaluate_steps": (
         c_int, c_void_p, c_uint64, c_double, c_double, c_double, POINTER(Record), c_size_t, _COUNT, _COUNT, _ERROR,
+    ),
+    "mdf_evaluate_series": (
+        c_int, c_void_p, POINTER(Series), c_size_t, c_uint64, c_double, c_double, c_double, POINTER(Record), c_size_t, _COUNT, _COUNT, _ERROR,
     ),
     "mdf_output_at": (c_void_p, c_void_p, c_size_t, c_size_t),
     "mdf_part_at": (c_void_p, c_void_p, c_size_t, c_int, c_size_t, c_size_t),

@@ -22,7 +22,7 @@ import numpy as np
 from . import _psyneulink_document as _document
 from . import engine
 from ._psyneulink_control import Controller
-from .running import record_steps
+from .running import record_series, record_steps
 
 
 def export(composition: Any, path: str | os.PathLike | None = None) -> dict[str, Any]:
@@ -138,9 +138,18 @@ class Program:
         if self._controller is not None:
             self._run_controlled(given, n_given, num_trials)
         else:
-            steps = self._step(given, 0) if n_given == 1 else [self._step(given, i % n_given) for i in range(num_trials)]
-            self._blocks.append(record_steps(self.state, steps, num_trials, self.outlets))
+            self._blocks.append(self._record(given, n_given, num_trials))
         return self._results_of(self._blocks[-1], len(self._blocks[-1][0]) - 1)
+
+    def _record(self, given: Given, n_given: int, num_trials: int) -> list[np.ndarray]:
+        """Values of the outlets, trial by trial."""
+        if n_given == 1:
+            return record_steps(self.state, self._step(given, 0), num_trials, self.outlets)
+        if all(isinstance(rows, np.ndarray) for rows in given.values()):
+            rows = {name: given[inlet.inside] for inlet in self._inlets if inlet.inside in given for name in inlet.names}
+            return record_series(self.state, rows, num_trials, self.outlets)
+        steps = [self._step(given, i % n_given) for i in range(num_trials)]
+        return record_steps(self.state, steps, num_trials, self.outlets)
 
     def _run_controlled(self, given: Given, n_given: int, num_trials: int) -> None:
         """Trial by trial, with a decision before or after each."""

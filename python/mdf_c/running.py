@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ._documents import Source
-from ._library import Record, lib
+from ._library import Record, Series, Tensor, lib
 from ._values import dtype_number
 from .engine import Program, State, compile, find_ports, warn_of_run
 
@@ -171,16 +171,50 @@ class _Recorder:
         return records
 
 
-def _evaluate_many(state: State, recorder: _Recorder, first: int, steps: int, dt: float) -> int:
-    """Evaluates from step `first` on, as far as one call of the engine gets; the next step."""
+def _series(inputs: Mapping[str, np.ndarray], first: int) -> ctypes.Array:
+    """Inputs from step `first` on."""
+    series = (Series * len(inputs))()
+    for one, (name, array) in zip(series, inputs.items()):
+        shape = array.shape[1:]
+        one.name, one.step_bytes = name.encode(), array.itemsize * math.prod(shape)
+        one.value = Tensor(
+            dtype_number(array.dtype),
+            len(shape),
+            (ctypes.c_int64 * len(shape))(*shape),
+            array.ctypes.data + first * one.step_bytes,
+        )
+    return series
+
+
+def _evaluate_many(
+    state: State, recorder: _Recorder, first: int, steps: int, dt: float, inputs: Mapping[str, np.ndarray] | None = None
+) -> int:
+    """Evaluates from step `first` on, as far as one call of the engine gets, with inputs that change, where there are such; the
+    next step."""
     records = recorder.records(first)
     if records is None:
+        if inputs is not None:
+            state.set_inputs({name: array[first] for name, array in inputs.items()})
         state.evaluate(dt)
         recorder.store(state, first)
         return first + 1
     n_done, n_recorded = ctypes.c_uint64(), ctypes.c_uint64()
-    arguments = (state._pointer, steps - first, dt, dt, _BUDGET_S, records, len(records), n_done, n_recorded, state._error)
-    state._run(lambda: lib.mdf_evaluate_steps(*arguments), 2 * _BUDGET_S)
+    series = _series(inputs or {}, first)
+    arguments = (
+        state._pointer,
+        series,
+        len(series),
+        steps - first,
+        dt,
+        dt,
+        _BUDGET_S,
+        records,
+        len(records),
+        n_done,
+        n_recorded,
+        state._error,
+    )
+    state._run(lambda: lib.mdf_evaluate_series(*arguments), 2 * _BUDGET_S)
     if n_recorded.value < n_done.value:
         recorder.store(state, first + n_recorded.value)
     return first + n_done.value
@@ -249,6 +283,23 @@ def run(
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
     trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
     return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+
+
+def record_series(state: State, inputs: Mapping[str, np.ndarray], steps: int, ports: list[tuple[str, str]]) -> list[np.ndarray]:
+    """The same as :func:`record_steps` for arrays of numbers, one a row for each step, which are gone through again where there are
+    fewer: the engine goes from step to step."""
+    rows = {
+        name: np.ascontiguousarray(array if len(array) == steps else array[np.arange(steps) % len(array)])
+        for name, array in inputs.items()
+    }
+    recorder = _Recorder(state.program, ports, steps)
+    state.set_inputs({name: array[0] for name, array in rows.items()})
+    state.evaluate(None)
+    recorder.store(state, 0)
+    step = 1
+    while step < steps:
+        step = _evaluate_many(state, recorder, step, steps, math.nan, rows)
+    return recorder.arrays
 
 
 def record_steps(state: State, inputs: Inputs | None, steps: int, ports: list[tuple[str, str]]) -> list[np.ndarray]:
