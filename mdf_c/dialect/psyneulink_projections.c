@@ -340,15 +340,26 @@ static const struct named_matrix *find_named_matrix(const char *name)
     return NULL;
 }
 
+/* A number or an array of real numbers; NULL: there is none. */
+static const struct mdf_node *find_reals(struct rewriting *rewriting, struct mdf_node *object, const char *path)
+{
+    struct mdf_node *found = rewriting_find_path(object, path);
+
+    if (found == NULL) {
+        return NULL;
+    }
+    if (found->kind != MDF_NODE_INT) { /* which says more than its number */
+        *found = rewriting_make_reals(rewriting, found);
+    }
+    return found->kind == MDF_NODE_INT || found->kind == MDF_NODE_REAL || found->kind == MDF_NODE_NUMBERS ? found : NULL;
+}
+
 /* "auto" or "hetero", where it is given: the exporter writes a whole number, 1 or 0, where it is not. */
 static const struct mdf_node *find_part(const struct mechanism *mechanism, const char *path, int64_t absent)
 {
-    const struct mdf_node *part = rewriting_find_path(mechanism->node, path);
+    const struct mdf_node *part = find_reals(mechanism->rewriting, mechanism->node, path);
 
-    if (part == NULL || (part->kind == MDF_NODE_INT && part->as.integer == absent)) {
-        return NULL;
-    }
-    return part->kind == MDF_NODE_INT || part->kind == MDF_NODE_REAL || part->kind == MDF_NODE_NUMBERS ? part : NULL;
+    return part != NULL && part->kind == MDF_NODE_INT && part->as.integer == absent ? NULL : part;
 }
 
 static size_t length_of(const struct mdf_node *array)
@@ -468,7 +479,8 @@ void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_n
     }
     output = &outputs->as.object.entries[0];
     if (!make_recurrent_matrix(
-            mechanism, length_of(rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable")), &matrix)) {
+            mechanism, length_of(find_reals(mechanism->rewriting, &outputs->as.object.entries[0].value, "metadata.variable")),
+            &matrix)) {
         rewriting_refuse(mechanism->rewriting, mechanism->node,
                          "the matrix of the recurrent projection of node '%s' is not known: give its parameter 'matrix' the "
                          "elements, or let mdf_c.psyneulink export the model",

@@ -695,6 +695,7 @@ static bool compile_output(struct node_builder *builder, size_t index)
     struct place place = place_enter(builder->compiler, "output port", port->id, port->source);
     struct target *target = &builder->target;
     struct mdf_value nothing = {0};
+    size_t n_slots_before = target->unit->slot_facts.n;
     mdf_operand reserved = builder->plan->output_is_reserved[index] ? builder->plan->outputs[index] : MDF_NO_OPERAND, operand;
 
     if (!is_output_by_position(builder, index, &operand)) {
@@ -706,8 +707,11 @@ static bool compile_output(struct node_builder *builder, size_t index)
     }
     if (operand != MDF_NO_OPERAND && reserved != MDF_NO_OPERAND) {
         operand = unit_emit(target, MDF_OPCODE_COPY, reserved, operand, 0) ? reserved : MDF_NO_OPERAND;
-    } else if (operand != MDF_NO_OPERAND && builder->graph->keeps_outputs && unit_is_foreign(target->unit, operand)) {
-        operand = unit_own_copy(target, operand); /* what stays while the node does not run */
+    } else if (operand != MDF_NO_OPERAND &&
+               ((builder->graph->keeps_outputs && unit_is_foreign(target->unit, operand)) ||
+                ((port->initial != NULL || builder->compiler->model->dialect == MDF_DIALECT_PSYNEULINK) &&
+                 !is_fresh(target->unit, operand, n_slots_before)))) {
+        operand = unit_own_copy(target, operand); /* what stays while the node does not run, or is there before it has */
     }
     builder->plan->outputs[index] = operand;
     place_leave(builder->compiler, place);

@@ -1,0 +1,138 @@
+/* test_dialect.c - PsyNeuLink's dialect where docs/dialects.md, whose examples are run, does not look: memory that is refused,
+ * and that all ways of running agree about nodes of a circle. What models compute is held to PsyNeuLink by python/tests. */
+#include "mdf_c/mdf.h"
+#include "mdf_c/values/values.h"
+#include "tests/failing_allocator.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* Two nodes that change values, each of which is the other's input port. */
+static const char swap[] =
+    "m: {generating_application: PsyNeuLink v0.21, graphs: {g: {nodes: {A: {input_ports: {x: {shape: [1]}}, output_ports: {y: "
+    "{value: x, metadata: {variable: [7.0]}}}}, B: {input_ports: {z: {shape: [1]}}, output_ports: {w: {value: z, metadata: "
+    "{variable: [5.0]}}}}}, edges: {e: {sender: A, sender_port: y, receiver: B, receiver_port: z}, f: {sender: B, sender_port: "
+    "w, "
+    "receiver: A, receiver_port: x}}}}}\n";
+
+/* A recurrent mechanism that integrates until it is finished, clipped; a projection as a node; a walk; a sum of projections. */
+static const char rules[] =
+    "m: {generating_application: PsyNeuLink v0.21, graphs: {g: {nodes: {R: {metadata: {type: RecurrentTransferMechanism, matrix: "
+    "HollowMatrix, integrator_mode: true, termination_comparison_op: '<=', termination_measure: {function: distance, metadata: "
+    "{metric: max_abs_diff}}}, input_ports: {R_RECURRENT: {shape: [2]}, x: {shape: [2]}}, parameters: {termination_threshold: "
+    "{value: 0.1}, clip: {value: [-1, 1]}, both: {value: '[R_RECURRENT, x]'}, auto: {value: 0.1}, hetero: {value: [[0, 1], [2, "
+    "0.5]]}, previous_value: {value: f, default_initial_value: [0, 0]}}, functions: {sum: {function: 'onnx::ReduceSum', args: "
+    "{data: both, axes: 0}}, one: {value: 'variable0[0]', args: {variable0: sum}}, f: {value: 0.5 * previous_value + 0.5 * one}, "
+    "g: {function: logistic, metadata: {type: Logistic}, args: {variable0: f, scale: 2.0}}}, output_ports: {y: {value: g, shape: "
+    "[2], metadata: {variable: [0, 0.5]}}}}, P: {metadata: {type: MappingProjection}, input_ports: {p: {}}, functions: {q: "
+    "{function: 'onnx::MatMul', args: {A: p, B: [[1], [2.5]]}}}, output_ports: {o: {value: q}}}, D: {metadata: {type: DDM}, "
+    "input_ports: {z: {shape: [1]}}, parameters: {previous_value: {value: 'w[0]', default_initial_value: [0]}, previous_time: "
+    "{value: 'w[1]', default_initial_value: 0.0}}, functions: {v_lower_clipped: {value: 'max(previous_value + variable0, -1 * "
+    "threshold)', args: {variable0: z, threshold: [3]}}, v_value_result: {value: 'min(v_lower_clipped, threshold)', args: "
+    "{threshold: [3]}}, w: {metadata: {type: DriftDiffusionIntegrator, variable: [0]}, value: 'v_value_result, previous_time', "
+    "args: {threshold: 5.0, time_step_size: 0.5, noise: 0}}}, output_ports: {d: {value: 'w[0]', shape: [1]}, t: {value: 'w[1]', "
+    "shape: [1]}}}}, edges: {e: {sender: R, sender_port: y, receiver: P, receiver_port: p}, f: {sender: P, sender_port: o, "
+    "receiver: D, receiver_port: z}}}}}\n";
+
+struct run {
+    mdf_model *model;
+    mdf_program *program;
+    mdf_state *state;
+    mdf_error error;
+};
+
+static struct run begin(const char *text, const mdf_options *options)
+{
+    struct run run = {0};
+
+    run.model = mdf_model_load_bytes(text, strlen(text), "yaml", "m.yaml", options, &run.error);
+    run.program = run.model != NULL ? mdf_compile(run.model, options, &run.error) : NULL;
+    run.state = run.program != NULL ? mdf_state_new(run.program, &run.error) : NULL;
+    return run;
+}
+
+static void end(struct run *run)
+{
+    mdf_state_free(run->state);
+    mdf_program_free(run->program);
+    mdf_model_free(run->model);
+}
+
+static double number(const struct run *run, const char *node, const char *port)
+{
+    const mdf_value *value = mdf_output(run->state, node, port);
+    mdf_tensor tensor;
+
+    cr_assert(value != NULL && mdf_value_tensor(value, &tensor), "%s.%s", node, port);
+    return *(const double *)tensor.data;
+}
+
+Test(dialect, nodes_of_a_circle_see_what_was_before)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        const mdf_options options = {.plain = plain == 1};
+        struct run run = begin(swap, &options);
+
+        cr_assert_not_null(run.state, "%s", run.error.message);
+        cr_expect(number(&run, "A", "y") == 7 && number(&run, "B", "w") == 5, "what the ports hold at first");
+        for (int step = 0; step < 9; step++) {
+            cr_assert_eq(mdf_evaluate(run.state, (double)NAN, &run.error), MDF_OK, "%s", run.error.message);
+            cr_expect_eq(number(&run, "A", "y"), step % 2 == 0 ? 5 : 7, "step %d", step);
+            cr_expect_eq(number(&run, "B", "w"), step % 2 == 0 ? 7 : 5, "step %d", step);
+        }
+        end(&run);
+    }
+}
+
+/* The mechanism's value goes on from trial to trial; the walk begins anew, in each comes to its threshold, and takes its time. */
+Test(dialect, mechanisms_run_until_they_are_finished)
+{
+    struct run run = begin(rules, NULL);
+
+    cr_assert_not_null(run.state, "%s", run.error.message);
+    for (int step = 0; step < 5; step++) {
+        mdf_set_input_json(run.state, "R.x", "[1.0, 0.25]", &run.error);
+        cr_assert_eq(mdf_evaluate(run.state, (double)NAN, &run.error), MDF_OK, "%s", run.error.message);
+        cr_expect_eq(number(&run, "R", "y"), 1, "clipped");
+        cr_expect_eq(number(&run, "D", "d"), 5);
+        cr_expect_eq(number(&run, "D", "t"), 1, "two runs of 3.5 each");
+    }
+    end(&run);
+}
+
+Test(dialect, the_caller_says_which)
+{
+    const mdf_options reference = {.dialect = MDF_DIALECT_REFERENCE}, unknown = {.dialect = (mdf_dialect)9};
+    struct run run = begin(swap, &reference);
+
+    cr_expect_null(run.program, "a circle");
+    cr_expect_eq(run.error.code, MDF_MODEL);
+    end(&run);
+    run = begin(swap, &unknown);
+    cr_expect_eq(run.error.code, MDF_USAGE);
+    end(&run);
+}
+
+/* Whichever allocation fails, the error says so and all memory is given back. */
+Test(dialect, a_failing_allocation_is_an_error_like_any_other)
+{
+    static const char *const texts[] = {swap, rules};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mdf_status status = MDF_OUT_OF_MEMORY;
+
+        for (size_t n = 1; status != MDF_OK && n < 100000; n += n < 400 ? 1 : 7) {
+            struct counter counter = {.fail_at = n};
+            mdf_allocator allocator = failing_allocator(&counter);
+            const mdf_options options = {.allocator = &allocator};
+            struct run run = begin(texts[i], &options);
+
+            status = run.state != NULL ? MDF_OK : run.error.code;
+            cr_assert(status == MDF_OK || status == MDF_OUT_OF_MEMORY, "allocation %zu: %s", n, run.error.message);
+            end(&run);
+            cr_assert_eq(counter.n_blocks, (size_t)0, "allocation %zu leaks", n);
+        }
+        cr_expect_eq(status, MDF_OK);
+    }
+}
