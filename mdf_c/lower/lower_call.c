@@ -533,7 +533,9 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
     }
     call->n_inputs = form->n_inputs;
     call->n_outputs = form->n_outputs;
-    memcpy(call->inputs, inputs, form->n_inputs * sizeof *call->inputs);
+    if (form->n_inputs > 0) {
+        memcpy(call->inputs, inputs, form->n_inputs * sizeof *call->inputs);
+    }
     return call;
 }
 
