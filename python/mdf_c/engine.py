@@ -377,6 +377,9 @@ class State(Uncopied):
                 self._may_be_long = _clock() - start > long_s
                 if self._error.code:
                     self._check(None)
+            except BaseException:  # what an evaluation that was called off has to say is no error of the next call
+                ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
+                raise
             finally:
                 self._is_evaluated = False
 
