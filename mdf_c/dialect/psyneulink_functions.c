@@ -24,7 +24,6 @@ static const struct formula formulas[] = {
     {"Buffer", /* the items of its history, the oldest first */
      "numpy.concatenate((previous_value * rate + noise, numpy.reshape(variable0, (1, -1))))[-history:]",
      "rate 1 noise 0 history 1000000", NULL},
-    {"TransferWithCosts", "variable0", "", NULL},
 };
 
 /* Goes through "NAME VALUE ...". */
@@ -279,6 +278,20 @@ static void sum_all_projections(const struct mechanism *mechanism)
     }
 }
 
+/* Its value is that of its transfer function, which the exporter has in the metadata: without costs it is known where that
+ * changes nothing. */
+static void pass_on(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    struct mdf_node *inner = rewriting_find_path(function, "metadata.transfer_fct"), *arguments = rewriting_find(inner, "args");
+
+    if (rewriting_is(rewriting_find(inner, "function"), "linear") &&
+        rewriting_text(rewriting_find(function, "function")) != NULL &&
+        is_as_in(arguments, "slope 1 intercept 0 scale 1 offset 0")) {
+        rewriting_remove(function, "function");
+        rewriting_put(mechanism->rewriting, function, "value", rewriting_make_text(mechanism->rewriting, function, "variable0"));
+    }
+}
+
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -294,6 +307,9 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
             if (rewriting_is(class, formulas[j].class) && rewriting_text(rewriting_find(function, "function")) != NULL) {
                 state_formula(mechanism, &formulas[j], function);
             }
+        }
+        if (rewriting_is(class, "TransferWithCosts")) {
+            pass_on(mechanism, function);
         }
         if (rewriting_is(class, "DriftDiffusionIntegrator")) {
             correct_walk(mechanism, functions->as.object.entries[i].key);

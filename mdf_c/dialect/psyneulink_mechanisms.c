@@ -77,6 +77,34 @@ static void clip_value(const struct mechanism *mechanism, const char *value)
                                                         least_text, most_text)));
 }
 
+/* ------------------------------------------------------------------ noise */
+
+/* A transfer mechanism that does not integrate adds its noise to what its function gets; the exporter has it with the integrator
+ * that is not used. One with a parameter of that name says itself what becomes of it. */
+static void add_noise(const struct mechanism *mechanism, const char *value)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *mode = rewriting_find_path(mechanism->node, "metadata.integrator_mode"),
+                    *noise = rewriting_find_path(mechanism->node, "metadata.integrator_function.args.noise"),
+                    *variable = rewriting_find_path(find_function(mechanism, value), "args.variable0"), parameter;
+
+    noise = noise != NULL ? noise : rewriting_find_path(mechanism->node, "metadata.integrator_function.metadata.noise");
+    if (mode == NULL || mode->kind != MDF_NODE_BOOL || mode->as.truth || noise == NULL || rewriting_is_number(noise, 0) ||
+        rewriting_text(variable) == NULL || rewriting_find_path(mechanism->node, "parameters.noise") != NULL) {
+        return;
+    }
+    if (noise->kind == MDF_NODE_OBJECT) {
+        rewriting_refuse(rewriting, mechanism->node,
+                         "noise that is drawn, without integrator_mode, is not known: let a function of node '%s' draw it",
+                         mechanism->id);
+        return;
+    }
+    parameter = rewriting_make_object(noise);
+    rewriting_put(rewriting, &parameter, "value", rewriting_make_reals(rewriting, noise));
+    *variable = rewriting_make_text(rewriting, variable, "%s + noise", rewriting_text(variable));
+    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "noise", parameter);
+}
+
 /* ------------------------------------------------------------------ drift diffusion */
 
 /* What its analytical solution gives (mean response time, error rate, moments), and what the mechanism makes of it: first the
@@ -317,6 +345,7 @@ void psyneulink_complete_mechanism(const struct mechanism *mechanism)
     } else if (rewriting_is(class, "Buffer")) {
         yield_oldest(mechanism, value);
     } else {
+        add_noise(mechanism, value);
         clip_value(mechanism, value);
         finish_transfer(mechanism, value);
     }
