@@ -4,6 +4,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/values/values.h"
+#include "tests/engine.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
@@ -31,37 +32,13 @@ static uint64_t seed_of(const json_t *one)
 
 /* ------------------------------------------------------------------ models */
 
-struct run {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static struct run begin(const char *text, const mdf_options *options)
-{
-    struct run run = {0};
-
-    run.model = mdf_model_load_bytes(text, strlen(text), "json", "case.json", options, &run.error);
-    run.program = run.model != NULL ? mdf_compile(run.model, options, &run.error) : NULL;
-    run.state = run.program != NULL ? mdf_state_new(run.program, &run.error) : NULL;
-    return run;
-}
-
-static void end(struct run *run)
-{
-    mdf_state_free(run->state);
-    mdf_program_free(run->program);
-    mdf_model_free(run->model);
-}
-
 /* A node 'n' whose output 'o' is a call of the function. Arguments are written into the model, or come through ports called as
  * they are. */
-static struct run begin_call(const char *function, json_t *args, bool through_ports, const mdf_options *options)
+static struct engine begin_call(const char *function, json_t *args, bool through_ports, const mdf_options *options)
 {
     json_t *ports = json_object(), *given = json_object(), *model, *value;
     const char *name;
-    struct run run;
+    struct engine run;
     char *text;
 
     json_object_foreach(args, name, value)
@@ -78,7 +55,7 @@ static struct run begin_call(const char *function, json_t *args, bool through_po
     model = json_pack("{s:{s:{s:{s:{s:{s:o, s:{s:{s:s, s:o}}, s:{s:{s:s}}}}}}}}", "m", "graphs", "g", "nodes", "n", "input_ports",
                       ports, "functions", "f", "function", function, "args", given, "output_ports", "o", "value", "f");
     text = json_dumps(model, JSON_REAL_PRECISION(17));
-    run = begin(text, options);
+    engine_begin(&run, text, options);
     json_object_foreach(args, name, value)
     {
         char *input = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
@@ -94,7 +71,7 @@ static struct run begin_call(const char *function, json_t *args, bool through_po
 }
 
 /* Evaluates once more; the output as JSON, NULL where that fails. */
-static json_t *step(struct run *run)
+static json_t *step(struct engine *run)
 {
     struct mdf_memory memory;
     struct mdf_text text;
@@ -114,7 +91,7 @@ static json_t *step(struct run *run)
 /* ------------------------------------------------------------------ the functions of ACT-R */
 
 /* Compares texts, so that the order of entries counts. */
-static void expect_result(const json_t *one, struct run *run, const char *way)
+static void expect_result(const json_t *one, struct engine *run, const char *way)
 {
     char *call = json_dumps(one, 0), *wanted = json_dumps(json_object_get(one, "result"), JSON_ENCODE_ANY), *got;
     json_t *result = step(run);
@@ -140,11 +117,11 @@ Test(actr, functions_yield_what_the_reference_does)
     json_array_foreach(cases, i, one)
     {
         for (int through_ports = 0; through_ports < 2; through_ports++) {
-            struct run run = begin_call(json_string_value(json_object_get(one, "function")), json_object_get(one, "args"),
-                                        through_ports, NULL);
+            struct engine run = begin_call(json_string_value(json_object_get(one, "function")), json_object_get(one, "args"),
+                                           through_ports, NULL);
 
             expect_result(one, &run, through_ports ? "through ports" : "in args");
-            end(&run);
+            engine_end(&run);
         }
     }
     json_decref(file);
@@ -160,7 +137,7 @@ Test(actr, choices_are_those_of_python)
     {
         mdf_options options = {.seed = seed_of(one)};
         json_t *args = json_object(), *productions = json_array(), *chosen, *wanted;
-        struct run run;
+        struct engine run;
         size_t k;
 
         for (json_int_t n = 0; n < json_integer_value(json_object_get(one, "n")); n++) {
@@ -174,7 +151,7 @@ Test(actr, choices_are_those_of_python)
             cr_expect(json_equal(json_object_get(chosen, "number"), wanted), "case %zu, choice %zu: %s", i, k, run.error.message);
             json_decref(chosen);
         }
-        end(&run);
+        engine_end(&run);
         json_decref(args);
     }
     json_decref(file);
@@ -197,14 +174,14 @@ Test(actr, objects_in_expressions)
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
-        struct run run;
+        struct engine run;
         json_t *value;
         char *got;
 
         snprintf(text, sizeof text,
                  "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"o\": {\"value\": \"%s\"}}}}}}}}",
                  cases[i].text);
-        run = begin(text, NULL);
+        engine_begin(&run, text, NULL);
         value = step(&run);
         got = value != NULL ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
         if (cases[i].wanted == NULL) {
@@ -216,7 +193,7 @@ Test(actr, objects_in_expressions)
         }
         free(got);
         json_decref(value);
-        end(&run);
+        engine_end(&run);
     }
 }
 
@@ -244,13 +221,13 @@ Test(ddm, trials_are_those_of_the_reference)
     json_array_foreach(cases, i, one)
     {
         mdf_options options = {.seed = seed_of(one), .n_threads = (int)(i % 3)};
-        struct run run = begin_call("drift_diffusion_integrator", json_object_get(one, "args"), i % 2 == 0, &options);
+        struct engine run = begin_call("drift_diffusion_integrator", json_object_get(one, "args"), i % 2 == 0, &options);
         json_t *times = step(&run);
 
         cr_expect_eq(run.error.code, MDF_OK, "case %zu: %s", i, run.error.message);
         expect_times(times, json_object_get(one, "times"), i);
         json_decref(times);
-        end(&run);
+        engine_end(&run);
     }
     json_decref(file);
 }
@@ -299,7 +276,7 @@ Test(random, expressions_draw_as_numpy_does)
         mdf_options options = {.seed = seed_of(one)};
         json_t *parameters = json_object(), *model, *values, *wanted = json_object_get(one, "numbers");
         char *text, name[32], list[400] = "[";
-        struct run run;
+        struct engine run;
 
         json_array_foreach(wanted, k, pair)
         {
@@ -311,7 +288,7 @@ Test(random, expressions_draw_as_numpy_does)
         model = json_pack("{s:{s:{s:{s:{s:{s:o, s:{s:{s:s}}}}}}}}", "m", "graphs", "g", "nodes", "n", "parameters", parameters,
                           "output_ports", "o", "value", list);
         text = json_dumps(model, 0);
-        run = begin(text, &options);
+        engine_begin(&run, text, &options);
         values = step(&run);
         cr_expect_eq(run.error.code, MDF_OK, "%s", run.error.message);
         json_array_foreach(wanted, k, pair)
@@ -321,7 +298,7 @@ Test(random, expressions_draw_as_numpy_does)
         json_decref(values);
         json_decref(model);
         free(text);
-        end(&run);
+        engine_end(&run);
     }
     json_decref(file);
 }
@@ -329,13 +306,15 @@ Test(random, expressions_draw_as_numpy_does)
 /* What has to be constant is known before there is a seed. */
 Test(random, constants_draw_nothing)
 {
-    struct run run = begin("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"default_value\": "
-                           "\"1 + numpy.random.rand()\"}}}}}}}}",
-                           NULL);
+    struct engine run;
 
+    engine_begin(&run,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"default_value\": "
+                 "\"1 + numpy.random.rand()\"}}}}}}}}",
+                 NULL);
     cr_expect_not_null(strstr(run.error.message, "'numpy.random.rand' draws random numbers; a constant is needed here"), "%s",
                        run.error.message);
-    end(&run);
+    engine_end(&run);
 }
 
 /* What the reference can not show: numbers below bounds past 32 bits. From Python: random.seed(3), then
@@ -356,14 +335,14 @@ Test(random, bounds_past_32_bits)
 static void expect_message(const char *function, const char *args, const mdf_options *options, const char *message)
 {
     json_t *values = json_loads(args, 0, NULL);
-    struct run run = begin_call(function, values, true, options);
+    struct engine run = begin_call(function, values, true, options);
     char text[2000];
 
     json_decref(step(&run));
     mdf_error_format(&run.error, text, sizeof text);
     cr_expect_neq(run.error.code, MDF_OK, "%s of %s is not refused", function, args);
     cr_expect_not_null(strstr(text, message), "'%s', not '%s'", text, message);
-    end(&run);
+    engine_end(&run);
     json_decref(values);
 }
 
@@ -412,7 +391,7 @@ Test(actr, bounds)
     enum { N_WORDS = 2000 };
     char *words = calloc(N_WORDS + 1, 2);
     json_t *args;
-    struct run run;
+    struct engine run;
 
     for (size_t i = 0; i < N_WORDS; i++) {
         memcpy(words + 2 * i, "a ", 2);
@@ -421,7 +400,7 @@ Test(actr, bounds)
     run = begin_call("retrieve_chunk", args, false, NULL);
     json_decref(step(&run));
     cr_expect_eq(run.error.code, MDF_LIMIT, "%s", run.error.message);
-    end(&run);
+    engine_end(&run);
     json_decref(args);
     free(words);
 }
@@ -472,11 +451,11 @@ Test(actr, a_failing_allocation_is_an_error_like_any_other)
             struct counter counter = {.fail_at = n};
             mdf_allocator allocator = failing_allocator(&counter);
             mdf_options options = {.allocator = &allocator};
-            struct run run = begin_call(calls[i][0], args, n % 2 == 0, &options);
+            struct engine run = begin_call(calls[i][0], args, n % 2 == 0, &options);
 
             json_decref(step(&run));
             status = run.error.code;
-            end(&run);
+            engine_end(&run);
             cr_assert(status == MDF_OK || status == MDF_OUT_OF_MEMORY, "%s, allocation %zu: %s", calls[i][0], n,
                       run.error.message);
             cr_assert_eq(counter.n_blocks, (size_t)0, "%s, allocation %zu leaks", calls[i][0], n);

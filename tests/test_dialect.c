@@ -2,6 +2,7 @@
  * and that all ways of running agree about nodes of a circle. What models compute is held to PsyNeuLink by python/tests. */
 #include "mdf_c/mdf.h"
 #include "mdf_c/values/values.h"
+#include "tests/engine.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
@@ -35,31 +36,16 @@ static const char rules[] =
     "shape: [1]}}}}, edges: {e: {sender: R, sender_port: y, receiver: P, receiver_port: p}, f: {sender: P, sender_port: o, "
     "receiver: D, receiver_port: z}}}}}\n";
 
-struct run {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static struct run begin(const char *text, const mdf_options *options)
+static struct engine begin(const char *text, const mdf_options *options)
 {
-    struct run run = {0};
+    struct engine run = {0};
 
     run.model = mdf_model_load_bytes(text, strlen(text), "yaml", "m.yaml", options, &run.error);
-    run.program = run.model != NULL ? mdf_compile(run.model, options, &run.error) : NULL;
-    run.state = run.program != NULL ? mdf_state_new(run.program, &run.error) : NULL;
+    engine_begin_model(&run, options);
     return run;
 }
 
-static void end(struct run *run)
-{
-    mdf_state_free(run->state);
-    mdf_program_free(run->program);
-    mdf_model_free(run->model);
-}
-
-static double number(const struct run *run, const char *node, const char *port)
+static double number(const struct engine *run, const char *node, const char *port)
 {
     const mdf_value *value = mdf_output(run->state, node, port);
     mdf_tensor tensor;
@@ -72,7 +58,7 @@ Test(dialect, nodes_of_a_circle_see_what_was_before)
 {
     for (int plain = 0; plain < 2; plain++) {
         const mdf_options options = {.plain = plain == 1};
-        struct run run = begin(swap, &options);
+        struct engine run = begin(swap, &options);
 
         cr_assert_not_null(run.state, "%s", run.error.message);
         cr_expect(number(&run, "A", "y") == 7 && number(&run, "B", "w") == 5, "what the ports hold at first");
@@ -81,14 +67,14 @@ Test(dialect, nodes_of_a_circle_see_what_was_before)
             cr_expect_eq(number(&run, "A", "y"), step % 2 == 0 ? 5 : 7, "step %d", step);
             cr_expect_eq(number(&run, "B", "w"), step % 2 == 0 ? 7 : 5, "step %d", step);
         }
-        end(&run);
+        engine_end(&run);
     }
 }
 
 /* The mechanism's value goes on from trial to trial; the walk begins anew, in each comes to its threshold, and takes its time. */
 Test(dialect, mechanisms_run_until_they_are_finished)
 {
-    struct run run = begin(rules, NULL);
+    struct engine run = begin(rules, NULL);
 
     cr_assert_not_null(run.state, "%s", run.error.message);
     for (int step = 0; step < 5; step++) {
@@ -98,20 +84,20 @@ Test(dialect, mechanisms_run_until_they_are_finished)
         cr_expect_eq(number(&run, "D", "d"), 5);
         cr_expect_eq(number(&run, "D", "t"), 1, "two runs of 3.5 each");
     }
-    end(&run);
+    engine_end(&run);
 }
 
 Test(dialect, the_caller_says_which)
 {
     const mdf_options reference = {.dialect = MDF_DIALECT_REFERENCE}, unknown = {.dialect = (mdf_dialect)9};
-    struct run run = begin(swap, &reference);
+    struct engine run = begin(swap, &reference);
 
     cr_expect_null(run.program, "a circle");
     cr_expect_eq(run.error.code, MDF_MODEL);
-    end(&run);
+    engine_end(&run);
     run = begin(swap, &unknown);
     cr_expect_eq(run.error.code, MDF_USAGE);
-    end(&run);
+    engine_end(&run);
 }
 
 /* Whichever allocation fails, the error says so and all memory is given back. */
@@ -126,11 +112,11 @@ Test(dialect, a_failing_allocation_is_an_error_like_any_other)
             struct counter counter = {.fail_at = n};
             mdf_allocator allocator = failing_allocator(&counter);
             const mdf_options options = {.allocator = &allocator};
-            struct run run = begin(texts[i], &options);
+            struct engine run = begin(texts[i], &options);
 
             status = run.state != NULL ? MDF_OK : run.error.code;
             cr_assert(status == MDF_OK || status == MDF_OUT_OF_MEMORY, "allocation %zu: %s", n, run.error.message);
-            end(&run);
+            engine_end(&run);
             cr_assert_eq(counter.n_blocks, (size_t)0, "allocation %zu leaks", n);
         }
         cr_expect_eq(status, MDF_OK);

@@ -4,6 +4,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/values/values.h"
+#include "tests/engine.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
@@ -24,43 +25,21 @@ static json_t *load_cases(void)
 
 /* ------------------------------------------------------------------ models */
 
-struct run {
-    mdf_model *model;
-    mdf_program *program;
-    mdf_state *state;
-    mdf_error error;
-};
-
-static struct run begin(const char *text)
-{
-    struct run run = {0};
-
-    run.model = mdf_model_load_bytes(text, strlen(text), "json", "case.json", NULL, &run.error);
-    run.program = run.model != NULL ? mdf_compile(run.model, NULL, &run.error) : NULL;
-    run.state = run.program != NULL ? mdf_state_new(run.program, &run.error) : NULL;
-    return run;
-}
-
-static void end(struct run *run)
-{
-    mdf_state_free(run->state);
-    mdf_program_free(run->program);
-    mdf_model_free(run->model);
-}
-
 /* A node 'n' with an input port 'x', made of `parts` in single quotes. */
-static struct run begin_node(const char *parts)
+static struct engine begin_node(const char *parts)
 {
+    struct engine run;
     char text[2000], *c;
 
     snprintf(text, sizeof text, "{'m': {'graphs': {'g': {'nodes': {'n': {'input_ports': {'x': {}}, %s}}}}}}", parts);
     for (c = text; *c != '\0'; c++) {
         *c = *c == '\'' ? '"' : *c;
     }
-    return begin(text);
+    engine_begin(&run, text, NULL);
+    return run;
 }
 
-static void step(struct run *run, const char *x)
+static void step(struct engine *run, const char *x)
 {
     if (run->error.code == MDF_OK) {
         mdf_set_input_json(run->state, "x", x, &run->error);
@@ -69,7 +48,7 @@ static void step(struct run *run, const char *x)
 }
 
 /* The only element of output `port`. */
-static double number(const struct run *run, const char *port)
+static double number(const struct engine *run, const char *port)
 {
     const mdf_value *value = run->error.code == MDF_OK ? mdf_output(run->state, "n", port) : NULL;
     double real = (double)NAN;
@@ -80,14 +59,14 @@ static double number(const struct run *run, const char *port)
 
 static void expect_error(const char *parts, const char *message)
 {
-    struct run run = begin_node(parts);
+    struct engine run = begin_node(parts);
     char text[2000];
 
     step(&run, "1");
     mdf_error_format(&run.error, text, sizeof text);
     cr_expect_neq(run.error.code, MDF_OK, "%s is not refused", parts);
     cr_expect_not_null(strstr(text, message), "'%s', not '%s'", text, message);
-    end(&run);
+    engine_end(&run);
 }
 
 /* ------------------------------------------------------------------ the package's values */
@@ -150,8 +129,9 @@ static void run_case(const json_t *one)
 {
     json_t *model = model_of(one), *inputs = json_object_get(one, "inputs"), *outputs = json_object_get(one, "outputs");
     char *text = json_dumps(model, JSON_REAL_PRECISION(17)), *input, port[32];
-    struct run run = begin(text);
+    struct engine run;
 
+    engine_begin(&run, text, NULL);
     for (size_t i = 0; i < json_array_size(inputs) && run.error.code == MDF_OK; i++) {
         json_t *wanted = json_array_get(outputs, i);
 
@@ -164,7 +144,7 @@ static void run_case(const json_t *one)
         }
     }
     cr_expect_eq(run.error.code, MDF_OK, "%s: %s", json_string_value(json_object_get(one, "name")), run.error.message);
-    end(&run);
+    engine_end(&run);
     free(text);
     json_decref(model);
 }
@@ -205,7 +185,7 @@ Test(psyneulink, every_function_has_a_case)
 
 Test(psyneulink, functions_without_cases)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'d': {'function': 'dropout', 'args': {'variable0': 'x', 'p': 0.5}}, 'a': {'function': "
                    "'defaultallocationfunction', 'args': {'variable0': '[x, 7]', 'num_control_signals': 2}}}, "
                    "'output_ports': {'o': {'value': 'd'}, 'a0': {'value': 'a[0]'}, 'a1': {'value': 'a[1]'}}");
@@ -214,14 +194,14 @@ Test(psyneulink, functions_without_cases)
     cr_expect_eq(number(&run, "o"), 3);
     cr_expect_eq(number(&run, "a0"), 3);
     cr_expect_eq(number(&run, "a1"), 3);
-    end(&run);
+    engine_end(&run);
 }
 
 /* ------------------------------------------------------------------ states */
 
 Test(psyneulink, a_state_starts_at_the_initializer_before_the_previous_value)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'simpleintegrator', 'args': {'variable0': 'x', 'previous_value': 5}, "
                    "'metadata': {'type': 'SimpleIntegrator', 'initializer': 100}}, 'g': {'function': 'simpleintegrator', "
                    "'args': {'variable0': 'x', 'previous_value': 5}}}, "
@@ -233,13 +213,13 @@ Test(psyneulink, a_state_starts_at_the_initializer_before_the_previous_value)
     step(&run, "2");
     cr_expect_eq(number(&run, "o"), 103);
     cr_expect_eq(number(&run, "p"), 8);
-    end(&run);
+    engine_end(&run);
 }
 
 /* As PsyNeuLink's newer exporter writes it: the node has a parameter that holds the state. */
 Test(psyneulink, a_state_may_be_a_parameter_of_the_node)
 {
-    struct run run = begin_node(
+    struct engine run = begin_node(
         "'functions': {'f': {'function': 'interactiveactivationintegrator', 'args': {'variable0': 'x', 'rate': 0.5}}}, "
         "'parameters': {'previous_value': {'default_initial_value': 0.5, 'value': 'f'}}, "
         "'output_ports': {'o': {'value': 'f'}, 'p': {'value': 'previous_value'}}");
@@ -249,13 +229,13 @@ Test(psyneulink, a_state_may_be_a_parameter_of_the_node)
     step(&run, "1");
     cr_expect_eq(number(&run, "o"), 0.875);
     cr_expect_eq(number(&run, "p"), 0.875);
-    end(&run);
+    engine_end(&run);
 }
 
 /* The exporter gives the parameter the function as a whole, also where that yields the time as well. */
 Test(psyneulink, a_parameter_with_the_state_takes_its_next_value)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'ornsteinuhlenbeckintegrator', 'args': {'variable0': 'x', 'decay': "
                    "-0.5}}}, 'parameters': {'previous_value': {'default_initial_value': [8], 'value': 'f'}}, "
                    "'output_ports': {'o': {'value': 'f[0]'}, 'p': {'value': 'f[1]'}, 'q': {'value': 'previous_value'}}");
@@ -266,13 +246,13 @@ Test(psyneulink, a_parameter_with_the_state_takes_its_next_value)
     cr_expect_eq(number(&run, "o"), 2);
     cr_expect_eq(number(&run, "p"), 2);
     cr_expect_eq(number(&run, "q"), 2);
-    end(&run);
+    engine_end(&run);
 }
 
 /* Ports of shape [1, n], put together as the exporter does. */
 Test(psyneulink, items_may_be_wrapped_in_an_axis)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'linearcombination', 'args': {'variable0': 'numpy.array([[[x, 2]], [[3, "
                    "4]]])'}, 'metadata': {'type': 'LinearCombination', 'weights': [[1], [-1]]}}}, 'output_ports': {'o': "
                    "{'value': 'f[0]'}, 'p': {'value': 'f[1]'}}");
@@ -280,25 +260,25 @@ Test(psyneulink, items_may_be_wrapped_in_an_axis)
     step(&run, "5");
     cr_expect_eq(number(&run, "o"), 2);
     cr_expect_eq(number(&run, "p"), -2);
-    end(&run);
+    engine_end(&run);
 }
 
 /* An expression without names of the node is a first value like any other. */
 Test(psyneulink, a_state_may_start_at_a_constant_expression)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'simpleintegrator', 'args': {'variable0': 'x', 'previous_value': "
                    "'numpy.sqrt(16)'}}}, 'output_ports': {'o': {'value': 'f'}}");
 
     step(&run, "1");
     step(&run, "1");
     cr_expect_eq(number(&run, "o"), 6);
-    end(&run);
+    engine_end(&run);
 }
 
 Test(psyneulink, a_state_may_be_named_in_args)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'adaptiveintegrator', 'args': {'variable0': 'x', 'rate': 0.5, "
                    "'previous_value': 'last'}}}, 'parameters': {'last': {'default_initial_value': 8, 'value': 'f'}}, "
                    "'output_ports': {'o': {'value': 'f'}}");
@@ -307,13 +287,13 @@ Test(psyneulink, a_state_may_be_named_in_args)
     cr_expect_eq(number(&run, "o"), 4);
     step(&run, "0");
     cr_expect_eq(number(&run, "o"), 2);
-    end(&run);
+    engine_end(&run);
 }
 
 /* A parameter may have the function as well, and the first value may be an expression. */
 Test(psyneulink, a_parameter_keeps_the_state_of_its_function)
 {
-    struct run run =
+    struct engine run =
         begin_node("'parameters': {'start': {'value': 4}, 'f': {'function': 'accumulatorintegrator', 'args': {'rate': 0.5, "
                    "'increment': 'x', 'initializer': 'start * 2'}}, 'twice': {'value': 'f * 2'}}, "
                    "'output_ports': {'o': {'value': 'f'}, 'p': {'value': 'twice'}}");
@@ -323,13 +303,13 @@ Test(psyneulink, a_parameter_keeps_the_state_of_its_function)
     step(&run, "0");
     cr_expect_eq(number(&run, "o"), 2.5);
     cr_expect_eq(number(&run, "p"), 5);
-    end(&run);
+    engine_end(&run);
 }
 
 /* Two nodes, or two functions, do not share a state; a state starts anew with each mdf_state. */
 Test(psyneulink, states_are_apart)
 {
-    struct run run =
+    struct engine run =
         begin_node("'functions': {'f': {'function': 'fitzhughnagumointegrator', 'args': {'variable0': 'x', 't_0': 1.0}}, "
                    "'g': {'function': 'fitzhughnagumointegrator', 'args': {'variable0': 'x', 't_0': 2.0}}}, "
                    "'output_ports': {'o': {'value': 'f[2]'}, 'p': {'value': 'g[2]'}}");
@@ -345,7 +325,7 @@ Test(psyneulink, states_are_apart)
     cr_expect(mdf_value_to_double(mdf_output(other, "n", "o"), &time));
     cr_expect_float_eq(time, 1.05, 1e-12);
     mdf_state_free(other);
-    end(&run);
+    engine_end(&run);
 }
 
 /* The same seed gives the same noise; without noise there is none. */
@@ -355,7 +335,7 @@ Test(psyneulink, noise_comes_from_the_seed)
         "'functions': {'f': {'function': 'driftdiffusionintegrator', 'args': {'variable0': 'x', 'noise': 1.0}}, 'g': "
         "{'function': 'ornsteinuhlenbeckintegrator', 'args': {'variable0': 'x', 'noise': 1.0}}}, "
         "'output_ports': {'o': {'value': 'f[0]'}, 'p': {'value': 'g[0]'}}";
-    struct run one = begin_node(parts), same = begin_node(parts);
+    struct engine one = begin_node(parts), same = begin_node(parts);
 
     step(&one, "1");
     step(&same, "1");
@@ -363,8 +343,8 @@ Test(psyneulink, noise_comes_from_the_seed)
     cr_expect_eq(number(&one, "p"), number(&same, "p"));
     cr_expect_neq(number(&one, "o"), 1);
     cr_expect_neq(number(&one, "p"), -1);
-    end(&one);
-    end(&same);
+    engine_end(&one);
+    engine_end(&same);
 }
 
 /* ------------------------------------------------------------------ memory */
