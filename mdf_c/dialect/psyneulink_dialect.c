@@ -82,11 +82,12 @@ static void rewrite_inner_graph(struct rewriting *rewriting, struct mdf_node *no
 
 static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
 {
-    struct mdf_node *nodes = rewriting_find(graph, "nodes"), *edges = rewriting_object(rewriting, graph, "edges");
+    struct mdf_node *nodes, *edges;
     size_t i;
 
+    rewriting_object(rewriting, graph, "edges");
     give_conditions(rewriting, graph);
-    nodes = rewriting_find(graph, "nodes"); /* which move where an entry is added */
+    nodes = rewriting_find(graph, "nodes"); /* found when all are there: they move where an entry is added */
     edges = rewriting_find(graph, "edges");
     psyneulink_fold_projections(rewriting, graph);
     for (i = 0; edges != NULL && i < rewriting_n_entries(nodes); i++) {

@@ -397,7 +397,7 @@ static void write_computation(struct mdf_source_program *program, size_t index, 
     write_choice(program, "", names[1]);
 }
 
-static void write_checked(struct mdf_source_program *program, const char *function)
+void mdf_source_checked_call(struct mdf_source_program *program, const char *function)
 {
     struct mdf_source_writer *writer = &program->writer;
 
@@ -440,8 +440,8 @@ static bool write_repeats(struct mdf_source_program *program, size_t index, cons
     }
     mdf_source_open(writer, "for (uint64_t n = 1; message == NULL && n < UINT64_C(%llu) && %s == 0; n++)",
                     (unsigned long long)node->most_repeats, mdf_source_operand_element(program, finished, 0));
-    write_checked(program, take);
-    write_checked(program, compute);
+    mdf_source_checked_call(program, take);
+    mdf_source_checked_call(program, compute);
     mdf_source_close(writer);
     return true;
 }
@@ -482,12 +482,12 @@ static bool write_parts(struct mdf_source_program *program, size_t index, const 
     if (takes_first(program->program, index)) {
         program->take_functions[index] = take;
     } else {
-        write_checked(program, take);
+        mdf_source_checked_call(program, take);
     }
     if (!write_reset(program, index)) {
         return false;
     }
-    write_checked(program, compute);
+    mdf_source_checked_call(program, compute);
     return node->finished == MDF_NO_OPERAND || write_repeats(program, index, take, compute);
 }
 

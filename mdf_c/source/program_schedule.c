@@ -8,21 +8,6 @@
 
 /* ------------------------------------------------------------------ without conditions */
 
-static const char *node_call(struct mdf_source_program *program, size_t node)
-{
-    return mdf_source_text(&program->writer, "%s(s)", program->node_functions[node]);
-}
-
-static void write_checked(struct mdf_source_program *program, const char *call)
-{
-    struct mdf_source_writer *writer = &program->writer;
-
-    mdf_source_line(writer, "message = %s;", call);
-    mdf_source_open(writer, "if (message != NULL)");
-    mdf_source_line(writer, "return message;");
-    mdf_source_close(writer);
-}
-
 static bool write_layers(struct mdf_source_program *program)
 {
     struct mdf_source_writer *writer = &program->writer;
@@ -35,15 +20,14 @@ static bool write_layers(struct mdf_source_program *program)
         mdf_source_line(writer, "observe(s, SIZE_MAX, 0, 0);");
         for (j = 0; j < program->program->layers[i].n_nodes; j++) {
             if (program->take_functions[program->program->layers[i].nodes[j]] != NULL) {
-                write_checked(program,
-                              mdf_source_text(writer, "%s(s)", program->take_functions[program->program->layers[i].nodes[j]]));
+                mdf_source_checked_call(program, program->take_functions[program->program->layers[i].nodes[j]]);
             }
         }
         for (j = 0; j < program->program->layers[i].n_nodes; j++) {
             size_t node = program->program->layers[i].nodes[j];
 
             mdf_source_line(writer, "observe(s, %zu, 0, 0);", node);
-            write_checked(program, node_call(program, node));
+            mdf_source_checked_call(program, program->node_functions[node]);
         }
     }
     if (program->program->n_layers == 0) {
@@ -190,7 +174,7 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
     for (i = 0; i < own->n_nodes; i++) { /* all take before one of them runs, where it matters */
         if (program->take_functions[own->nodes[i]] != NULL) {
             mdf_source_open(writer, "if (s->in_set[%zu])", own->nodes[i]);
-            write_checked(program, mdf_source_text(writer, "%s(s)", program->take_functions[own->nodes[i]]));
+            mdf_source_checked_call(program, program->take_functions[own->nodes[i]]);
             mdf_source_close(writer);
         }
     }
@@ -203,7 +187,7 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
             mdf_source_line(writer, "s->last_sets[%zu] = s->n_sets;", node);
         }
         mdf_source_line(writer, "observe(s, %zu, s->clocks[%d], s->tick);", node, (int)MDF_CLOCK_PASSES_IN_UPDATE);
-        write_checked(program, node_call(program, node));
+        mdf_source_checked_call(program, program->node_functions[node]);
         mdf_source_close(writer);
     }
     mdf_source_line(writer, "end_set(s);");

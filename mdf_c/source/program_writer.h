@@ -33,7 +33,7 @@ struct mdf_source_program {
     struct mdf_text functions;   /* of nodes, complete */
     struct mdf_text unions;      /* of buffers of functions */
     const char **node_functions; /* of each node, what runs it */
-    const char **take_functions; /* what takes for it what edges bring, where all nodes of its set do before; NULL: it does itself */
+    const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */
 };
 
 /* --- program_slots.c */
@@ -62,6 +62,8 @@ bool mdf_source_write_nodes(struct mdf_source_program *program);
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from);
 bool mdf_source_begin_function(struct mdf_source_program *program, const char *name);
 void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment);
+/* Calls a function of the state; a message that it gives is returned by the one that is being written. */
+void mdf_source_checked_call(struct mdf_source_program *program, const char *function);
 /* Puts the value that has arrived into a port: of an edge, or from outside. */
 bool mdf_source_write_default(struct mdf_source_program *program, size_t index);
 bool mdf_source_write_arrival(struct mdf_source_program *program, size_t port, const struct mdf_source_slot *value);
