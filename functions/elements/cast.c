@@ -398,22 +398,6 @@ static bool run_cast_like(struct mdf_call *call)
     return like != NULL && cast_to(call, (mdf_dtype)like->dtype);
 }
 
-/* Bits of an element as ONNX counts them: some types fill part of their byte. */
-static size_t bits_of(mdf_dtype dtype)
-{
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_UINT2:
-        return 2;
-    case MDF_DTYPE_INT4:
-    case MDF_DTYPE_UINT4:
-    case MDF_DTYPE_FLOAT4E2M1FN:
-        return 4;
-    default:
-        return mdf_dtype_size(dtype) * 8;
-    }
-}
-
 static bool run_bit_cast(struct mdf_call *call)
 {
     const struct cast_settings *given = call->settings;
@@ -426,7 +410,7 @@ static bool run_bit_cast(struct mdf_call *call)
     }
     source = (mdf_dtype)x->dtype;
     if (target >= MDF_DTYPE_COUNT || source == MDF_DTYPE_STRING || target == MDF_DTYPE_STRING ||
-        bits_of(source) != bits_of(target)) {
+        mdf_dtype_bits(source) != mdf_dtype_bits(target)) {
         return mdf_call_error(call, MDF_VALUE, "elements of type %s do not have as many bits as those of type %s",
                               mdf_dtype_name(source), mdf_dtype_name(target));
     }
@@ -435,11 +419,11 @@ static bool run_bit_cast(struct mdf_call *call)
         return false;
     }
     /* Where a type fills part of its byte, the rest follows the type's rule, which conversion between integers keeps. */
-    whole = bits_of(target) == 2 ? MDF_DTYPE_UINT2 : bits_of(target) == 4 ? MDF_DTYPE_UINT4 : MDF_DTYPE_UINT8;
+    whole = mdf_dtype_bits(target) == 2 ? MDF_DTYPE_UINT2 : mdf_dtype_bits(target) == 4 ? MDF_DTYPE_UINT4 : MDF_DTYPE_UINT8;
     if (target == MDF_DTYPE_BOOL || target == MDF_DTYPE_INT2 || target == MDF_DTYPE_INT4) {
         return mdf_value_convert_elements(call->context->memory, target, elements, whole, x->data, x->length, false);
     }
-    if (bits_of(target) < 8) {
+    if (mdf_dtype_bits(target) < 8) {
         return mdf_value_convert_elements(call->context->memory, MDF_DTYPE_UINT8, elements, whole, x->data, x->length, false);
     }
     if (x->length > 0) {

@@ -50,14 +50,8 @@ mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype)
     case MDF_DTYPE_FLOAT16:
     case MDF_DTYPE_BFLOAT16:
         return MDF_DTYPE_FLOAT32;
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_INT4:
-        return MDF_DTYPE_INT8;
-    case MDF_DTYPE_UINT2:
-    case MDF_DTYPE_UINT4:
-        return MDF_DTYPE_UINT8;
     default:
-        return dtype;
+        return mdf_dtype_in_bytes(dtype);
     }
 }
 

@@ -188,29 +188,13 @@ struct range {
     uint64_t high;
 };
 
-/* Bits of an integer type as ONNX counts them: those of the 2- and 4-bit ones are held in a byte. */
-static unsigned n_bits(mdf_dtype dtype)
-{
-    switch (dtype) {
-    case MDF_DTYPE_BOOL:
-        return 1;
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_UINT2:
-        return 2;
-    case MDF_DTYPE_INT4:
-    case MDF_DTYPE_UINT4:
-        return 4;
-    default:
-        return 8 * (unsigned)mdf_dtype_size(dtype);
-    }
-}
-
 static struct range range_of(mdf_dtype dtype)
 {
-    unsigned bits = n_bits(dtype) - (mdf_dtype_kind(dtype) == 'i');
+    char kind = mdf_dtype_kind(dtype);
+    unsigned bits = kind == 'b' ? 1 : mdf_dtype_bits(dtype) - (kind == 'i');
     struct range range = {0, UINT64_MAX >> (64 - bits)};
 
-    if (mdf_dtype_kind(dtype) == 'i') {
+    if (kind == 'i') {
         range.low = -(int64_t)range.high - 1;
     }
     return range;

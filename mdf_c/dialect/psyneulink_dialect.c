@@ -114,21 +114,20 @@ static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
     }
 }
 
-static struct mdf_node *find_model(struct mdf_node *root)
-{
-    return rewriting_find(root, "graphs") == NULL && rewriting_n_entries(root) == 1 ? &root->as.object.entries[0].value : root;
-}
-
 mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_document *document, struct mdf_node *root,
                                   mdf_error *error)
 {
     mdf_error first = {0};
     struct rewriting rewriting = {arena, document, &first, false};
     struct mdf_node *graphs;
+    const char *id;
     size_t i;
 
     *root = rewriting_copy(&rewriting, &document->root);
-    graphs = rewriting_find(find_model(root), "graphs");
+    graphs = rewriting_find(root, "graphs");
+    if (graphs == NULL && mdf_document_model(root, &id) != NULL) {
+        graphs = rewriting_find(&root->as.object.entries[0].value, "graphs");
+    }
     for (i = 0; i < rewriting_n_entries(graphs) && !rewriting.failed; i++) {
         rewrite_graph(&rewriting, &graphs->as.object.entries[i].value);
     }
@@ -144,16 +143,13 @@ mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_docu
 
 mdf_dialect mdf_dialect_of(const struct mdf_document *document, mdf_dialect said)
 {
-    const struct mdf_node *model = &document->root, *application;
-    const char *name;
+    const struct mdf_node *model;
+    const char *id, *name;
 
     if (said != MDF_DIALECT_UNSAID) {
         return said;
     }
-    if (model->kind == MDF_NODE_OBJECT && mdf_node_get(model, "graphs") == NULL && model->as.object.n == 1) {
-        model = &model->as.object.entries[0].value;
-    }
-    application = mdf_node_get(model, "generating_application");
-    name = rewriting_text(application);
+    model = mdf_document_model(&document->root, &id);
+    name = model != NULL ? rewriting_text(mdf_node_get(model, "generating_application")) : NULL;
     return name != NULL && strncasecmp(name, "psyneulink", 10) == 0 ? MDF_DIALECT_PSYNEULINK : MDF_DIALECT_REFERENCE;
 }

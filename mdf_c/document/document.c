@@ -392,6 +392,25 @@ bool mdf_node_item(const struct mdf_node *node, size_t index, struct mdf_node *i
     return true;
 }
 
+const struct mdf_node *mdf_document_model(const struct mdf_node *root, const char **id)
+{
+    const struct mdf_node *own;
+
+    if (root->kind != MDF_NODE_OBJECT) {
+        return NULL;
+    }
+    if (mdf_node_get(root, "graphs") != NULL) {
+        own = mdf_node_get(root, "id");
+        *id = own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : "model";
+        return root;
+    }
+    if (root->as.object.n != 1 || root->as.object.entries[0].value.kind != MDF_NODE_OBJECT) {
+        return NULL;
+    }
+    *id = root->as.object.entries[0].key;
+    return &root->as.object.entries[0].value;
+}
+
 size_t mdf_node_length(const struct mdf_node *node)
 {
     switch (node->kind) {

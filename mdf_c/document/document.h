@@ -118,6 +118,9 @@ const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key
 bool mdf_node_item(const struct mdf_node *node, size_t index, struct mdf_node *item);
 /* Number of items of a list or of packed numbers (first axis), entries of an object; else 0. */
 size_t mdf_node_length(const struct mdf_node *node);
+/* The model of a document's tree, which is {ID: {...}} or {"id": ID, "graphs": ...}, and its id ("model" where it says none).
+ * NULL: it is neither. */
+const struct mdf_node *mdf_document_model(const struct mdf_node *root, const char **id);
 /* What the kind is called in messages: "a list", "a number". */
 const char *mdf_node_describe(const struct mdf_node *node);
 /* Sets the error's position to that of a node, and MDF_MODEL with the message where none is set. */

@@ -10,24 +10,6 @@
 
 enum { LOCATION_EXTERNAL = 1 };
 
-/* Bits of an element in a file; 0: strings. */
-static size_t bits_of(mdf_dtype dtype)
-{
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_UINT2:
-        return 2;
-    case MDF_DTYPE_INT4:
-    case MDF_DTYPE_UINT4:
-    case MDF_DTYPE_FLOAT4E2M1FN:
-        return 4;
-    case MDF_DTYPE_STRING:
-        return 0;
-    default:
-        return mdf_dtype_size(dtype) * 8;
-    }
-}
-
 bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type,
                           struct onnx_array *array, size_t *n_elements)
 {
@@ -203,7 +185,7 @@ static bool can_stay(const struct onnx_raw_bytes *raw, mdf_dtype dtype)
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return false;
 #endif
-    return raw->store != NULL && dtype != MDF_DTYPE_BOOL && bits_of(dtype) >= 8 && (uintptr_t)raw->bytes % alignment == 0;
+    return raw->store != NULL && dtype != MDF_DTYPE_BOOL && mdf_dtype_bits(dtype) >= 8 && (uintptr_t)raw->bytes % alignment == 0;
 }
 
 /* From the first elements that stay there on, the document holds the mapped file. */
@@ -236,7 +218,7 @@ static void copy_out(const struct onnx_raw_bytes *raw, uint8_t *elements)
 static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *array, size_t n_elements,
                                const struct onnx_raw_bytes *raw)
 {
-    size_t n_bits = bits_of(array->dtype);
+    size_t n_bits = mdf_dtype_bits(array->dtype);
     uint8_t *elements = raw->bytes;
 
     if (can_stay(raw, array->dtype)) {
@@ -266,7 +248,7 @@ static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *ar
 /* Number of bytes that elements take in a file. */
 static size_t file_bytes(mdf_dtype dtype, size_t n_elements)
 {
-    size_t n_bits = bits_of(dtype);
+    size_t n_bits = mdf_dtype_bits(dtype);
 
     return n_bits >= 8 ? n_elements * (n_bits / 8) : n_elements / (8 / n_bits) + (n_elements % (8 / n_bits) != 0);
 }
@@ -322,7 +304,7 @@ static bool packed_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     for (i = 0; i < n_bytes; i++) {
         packed[i] = (uint8_t)tensor->int32_data[i];
     }
-    unpack_bits(array->dtype, bits_of(array->dtype), packed, n_elements, elements);
+    unpack_bits(array->dtype, mdf_dtype_bits(array->dtype), packed, n_elements, elements);
     return mdf_onnx_array_of(import, array, n_elements, elements);
 }
 
@@ -400,8 +382,8 @@ static bool typed_of(struct onnx_import *import, const Mdf__TensorProto *tensor,
     case MDF_DTYPE_UINT32:
         return uint32_of(import, tensor, array, n_elements);
     default:
-        return bits_of(array->dtype) < 8 ? packed_of(import, tensor, array, n_elements)
-                                         : narrow_of(import, tensor, array, n_elements);
+        return mdf_dtype_bits(array->dtype) < 8 ? packed_of(import, tensor, array, n_elements)
+                                                : narrow_of(import, tensor, array, n_elements);
     }
     return has_count(import, array, n_elements, wanted, given) && mdf_onnx_array_of(import, array, n_elements, elements);
 }

@@ -673,26 +673,17 @@ mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_docume
 
 /* ------------------------------------------------------------------ the model */
 
-/* A model is {ID: {...}}, or {"id": ID, "graphs": ...}. */
 static mdf_status find_model(struct mdf_reader *reader, struct mdf_model *model)
 {
-    const struct mdf_node *root = &model->document->root, *id;
+    const struct mdf_node *root = &model->document->root;
 
-    if (root->kind != MDF_NODE_OBJECT) {
-        return mdf_reader_fail(reader, root, MDF_MODEL, "an MDF model is an object {ID: {\"graphs\": ...}}");
-    }
-    if (mdf_node_get(root, "graphs") != NULL) {
-        id = mdf_node_get(root, "id");
-        model->source = root;
-        model->id = id != NULL && id->kind == MDF_NODE_STRING ? id->as.string.bytes : "model";
+    model->source = mdf_document_model(root, &model->id);
+    if (model->source != NULL) {
         return MDF_OK;
     }
-    if (root->as.object.n == 1 && root->as.object.entries[0].value.kind == MDF_NODE_OBJECT) {
-        model->source = &root->as.object.entries[0].value;
-        model->id = root->as.object.entries[0].key;
-        return MDF_OK;
-    }
-    return mdf_reader_fail(reader, root, MDF_MODEL, "this is not an MDF model: it has no 'graphs'");
+    return mdf_reader_fail(reader, root, MDF_MODEL,
+                           root->kind == MDF_NODE_OBJECT ? "this is not an MDF model: it has no 'graphs'"
+                                                         : "an MDF model is an object {ID: {\"graphs\": ...}}");
 }
 
 static mdf_status read_opset(struct mdf_reader *reader, struct mdf_model *model)

@@ -36,6 +36,31 @@ char mdf_dtype_kind(mdf_dtype dtype)
     return properties[row_of(dtype)].kind;
 }
 
+unsigned mdf_dtype_bits(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_INT2:
+    case MDF_DTYPE_UINT2:
+        return 2;
+    case MDF_DTYPE_INT4:
+    case MDF_DTYPE_UINT4:
+    case MDF_DTYPE_FLOAT4E2M1FN:
+        return 4;
+    case MDF_DTYPE_STRING:
+        return 0;
+    default:
+        return 8 * (unsigned)mdf_dtype_size(dtype);
+    }
+}
+
+mdf_dtype mdf_dtype_in_bytes(mdf_dtype dtype)
+{
+    if (mdf_dtype_bits(dtype) >= 8 || (mdf_dtype_kind(dtype) != 'i' && mdf_dtype_kind(dtype) != 'u')) {
+        return dtype;
+    }
+    return mdf_dtype_kind(dtype) == 'i' ? MDF_DTYPE_INT8 : MDF_DTYPE_UINT8;
+}
+
 int mdf_dtype_to_onnx(mdf_dtype dtype)
 {
     return properties[row_of(dtype)].onnx;
@@ -191,23 +216,9 @@ static int kind_rank(mdf_dtype dtype)
     }
 }
 
-static int integer_bits(mdf_dtype dtype)
-{
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_UINT2:
-        return 2;
-    case MDF_DTYPE_INT4:
-    case MDF_DTYPE_UINT4:
-        return 4;
-    default:
-        return (int)mdf_dtype_size(dtype) * 8;
-    }
-}
-
 static mdf_dtype promote_integers(mdf_dtype a, mdf_dtype b)
 {
-    int bits, a_bits = integer_bits(a), b_bits = integer_bits(b);
+    unsigned bits, a_bits = mdf_dtype_bits(a), b_bits = mdf_dtype_bits(b);
 
     if (mdf_dtype_kind(a) == mdf_dtype_kind(b)) {
         return a_bits >= b_bits ? a : b;
@@ -244,7 +255,7 @@ static mdf_dtype promote_reals(mdf_dtype a, mdf_dtype b)
 /* The real type that a bool or integer asks for; NONE: any will do. */
 static mdf_dtype real_for(mdf_dtype integer)
 {
-    int bits = mdf_dtype_kind(integer) == 'b' ? 1 : integer_bits(integer);
+    unsigned bits = mdf_dtype_bits(integer);
 
     if (bits <= 8) {
         return MDF_DTYPE_NONE;

@@ -11,6 +11,10 @@ typedef uint32_t mdf_dtype_set; /* one bit an element type */
 
 /* Kind letter of MDF_DTYPE_LIST: 'b' 'i' 'u' 'f' 'c' 's'; '?' for MDF_DTYPE_NONE. */
 char mdf_dtype_kind(mdf_dtype dtype);
+/* Bits that an element has of its own: those of 2 and 4 bits are held in a byte. 0: strings. */
+unsigned mdf_dtype_bits(mdf_dtype dtype);
+/* The type of whole bytes that holds the same numbers: 2- and 4-bit integers as int8 and uint8, all others as they are. */
+mdf_dtype mdf_dtype_in_bytes(mdf_dtype dtype);
 /* TensorProto.DataType of ONNX, and back; MDF_DTYPE_NONE where there is none. */
 int mdf_dtype_to_onnx(mdf_dtype dtype);
 mdf_dtype mdf_dtype_from_onnx(int64_t data_type);
@@ -23,7 +27,8 @@ enum mdf_strength {
 };
 
 /* A type as a model spells it: "float" (float64), "int" (int64), "double", "float32", "tensor(float)" (float32),
- * "seq(tensor(int64))", "optional(seq(tensor(float)))", "map(string,tensor(float))", "Tensor" (any), numpy's and ml_dtypes' names. */
+ * "seq(tensor(int64))", "optional(seq(tensor(float)))", "map(string,tensor(float))", "Tensor" (any), numpy's and ml_dtypes'
+ * names. */
 struct mdf_declared_type {
     mdf_dtype dtype; /* MDF_DTYPE_NONE: any */
     bool exact;      /* a width was named: values are converted; false for the bare "float", "int", which only widen */
@@ -34,8 +39,8 @@ struct mdf_declared_type {
 /* False where the text names no type. */
 bool mdf_parse_type(const char *text, struct mdf_declared_type *type);
 
-/* A real number as a whole one of a type that holds `lowest` to `largest`: cut off toward zero, at the ends of the range too. NaN is
- * the lowest, as it is for the processor's conversion (and INT64_MIN for mdf_element_to_int64). */
+/* A real number as a whole one of a type that holds `lowest` to `largest`: cut off toward zero, at the ends of the range too. NaN
+ * is the lowest, as it is for the processor's conversion (and INT64_MIN for mdf_element_to_int64). */
 #define MDF_TO_WHOLE(type, real, lowest, largest) \
     ((real) >= (double)(largest) ? (largest) : (real) > (double)(lowest) ? (type)(real) : (lowest))
 

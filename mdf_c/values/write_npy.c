@@ -19,17 +19,9 @@
 /* The type that NumPy can hold the elements of `dtype` in without loss. */
 static mdf_dtype stored_dtype(mdf_dtype dtype)
 {
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_INT4:
-        return MDF_DTYPE_INT8;
-    case MDF_DTYPE_UINT2:
-    case MDF_DTYPE_UINT4:
-        return MDF_DTYPE_UINT8;
-    default:
-        return mdf_dtype_kind(dtype) == 'f' && (mdf_dtype_size(dtype) == 1 || dtype == MDF_DTYPE_BFLOAT16) ? MDF_DTYPE_FLOAT32
-                                                                                                           : dtype;
-    }
+    bool is_small_real = mdf_dtype_kind(dtype) == 'f' && (mdf_dtype_size(dtype) == 1 || dtype == MDF_DTYPE_BFLOAT16);
+
+    return is_small_real ? MDF_DTYPE_FLOAT32 : mdf_dtype_in_bytes(dtype);
 }
 
 /* Reads one code point and moves on; U+FFFD for a byte that is not UTF-8. */

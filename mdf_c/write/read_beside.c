@@ -120,30 +120,15 @@ static const struct mdf_zip *find_archive(struct reader *reader, const char *nam
 
 /* ------------------------------------------------------------------ elements */
 
-/* Number of values that a type of 2 or 4 bits has; 0: the type is another. */
-static int n_values(mdf_dtype dtype)
-{
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_UINT2:
-        return 4;
-    case MDF_DTYPE_INT4:
-    case MDF_DTYPE_UINT4:
-    case MDF_DTYPE_FLOAT4E2M1FN:
-        return 16;
-    default:
-        return 0;
-    }
-}
-
 /* Whether every element is one that its type can hold: one of 2 or 4 bits has a whole byte in the archive. */
 static bool is_in_range(mdf_dtype dtype, const void *elements, size_t n)
 {
     bool is_signed = mdf_dtype_kind(dtype) == 'i';
-    int least = is_signed ? -n_values(dtype) / 2 : 0, most = least + n_values(dtype) - 1;
+    unsigned bits = mdf_dtype_bits(dtype);
+    int n_values = bits < 8 ? 1 << bits : 0, least = is_signed ? -n_values / 2 : 0, most = least + n_values - 1;
     size_t i;
 
-    for (i = 0; n_values(dtype) > 0 && i < n; i++) {
+    for (i = 0; bits > 0 && bits < 8 && i < n; i++) {
         int element = is_signed ? ((const int8_t *)elements)[i] : ((const uint8_t *)elements)[i];
 
         if (element < least || element > most) {

@@ -103,18 +103,10 @@ static const char *choose_name(struct writer *writer)
 /* The type by which NumPy can hold the elements, bit by bit. */
 static mdf_dtype stored_dtype(mdf_dtype dtype)
 {
-    switch (dtype) {
-    case MDF_DTYPE_INT2:
-    case MDF_DTYPE_INT4:
-        return MDF_DTYPE_INT8;
-    case MDF_DTYPE_UINT2:
-    case MDF_DTYPE_UINT4:
+    if (mdf_dtype_kind(dtype) == 'f' && mdf_dtype_size(dtype) == 1) {
         return MDF_DTYPE_UINT8;
-    case MDF_DTYPE_BFLOAT16:
-        return MDF_DTYPE_UINT16;
-    default:
-        return mdf_dtype_kind(dtype) == 'f' && mdf_dtype_size(dtype) == 1 ? MDF_DTYPE_UINT8 : dtype;
     }
+    return dtype == MDF_DTYPE_BFLOAT16 ? MDF_DTYPE_UINT16 : mdf_dtype_in_bytes(dtype);
 }
 
 static bool write_array(struct writer *writer, const struct mdf_node *node, const char *name)
