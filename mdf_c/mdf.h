@@ -248,6 +248,10 @@ typedef struct mdf_options {
      * MDF_LIMIT, within a fifth of a second. 0: none. See mdf_state_limit_time and docs/limits.md. */
     double time_limit_s;
     mdf_dialect dialect;
+    /* Other values of parameters, as if the model's file had them: JSON, an object {NAME: value}, NAME being NODE.PARAMETER, or
+     * PARAMETER for every one of that name. A value stands in the place of the constant that the file has, as the parameter's value
+     * or, where that is computed, as its default_initial_value. NULL: none. See docs/parameters.md. */
+    const char *parameters;
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */

@@ -331,6 +331,25 @@ Test(cli, output_file_replaces_the_old_one_or_leaves_it)
     cr_expect(call("mdf-run tests/data/two_nodes.json -o %s/nowhere/r.json", folder)->exit_status == 1);
 }
 
+/* ------------------------------------------------------------------ --set */
+
+Test(cli, sets_parameters_for_one_run)
+{
+    static const char cooled[] = "\"temperature\": 44.3,";
+
+    write_file(in_folder("values.yaml"), "{cup.time_constant: 10, temperature: {type: float64, data: 50}}");
+    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set time_constant=10 --set cup.temperature=50.0")->output,
+                     cooled) != NULL);
+    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set @%s/values.yaml", folder)->output, cooled) != NULL);
+    cr_expect(
+        strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --plain --set 'time_constant=\"5 + 5\"' --set temperature=50")
+                   ->output,
+               cooled) != NULL,
+        "an expression, as the file may have one");
+    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --compile --set @%s/values.yaml", folder)->output, cooled) !=
+              NULL);
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 Test(cli, errors)
@@ -373,6 +392,16 @@ Test(cli, errors)
         {"tests/data/two_nodes.json -g chian", 2, "mdf-run: error: the model has no graph 'chian'; did you mean 'chain'?"},
         {"tests/data/two_nodes.json -i 'x=[1,'", 2, "--input x:1:4: error: "},
         {"tests/data/two_nodes.json -i nosuch=1", 2, "mdf-run: error: no input port is called 'nosuch'"},
+        {"examples/cooling.yaml -i room=1", 2,
+         "mdf-run: error: 'room' is a parameter, no input port: another value of it is set before (--set, parameters=...)"},
+        {"examples/cooling.yaml --set rom=1", 2, "mdf-run: error: no parameter is called 'rom'; did you mean 'room'?"},
+        {"tests/data/two_nodes.json --set x=1", 2, "mdf-run: error: 'x' is an input port, no parameter: give it as an input"},
+        {"examples/cooling.yaml --set room", 2, "mdf-run: error: --set must have the form NAME=VALUE"},
+        {"examples/cooling.yaml --set @", 2, "mdf-run: error: --set must be NODE.PARAMETER=VALUE or @FILE"},
+        {"examples/cooling.yaml --set 'room=[1,'", 2, "--set room:1:4: error: "},
+        {"examples/cooling.yaml --set @tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
+        {"examples/cooling.yaml --set @tests/data/huge_shape.npy", 1, "tests/data/huge_shape.npy"},
+        {"examples/cooling.yaml --set 'cup.room=\"1 +\"'", 1, "examples/cooling.yaml:9:27: error: node 'cup', parameter 'room'"},
         {"examples/slow_and_fast.yaml --max-passes 5", 1,
          "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
         {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'"},

@@ -1,9 +1,10 @@
-/* test_example_pages.c - the examples of docs/control-flow.md and docs/dialects.md, run as they stand on the page.
+/* test_example_pages.c - the examples of docs/control-flow.md, docs/dialects.md and docs/parameters.md, run as they stand on the
+ * page.
  *
  * The convention, which the page states too: a block ```yaml NAME or ```json NAME is a file of that name in a folder of the
  * test's own; a block ```console holds commands ("$ mdf-run ...", "$ mdf-convert ..."), each with what it prints under it: lines
  * of standard error as they are, then a JSON object whose fields are among those of the object on standard output, with equal
- * values. The exit status is 1 where an error is shown, else 0. */
+ * values. The exit status is 1 where an error is shown, 2 where it is one of the command line ("mdf-run: error: ..."), else 0. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <limits.h>
@@ -102,7 +103,7 @@ static bool check_command(const char *command, const char *expected, char report
     const struct outcome *outcome = run(command);
     const char *object = expected;
     size_t n_errors;
-    int status;
+    int status = 0;
 
     while (*object != '\0' && *object != '{') { /* the object begins the first line that does so with a brace */
         const char *end = strchr(object, '\n');
@@ -110,7 +111,9 @@ static bool check_command(const char *command, const char *expected, char report
         object = end != NULL ? end + 1 : object + strlen(object);
     }
     n_errors = (size_t)(object - expected);
-    status = n_errors > 0 && strstr(expected, ": error: ") != NULL ? 1 : 0;
+    if (n_errors > 0 && strstr(expected, ": error: ") != NULL) {
+        status = strncmp(expected, "mdf-", 4) == 0 ? 2 : 1;
+    }
     if (outcome->exit_status == status && strlen(outcome->errors) == n_errors &&
         memcmp(outcome->errors, expected, n_errors) == 0 &&
         (*object != '\0' ? shows(outcome->output, object) : outcome->output[0] == '\0')) {
@@ -223,6 +226,11 @@ Test(example_pages, control_flow_does_what_the_page_says)
 Test(example_pages, dialects_do_what_the_page_says)
 {
     check_page("docs/dialects.md", 16);
+}
+
+Test(example_pages, parameters_do_what_the_page_says)
+{
+    check_page("docs/parameters.md", 6);
 }
 
 /* That what differs is noticed, and that both are shown. */

@@ -1,5 +1,6 @@
 /* mdf_compile.c - the program mdf-compile: a model as C source, or as a shared library made of it. See docs/man/mdf-compile.1. */
 #include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/make_source.h"
 #include "mdf_c/values/new_file.h"
@@ -18,6 +19,7 @@ static const char help[] =
     "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
     "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
     "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
+    "      --set NODE.PARAMETER=VALUE   another value of a parameter, as in mdf-run\n"
     "      --inputs FILE         the same from a file\n"
     "      --dt T                their time increment\n"
     "      --float32             reals without a declared type are float32, not float64\n"
@@ -34,7 +36,7 @@ struct compilation {
     const char *output, *name;
     struct mdf_memory memory;
     struct warning_printer warnings;
-    struct mdf_text source, header;
+    struct mdf_text parameters, source, header;
     mdf_error error;
 };
 
@@ -56,6 +58,7 @@ static const struct option_row rows[] = {
     {"name", '\0', ARGUMENT_TEXT, .offset = FIELD(name)},
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(options.library.graph)},
     {"input", 'i', ARGUMENT_TEXTS, .offset = FIELD(options.inputs), .fault = input_fault},
+    {"set", '\0', ARGUMENT_TEXTS, .offset = FIELD(options.settings), .fault = setting_fault},
     {"inputs", '\0', ARGUMENT_TEXT, .offset = FIELD(options.inputs_path)},
     {"dt", '\0', ARGUMENT_REAL, .offset = FIELD(options.dt)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(options.library.float32)},
@@ -209,8 +212,11 @@ static int compile(struct compilation *compilation)
         status = check_graph(options, model, &compilation->error);
     }
     if (status == EXIT_DONE) {
+        status = read_given_parameters(&compilation->memory, options, &compilation->parameters, &compilation->error);
+    }
+    if (status == EXIT_DONE) {
         program = mdf_compile(model, &options->library, &compilation->error);
-        status = program != NULL ? make_text(compilation, program) : EXIT_MODEL;
+        status = program != NULL ? make_text(compilation, program) : compile_status(&compilation->error);
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {
         status = EXIT_MODEL;
@@ -227,6 +233,7 @@ int main(int argc, char **argv)
     int status = parse(argc, argv, &compilation, &ends);
 
     mdf_memory_init(&compilation.memory, NULL, 0);
+    mdf_text_init(&compilation.parameters, &compilation.memory);
     mdf_text_init(&compilation.source, &compilation.memory);
     mdf_text_init(&compilation.header, &compilation.memory);
     compilation.options.library.warning = print_warning;
@@ -237,6 +244,7 @@ int main(int argc, char **argv)
     if (compilation.error.code != MDF_OK) {
         print_error(&compilation.error, status == EXIT_MODEL ? compilation.options.model_path : "mdf-compile");
     }
+    mdf_text_release(&compilation.parameters);
     mdf_text_release(&compilation.source);
     mdf_text_release(&compilation.header);
     release_run_options(&compilation.options);

@@ -5,6 +5,7 @@
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/stop.h"
 #include "mdf_c/cli/compiled_run.h"
+#include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
@@ -33,6 +34,7 @@ struct run {
     mdf_error error;
     mdf_model *model;
     mdf_program *program;
+    struct mdf_text parameters; /* of --set */
     struct run_inputs inputs;
     struct run_report report;
     struct progress_bar bar;
@@ -64,12 +66,16 @@ static int draw(struct run *run)
 static int compile(struct run *run)
 {
     double start_s = clock_s();
+    int exit_status = read_given_parameters(&run->memory, &run->options, &run->parameters, &run->error);
     mdf_options options = run->options.library;
 
+    if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
     options.time_limit_s = time_left(options.time_limit_s, run->start_s);
     run->program = mdf_compile(run->model, &options, &run->error);
     run->compile_s = clock_s() - start_s;
-    return run->program != NULL ? EXIT_DONE : EXIT_MODEL;
+    return run->program != NULL ? EXIT_DONE : compile_status(&run->error);
 }
 
 /* ------------------------------------------------------------------ evaluate */
@@ -345,6 +351,7 @@ int main(int argc, char **argv)
         }
         run.start_s = mdf_clock_s();
         mdf_memory_init(&run.memory, NULL, mdf_memory_bound(run.options.library.max_memory_bytes));
+        mdf_text_init(&run.parameters, &run.memory);
         run.warnings.strict = run.options.strict;
         run.options.library.warning = print_warning;
         run.options.library.warning_context = &run.warnings;
@@ -355,6 +362,7 @@ int main(int argc, char **argv)
         close_compiled(&run.compiled);
         mdf_program_free(run.program);
         mdf_model_free(run.model);
+        mdf_text_release(&run.parameters);
         mdf_memory_release(&run.memory, run.evaluate_s);
     }
     release_run_options(&run.options);

@@ -1,6 +1,7 @@
 /* options.c - see options.h. An option is one row of the table: how it is written, what it sets. */
 #include "mdf_c/cli/options.h"
 
+#include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/write/operators_page.h"
 
@@ -10,10 +11,9 @@
 static const char help[] =
     "usage: mdf-run [options] MODEL      MODEL: .json .yaml .yml .bson .onnx, or - with --from FORMAT\n"
     "  -g, --graph ID            the graph to run; default: the first that no other uses as a body\n"
-    "  -i, --input NAME=VALUE    VALUE is JSON or @FILE (.json .npy); NAME is PORT or NODE.PORT\n"
+    "  -i, --input NAME=VALUE, --set NODE.PARAMETER=VALUE   NAME: PORT or NODE.PORT; VALUE: JSON or @FILE (.json .npy)\n"
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
-    "  -n, --steps N             evaluations of the graph, default 1 (3 with --explain and --dump)\n"
-    "      --dt T                time increment of every evaluation but the first\n"
+    "  -n, --steps N, --dt T     evaluations, default 1 (3 with --explain and --dump); time increment of all but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace, --schedule   tell every step; who ran when, as text in place of JSON (which -o still writes)\n"
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
@@ -53,6 +53,7 @@ static const char *const dump_words[] = {"code", "lowered", "nests", "schedule",
 static const struct option_row rows[] = {
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(library.graph)},
     {"input", 'i', ARGUMENT_TEXTS, .offset = FIELD(inputs), .fault = input_fault},
+    {"set", '\0', ARGUMENT_TEXTS, .offset = FIELD(settings), .fault = setting_fault},
     {"inputs", '\0', ARGUMENT_TEXT, .offset = FIELD(inputs_path)},
     {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
     {"dt", '\0', ARGUMENT_REAL, .offset = FIELD(dt)},
@@ -140,4 +141,5 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
 void release_run_options(struct run_options *options)
 {
     release_option_texts(&options->inputs);
+    release_option_texts(&options->settings);
 }

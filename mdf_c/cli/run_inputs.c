@@ -45,6 +45,13 @@ static const char *format_of(const char *path)
     return format != NULL ? format : "json";
 }
 
+mdf_status read_value_file(struct mdf_memory *memory, const char *path, struct mdf_value *value, mdf_error *error)
+{
+    return mdf_ends_with(path, ".npy")
+               ? read_npy_file(memory, path, value, error)
+               : read_document_value(memory, mdf_document_load(memory, path, format_of(path), NULL, error), value, error);
+}
+
 static int read_single(struct mdf_memory *memory, const char *argument, struct mdf_value *pair, mdf_error *error)
 {
     const char *text = strchr(argument, '=') + 1;
@@ -55,12 +62,8 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
         mdf_memory_error(memory, error);
         return EXIT_MODEL;
     }
-    if (text[0] == '@' && mdf_ends_with(text, ".npy")) {
-        status = read_npy_file(memory, text + 1, &pair[1], error);
-        return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
-    }
     if (text[0] == '@') {
-        status = read_document_value(memory, mdf_document_load(memory, text + 1, format_of(text), NULL, error), &pair[1], error);
+        status = read_value_file(memory, text + 1, &pair[1], error);
         return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
     }
     snprintf(place, sizeof place, "--input %.*s", (int)(text - 1 - argument), argument);

@@ -17,6 +17,9 @@ struct run_inputs {
     struct warning_printer *warnings;
 };
 
+/* Reads the value in a file: .npy, or any format of documents by the suffix, JSON without one that is known. */
+mdf_status read_value_file(struct mdf_memory *memory, const char *path, struct mdf_value *value, mdf_error *error);
+
 /* Reads all values. Returns EXIT_DONE, or the exit status, with the error set and the inputs released. */
 int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const struct run_options *options,
                     struct warning_printer *warnings, mdf_error *error);

@@ -1,6 +1,7 @@
 /* changeable.c - parameters that each state may set for itself: where the model has a constant, they have a slot of the outermost
  * unit, which holds that constant until another value is set. Comes in: the names that were asked for; goes out:
  * program->parameters. Holds afterwards: nothing that was worked out while compiling depends on the value of such a parameter. */
+#include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
@@ -24,15 +25,6 @@ static const struct changeable *find(const struct compiler *compiler, const stru
     return NULL;
 }
 
-/* Whether `name` is PARAMETER, or NODE.PARAMETER. */
-bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
-{
-    size_t length = node != NULL ? strlen(node) : 0;
-
-    return strcmp(id, name) == 0 ||
-           (node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, id) == 0);
-}
-
 /* Whether someone asked for the parameter; the request is met then. */
 static bool is_wanted(struct compiler *compiler, const char *node, const char *id)
 {
@@ -49,12 +41,7 @@ static bool is_wanted(struct compiler *compiler, const char *node, const char *i
 
 static bool is_constant(const struct mdf_node *field)
 {
-    double real;
-    int64_t integer;
-    bool is_integer;
-
-    return field != NULL && field->kind != MDF_NODE_NULL && (field->kind != MDF_NODE_OBJECT || is_typed_form(field)) &&
-           (field->kind != MDF_NODE_STRING || mdf_parse_python_number(field->as.string.bytes, &real, &integer, &is_integer));
+    return mdf_value_is_constant(field) && (field->kind != MDF_NODE_OBJECT || is_typed_form(field));
 }
 
 /* A slot of the outermost unit; what is known of it is what holds for any value of it. */

@@ -1,7 +1,6 @@
 /* compile.c - a model's graph to a program: the passes in order. See program.h. */
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/processor.h"
-#include "mdf_c/dialect/dialect.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
@@ -776,28 +775,11 @@ static bool tell_stop(struct compiler *compiler)
     return false;
 }
 
-/* The model as it is meant: in its dialect, read anew where that is not MDF's own. What of it is new lies in `meant->arena`. */
-static const struct mdf_model *interpret(struct compiler *compiler, const struct mdf_model *model, mdf_dialect said,
-                                         struct mdf_model *meant, struct mdf_document *document)
-{
-    if (mdf_dialect_of(model->document, said) != MDF_DIALECT_PSYNEULINK) {
-        return model;
-    }
-    *document = *model->document;
-    meant->document = document;
-    meant->dialect = MDF_DIALECT_PSYNEULINK;
-    return mdf_psyneulink_rewrite(&meant->arena, model->document, &document->root, compiler->error) == MDF_OK &&
-                   mdf_model_read(meant, compiler->error) == MDF_OK
-               ? meant
-               : NULL;
-}
-
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
     struct compiler compiler = {.model = model};
-    struct mdf_model meant = {0};
-    struct mdf_document document;
+    struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;
     struct mdf_stop stop;
@@ -821,8 +803,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.real = compiler.program->real;
     compiler.loop_condition = options->loop_condition;
     mdf_arena_init(&compiler.scratch, compiler.memory);
-    mdf_arena_init(&meant.arena, compiler.memory);
-    compiler.model = interpret(&compiler, model, options->dialect, &meant, &document);
+    compiler.model = meaning_of(&compiler, model, options, &meaning);
     if (compiler.model != NULL) {
         place_at(&compiler, compiler.model->source);
     }
@@ -843,7 +824,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     }
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);
-    mdf_arena_release(&meant.arena);
+    meaning_release(&meaning);
     mdf_stop_release(&stop, compiler.memory);
     if (!done || first.code != MDF_OK) {
         mdf_program_release(compiler.program);

@@ -221,7 +221,8 @@ bool compile_typed_form(struct target *target, const struct mdf_node *node, stru
 bool compile_declared_constant(struct target *target, const struct mdf_node *node, const struct mdf_declaration *declaration,
                                struct mdf_value *value);
 
-/* The tree of a text; NULL: it is no expression, which is told where it is compiled. False, with the error set: memory ran out. */
+/* The tree of a text; NULL: it is no expression, which is told where it is compiled. False, with the error set: memory ran out.
+ */
 bool try_parse(struct compiler *compiler, struct mdf_arena *arena, const char *text, struct mdf_expression **tree);
 /* Adds the names that a field's text refers to. */
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
@@ -333,16 +334,16 @@ enum node_progress { NODE_WAITING, NODE_STARTED, NODE_DONE };
 
 /* An input port of a graph within a node, and that of the node which feeds it. */
 struct port_link {
-    size_t outer_port;                  /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
-    mdf_operand source;                 /* its value */
-    /* What the nodes around say of it in the file; NULL: nothing. Of default values and of how what waits is reduced, the outermost
-     * counts, of shapes the innermost. */
+    size_t outer_port;  /* in the outer graph's ports that are filled at run time; SIZE_MAX: none */
+    mdf_operand source; /* its value */
+    /* What the nodes around say of it in the file; NULL: nothing. Of default values and of how what waits is reduced, the
+     * outermost counts, of shapes the innermost. */
     const struct mdf_node *default_value;
     const struct mdf_input_port *reduced, *shaped;
 };
 
-/* What a port of a graph within a node has from the node's port that feeds it: the default_value and the reduce, where the file gives
- * these, and a shape, where it declares none itself. */
+/* What a port of a graph within a node has from the node's port that feeds it: the default_value and the reduce, where the file
+ * gives these, and a shape, where it declares none itself. */
 void graph_take_link(const struct port_link *link, struct mdf_input_port *port);
 
 struct node_plan {
@@ -413,6 +414,21 @@ bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **laye
 bool graph_join_circles(struct graph_builder *builder);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */
 bool graph_compile_nodes(struct graph_builder *builder);
+
+/* --- meaning.c */
+
+/* A model as it is meant, where that is not as its file has it. */
+struct meaning {
+    struct mdf_model model; /* what of it is new lies in its arena */
+    struct mdf_document document;
+    struct mdf_document *parameters; /* the values that were given; NULL: none */
+};
+
+/* The model with the parameters that were given, in its dialect: `model` itself, or one that is read anew into `meaning`. NULL:
+ * the error is set. `meaning` is released in any case, once the model is not needed any more. */
+const struct mdf_model *meaning_of(struct compiler *compiler, const struct mdf_model *model, const mdf_options *options,
+                                   struct meaning *meaning);
+void meaning_release(struct meaning *meaning);
 
 /* --- compile.c */
 /* The declaration with its shape in the program's arena. */

@@ -42,7 +42,7 @@ static mdf_operand compile_literal(struct target *target, const struct mdf_node 
     struct mdf_value value = {0};
     unsigned flags;
 
-    if (!make_literal(target, node, &value)) {
+    if (is_typed_form(node) ? !compile_typed_form(target, node, &value) : !make_literal(target, node, &value)) {
         return MDF_NO_OPERAND;
     }
     flags = value.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;

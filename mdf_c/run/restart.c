@@ -3,6 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/sampling/random.h"
+#include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/run/buffer_reuse.h"
 
 #include <string.h>

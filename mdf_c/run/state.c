@@ -3,6 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/sampling/random.h"
+#include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/buffer_reuse.h"
@@ -202,12 +203,33 @@ void mdf_state_release(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ inputs */
 
+static bool is_parameter(const struct mdf_program *program, const char *name)
+{
+    size_t i, j;
+
+    for (i = 0; i < program->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[i];
+
+        for (j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
+            if (mdf_parameter_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
     const char *guess;
     size_t i;
 
+    if (is_parameter(program, name)) {
+        return mdf_error_set(error, MDF_NAME,
+                             "'%s' is a parameter, no input port: another value of it is set before (--set, parameters=...)",
+                             name);
+    }
     mdf_nearest_begin(&nearest, name);
     for (i = 0; i < program->n_ports; i++) {
         mdf_nearest_offer(&nearest, program->ports[i].input_name != NULL ? program->ports[i].input_name : program->ports[i].id);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import PicklingError
@@ -14,6 +15,7 @@ import numpy as np
 from ._values import unmasked
 
 Source = Any
+_PLAIN_TYPES = {"float64", "int64", "bool"}  # of numbers without a type of their own in a model
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,27 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise TypeError(f"a {type(value).__name__} can not stand in a model")
+
+
+def as_parameters(values: Any) -> bytes:
+    """Values of parameters by name, as the engine takes them. Arrays of float64, int64 and bool count as if they stood in the model,
+    other types stay what they are.
+
+    Raises
+    ------
+    TypeError
+        They are no dict by name, or one of them can not stand in a model.
+    """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise TypeError(f"parameters are a dict of values by name, not {values!r}")
+    return json.dumps(dict(values), default=_parameter).encode()
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf" and value.dtype.name not in _PLAIN_TYPES:
+        value = np.asarray(value)
+        return {"type": str(value.dtype), "shape": list(value.shape), "data": value.ravel().tolist()}
+    return _plain(value)
 
 
 def _fields(value: Any) -> Any:

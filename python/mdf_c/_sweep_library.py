@@ -52,7 +52,6 @@ class SweepOptions(ctypes.Structure):
 
 
 for _name, (_result, *_arguments) in {
-    "mdf_compile_changeable": (c_void_p, c_void_p, POINTER(c_char_p), c_size_t, POINTER(Options), POINTER(Error)),
     "mdf_sweep_new": (c_void_p, c_void_p, POINTER(SweepOptions), POINTER(Error)),
     "mdf_sweep_free": (None, c_void_p),
     "mdf_sweep_n_rows": (c_size_t, c_void_p),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._documents import Origin, Source
+from ._documents import Origin, Source, as_parameters
 from ._interrupt import interruptible
 from ._library import (
     PART_FUNCTION,
@@ -80,6 +80,12 @@ class Settings:
     dialect : {"reference", "psyneulink"}, optional
         What the model means: what the Python engine of MDF makes of it, or what PsyNeuLink does. By default the latter where PsyNeuLink wrote
         the model.
+    parameters : dict, optional
+        Other values of parameters, as if the model's file had them: ``{name: value}``, NODE.PARAMETER, or PARAMETER for every one of
+        that name. A value stands in the place of the constant that the file has, as the parameter's value or, where that is computed,
+        as its default_initial_value.
+    changeable : sequence of str
+        Names of parameters (of numbers) that each state can set for itself, without compiling again: :meth:`State.set_parameter`.
 
     Raises
     ------
@@ -97,6 +103,8 @@ class Settings:
     threads: int = 0
     loop_condition: str | None = None
     dialect: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    changeable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -112,6 +120,13 @@ class Settings:
             raise ValueError(f"loop_condition must be 'standard' or 'obey', not {self.loop_condition!r}")
         if self.dialect not in _DIALECTS:
             raise ValueError(f"dialect must be 'reference' or 'psyneulink', not {self.dialect!r}")
+        if self.parameters is not None:
+            as_parameters(self.parameters)
+        if isinstance(self.changeable, str):
+            raise TypeError(f"changeable is a sequence of names, not the text {self.changeable!r}")
+        object.__setattr__(self, "changeable", tuple(self.changeable))
+        for name in self.changeable:
+            c_text(name, "the name of a parameter")
 
 
 class _Warnings:
@@ -139,6 +154,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         n_threads=settings.threads,
         loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
         dialect=_DIALECTS[settings.dialect],
+        parameters=None if settings.parameters is None else as_parameters(settings.parameters),
         warning=collected.handler,
     )
 
@@ -258,7 +274,8 @@ class Program(Uncopied):
         if not isinstance(model, Model) or not isinstance(settings, Settings):
             raise TypeError("a program is made of a Model and Settings: see compile")
         error = Error()
-        pointer = lib.mdf_compile(model._pointer, _options(settings, collected), error)
+        names = (ctypes.c_char_p * len(settings.changeable))(*(name.encode() for name in settings.changeable))
+        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, collected), error)
         self._handle = Handle(checked(pointer, error), lib.mdf_program_free)
         self._pointer = self._handle.pointer
         self._origin, self.settings = model._origin, settings
@@ -302,9 +319,18 @@ class Program(Uncopied):
         """
         return find_ports(self.outputs, name)
 
-    def state(self) -> State:
-        """A new state: the buffers of one thread's evaluations."""
-        return State(self)
+    def state(self, parameters: Mapping[str, Any] | None = None) -> State:
+        """A new state: the buffers of one thread's evaluations.
+
+        Parameters
+        ----------
+        parameters : dict, optional
+            Values of parameters that the program was compiled to keep changeable: see :meth:`State.set_parameter`.
+        """
+        state = State(self)
+        for name, value in (parameters or {}).items():
+            state.set_parameter(name, value)
+        return state
 
 
 def find_ports(ports: Iterable[tuple[str, str]], name: str) -> list[tuple[str, str]]:
@@ -390,6 +416,33 @@ class State(Uncopied):
         self._error.code = 0
         ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
         raise exception
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Sets a parameter that the program keeps changeable (``compile(model, changeable=[name])``), before the first evaluation of
+        the state, or the first after :meth:`reset`, which gives all parameters the values of the model again.
+
+        Parameters
+        ----------
+        name : str
+            NODE.PARAMETER, or PARAMETER for every one of that name.
+        value
+            A number or an array of numbers. float64, int64 and bool count as if they stood in the model, other types stay what they
+            are.
+
+        Raises
+        ------
+        MdfNameError
+            No parameter of that name is changeable.
+        MdfError
+            The value does not fit, or the state has been evaluated.
+        """
+        array = as_array(value if is_array(value) else np.asarray(value))
+        with self._free():
+            self._check(lib.mdf_set_parameter(self._pointer, c_text(name, "the name of a parameter"), tensor_of(array), self._error))
+
+    def reset(self) -> None:
+        """Makes the state as it was when it was new: without inputs, and with the parameters of the model."""
+        self._renew()
 
     def set_input(self, name: str, value: Any) -> None:
         """Sets an input for the next evaluation.

@@ -1,6 +1,7 @@
 """load, compile, check, run: steps, inputs, traces, tables."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -150,3 +151,55 @@ def test_every_example_runs(examples):
         if path.name == "actr_retrieval.json":  # waits for a question
             continue
         assert mdf_c.run(Path(path), dt=None).outputs
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def test_parameters_of_one_run(examples):
+    """A value given for a run is the file's; of NumPy's types only those of plain numbers are."""
+    path = examples / "cooling.yaml"
+    kwargs = {"steps": 3, "dt": 1.0}
+    expected = mdf_c.run(path, parameters={"cup.time_constant": 10, "temperature": 50.0}, **kwargs)["temperature"]
+    assert expected == 44.3
+    text = path.read_text(encoding="utf-8").replace("300.0", "10").replace("90.0", "50.0")
+    assert mdf_c.run(mdf_c.Model(text.encode(), format="yaml"), **kwargs)["temperature"] == expected
+    typed = mdf_c.run(path, parameters={"time_constant": np.float64(10), "temperature": np.array(50.0)}, **kwargs)
+    assert typed["temperature"] == expected
+    narrow = mdf_c.run(path, parameters={"temperature": np.float32(50)}, **kwargs)["temperature"]
+    assert narrow.dtype == np.float32
+    pickled = pickle.loads(pickle.dumps(mdf_c.compile(path, parameters={"temperature": 50.0})))
+    assert mdf_c.run(pickled)["temperature"] == 50
+
+
+def test_changeable_parameters(examples):
+    program = mdf_c.compile(examples / "cooling.yaml", changeable=["time_constant", "cup.temperature"])
+    state = program.state({"time_constant": 10})
+    for parameters, expected in (({"temperature": 50.0}, 44.3), ({}, 76.7)):
+        for name, value in parameters.items():
+            state.set_parameter(name, value)
+        for dt in (None, 1.0, 1.0):
+            state.evaluate(dt)
+        assert state.output("cup", "temperature") == expected
+        with pytest.raises(mdf_c.MdfError, match="after the first evaluation"):
+            state.set_parameter("temperature", 1.0)
+        state.reset()
+        state.set_parameter("time_constant", 10)
+    with pytest.raises(mdf_c.MdfError, match="no changeable parameter 'room'"):
+        program.state({"room": 1})
+    assert mdf_c.compile(examples / "cooling.yaml", changeable=[]).settings.changeable == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"parameters": {"rom": 1}}, mdf_c.MdfError, "no parameter is called 'rom'; did you mean 'room'"),
+        ({"parameters": [1]}, TypeError, "a dict of values by name"),
+        ({"parameters": {"room": object()}}, TypeError, "can not stand in a model"),
+        ({"changeable": "room"}, TypeError, "a sequence of names"),
+        ({"inputs": {"room": 1}}, mdf_c.MdfError, "'room' is a parameter, no input port"),
+    ],
+)
+def test_parameters_that_are_refused(examples, settings, error, words):
+    with pytest.raises(error, match=words):
+        mdf_c.run(examples / "cooling.yaml", **settings)

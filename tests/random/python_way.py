@@ -155,6 +155,21 @@ def _command_sweep(plan, record):
         return {"error": None, **arrays}
 
 
+def _set_parameters(plan, record):
+    """The instances one by one: the first model with their values of parameters set for one run, in its file's place."""
+    first, arrays = plan["instances"][0], {name: [] for name in record}
+    swept = [v for v in plan["values"] if v["is_parameter"]]
+    for i, (instance, seed) in enumerate(zip(plan["instances"], mdf_c.instance_seeds(0, len(plan["instances"])))):
+        values, inputs = {v["name"]: v["array"][i] for v in swept}, cases.inputs_by_step(instance)
+        try:
+            trace = mdf_c.run(first["model"], inputs, steps=len(inputs), dt=first.get("dt"), record=True, seed=int(seed), parameters=values, **SETTINGS).trace
+        except mdf_c.MdfError as error:
+            return {"error": _error_text(error)}
+        for name, rows in arrays.items():
+            rows.append(trace[name])
+    return {"error": None, **{name: np.stack(rows) for name, rows in arrays.items()}}
+
+
 def sweep_findings(case):
     """Where mdf_c.sweep, or mdf-run --sweep, gives something else than mdf_c.run of each instance. What is told of an error goes on with the instance."""
     plan = sweeps.make(case, both_axes=False) if case["format"] == "json" else None
@@ -164,7 +179,7 @@ def sweep_findings(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = _expected_of_sweep(plan)
-        ways = [("python_sweep", _python_sweep)]
+        ways = [("python_sweep", _python_sweep), ("set_parameters", _set_parameters)]
         if len(expected) > 1 or expected["error"] is not None:  # a file that records nothing records all, whatever form it has
             ways.append(("command_sweep", _command_sweep))
         for way, run in ways:

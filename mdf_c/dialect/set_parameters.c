@@ -1,0 +1,153 @@
+/* set_parameters.c - see set_parameters.h. */
+#include "mdf_c/dialect/set_parameters.h"
+
+#include "mdf_c/base/error.h"
+#include "mdf_c/base/text.h"
+#include "mdf_c/dialect/rewriting.h"
+
+#include <string.h>
+
+/* One parameter that gets its value, or, where nothing is set, is offered as one that would do better. */
+struct setting {
+    struct rewriting *rewriting;
+    const char *name;
+    const struct mdf_node *value;
+    size_t n_set;
+    bool is_input;               /* an input port has the name */
+    struct mdf_nearest *nearest; /* NULL: parameters are set */
+};
+
+bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
+{
+    size_t length = node != NULL ? strlen(node) : 0;
+
+    return strcmp(id, name) == 0 ||
+           (node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, id) == 0);
+}
+
+bool mdf_value_is_constant(const struct mdf_node *field)
+{
+    double real;
+    int64_t integer;
+    bool whole;
+
+    return field != NULL && field->kind != MDF_NODE_NULL &&
+           (field->kind != MDF_NODE_STRING || mdf_parse_python_number(field->as.string.bytes, &real, &integer, &whole));
+}
+
+/* The value where `place` stands, so that what is wrong with it names that line. */
+static struct mdf_node value_at(const struct mdf_node *value, const struct mdf_node *place)
+{
+    struct mdf_node placed = *value;
+
+    placed.line = place->line;
+    placed.column = place->column;
+    return placed;
+}
+
+static void set_value(struct setting *setting, struct mdf_node *parameter)
+{
+    struct mdf_node *value = rewriting_find(parameter, "value"), *initial = rewriting_find(parameter, "default_initial_value");
+    bool has_fields = value != NULL || initial != NULL || rewriting_find(parameter, "function") != NULL;
+
+    if (!has_fields) { /* the value itself */
+        *parameter = value_at(setting->value, parameter);
+    } else if (initial != NULL && !mdf_value_is_constant(value)) {
+        *initial = value_at(setting->value, initial);
+    } else {
+        rewriting_remove(parameter, "function");
+        rewriting_remove(parameter, "args");
+        rewriting_put(setting->rewriting, parameter, "value", value_at(setting->value, value != NULL ? value : parameter));
+    }
+}
+
+static void visit_parameter(struct setting *setting, const char *node, const char *id, struct mdf_node *parameter)
+{
+    if (setting->nearest != NULL) {
+        const char *full = node != NULL ? mdf_arena_printf(setting->rewriting->arena, "%s.%s", node, id) : NULL;
+
+        mdf_nearest_offer(setting->nearest, id);
+        if (full != NULL) {
+            mdf_nearest_offer(setting->nearest, full);
+        }
+    } else if (mdf_parameter_is_named(node, id, setting->name)) {
+        set_value(setting, parameter);
+        setting->n_set++;
+    }
+}
+
+/* The parameters of a node or a graph. */
+static void visit_parameters(struct setting *setting, const char *node, struct mdf_node *owner)
+{
+    struct mdf_node *parameters = rewriting_find(owner, "parameters"), *ports = rewriting_find(owner, "input_ports");
+    size_t i;
+
+    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+        struct mdf_node_entry *entry = &parameters->as.object.entries[i];
+
+        visit_parameter(setting, node, entry->key, &entry->value);
+    }
+    for (i = 0; node != NULL && i < rewriting_n_entries(ports); i++) {
+        setting->is_input = setting->is_input || mdf_parameter_is_named(node, ports->as.object.entries[i].key, setting->name);
+    }
+}
+
+/* Graphs may stand at any place: in the model, in a node, in arguments as the body of a Scan, Loop or If. */
+static void visit(struct setting *setting, struct mdf_node *tree)
+{
+    struct mdf_node *nodes = rewriting_find(tree, "nodes");
+    size_t i;
+
+    if (nodes != NULL) {
+        visit_parameters(setting, NULL, tree);
+    }
+    for (i = 0; i < rewriting_n_entries(nodes); i++) {
+        visit_parameters(setting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value);
+    }
+    for (i = 0; i < rewriting_n_entries(tree); i++) {
+        if (strcmp(tree->as.object.entries[i].key, "metadata") != 0) {
+            visit(setting, &tree->as.object.entries[i].value);
+        }
+    }
+}
+
+/* The name and what would do better. */
+static mdf_status refuse(struct setting *setting, struct mdf_node *root)
+{
+    const struct rewriting *rewriting = setting->rewriting;
+    struct mdf_nearest nearest;
+
+    if (setting->is_input) {
+        return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an input port, no parameter: give it as an input",
+                             setting->name);
+    }
+    mdf_nearest_begin(&nearest, setting->name);
+    setting->nearest = &nearest;
+    visit(setting, root);
+    mdf_error_set(rewriting->error, MDF_NAME, "no parameter is called '%s'", setting->name);
+    mdf_error_suggest(rewriting->error, mdf_nearest_result(&nearest));
+    return MDF_NAME;
+}
+
+mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_node *values,
+                              struct mdf_node *root, mdf_error *error)
+{
+    mdf_error first = {0};
+    struct rewriting rewriting = {arena, document, &first, false};
+    size_t i;
+
+    *root = rewriting_copy(&rewriting, &document->root);
+    for (i = 0; i < rewriting_n_entries(values) && !rewriting.failed; i++) {
+        struct setting setting = {&rewriting, values->as.object.entries[i].key, &values->as.object.entries[i].value, 0, false,
+                                  NULL};
+
+        visit(&setting, root);
+        if (setting.n_set == 0 && !rewriting.failed) {
+            rewriting.failed = refuse(&setting, root) != MDF_OK;
+        }
+    }
+    if (rewriting.failed && error != NULL && error->code == MDF_OK) {
+        *error = first;
+    }
+    return rewriting.failed ? first.code : MDF_OK;
+}

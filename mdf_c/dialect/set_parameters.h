@@ -1,0 +1,21 @@
+/* set_parameters.h - a document with other values of its parameters, as if its file had them.
+ *
+ * Comes in: the tree of a document, and an object {NAME: value}, NAME being NODE.PARAMETER, or PARAMETER for every one of that
+ * name, of nodes at any depth and of graphs. Goes out: another tree. A value stands where the file has a constant: as the
+ * parameter's `value`, or as its `default_initial_value` where the value is computed. A computed parameter without one is that
+ * value from then on. */
+#ifndef MDF_DIALECT_SET_PARAMETERS_H
+#define MDF_DIALECT_SET_PARAMETERS_H
+
+#include "mdf_c/document/document.h"
+
+/* Whether `name` is PARAMETER, or NODE.PARAMETER. A parameter of a graph has no node: NULL. */
+bool mdf_parameter_is_named(const char *node, const char *id, const char *name);
+/* Whether a field is there and no expression: a text counts where it is a number. */
+bool mdf_value_is_constant(const struct mdf_node *field);
+
+/* What is new lies in `arena`; the values are borrowed. MDF_NAME where no parameter has one of the names. */
+mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_node *values,
+                              struct mdf_node *root, mdf_error *error);
+
+#endif
