@@ -33,30 +33,57 @@ static const struct function {
     int loop;
     long double (*plain)(long double);
     double bound;
-} functions[] = {{"exp", false, MDF_VECTORS_exponential_FLOAT32, expl, 1},
-                 {"expm1", false, MDF_VECTORS_exponential_minus_one_FLOAT32, expm1l, 1.5},
-                 {"log", false, MDF_VECTORS_logarithm_FLOAT32, logl, 1},
-                 {"log1p", false, MDF_VECTORS_logarithm_of_one_more_FLOAT32, log1pl, 1},
-                 {"sin", false, MDF_VECTORS_sine_FLOAT32, sinl, 1.1},
-                 {"cos", false, MDF_VECTORS_cosine_FLOAT32, cosl, 1.1},
-                 {"tan", false, MDF_VECTORS_tangent_FLOAT32, tanl, 2.3},
-                 {"atan", false, MDF_VECTORS_arc_tangent_FLOAT32, atanl, 1.2},
-                 {"tanh", false, MDF_VECTORS_tangent_hyperbolic_FLOAT32, tanhl, 1.5},
-                 {"sigmoid", false, MDF_VECTORS_sigmoid_FLOAT32, sigmoid, 2.5},
-                 {"softplus", false, MDF_VECTORS_softplus_FLOAT32, softplus, 2},
-                 {"erf", false, MDF_VECTORS_vector_error_function_FLOAT32, erfl, 1.5},
-                 {"gelu", false, MDF_VECTORS_gelu_FLOAT32, gelu, 7},
-                 {"exp", true, MDF_VECTORS_exponential_FLOAT64, expl, 0.85},
-                 {"expm1", true, MDF_VECTORS_exponential_minus_one_FLOAT64, expm1l, 1.15},
-                 {"log", true, MDF_VECTORS_logarithm_FLOAT64, logl, 0.9},
-                 {"log1p", true, MDF_VECTORS_logarithm_of_one_more_FLOAT64, log1pl, 0.9},
-                 {"sin", true, MDF_VECTORS_sine_FLOAT64, sinl, 0.85},
-                 {"cos", true, MDF_VECTORS_cosine_FLOAT64, cosl, 0.85},
-                 {"tan", true, MDF_VECTORS_tangent_FLOAT64, tanl, 1.05},
-                 {"atan", true, MDF_VECTORS_arc_tangent_FLOAT64, atanl, 0.9},
-                 {"tanh", true, MDF_VECTORS_tangent_hyperbolic_FLOAT64, tanhl, 1.05},
-                 {"sigmoid", true, MDF_VECTORS_sigmoid_FLOAT64, sigmoid, 2.5},
-                 {"softplus", true, MDF_VECTORS_softplus_FLOAT64, softplus, 2}};
+} functions[] = {
+    {"exp", false, MDF_VECTORS_exponential_FLOAT32, expl, 1},
+    {"exp2", false, MDF_VECTORS_exponential_base_two_FLOAT32, exp2l, 0.75},
+    {"expm1", false, MDF_VECTORS_exponential_minus_one_FLOAT32, expm1l, 1.5},
+    {"log", false, MDF_VECTORS_logarithm_FLOAT32, logl, 1},
+    {"log1p", false, MDF_VECTORS_logarithm_of_one_more_FLOAT32, log1pl, 1},
+    {"log2", false, MDF_VECTORS_logarithm_base_two_FLOAT32, log2l, 1},
+    {"log10", false, MDF_VECTORS_logarithm_base_ten_FLOAT32, log10l, 1},
+    {"sin", false, MDF_VECTORS_sine_FLOAT32, sinl, 1.1},
+    {"cos", false, MDF_VECTORS_cosine_FLOAT32, cosl, 1.1},
+    {"tan", false, MDF_VECTORS_tangent_FLOAT32, tanl, 2.3},
+    {"asin", false, MDF_VECTORS_arc_sine_FLOAT32, asinl, 2},
+    {"acos", false, MDF_VECTORS_arc_cosine_FLOAT32, acosl, 1.2},
+    {"atan", false, MDF_VECTORS_arc_tangent_FLOAT32, atanl, 1.2},
+    {"sinh", false, MDF_VECTORS_sine_hyperbolic_FLOAT32, sinhl, 2.5},
+    {"cosh", false, MDF_VECTORS_cosine_hyperbolic_FLOAT32, coshl, 1.5},
+    {"tanh", false, MDF_VECTORS_tangent_hyperbolic_FLOAT32, tanhl, 1.5},
+    {"asinh", false, MDF_VECTORS_arc_sine_hyperbolic_FLOAT32, asinhl, 1.7},
+    {"acosh", false, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT32, acoshl, 1.9},
+    {"atanh", false, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT32, atanhl, 2},
+    {"cbrt", false, MDF_VECTORS_cube_root_FLOAT32, cbrtl, 0.7},
+    {"erf", false, MDF_VECTORS_error_function_FLOAT32, erfl, 1.5},
+    {"erfc", false, MDF_VECTORS_error_function_complement_FLOAT32, erfcl, 5},
+    {"sigmoid", false, MDF_VECTORS_sigmoid_FLOAT32, sigmoid, 2.5},
+    {"softplus", false, MDF_VECTORS_softplus_FLOAT32, softplus, 2},
+    {"gelu", false, MDF_VECTORS_gelu_FLOAT32, gelu, 7},
+    {"exp", true, MDF_VECTORS_exponential_FLOAT64, expl, 0.85},
+    {"exp2", true, MDF_VECTORS_exponential_base_two_FLOAT64, exp2l, 0.75},
+    {"expm1", true, MDF_VECTORS_exponential_minus_one_FLOAT64, expm1l, 1.15},
+    {"log", true, MDF_VECTORS_logarithm_FLOAT64, logl, 0.9},
+    {"log1p", true, MDF_VECTORS_logarithm_of_one_more_FLOAT64, log1pl, 0.9},
+    {"log2", true, MDF_VECTORS_logarithm_base_two_FLOAT64, log2l, 1},
+    {"log10", true, MDF_VECTORS_logarithm_base_ten_FLOAT64, log10l, 1},
+    {"sin", true, MDF_VECTORS_sine_FLOAT64, sinl, 0.85},
+    {"cos", true, MDF_VECTORS_cosine_FLOAT64, cosl, 0.85},
+    {"tan", true, MDF_VECTORS_tangent_FLOAT64, tanl, 1.05},
+    {"asin", true, MDF_VECTORS_arc_sine_FLOAT64, asinl, 0.85},
+    {"acos", true, MDF_VECTORS_arc_cosine_FLOAT64, acosl, 0.95},
+    {"atan", true, MDF_VECTORS_arc_tangent_FLOAT64, atanl, 0.9},
+    {"sinh", true, MDF_VECTORS_sine_hyperbolic_FLOAT64, sinhl, 2.2},
+    {"cosh", true, MDF_VECTORS_cosine_hyperbolic_FLOAT64, coshl, 1.6},
+    {"tanh", true, MDF_VECTORS_tangent_hyperbolic_FLOAT64, tanhl, 1.05},
+    {"asinh", true, MDF_VECTORS_arc_sine_hyperbolic_FLOAT64, asinhl, 1.7},
+    {"acosh", true, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT64, acoshl, 1.9},
+    {"atanh", true, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT64, atanhl, 2},
+    {"cbrt", true, MDF_VECTORS_cube_root_FLOAT64, cbrtl, 0.7},
+    {"erf", true, MDF_VECTORS_error_function_FLOAT64, erfl, 1.3},
+    {"erfc", true, MDF_VECTORS_error_function_complement_FLOAT64, erfcl, 4.5},
+    {"sigmoid", true, MDF_VECTORS_sigmoid_FLOAT64, sigmoid, 2.5},
+    {"softplus", true, MDF_VECTORS_softplus_FLOAT64, softplus, 2},
+};
 enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 static void map_in(const struct mdf_vector_math *math, const struct function *function, size_t n, const double *x, double *y)
@@ -191,15 +218,30 @@ Test(vector_math, numbers_give_what_vectors_give)
     static const struct {
         double (*function)(double);
         int loop;
-    } numbers[] = {{mdf_exp_float64, MDF_VECTORS_exponential_FLOAT64},
-                   {mdf_expm1_float64, MDF_VECTORS_exponential_minus_one_FLOAT64},
-                   {mdf_log_float64, MDF_VECTORS_logarithm_FLOAT64},
-                   {mdf_log1p_float64, MDF_VECTORS_logarithm_of_one_more_FLOAT64},
-                   {mdf_sin_float64, MDF_VECTORS_sine_FLOAT64},
-                   {mdf_cos_float64, MDF_VECTORS_cosine_FLOAT64},
-                   {mdf_tan_float64, MDF_VECTORS_tangent_FLOAT64},
-                   {mdf_atan_float64, MDF_VECTORS_arc_tangent_FLOAT64},
-                   {mdf_tanh_float64, MDF_VECTORS_tangent_hyperbolic_FLOAT64}};
+    } numbers[] = {
+        {mdf_exp_float64, MDF_VECTORS_exponential_FLOAT64},
+        {mdf_exp2_float64, MDF_VECTORS_exponential_base_two_FLOAT64},
+        {mdf_expm1_float64, MDF_VECTORS_exponential_minus_one_FLOAT64},
+        {mdf_log_float64, MDF_VECTORS_logarithm_FLOAT64},
+        {mdf_log1p_float64, MDF_VECTORS_logarithm_of_one_more_FLOAT64},
+        {mdf_log2_float64, MDF_VECTORS_logarithm_base_two_FLOAT64},
+        {mdf_log10_float64, MDF_VECTORS_logarithm_base_ten_FLOAT64},
+        {mdf_sin_float64, MDF_VECTORS_sine_FLOAT64},
+        {mdf_cos_float64, MDF_VECTORS_cosine_FLOAT64},
+        {mdf_tan_float64, MDF_VECTORS_tangent_FLOAT64},
+        {mdf_asin_float64, MDF_VECTORS_arc_sine_FLOAT64},
+        {mdf_acos_float64, MDF_VECTORS_arc_cosine_FLOAT64},
+        {mdf_atan_float64, MDF_VECTORS_arc_tangent_FLOAT64},
+        {mdf_sinh_float64, MDF_VECTORS_sine_hyperbolic_FLOAT64},
+        {mdf_cosh_float64, MDF_VECTORS_cosine_hyperbolic_FLOAT64},
+        {mdf_tanh_float64, MDF_VECTORS_tangent_hyperbolic_FLOAT64},
+        {mdf_asinh_float64, MDF_VECTORS_arc_sine_hyperbolic_FLOAT64},
+        {mdf_acosh_float64, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT64},
+        {mdf_atanh_float64, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT64},
+        {mdf_cbrt_float64, MDF_VECTORS_cube_root_FLOAT64},
+        {mdf_erf_float64, MDF_VECTORS_error_function_FLOAT64},
+        {mdf_erfc_float64, MDF_VECTORS_error_function_complement_FLOAT64},
+    };
     double x[N], y[N];
 
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
@@ -238,6 +280,144 @@ Test(vector_math, powers)
             cr_assert(isnan(wanted) || fabsl(y[i] - wanted) <= 1.5 * unit_in_last_place(&doubles, wanted), "%a to %a is %a", x[i],
                       exponents[k], y[i]);
         }
+    }
+}
+
+/* Base and exponent number `i` of a kind: usual ones; results of all sizes; whole exponents; next to 1; all bits. */
+static void power_case(bool is_double, uint64_t i, double *base, double *exponent)
+{
+    uint64_t a = (i * 2 + 1) * 0x9e3779b97f4a7c15u, b = (a ^ a >> 29) * 0xbf58476d1ce4e5b9u;
+    double x = (double)(a ^ a >> 32) * 0x1p-64, y = (double)(b ^ b >> 31) * 0x1p-63 - 1;
+
+    *base = 4 * x;
+    *exponent = 10 * y;
+    if (i % 5 == 1) {
+        *base = ldexp(1 + x, (int)(b % (is_double ? 2000 : 240)) - (is_double ? 1000 : 120));
+        *exponent = (is_double ? 744 : 103) * y / log(*base);
+    } else if (i % 5 == 2) {
+        *base = 40 * x - 20;
+        *exponent = floor(20 * y);
+    } else if (i % 5 == 3) {
+        *base = 1 + (x - 0.5) * 1e-3;
+        *exponent = 1e5 * y;
+    } else if (i % 5 == 4) {
+        uint32_t narrow[2] = {(uint32_t)(a >> 20), (uint32_t)(b >> 20)};
+        float of_narrow[2];
+
+        memcpy(of_narrow, narrow, sizeof narrow);
+        memcpy(base, &a, sizeof a);
+        memcpy(exponent, &b, sizeof b);
+        *base = is_double ? *base : (double)of_narrow[0];
+        *exponent = is_double ? *exponent : (double)of_narrow[1];
+    }
+    *base = is_double ? *base : (double)(float)*base;
+    *exponent = is_double ? *exponent : (double)(float)*exponent;
+}
+
+/* Elements of both types, by vectors of some kind. */
+static void map_powers(const struct mdf_vector_math *math, bool is_double, const double *x, const double *y, double *z)
+{
+    float narrow[3][N];
+    int loop = is_double ? MDF_VECTORS_each_power_FLOAT64 : MDF_VECTORS_each_power_FLOAT32;
+
+    for (size_t i = 0; i < N; i++) {
+        narrow[0][i] = (float)x[i];
+        narrow[1][i] = (float)y[i];
+    }
+    cr_assert(
+        math->loops[loop](is_double ? (void *)z : narrow[2],
+                          (const void *[]){is_double ? (const void *)x : narrow[0], is_double ? (const void *)y : narrow[1]},
+                          (const size_t[]){1, 1}, N, NULL));
+    for (size_t i = 0; i < N && !is_double; i++) {
+        z[i] = (double)narrow[2][i];
+    }
+}
+
+static void check_power(bool is_double, double x, double y, double z)
+{
+    const struct function type = {.is_double = is_double};
+    long double wanted = powl(x, y);
+    double rounded = is_double ? (double)wanted : (double)(float)wanted;
+
+    if (isnan(wanted)) {
+        cr_assert(isnan(z), "%a to %a is %a", x, y, z);
+    } else if (isinf(rounded) || isinf(z) || wanted == 0) {
+        cr_assert(rounded == z && signbit(rounded) == signbit(z), "%a to %a is %a", x, y, z);
+    } else {
+        cr_assert(fabsl(z - wanted) <= (y == 3      ? 1.5L
+                                        : is_double ? 0.7L
+                                                    : 0.8L) *
+                                           unit_in_last_place(&type, wanted),
+                  "%a to %a is %a, not %La", x, y, z, wanted);
+    }
+}
+
+Test(vector_math, errors_of_powers_stay_within_their_bounds)
+{
+    double x[N], y[N], z[N], plain[N];
+
+    for (uint64_t first = 0; first < 400 * N; first += N) {
+        bool is_double = first / N % 2 == 1;
+
+        for (size_t i = 0; i < N; i++) {
+            power_case(is_double, first + i, &x[i], &y[i]);
+        }
+        map_powers(mdf_vector_math(), is_double, x, y, z);
+        map_powers(&mdf_vector_math_plain, is_double, x, y, plain);
+        for (size_t i = 0; i < N; i++) {
+            check_power(is_double, x[i], y[i], z[i]);
+            cr_assert(is_same(z[i], plain[i]), "%a to %a is %a and %a", x[i], y[i], z[i], plain[i]);
+            cr_assert(!is_double || is_same(z[i], mdf_power_float64(x[i], y[i])));
+        }
+    }
+}
+
+/* Zeros, infinities, NaN, units, the ends of the range, odd and even exponents and such without places for units: as C99 has it.
+ */
+Test(vector_math, powers_at_the_edge)
+{
+    static const double edges[] = {0.0,        -0.0,       1,         -1,
+                                   INFINITY,   -INFINITY,  NAN,       0.5,
+                                   -0.5,       2,          -2,        3,
+                                   -3,         1.5,        -1.5,      0x1p-1074,
+                                   -0x1p-149,  1e300,      -1e300,    0x1p52,
+                                   0x1p53,     -0x1p52,    1e19,      4,
+                                   5,          -5,         0.7,       -0.7,
+                                   0x1p23,     0x1p24,     0x1p-126,  0x1.fffffep127,
+                                   0x1p50 + 1, 0x1p51 + 1, 0x1p-1022, -0x1.fffffffffffffp1023,
+                                   2097153,    4194305,    -8388607,  1e-300};
+    enum { N_EDGES = sizeof edges / sizeof *edges };
+    double x[N], y[N], z[N];
+
+    for (int type = 0; type < 2; type++) {
+        for (size_t i = 0; i < N_EDGES; i++) {
+            for (size_t k = 0; k < N; k++) {
+                x[k] = type == 1 ? edges[i] : (double)(float)edges[i];
+                y[k] = type == 1 ? edges[k % N_EDGES] : (double)(float)edges[k % N_EDGES];
+            }
+            map_powers(mdf_vector_math(), type == 1, x, y, z);
+            for (size_t k = 0; k < N_EDGES; k++) {
+                check_power(type == 1, x[k], y[k], z[k]);
+            }
+        }
+    }
+}
+
+/* Results that are numbers of the type are these: whole powers, roots of powers, logarithms of powers of 2 and 10. */
+Test(vector_math, exact_results)
+{
+    for (int base = 2; base < 200; base++) {
+        for (int exponent = 2; powl(base, exponent) < 0x1p53L; exponent++) {
+            cr_assert_eq(mdf_power_float64(base, exponent), (double)powl(base, exponent));
+        }
+        cr_assert_eq(mdf_cbrt_float64((double)base * base * base), base);
+    }
+    for (int exponent = 0; exponent < 23; exponent++) {
+        cr_assert_eq(mdf_log10_float64((double)powl(10, exponent)), exponent);
+    }
+    for (int exponent = -1022; exponent < 1024; exponent++) {
+        cr_assert_eq(mdf_log2_float64(ldexp(1, exponent)), exponent);
+        cr_assert_eq(mdf_exp2_float64(exponent), ldexp(1, exponent));
     }
 }
 
@@ -299,7 +479,7 @@ Test(vector_math, sums_of_powers)
         for (size_t i = 0; i < n; i++) {
             z[i] = x[i] - largest;
         }
-        mdf_vector_math()->loops[functions[0].loop](z, (const void *[]){z}, (const size_t[]){1}, n, NULL);
+        mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT32](z, (const void *[]){z}, (const size_t[]){1}, n, NULL);
         for (size_t i = 0; i < n; i++) {
             sum += (double)z[i];
         }

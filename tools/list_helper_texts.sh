@@ -38,7 +38,7 @@ function split_arguments(line, start, arguments, i, c, depth, n) {
         }
     }
 }
-# CHOOSE(a, b, c) becomes (a ? b : c), PATCHED(a, b, f, x) ((a) ? f(x) : b).
+# CHOOSE(a, b, c) becomes (a ? b : c), PATCHED(a, b, f, x) ((a) ? f(x) : b), PATCHED_2(a, b, f, x, y) with f(x, y).
 function choices(line, start, end, arguments) {
     while ((start = index(line, "CHOOSE(")) > 0) {
         end = split_arguments(line, start + 7, arguments)
@@ -47,6 +47,10 @@ function choices(line, start, end, arguments) {
     while ((start = index(line, "PATCHED(")) > 0) {
         end = split_arguments(line, start + 8, arguments)
         line = substr(line, 1, start - 1) "((" arguments[1] ") ? " arguments[3] "(" arguments[4] ") : " arguments[2] ")" substr(line, end)
+    }
+    while ((start = index(line, "PATCHED_2(")) > 0) {
+        end = split_arguments(line, start + 10, arguments)
+        line = substr(line, 1, start - 1) "((" arguments[1] ") ? " arguments[3] "(" arguments[4] "," arguments[5] ") : " arguments[2] ")" substr(line, end)
     }
     return line
 }
@@ -63,6 +67,7 @@ function choices(line, start, end, arguments) {
     gsub(/FUSED/, "fmaf")
     gsub(/NOT_ABOVE/, "mdf_not_above_float" bits)
     gsub(/NOT_BELOW/, "mdf_not_below_float" bits)
+    gsub(/SQRT/, bits == "32" ? "sqrtf" : "sqrt")
     gsub(/SCALE/, "mdf_scale_float" bits)
 }
 # The words of routines.

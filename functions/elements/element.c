@@ -63,3 +63,25 @@ const struct mdf_element_form *mdf_element_form(const struct mdf_element *elemen
     }
     return NULL;
 }
+
+const struct mdf_element *mdf_element_with_constant(const struct mdf_element *element, double number)
+{
+    static const struct {
+        enum mdf_element_id id;
+        double number;
+        const struct mdf_element *simpler;
+    } rows[] = {
+#define WITH_CONSTANT(id, number, other) {MDF_ELEMENT_##id, number, MDF_ELEMENT(other)},
+#include "functions/elements/elements.def"
+    };
+    size_t i;
+
+    for (; element != NULL; element = element->base) {
+        for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+            if (rows[i].id == element->id && rows[i].number == number) {
+                return rows[i].simpler;
+            }
+        }
+    }
+    return NULL;
+}

@@ -60,6 +60,9 @@ unsigned mdf_element_kind(mdf_dtype dtype);
 const struct mdf_element *mdf_element_of(const struct mdf_operator *operator, const void * settings);
 /* The form of a function for elements of a type; NULL: it has none. */
 const struct mdf_element_form *mdf_element_form(const struct mdf_element *element, mdf_dtype dtype);
+/* The function of the first operand that a function of two reals is where the second is this number in all elements; NULL: none.
+ */
+const struct mdf_element *mdf_element_with_constant(const struct mdf_element *element, double number);
 /* The kernel of an operator that is nothing but its element. */
 bool mdf_element_call(struct mdf_call *call);
 

@@ -45,11 +45,6 @@ static inline double mdf_floor_quotient_float64(double a, double b)
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
-static inline double mdf_power_float64(double base, double exponent)
-{
-    return exponent == 2 ? base * base : exponent == 3 ? base * base * base : pow(base, exponent);
-}
-
 /* base ** exponent modulo 2**64. */
 static inline uint64_t mdf_whole_power(uint64_t base, uint64_t exponent)
 {
@@ -138,10 +133,13 @@ static inline float mdf_not_below_float32(float limit, float x)
 }
 
 /* Those of float64_functions.inc, which generated C gets as text. */
-#define MDF_FLOAT64_FUNCTION_LIST(X) \
-    X(exp) X(expm1) X(log) X(log1p) X(tanh) X(sin) X(cos) X(tan) X(atan) X(sigmoid) X(softplus) X(mish)
+#define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                          \
+    X(exp)                                                                                                                    \
+    X(exp2) X(expm1) X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) \
+        X(asin) X(acos) X(atan) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
 #define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
 MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
 #undef MDF_FLOAT64_FUNCTION
+double mdf_power_float64(double base, double exponent);
 
 #endif

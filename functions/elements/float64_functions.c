@@ -14,6 +14,8 @@
 #define NOT_BELOW(limit, x) mdf_not_below_float64(limit, x)
 #define SCALE(y, n) number_scale_float64(y, n)
 #define PATCHED(condition, y, function, x) ((condition) ? function(x) : (y))
+#define PATCHED_2(condition, y, function, a, b) ((condition) ? function(a, b) : (y))
+#define SQRT(x) sqrt(x)
 #include "functions/elements/float64_functions.inc"
 
 #define DEFINITION(function)                   \
@@ -22,3 +24,8 @@
         return number_##function##_float64(x); \
     }
 MDF_FLOAT64_FUNCTION_LIST(DEFINITION)
+
+double mdf_power_float64(double base, double exponent)
+{
+    return number_power_float64(base, exponent);
+}

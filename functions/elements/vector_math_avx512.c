@@ -7,6 +7,7 @@
 #define DOUBLES
 #define LANES 8
 #define NARROWER(id) mdf_vector_math_avx2.loops[MDF_VECTORS_##id##_FLOAT64]
+#define SQRT(x) (VECTOR) _mm512_sqrt_pd((__m512d)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_pd(_mm512_set1_pd(limit), (__m512d)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_pd(_mm512_set1_pd(limit), (__m512d)(x))
 #define SCALE(y, n) (VECTOR) _mm512_scalef_pd((__m512d)(y), (__m512d)((n)-6755399441055744.0))
@@ -17,6 +18,7 @@
 #define DOUBLES_NAME(x) x##_avx512_doubles
 #define LANES 16
 #define NARROWER(id) mdf_vector_math_avx2.loops[MDF_VECTORS_##id##_FLOAT32]
+#define SQRT(x) (VECTOR) _mm512_sqrt_ps((__m512)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
 #define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))

@@ -44,26 +44,26 @@ static bool apply(struct mdf_call *call, double (*function)(double), bool grows)
 
 /* X(kernel, function of C, whether it overflows) */
 #define FUNCTION_LIST(X)                   \
-    X(run_acos, acos, false)               \
-    X(run_acosh, acosh, false)             \
-    X(run_asin, asin, false)               \
-    X(run_asinh, asinh, false)             \
+    X(run_acos, mdf_acos_float64, false)   \
+    X(run_acosh, mdf_acosh_float64, false) \
+    X(run_asin, mdf_asin_float64, false)   \
+    X(run_asinh, mdf_asinh_float64, false) \
     X(run_atan, mdf_atan_float64, false)   \
-    X(run_atanh, atanh, false)             \
-    X(run_cbrt, cbrt, false)               \
+    X(run_atanh, mdf_atanh_float64, false) \
+    X(run_cbrt, mdf_cbrt_float64, false)   \
     X(run_cos, mdf_cos_float64, false)     \
-    X(run_cosh, cosh, true)                \
-    X(run_erf, erf, false)                 \
-    X(run_erfc, erfc, false)               \
+    X(run_cosh, mdf_cosh_float64, true)    \
+    X(run_erf, mdf_erf_float64, false)     \
+    X(run_erfc, mdf_erfc_float64, false)   \
     X(run_exp, mdf_exp_float64, true)      \
-    X(run_exp2, exp2, true)                \
+    X(run_exp2, mdf_exp2_float64, true)    \
     X(run_expm1, mdf_expm1_float64, true)  \
     X(run_fabs, fabs, false)               \
-    X(run_log10, log10, false)             \
+    X(run_log10, mdf_log10_float64, false) \
     X(run_log1p, mdf_log1p_float64, false) \
-    X(run_log2, log2, false)               \
+    X(run_log2, mdf_log2_float64, false)   \
     X(run_sin, mdf_sin_float64, false)     \
-    X(run_sinh, sinh, true)                \
+    X(run_sinh, mdf_sinh_float64, true)    \
     X(run_sqrt, sqrt, false)               \
     X(run_tan, mdf_tan_float64, false)     \
     X(run_tanh, mdf_tanh_float64, false)

@@ -706,7 +706,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     }
     op = (struct mdf_lowered_op){.out = MDF_LOWERED_NONE};
     if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
-        return add_element_op(lowering, scope, trial, &op);
+        mdf_lowered_id id = lowering_composed_number(lowering, trial, &op);
+
+        return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
+                                      : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
     }
     if (lowering->is_for_source && !lowering_has_failed(lowering) &&
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
@@ -724,8 +727,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
-    if (!lowering_append(lowering, scope, source, &taken) || taken ||
-        !lowering_list_call(lowering, scope, source, &taken) || taken) {
+    if (!lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
+        taken) {
         return !lowering_has_failed(lowering);
     }
     done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&

@@ -11,6 +11,7 @@
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_run.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { MAX_NODES = 32, MAX_DEPTH = 24, NO_NODE = -1 };
@@ -403,17 +404,37 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
     return ids[reading->n_nodes - 1];
 }
 
+/* The function whose loop a call ran: the operator's, or the one that its kernel chose; with a constant second operand what that
+ * comes to. */
+static const struct mdf_element *element_of(const struct lowering *lowering, const struct trial *trial,
+                                            const struct mdf_lowered_op *op)
+{
+    const struct mdf_operation *operation = trial->trace.operation, *first = mdf_element_operations;
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings), *simpler = NULL;
+    double number;
+
+    if (trial->trace.n_calls == 1 && operation >= first && operation < first + MDF_ELEMENT_COUNT) {
+        element = &mdf_elements[operation - first];
+    }
+    if (op->n_in == 2 && lowering_is_constant(lowering, op->in[1]) &&
+        mdf_value_is_scalar(lowering_example(lowering, op->in[1])) &&
+        mdf_value_to_double(lowering_example(lowering, op->in[1]), &number)) {
+        simpler = mdf_element_with_constant(element, number);
+    }
+    return simpler != NULL ? simpler : element;
+}
+
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
 {
     const struct mdf_value *result = &trial->results[0];
-    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+    const struct mdf_element *element = element_of(lowering, trial, op);
     struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
     const struct mdf_element_form *form;
     struct mdf_value examples[2] = {{0}, {0}};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || mdf_dtype_kind(reading.dtype) != 'f' ||
-        result->length >= MDF_LOWER_LONG || op->loop != mdf_element_operations[element->id].loops[reading.dtype]) {
+        result->length >= MDF_LOWER_LONG || op->loop != trial->trace.operation->loops[reading.dtype]) {
         return MDF_LOWERED_NONE;
     }
     form = mdf_element_form(element, reading.dtype);
@@ -431,4 +452,45 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
     mdf_value_clear(lowering->memory, &examples[0]);
     mdf_value_clear(lowering->memory, &examples[1]);
     return id;
+}
+
+/* Bails out where a number has no finite value: Python refuses that, and arithmetic does not. */
+static bool bail_out_past_reals(struct lowering *lowering, mdf_lowered_id id)
+{
+    static const double largest = DBL_MAX;
+    static const bool truth = false;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_ABSOLUTE, .dtype = MDF_DTYPE_FLOAT64, .n_in = 1, .in = {id}};
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &largest);
+    id = lowering_add_element_op(lowering, op, &value);
+    op = (struct mdf_lowered_op){.code = MDF_LOWERED_GREATER, .dtype = MDF_DTYPE_FLOAT64, .n_in = 2, .in = {id}};
+    op.in[1] = lowering_add_constant(lowering, &value, false);
+    if (op.in[0] == MDF_LOWERED_NONE || op.in[1] == MDF_LOWERED_NONE) {
+        return false;
+    }
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &truth);
+    return lowering_bail_out_if(lowering, lowering_add_element_op(lowering, op, &value));
+}
+
+mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_element *element = element_of(lowering, trial, op);
+    struct reading reading = {.trial = trial, .dtype = MDF_DTYPE_FLOAT64};
+    const struct mdf_element_form *form = mdf_element_form(element, MDF_DTYPE_FLOAT64);
+    struct mdf_value examples[2] = {{0}, {0}};
+    mdf_lowered_id id;
+
+    if (op->code != MDF_LOWERED_FUNCTION || lowering->is_for_source ||
+        element == trial->source->operator->element || form == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    trial->trace.n_operands = 1;
+    trial->trace.operands[0] = trial->effective[0];
+    if (read_expression(&reading, form->text) == NO_NODE) {
+        return MDF_LOWERED_NONE;
+    }
+    examples[0] = trial->results[0];
+    id = add_nodes(lowering, &reading, op, examples);
+    return id != MDF_LOWERED_NONE && bail_out_past_reals(lowering, id) ? id : MDF_LOWERED_NONE;
 }

@@ -264,6 +264,8 @@ mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, co
 /* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
  * it is not made of such. */
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
+/* The same of numbers, where a constant operand makes the function simpler than the C function of `op`. */
+mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial *trial, const struct mdf_lowered_op *op);
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel
  * gave on the examples, they give too, bit by bit; *taken: the call is lowered. */
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);

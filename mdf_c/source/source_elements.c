@@ -302,7 +302,7 @@ static const char *power_way(const struct mdf_source_writer *writer, const struc
     enum { N_TRIALS = 4096 };
     const void *exponent = op->n_in == 2 ? mdf_source_constant_element(writer, op->in[1]) : NULL;
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 0, 0};
-    bool is_square = true, is_root = true, is_reciprocal = true;
+    bool is_square = true, is_cube = true, is_root = true, is_reciprocal = true;
     size_t i;
 
     if ((op->n_in == 2 && exponent == NULL) || op->loop == NULL || op->dtype != MDF_DTYPE_FLOAT64) {
@@ -316,10 +316,11 @@ static const char *power_way(const struct mdf_source_writer *writer, const struc
             return NULL;
         }
         is_square = is_square && power == x * x;
+        is_cube = is_cube && power == x * x * x;
         is_root = is_root && power == sqrt(x);
         is_reciprocal = is_reciprocal && power == 1 / x;
     }
-    return is_square ? "%s * %s" : is_root ? "sqrt(%s)" : is_reciprocal ? "1 / %s" : NULL;
+    return is_square ? "$a * $a" : is_cube ? "$a * $a * $a" : is_root ? "sqrt($a)" : is_reciprocal ? "1 / $a" : NULL;
 }
 
 static bool express_elements(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
@@ -332,11 +333,9 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     }
     way = op->operator->element == MDF_ELEMENT(power) ? power_way(writer, op) : NULL;
     if (way != NULL) {
-        bool twice = way[0] == '%';
+        struct expansion expansion = {op->operator, op->settings, (mdf_dtype)op->dtype, operands};
 
-        expression->text = twice           ? mdf_source_text(writer, "%s * %s", operands[0], operands[0])
-                           : way[0] == 's' ? mdf_source_text(writer, "sqrt(%s)", operands[0])
-                                           : mdf_source_text(writer, "1 / %s", operands[0]);
+        expression->text = expand(writer, way, &expansion);
         return true;
     }
     return mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands, expression);

@@ -47,25 +47,19 @@
 
 #include "functions/elements/loops/elementwise_end.inc"
 
-#define OPERATION each_power
-#define BINARY(a, b) b == 2 ? a *a : b == 3 ? a *a *a : MATH(pow)(a, b)
-#include "functions/elements/loops/elementwise_reals.inc"
-
-#include "functions/elements/loops/elementwise_end.inc"
-
 /* Where all have one exponent, that is looked at once. */
-#define POWER_LOOP(type, name)                                                                                \
-    bool mdf_element_power_##name(void *target, const void *const operands[], const size_t steps[], size_t n, \
-                                  const void *settings)                                                       \
-    {                                                                                                         \
-        type exponent = steps[1] == 0 ? *(const type *)operands[1] : 0;                                       \
-                                                                                                              \
-        return (exponent == 2   ? mdf_element_square_##name                                                   \
-                : exponent == 3 ? mdf_element_cube_##name                                                     \
-                                : each_power_##name)(target, operands, steps, n, settings);                   \
+#define POWER_LOOP(type, name, dtype)                                                                                 \
+    bool mdf_element_power_##name(void *target, const void *const operands[], const size_t steps[], size_t n,         \
+                                  const void *settings)                                                               \
+    {                                                                                                                 \
+        const struct mdf_element *simpler =                                                                           \
+            steps[1] == 0 ? mdf_element_with_constant(MDF_ELEMENT(power), (double)*(const type *)operands[1]) : NULL; \
+                                                                                                                      \
+        return (simpler != NULL ? mdf_element_operations[simpler->id].loops[dtype]                                    \
+                                : mdf_element_each_power_##name)(target, operands, steps, n, settings);               \
     }
-POWER_LOOP(float, float32)
-POWER_LOOP(double, float64)
+POWER_LOOP(float, float32, MDF_DTYPE_FLOAT32)
+POWER_LOOP(double, float64, MDF_DTYPE_FLOAT64)
 
 /* Whole numbers shrink as reals and are cut off again, at the ends of their range too. */
 static double shrink_real(double x, const struct mdf_element_settings *given)
