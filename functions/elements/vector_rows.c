@@ -4,10 +4,15 @@
 #include "mdf_c/base/processor.h"
 
 #include <math.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
 #define NAME(x) x##_float32_avx512
+#define WIDENED(x) ((NAME(half))_mm512_cvtps_pd((__m256)(x)))
 #define ELEMENT float
 #include "functions/elements/vector_rows.inc"
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))

@@ -24,6 +24,7 @@ struct mdf_vector_rows {
     double (*largest)(size_t n, const void *x);
     double (*smallest)(size_t n, const void *x);
     double (*sum)(size_t n, const void *x);
+    void (*sums)(size_t n_rows, size_t n, const void *x, double *totals); /* of rows that lie one behind the other */
     double (*sum_squares)(size_t n, const void *x, double mean); /* of (x - mean)^2, in float64 */
     /* y = (x - mean) factor + shift, in the elements' type */
     void (*normalise)(size_t n, const void *x, double mean, double factor, double shift, void *y);

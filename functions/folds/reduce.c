@@ -380,6 +380,27 @@ static void fold_short_rows(const struct job *job, enum fold_kind kind, union to
     }
 }
 
+/* Whether totals are sums of rows that lie one behind the other, for which there is a kernel. */
+static bool sums_adjacent_rows(const struct job *job)
+{
+    return job->n_rows == 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->folding.element == job->dtype &&
+           job->fold->way - ways == FOLD_sum;
+}
+
+/* The same for rows of any length. */
+static void fold_adjacent_rows(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n_rows,
+                               const double *shifts)
+{
+    double sums[MDF_ROWS_AT_ONCE];
+
+    (void)kind;
+    (void)shifts;
+    mdf_vector_rows(job->dtype)->sums(n_rows, job->n_inner, mdf_element_at(job->dtype, job->elements, first), sums);
+    for (size_t row = 0; row < n_rows; row++) {
+        totals[row].real = sums[row];
+    }
+}
+
 /* ------------------------------------------------------------------ results */
 
 static double total_as_real(const struct job *job, const union total *total)
@@ -466,13 +487,14 @@ static void reduce_piece(const struct job *job, fold_some fold, size_t first, si
 /* Rows [first, first + n), each of which gives one total. */
 static void reduce_rows(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
 {
-    bool is_short = job->n_rows == 1 && job->n_inner <= MDF_SHORT_ROW;
+    bool is_short = job->n_rows == 1 && job->n_inner <= MDF_SHORT_ROW, is_one = !is_short && !sums_adjacent_rows(job);
     size_t n_now;
 
     for (size_t row = 0; row < n; row += n_now) {
-        n_now = !is_short ? 1 : n - row < MDF_ROWS_AT_ONCE ? n - row : MDF_ROWS_AT_ONCE;
-        if (is_short) {
-            reduce_piece(job, fold_short_rows, (first + row) * job->n_inner, n_now, n_now, &totals[row], &shifts[row]);
+        n_now = is_one ? 1 : n - row < MDF_ROWS_AT_ONCE ? n - row : MDF_ROWS_AT_ONCE;
+        if (!is_one) {
+            reduce_piece(job, is_short ? fold_short_rows : fold_adjacent_rows, (first + row) * job->n_inner, n_now, n_now,
+                         &totals[row], &shifts[row]);
         } else {
             reduce_piece(job, fold_piece, offset_of(&job->kept, first + row), job->n_inner, 1, &totals[row], &shifts[row]);
         }

@@ -41,9 +41,27 @@ struct block {
 #include "functions/moves/copy_block.inc"
 
 #if defined(__SSE2__)
-/* Elements of a cache line, so that lines are read whole, and few are written at a time: those that lie a power of two apart
- * share their place in the cache. */
-enum { TURNED_ROWS = 16 };
+/* Elements of a cache line: tiles of so many rows and columns read and write whole lines, of four rows at a time: those that lie a
+ * power of two apart share their place in the cache, which has few such. */
+enum { TURNED_SIDE = 16 };
+
+static inline void turn_tile_32(float *target, const float *source, int64_t rows, int64_t columns, const struct block *block)
+{
+    for (int64_t row = 0; row < rows; row += 4) {
+        for (int64_t column = 0; column < columns; column += 4) {
+            const float *from = source + column * block->source_column + row;
+            float *to = target + row * block->target_row + column;
+            __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
+                   c = _mm_loadu_ps(from + 2 * block->source_column), d = _mm_loadu_ps(from + 3 * block->source_column);
+
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(to, a);
+            _mm_storeu_ps(to + block->target_row, b);
+            _mm_storeu_ps(to + 2 * block->target_row, c);
+            _mm_storeu_ps(to + 3 * block->target_row, d);
+        }
+    }
+}
 
 /* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
  * any other block. */
@@ -54,20 +72,11 @@ static void turn_block_32(void *target_bytes, const void *source_bytes, const st
     const float *source = source_bytes;
     float *target = target_bytes;
 
-    for (int64_t tile = 0; tile < rows; tile += TURNED_ROWS) {
-        for (int64_t column = 0; column < columns; column += 4) {
-            for (int64_t row = tile; row < tile + TURNED_ROWS && row < rows; row += 4) {
-                const float *from = source + column * block->source_column + row;
-                float *to = target + row * block->target_row + column;
-                __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
-                       c = _mm_loadu_ps(from + 2 * block->source_column), d = _mm_loadu_ps(from + 3 * block->source_column);
-
-                _MM_TRANSPOSE4_PS(a, b, c, d);
-                _mm_storeu_ps(to, a);
-                _mm_storeu_ps(to + block->target_row, b);
-                _mm_storeu_ps(to + 2 * block->target_row, c);
-                _mm_storeu_ps(to + 3 * block->target_row, d);
-            }
+    for (int64_t row = 0; row < rows; row += TURNED_SIDE) {
+        for (int64_t column = 0; column < columns; column += TURNED_SIDE) {
+            turn_tile_32(target + row * block->target_row + column, source + column * block->source_column + row,
+                         rows - row < TURNED_SIDE ? rows - row : TURNED_SIDE,
+                         columns - column < TURNED_SIDE ? columns - column : TURNED_SIDE, block);
         }
     }
     right.rows = rows;

@@ -366,7 +366,7 @@ static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_ein
         for (size_t i = 0; i < n_order; i++) {
             is_kept = is_kept || order[i] == (int64_t)label;
         }
-        if (!is_kept) {
+        if (!is_kept && einsum->sizes[label] != 1) {
             add_label(einsum, &job.summed, operand, label);
             is_empty = is_empty || einsum->sizes[label] == 0;
         }

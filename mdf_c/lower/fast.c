@@ -20,7 +20,7 @@ static void drop(struct mdf_fast *fast)
     fast->lowered = NULL;
 }
 
-/* Whether a nest over many elements is nothing but a function. */
+/* Whether a nest over many elements is nothing but a function, or an operation on truths, of which kernels have more in a register. */
 static bool is_long_function(const struct mdf_lowered_nest *nest)
 {
     bool is_function = mdf_nest_count(nest, 0, nest->n_axes) >= MDF_LOWER_LONG;
@@ -31,7 +31,8 @@ static bool is_long_function(const struct mdf_lowered_nest *nest)
 
         n += step->kind == MDF_NEST_ELEMENT || step->kind == MDF_NEST_FOLD;
         is_function = is_function &&
-                      (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST);
+                      (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST ||
+                       step->dtype == MDF_DTYPE_BOOL);
     }
     return is_function && n == 1;
 }

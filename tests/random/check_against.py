@@ -53,6 +53,40 @@ def _has_loop_that_stacks(case):
     return any(call["op"] == "Loop" and len(body["outputs"]) > len(call["inputs"]) - 1 for call, body in _bodies(case["model"]))
 
 
+def _calls(case, operators):
+    """(call, graph) of all calls of these operators in a program."""
+    for graph in [case["model"]] + [body for _, body in _bodies(case["model"])]:
+        for call in graph["nodes"]:
+            if call["op"] in operators:
+                yield call, graph
+
+
+def _has_numbers(case, graph, name, accepts):
+    """Whether numbers that a name is known to have, as a constant or an input of the program, are accepted."""
+    known = [x["data"] for x in graph.get("initializers", []) if x["name"] == name]
+    known += [call["attributes"]["value"]["tensor"]["data"] for call in graph["nodes"] if call["op"] == "Constant" and name in call["outputs"]]
+    known += [phase["inputs"][name]["data"] for phase in case["phases"] if name in phase["inputs"]]
+    return any(accepts(numbers) for numbers in known)
+
+
+def _has_empty_sequence_with_state(case):
+    for call, graph in _calls(case, ("RNN", "GRU", "LSTM")):
+        lengths, *initial = (call["inputs"] + [""] * 7)[4:7]
+        if any(initial) and _has_numbers(case, graph, lengths, lambda numbers: 0 in numbers):
+            return True
+    return False
+
+
+def _has_extreme_of_bare_leaves(case):
+    for call, _ in _calls(case, ("ai.onnx.ml::TreeEnsembleRegressor",)):
+        given = call["attributes"]
+        weighed = set(zip(given["target_treeids"], given["target_nodeids"]))
+        nodes = zip(given["nodes_treeids"], given["nodes_nodeids"], given["nodes_modes"])
+        if given.get("aggregate_function") in ("MIN", "MAX") and any(mode == "LEAF" and (tree, node) not in weighed for tree, node, mode in nodes):
+            return True
+    return False
+
+
 def _holds(pattern):
     return lambda case: re.search(pattern, json.dumps(case["model"])) is not None
 
@@ -61,12 +95,17 @@ def _holds(pattern):
 RULES = [
     ("onnxruntime", _yields_what_it_did_not_make, "what a body yields without having made it (its input, a value from outside, one value twice) shares memory with what it is "
                                                   "made from, and others write there: numbers of other types are seen in it"),
+    ("onnxruntime", _has_empty_sequence_with_state, "the state of a sequence of no steps is the initial one, by the equations of the operators; there it is zeros"),
+    ("onnxruntime", _has_extreme_of_bare_leaves, "a leaf that has no weight for a target gives it nothing, as where there are several targets; there, with one target, it "
+                                                 "gives 0, which is then the smallest or largest"),
     ("onnx.reference", _yields_what_it_did_not_make, "such values are the same Python object in several places"),
     ("onnx.reference", _has_loop_without_condition, "a Loop without a condition ends by its body's"),
     ("onnx.reference", _has_loop_that_stacks, "what a Loop stacks of numbers without axes has an axis too many"),
     ("onnx.reference", _holds(r'"scan_output_axes"'), "what a Scan stacks has the axis of the runs in front"),
     ("onnx.reference", _holds(r'"opset": 8,.*"op": "Scan"'), "a Scan of version 8 is run as one of version 9, without its batch"),
     ("onnx.reference", _holds(r'"op": "(RNN|GRU|LSTM)", "inputs": \["[^"]*"(, "[^"]*"){3}, "[^"]'), "recurrent networks do not look at sequence_lens"),
+    ("onnx.reference", _holds(r'"op": "(RNN|GRU|LSTM)", "inputs": \[[^]]*\], "outputs": \[[^]]*\], "attributes": \{[^{}]*"(activations|activation_alpha|activation_beta|clip|input_forget)"'),
+     "recurrent networks do not look at these attributes: they are Sigmoid and Tanh, unclipped"),
     ("onnx.reference", _holds(r'"op": "Erf"'), "computed in float32"),
     ("onnx.reference", _holds(r'"op": "Optional'), "an optional is a list"),
     ("onnx.reference", _holds(r'"op": "(Div|Mod)"'), "whole numbers are divided as NumPy does, rounded down"),

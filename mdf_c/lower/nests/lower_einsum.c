@@ -3,6 +3,7 @@
 #include "mdf_c/lower/nests/matrices.h"
 #include "mdf_c/lower/trial.h"
 
+#include "functions/elements/vector_rows.h"
 #include "functions/products/einsum.h"
 
 #include <string.h>
@@ -146,6 +147,7 @@ static bool sum_rest(struct joining *joining, struct label_axes *axes, const str
     int64_t strides[MDF_NEST_MOST_AXES];
     uint8_t summed[MDF_NEST_MOST_AXES];
     size_t n_summed = 0, label;
+    unsigned n_lanes = 1;
 
     add_axes(joining, axes, labels, n);
     for (label = 0; label < joining->einsum.n_labels; label++) {
@@ -153,6 +155,7 @@ static bool sum_rest(struct joining *joining, struct label_axes *axes, const str
             axes->axes[label] = draft_axis(axes->draft, joining->einsum.sizes[label]);
             if (axes->axes[label] != DRAFT_NO_AXIS) {
                 summed[n_summed++] = axes->axes[label];
+                n_lanes = n_summed == 1 && term->strides[label] == 1 ? MDF_SUM_PARTS : 1;
             }
         }
     }
@@ -165,7 +168,9 @@ static bool sum_rest(struct joining *joining, struct label_axes *axes, const str
 
         *sum = draft_cast(axes->draft, *sum, wide);
         axes->draft->steps[*sum].axes = (uint8_t)((1u << axes->draft->n_axes) - 1);
-        *sum = draft_cast(axes->draft, draft_fold(axes->draft, MDF_NEST_SUM, *sum, n_summed, summed, 1), matrices.dtype);
+        *sum = draft_cast(axes->draft,
+                          draft_fold(axes->draft, MDF_NEST_SUM, *sum, n_summed, summed, wide == MDF_DTYPE_FLOAT64 ? n_lanes : 1),
+                          matrices.dtype);
     }
     return true;
 }
