@@ -431,3 +431,49 @@ Test(lower, examples_give_the_same_either_way)
     compare_folder("examples");
     compare_folder("examples/control_flow");
 }
+
+/* `v` becomes a power of itself, and does not grow or vanish. */
+#define POWER_OF(initial, exponent)                                                                                 \
+    NODE("\"parameters\": {\"v\": {\"default_initial_value\": " initial ", \"value\": \"0.9 - 0.3 * v ** " exponent \
+         "\"}}, \"output_ports\": {\"o\": {\"value\": \"v\"}}")
+
+/* Whether something but a code of the lowered form computes elements. */
+static bool calls_functions(const char *model)
+{
+    const struct mdf_lowered *lowered;
+    struct engine engine;
+    bool calls = false;
+
+    begin(&engine, model, NULL, false);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    lowered = fast_of(&engine, 0)->lowered;
+    cr_assert_not_null(lowered);
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
+        const struct mdf_lowered_op *op = &lowered->region.ops[i];
+
+        calls = calls || op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_CALL;
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
+            calls =
+                calls || (op->of.nest->steps[k].kind == MDF_NEST_ELEMENT && op->of.nest->steps[k].code == MDF_LOWERED_ELEMENTS);
+        }
+    }
+    engine_end(&engine);
+    return calls;
+}
+
+/* Of numbers and arrays; a number's that is too large is an error as in Python. */
+Test(lower, powers_to_2_and_3_are_products)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_not(calls_functions(i == 0 ? POWER_OF("0.5", "3") : POWER_OF("[0.5, 0.25, -0.5]", "3")));
+        cr_expect_not(calls_functions(i == 0 ? POWER_OF("0.5", "2") : POWER_OF("[0.5, 0.25, -0.5]", "2")));
+        cr_expect(calls_functions(i == 0 ? POWER_OF("0.5", "4") : POWER_OF("[0.5, 0.25, -0.5]", "4")));
+        cr_expect_null(compare(i == 0 ? POWER_OF("0.5", "3") : POWER_OF("[0.5, 0.25, -0.5]", "3"), NULL, 60, NAN));
+    }
+    compare(NODE("\"parameters\": {\"v\": {\"default_initial_value\": 1.5, \"value\": \"v ** 3\"}}, \"output_ports\": "
+                 "{\"o\": {\"value\": \"v\"}}"),
+            NULL, 12, NAN);
+}
