@@ -99,6 +99,40 @@ def cases():
         yield name, dict(normalize=True, matrix=[[1.0, 2.0, 0.5], [0.25, 3.0, 1.0], [0.75, 1.5, 2.0]]), [[0.5, 0.25, 1.0]], 1
     yield "Energy", dict(matrix="InverseHollowMatrix"), [[0.5, -0.25, 1.0]], 1
     yield "Stability", dict(metric="difference", matrix="FullConnectivityMatrix"), [[0.5, -0.25, 1.0]], 1
+    yield from memory_cases()
+
+
+def memory_cases():
+    near, far, again = [[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]], [[-1.0, 0.25, 3.0], [2.0, 2.0, 0.5]], [[1.0, 2.0, 0.5], [0.25, 1.5, -2.0]]
+    start, cues = [[[0.5, 2.0, 1.0], [1.0, 1.0, 1.0]], far], [near, far, again, near, [[9.0, -1.0, 1.0], [0.5, 0.5, 0.5]]]
+    euclidean = dict(distance_function=pnl.Distance(metric=pnl.EUCLIDEAN))
+    for name, select, duplicates in (
+        ("ContentAddressableMemory", "equidistant_entries_select", "duplicate_entries_allowed"),
+        ("DictionaryMemory", "equidistant_keys_select", "duplicate_keys"),
+    ):
+        yield name, {}, cues, 1
+        yield name, dict(initializer=start), cues, 1
+        for metric in ("difference", "max_abs_diff", "normed_L0_similarity", "dot_product", "correlation", "energy"):
+            for normalize in (False, True)[: 1 + (name == "DictionaryMemory")]:  # of the other the package refuses it
+                # by some of them different entries are as near as the same ones
+                first = start[:1] if metric in ("normed_L0_similarity", "energy") else start
+                nearest = {"distance_function": pnl.Distance(metric=metric, normalize=normalize), select: "oldest"}
+                yield name, dict(initializer=first, **nearest), cues, 1
+        yield name, dict(initializer=start, max_entries=3, **euclidean), cues, 1
+        yield name, dict(initializer=start, retrieval_prob=0.0), cues, 1
+        yield name, dict(initializer=start, storage_prob=0.0, **euclidean), cues, 1
+        yield name, dict(initializer=start, noise=0.25, **euclidean), cues, 1
+        for which in ("oldest", "newest"):
+            yield name, {duplicates: True, select: which, **euclidean}, cues + cues, 1
+        yield name, {duplicates: "overwrite", **euclidean}, cues + cues, 1
+        for mode in ("MAX_INDICATOR", "arg_min_abs_indicator", "arg_max_indicator"):
+            yield name, {**dict(initializer=start, selection_function=pnl.OneHot(mode=mode), **euclidean), duplicates: mode == "MAX_INDICATOR"}, cues, 1
+    for weights in ([1.0, 0.0], [0.5, 2.0], [2.0, 2.0], [0.0, 0.0]):
+        for duplicates in (False, True, "overwrite"):
+            settings = dict(distance_field_weights=weights, equidistant_entries_select="oldest", duplicate_entries_allowed=duplicates)
+            yield "ContentAddressableMemory", dict(initializer=start[1:], **settings, **euclidean), cues, 1
+    yield "ContentAddressableMemory", dict(duplicate_threshold=1.5, **euclidean), cues, 1
+    yield "DictionaryMemory", dict(rate=0.5, **euclidean), cues, 1
 
 
 def flat(value):
@@ -110,12 +144,20 @@ def outputs_of(value, n_outputs):
     return [flat(value)] if n_outputs == 1 else [flat(v) for v in value]
 
 
+def written(value):
+    """A function within a function as the exporter writes it."""
+    if not hasattr(value, "componentType"):
+        return value
+    names = ("metric", "normalize") if isinstance(value, pnl.Distance) else ("mode",)
+    return {"metadata": {"type": type(value).__name__, **{name: getattr(value.defaults, name) for name in names}}}
+
+
 def make(name, parameters, variables, n_outputs):
     function = getattr(pnl, name)(default_variable=np.zeros_like(np.asarray(variables[0], dtype=float)) + (name == "Rearrange"), **parameters)
     outputs = [outputs_of(function(np.asarray(variable, dtype=float)), n_outputs) for variable in variables]
     args = {k: v for k, v in parameters.items() if isinstance(v, float)}
-    metadata = {"type": name, **{k: v for k, v in parameters.items() if k not in args}}
-    shown = ", ".join(f"{k}={v}" for k, v in parameters.items())
+    metadata = {"type": name, **{k: written(v) for k, v in parameters.items() if k not in args}}
+    shown = ", ".join(f"{k}={written(v)}" for k, v in parameters.items())
     return {"name": f"{name}({shown})", "function": name.lower(), "args": args, "metadata": metadata, "inputs": variables, "outputs": outputs,
             "rtol": 1e-12 if name != "DriftDiffusionAnalytical" else 1e-9 if abs(variables[0][0]) > 0.1 else 1e-4}
 

@@ -457,4 +457,23 @@ Test(psyneulink, faults)
     expect_error(
         "'parameters': {'p': {'value': 'psyneulink.drift_diffusion([1, 2], 1, 1, 1, 1)'}}, 'output_ports': {'o': {'value': 'p'}}",
         "the arrays have different shapes");
+    expect_error("'functions': {'f': {'function': 'gridsearch', 'args': {'variable0': 'x'}}}",
+                 "PsyNeuLink's function 'gridsearch' is not covered: it searches by running its composition");
+#define MEMORY(name, args, metadata)                                                                                             \
+    "'functions': {'f': {'function': '" name "', 'args': {'variable0': '[[x, x], [x, x]]'" args "}, 'metadata': {'type': '" name \
+    "'" metadata "}}}, 'output_ports': {'o': {'value': 'f'}}"
+    expect_error(MEMORY("contentaddressablememory", "", ", 'distance_function': {'metadata': {'type': 'UserDefinedFunction'}}"),
+                 "argument 'distance_type': must be one of the texts Distance");
+    expect_error(MEMORY("contentaddressablememory", "", ", 'selection_function': {'metadata': {'type': 'SoftMax'}}"),
+                 "argument 'selection_type': must be one of the texts OneHot");
+    expect_error(MEMORY("contentaddressablememory", "", ", 'initializer': [[[1, 2], [3, 4]], [[1, 2], [3, 4]]]"),
+                 "the initializer has entries that are duplicates");
+    expect_error(
+        MEMORY("dictionarymemory", ", 'duplicate_keys': 'overwrite'", ", 'initializer': [[[1, 2], [3, 4]], [[1, 2], [3, 5]]]"),
+        "the initializer has entries that are duplicates");
+    expect_error(MEMORY("contentaddressablememory", "",
+                        ", 'initializer': [[[1, 2], [3, 4]]], 'selection_function': {'metadata': {'type': 'OneHot', 'mode': "
+                        "'MAX_INDICATOR'}}"),
+                 "a selection function that may find several entries sums them up");
+#undef MEMORY
 }

@@ -28,7 +28,7 @@ struct mdf_defined_function {
      *     NAME             must be given in args, or be a name of the node
      *     NAME=EXPRESSION  may be left out; the expression has no blanks, and sees the arguments before it
      *     NAME:A,B,C       one of these texts; the first where it is left out
-     *     NAME|OLD=...     OLD is another name of the argument */
+     *     NAME|OLD=...     OLD is another name of the argument, or its path in the function's metadata: a.b.c is three keys */
     const char *arguments;
     const struct mdf_function_step *keywords; /* texts that may stand for an argument's value; NULL: none */
     const struct mdf_function_state *states;  /* NULL: none */

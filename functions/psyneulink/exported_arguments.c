@@ -28,6 +28,15 @@ static const struct mdf_exported_argument arguments[] = {
     {"fitzhughnagumointegrator", "previous_value", 0, true},
     {"driftdiffusionintegrator", "seed", 0, true}, /* deviates are drawn from the engine's generator */
     {"ornsteinuhlenbeckintegrator", "seed", 0, true},
+    {"contentaddressablememory", "rate", 0, true}, /* it has none */
+    {"contentaddressablememory", "seed", 0, true},
+    {"contentaddressablememory", "memory_num_fields", 0, true}, /* what it found */
+    {"contentaddressablememory", "distance", 0, true},
+    {"contentaddressablememory", "distances_by_field", 0, true},
+    {"contentaddressablememory", "distances_to_entries", 0, true},
+    {"dictionarymemory", "seed", 0, true},
+    {"dictionarymemory", "key_size", 0, true},
+    {"dictionarymemory", "val_size", 0, true},
     {"driftdiffusionanalytical", "bias", 0, true}, /* follows from the starting value and the threshold */
     {"driftdiffusionanalytical", "shape", 0, true},
 };

@@ -1,5 +1,5 @@
-/* defined_call.c - a call of a function that is defined by expressions (functions/kernel/defined_function.h): arguments bound, then
- * steps.
+/* defined_call.c - a call of a function that is defined by expressions (functions/kernel/defined_function.h): arguments bound,
+ * then steps.
  *
  * An argument is given in args, under its name or an older one; or it is a name of the node; or, as PsyNeuLink writes all that is
  * no number, it stands in the function's metadata; or it has its default. What the function keeps from call to call is a
@@ -8,6 +8,7 @@
 #include "functions/kernel/defined_function.h"
 #include "mdf_c/plan/compiler.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -65,17 +66,22 @@ static bool next_argument(struct compiler *compiler, const char **text, struct a
 
 /* ------------------------------------------------------------------ what is given */
 
-/* PsyNeuLink writes numbers to args and all else to the metadata of the function, with the name of its class. */
-static const struct mdf_node *find_in_metadata(const struct mdf_definition *definition, const char *name)
+/* PsyNeuLink writes numbers to args and all else to the metadata of the function, with the name of its class. Functions within it
+ * are there too, whose parameters have a path. */
+static const struct mdf_node *find_in_metadata(const struct mdf_definition *definition, const char *path)
 {
-    const struct mdf_node *metadata = mdf_node_get(definition->source, "metadata");
-    const struct mdf_node *type = metadata != NULL ? mdf_node_get(metadata, "type") : NULL;
-    const struct mdf_node *value;
+    const struct mdf_node *value = mdf_node_get(definition->source, "metadata");
+    const struct mdf_node *type = value != NULL ? mdf_node_get(value, "type") : NULL;
+    char key[64];
+    int length;
 
     if (type == NULL || type->kind != MDF_NODE_STRING || strcasecmp(type->as.string.bytes, definition->function) != 0) {
         return NULL;
     }
-    value = mdf_node_get(metadata, name);
+    while (value != NULL && sscanf(path, "%63[^.]%n", key, &length) == 1) {
+        value = value->kind == MDF_NODE_OBJECT ? mdf_node_get(value, key) : NULL;
+        path += length + (path[length] == '.' ? 1 : 0);
+    }
     return value != NULL && value->kind != MDF_NODE_NULL ? value : NULL;
 }
 
@@ -93,7 +99,10 @@ static const struct mdf_node *find_given_argument(const struct mdf_definition *d
     if (given == NULL && argument->alias != NULL) {
         given = find_argument(definition, argument->alias);
     }
-    return given != NULL ? given : find_in_metadata(definition, argument->name);
+    if (given == NULL) {
+        given = find_in_metadata(definition, argument->name);
+    }
+    return given == NULL && argument->alias != NULL ? find_in_metadata(definition, argument->alias) : given;
 }
 
 /* The expression that a text stands for; NULL: it is no keyword of the function. */

@@ -2,6 +2,7 @@
  * function's expression, an operator of ONNX, a function that expressions
  * define (of ACT-R, of PsyNeuLink), or the value expression. */
 #include "functions/kernel/defined_function.h"
+#include "functions/psyneulink/psyneulink.h"
 #include "functions/standard/standard.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -120,6 +121,12 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     const struct mdf_schema *elsewhere = find_elsewhere(name);
     struct mdf_nearest nearest;
 
+    if (mdf_psyneulink_refusal(name) != NULL) {
+        compile_error(target->compiler, MDF_UNSUPPORTED, "PsyNeuLink's function '%s' is not covered: %s", name,
+                      mdf_psyneulink_refusal(name));
+        place_leave(target->compiler, place);
+        return false;
+    }
     if (elsewhere != NULL) {
         compile_error(target->compiler, MDF_NAME, "unknown function '%s'; did you mean '%s::%s'?", name,
                       mdf_schema_prefix(elsewhere), elsewhere->name);
@@ -224,7 +231,8 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     if (!bind_arguments(&inner, definition)) {
         return false;
     }
-    *operand = function != NULL ? compile_standard(&inner, definition, function, into) : compile_value(&inner, definition->value, into);
+    *operand =
+        function != NULL ? compile_standard(&inner, definition, function, into) : compile_value(&inner, definition->value, into);
     *outcome = (struct outcome){operand, 1, false};
     return *operand != MDF_NO_OPERAND;
 }

@@ -399,7 +399,7 @@ def _function_id(mechanism: Any, function: Any = None) -> str:
 # Those whose code the engine's reading of a file, or this page, tells.
 _KINDS = (
     "ProcessingMechanism TransferMechanism RecurrentTransferMechanism LCAMechanism IntegratorMechanism DDM ObjectiveMechanism "
-    "ComparatorMechanism PredictionErrorMechanism ControlMechanism GatingMechanism LCControlMechanism"
+    "ComparatorMechanism PredictionErrorMechanism ControlMechanism GatingMechanism LCControlMechanism EpisodicMemoryMechanism"
 ).split()
 
 

@@ -107,6 +107,59 @@ def softmax_maxval():
     return processing(pnl.SoftMax(output=pnl.MAX_VAL), [[1.0, 2.0, 0.5]])
 
 
+# Memories
+
+
+CUES = [[[1.0, 2.0], [0.5, 1.0]], [[-1.0, 0.5], [2.0, 0.0]], [[1.0, 2.0], [0.5, 1.25]], [[1.0, 2.0], [0.5, 1.0]]]
+
+
+def memory(function):
+    mechanism = pnl.EpisodicMemoryMechanism(name="M", default_variable=[[0.0, 0.0], [0.0, 0.0]], function=function)
+    return comp(mechanism), {"M": CUES}, 6
+
+
+@composition
+def memory_addressed():
+    return memory(pnl.ContentAddressableMemory(initializer=[[[0.0, 1.0], [3.0, 1.0]]]))
+
+
+@composition
+def memory_empty_at_first():
+    return memory(pnl.ContentAddressableMemory(distance_function=pnl.Distance(metric=pnl.EUCLIDEAN), max_entries=2))
+
+
+@composition
+def memory_overwritten():
+    distance, first = pnl.Distance(metric=pnl.EUCLIDEAN), [[[0.0, 1.0], [3.0, 1.0]]]
+    return memory(
+        pnl.ContentAddressableMemory(
+            initializer=first, distance_function=distance, distance_field_weights=[1.0, 0.0], duplicate_entries_allowed=pnl.OVERWRITE
+        )
+    )
+
+
+@composition
+def memory_dictionary():
+    function = pnl.DictionaryMemory(initializer=[[[0.0, 1.0], [3.0, 1.0]]], distance_function=pnl.Distance(metric=pnl.EUCLIDEAN))
+    mechanism = pnl.ProcessingMechanism(name="M", default_variable=[[0.0, 0.0], [0.0, 0.0]], function=function)
+    return comp(mechanism), {"M": CUES}, 6
+
+
+@composition
+def memory_within():
+    source = pnl.ProcessingMechanism(name="A", input_shapes=2)
+    function = pnl.ContentAddressableMemory(
+        default_variable=[[0.0, 0.0], [0.0, 0.0]], equidistant_entries_select=pnl.NEWEST, duplicate_entries_allowed=True, max_entries=3
+    )
+    mechanism = pnl.EpisodicMemoryMechanism(name="M", default_variable=[[0.0, 0.0], [0.0, 0.0]], function=function)
+    target = pnl.TransferMechanism(name="B", input_shapes=2, function=pnl.Linear(slope=2.0))
+    result = pnl.Composition(name="comp", nodes=[source, mechanism, target])
+    result.add_projection(pnl.MappingProjection(sender=source, receiver=mechanism.input_ports[0]))
+    result.add_projection(pnl.MappingProjection(sender=source, receiver=mechanism.input_ports[1], matrix=[[0.0, 1.0], [1.0, 0.5]]))
+    result.add_projection(pnl.MappingProjection(sender=mechanism.output_ports[1], receiver=target))
+    return result, {"A": [[1.0, 2.0], [0.5, -1.0], [0.25, 3.0]]}, 7
+
+
 # Mechanisms with several input ports
 
 
