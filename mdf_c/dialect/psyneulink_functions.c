@@ -278,20 +278,6 @@ static void sum_all_projections(const struct mechanism *mechanism)
     }
 }
 
-/* Its value is that of its transfer function, which the exporter has in the metadata: without costs it is known where that
- * changes nothing. */
-static void pass_on(const struct mechanism *mechanism, struct mdf_node *function)
-{
-    struct mdf_node *inner = rewriting_find_path(function, "metadata.transfer_fct"), *arguments = rewriting_find(inner, "args");
-
-    if (rewriting_is(rewriting_find(inner, "function"), "linear") &&
-        rewriting_text(rewriting_find(function, "function")) != NULL &&
-        is_as_in(arguments, "slope 1 intercept 0 scale 1 offset 0")) {
-        rewriting_remove(function, "function");
-        rewriting_put(mechanism->rewriting, function, "value", rewriting_make_text(mechanism->rewriting, function, "variable0"));
-    }
-}
-
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -309,7 +295,9 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
             }
         }
         if (rewriting_is(class, "TransferWithCosts")) {
-            pass_on(mechanism, function);
+            i -= psyneulink_tell_costs(mechanism, functions->as.object.entries[i].key) ? 1 : 0; /* another one stands there now */
+            functions = rewriting_find(mechanism->node, "functions");
+            continue;
         }
         if (rewriting_is(class, "DriftDiffusionIntegrator")) {
             correct_walk(mechanism, functions->as.object.entries[i].key);

@@ -35,6 +35,12 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
 /* Functions that MDF has another meaning for, or none, by their formulas. */
 void psyneulink_state_formulas(const struct mechanism *mechanism);
 
+/* --- psyneulink_costs.c */
+
+/* A TransferWithCosts, by its id: its transfer function stands in its place, with functions for what is enabled of its costs.
+ * False: it is told otherwise already. */
+bool psyneulink_tell_costs(const struct mechanism *mechanism, const char *id);
+
 /* --- psyneulink_mechanisms.c */
 
 /* What a mechanism does beyond its function: clipping, what a DDM yields, when it is finished. */

@@ -598,6 +598,7 @@ def _output_function(written: Part, part: Part, port: Any) -> None:
     from psyneulink.core.components.functions.userdefinedfunction import UserDefinedFunction
 
     if not isinstance(port.function, UserDefinedFunction):
+        _check_costs(port)
         model = json.loads(_function_json(port.function))
         id = f"{port_id(port)}_function"
         model.setdefault("args", {})["variable0"] = written["value"]
@@ -612,6 +613,13 @@ def _output_function(written: Part, part: Part, port: Any) -> None:
             " take a function of PsyNeuLink or a standard output port",
         )
     written["value"] = f"[{_STANDARD_PORTS[str(standard['name']).upper()].format(written['value'])}]"
+
+
+def _check_costs(signal: Any) -> None:
+    from psyneulink.core.components.functions.nonstateful.transferfunctions import CostFunctions
+
+    if getattr(signal, "cost_options", None) and CostFunctions.DURATION & signal.cost_options:
+        raise unsupported(signal, "its cost of duration grows whenever it is looked at: take costs of intensity or adjustment")
 
 
 def _is_function_of(item: Part, port: Any) -> bool:

@@ -53,6 +53,25 @@ def check(name):
     return None
 
 
+def check_costs(name, holder):
+    """Costs after each trial are those that PsyNeuLink's function has then; `holder` finds it."""
+    composition, inputs, _ = compositions.COMPOSITIONS[name]()
+    program, function = mdf_c.psyneulink.compile(composition), holder(composition).function
+    (node, trials), mechanism = next(iter(inputs.items())), holder(composition)
+    owner = getattr(mechanism, "owner", mechanism).name
+    n_costs = 0
+    for trial in trials:
+        program.run({node: [trial]})
+        composition.run(inputs={node: [trial]})
+        for port, value in program.values()[owner].items():
+            if port.endswith(("_cost", "_costs")):
+                want = getattr(function.parameters, port[port.rindex("_", 0, port.rindex("_")) + 1 :]).get(composition)
+                n_costs += 1
+                if not np.allclose(value, np.ravel(want), rtol=TOLERANCE):
+                    return f"{port}: {value} is not {want}"
+    return None if n_costs else "there are no costs"
+
+
 def check_refused(name):
     build, words = compositions.REFUSED[name]
     try:
@@ -119,6 +138,10 @@ def main():
     checks = {name: (check, name) for name in compositions.COMPOSITIONS}
     checks |= {name: (check_refused, name) for name in compositions.REFUSED}
     checks |= {"forms_of_inputs": (check_forms_of_inputs,), "reset": (check_reset,)}
+    checks |= {
+        "costs_of_transfer_told": (check_costs, "costs_of_transfer", lambda composition: composition.nodes["T"]),
+        "costs_of_signal_told": (check_costs, "costs_of_signal", lambda composition: composition.nodes["C"].control_signals[0]),
+    }
     for name in arguments.names or checks:
         function, *given = checks[name]
         try:

@@ -107,6 +107,31 @@ def softmax_maxval():
     return processing(pnl.SoftMax(output=pnl.MAX_VAL), [[1.0, 2.0, 0.5]])
 
 
+# Costs
+
+
+@composition
+def costs_of_transfer():
+    function = pnl.TransferWithCosts(
+        input_shapes=2,
+        transfer_fct=pnl.Logistic(gain=2.0),
+        enabled_cost_functions=pnl.CostFunctions.ALL,
+        adjustment_cost_fct=pnl.Linear(slope=3.0, intercept=0.5),
+        intensity_cost_fct=pnl.Exponential(rate=0.5),
+    )
+    return alone(pnl.ProcessingMechanism(name="T", input_shapes=2, function=function), [[0.5, 1.0], [1.0, 0.25], [1.0, 0.25]])
+
+
+@composition
+def costs_of_signal():
+    source, target = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B")
+    signal = pnl.ControlSignal(modulates=("slope", target), cost_options=pnl.CostFunctions.INTENSITY | pnl.CostFunctions.ADJUSTMENT)
+    control = pnl.ControlMechanism(name="C", default_variable=[[1.0]], monitor_for_control=source, objective_mechanism=False, control_signals=[signal])
+    result = comp([source, target])
+    result.add_node(control)
+    return result, {"A": [[0.5], [1.0], [1.0], [0.25]]}, 4
+
+
 # Memories
 
 
