@@ -122,9 +122,12 @@ static void name_parts(const struct mechanism *mechanism, const char *collection
     for (i = 0; i < rewriting_n_entries(own); i++) {
         for (k = 0; k < 2; k++) {
             struct mdf_node *value = rewriting_find(&own->as.object.entries[i].value, "value");
+            const char *part = rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k), *text = rewriting_text(value),
+                       *at = text != NULL ? strstr(text, part) : NULL;
 
-            if (rewriting_is(value, rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k))) {
-                *value = rewriting_make_text(mechanism->rewriting, value, "%s", names[k]);
+            if (at != NULL) {
+                *value = rewriting_make_text(mechanism->rewriting, value, "%.*s%s%s", (int)(at - text), text, names[k],
+                                             at + strlen(part));
             }
         }
     }

@@ -157,6 +157,9 @@ static void run_until_finished(const struct mechanism *mechanism)
                           *most = rewriting_find_path(mechanism->node, "metadata.max_executions_before_finished");
     int64_t n = most != NULL && most->kind == MDF_NODE_INT && most->as.integer > 0 ? most->as.integer : 1000;
 
+    if (strcmp(mechanism_class(mechanism), "DDM") == 0) {
+        n = INT64_MAX; /* which it sets itself: the exporter writes that of other mechanisms */
+    }
     if (until == NULL || until->kind != MDF_NODE_BOOL || until->as.truth) {
         rewriting_put(mechanism->rewriting, mechanism->node, "repeat_until_finished", rewriting_make_int(mechanism->node, n));
     }
@@ -178,12 +181,15 @@ static void finish_walk(const struct mechanism *mechanism, const char *value)
             rewriting_put(rewriting, parameter, "reset", reset);
         }
     }
-    if (threshold == NULL || (threshold->kind != MDF_NODE_REAL && threshold->kind != MDF_NODE_INT)) {
+    if (rewriting_text(threshold) != NULL) { /* what modulates it */
+        add_function(mechanism, "finishing_threshold", rewriting_text(threshold));
+    } else if (threshold == NULL || (threshold->kind != MDF_NODE_REAL && threshold->kind != MDF_NODE_INT)) {
         return;
+    } else {
+        rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "finishing_threshold",
+                      mechanism_expression(mechanism, mechanism->node, ""));
+        rewriting_put(rewriting, rewriting_find_path(mechanism->node, "parameters.finishing_threshold"), "value", *threshold);
     }
-    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "finishing_threshold",
-                  mechanism_expression(mechanism, mechanism->node, ""));
-    rewriting_put(rewriting, rewriting_find_path(mechanism->node, "parameters.finishing_threshold"), "value", *threshold);
     add_function(mechanism, "is_finished", rewriting_print(rewriting, "numpy.max(numpy.abs(%s)) >= finishing_threshold", value));
     run_until_finished(mechanism);
 }

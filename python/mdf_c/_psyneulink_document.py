@@ -8,6 +8,7 @@ files (docs/psyneulink.md); nothing is translated here that the file has.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import warnings
@@ -71,6 +72,14 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
         if inlet.signal.owner is not composition.controller:
             raise unsupported(inlet.signal.owner, f"'{inlet.signal.name}' modulates '{inlet.port}', but is not in '{composition.name}'")
     return model, inlets
+
+
+def without_end(model: Part) -> Part:
+    """The model without what ends a sequence of evaluations: each call of Program.run is one, and ends it itself."""
+    model = copy.deepcopy(model)
+    for graph in next(iter(model.values()))["graphs"].values():
+        graph["conditions"]["termination"].pop("environment_sequence", None)
+    return model
 
 
 def _exported(composition: Any) -> Part:
@@ -457,6 +466,8 @@ def _current_values(part: Part, mechanism: Any) -> None:
                 key = parameter.mdf_name or parameter.name
                 place = written.setdefault("args" if key in written.get("args", {}) else "metadata", {})
                 place[key] = _list(parameter.get(None))
+    most = mechanism.parameters.max_executions_before_finished.get(None)
+    part.setdefault("metadata", {})["max_executions_before_finished"] = int(np.asarray(most).item())
     for parameter in _changed(mechanism):
         if parameter.name in part.get("parameters", {}):
             part["parameters"][parameter.name]["value"] = _list(parameter.get(None))
@@ -597,6 +608,9 @@ def _output_functions(part: Part, mechanism: Any) -> None:
 def _output_function(written: Part, part: Part, port: Any) -> None:
     from psyneulink.core.components.functions.userdefinedfunction import UserDefinedFunction
 
+    if port.name.startswith("DECISION_OUTCOME") and type(port.owner).__name__ == "DDM":
+        written["value"] = f"numpy.where({written['value']} > 0.0, 1.0, 0.0)"
+        return
     if not isinstance(port.function, UserDefinedFunction):
         _check_costs(port)
         model = json.loads(_function_json(port.function))
@@ -651,6 +665,8 @@ def _modulations(part: Part, mechanism: Any) -> list[Inlet]:
     inlets = []
     for port in [*mechanism.input_ports, *mechanism.parameter_ports, *mechanism.output_ports]:
         for projection in port.mod_afferents:
+            if _is_randomization(source(projection.sender)):
+                continue  # of seeds: draws are the engine's
             if not projection.function._is_identity(defaults=True):
                 raise unsupported(projection, "it has a function of its own: let the signal's mechanism compute it")
             signal = source(projection.sender)
@@ -660,8 +676,28 @@ def _modulations(part: Part, mechanism: Any) -> list[Inlet]:
             if getattr(getattr(signal.owner, "composition", None), "controller", None) is signal.owner:  # no edge leads to it
                 part["input_ports"][inlet]["default_value"] = value.tolist()
             _modulate(part, port, projection, inlet)
+            _spread(part, port)
             inlets.append(Inlet(signal, identifier(mechanism.name), inlet))
     return inlets
+
+
+def _spread(part: Part, port: Any) -> None:
+    """The exporter writes some functions in several parts, each with the arguments: all have those of the function."""
+    owner = getattr(getattr(port, "source", None), "_owner", None)
+    function = getattr(owner, "_owner", None)
+    if function is None or function is port.owner:
+        return
+    name, whole = port.source.mdf_name or port.source.name, part.get("functions", {}).get(_function_id(port.owner, function), {})
+    for id, written in part.get("functions", {}).items():
+        if id.startswith(f"{identifier(function.name)}_") and name in written.get("args", {}) and name in whole.get("args", {}):
+            written["args"][name] = whole["args"][name]
+
+
+def _is_randomization(signal: Any) -> bool:
+    """Whether it gives the mechanisms that draw another seed for each estimate of an allocation."""
+    from psyneulink.core.components.mechanisms.modulatory.control.optimizationcontrolmechanism import RANDOMIZATION_CONTROL_SIGNAL
+
+    return signal.name.startswith(RANDOMIZATION_CONTROL_SIGNAL)
 
 
 def _modulate(part: Part, port: Any, projection: Any, inlet: str) -> None:

@@ -8,7 +8,6 @@ PsyNeuLink itself is imported by whoever made the composition. See docs/psyneuli
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import math
@@ -22,6 +21,7 @@ import numpy as np
 from . import _psyneulink_document as _document
 from . import engine
 from ._psyneulink_control import Controller
+from ._psyneulink_estimation import Estimation
 from .running import record_series, record_steps
 
 
@@ -53,8 +53,8 @@ def export(composition: Any, path: str | os.PathLike | None = None) -> dict[str,
     return model
 
 
-def compile(composition: Any, **settings: Any) -> Program:
-    """A composition as a program of this engine.
+def compile(composition: Any, **settings: Any) -> Program | Estimation:
+    """A composition as a program of this engine; a ParameterEstimationComposition as an :class:`Estimation`.
 
     Parameters
     ----------
@@ -68,6 +68,11 @@ def compile(composition: Any, **settings: Any) -> Program:
     MdfUnsupportedError
         A component can not be told in MDF; the message names it.
     """
+    model = getattr(composition, "model", None)
+    if type(composition).__name__ == "ParameterEstimationComposition":
+        if model is None:
+            raise _document.unsupported(composition, "it fits a hierarchy of participants: that is not covered, run it with PsyNeuLink")
+        return Estimation(composition, Program(model, **settings), **settings)
     return Program(composition, **settings)
 
 
@@ -88,7 +93,7 @@ class Program:
     def __init__(self, composition: Any, **settings: Any) -> None:
         self.composition = composition
         self.model, inlets = _document.document(composition)
-        self._program = engine.compile(_without_end(self.model), **settings)
+        self._program = engine.compile(_document.without_end(self.model), **settings)
         self._controller = None
         if composition.controller is not None and composition.enable_controller:
             self._controller = Controller(composition, inlets, self.model, settings)
@@ -305,14 +310,6 @@ def _shaped(value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """A port's value in the shape that PsyNeuLink has it in; a model's may have axes of size 1 before."""
     array = np.atleast_1d(np.asarray(value))
     return array.reshape(shape) if array.size == math.prod(shape) else array
-
-
-def _without_end(model: dict[str, Any]) -> dict[str, Any]:
-    """The model without what ends a sequence of evaluations: each call of Program.run is one, and ends it itself."""
-    model = copy.deepcopy(model)
-    for graph in next(iter(model.values()))["graphs"].values():
-        graph["conditions"]["termination"].pop("environment_sequence", None)
-    return model
 
 
 def _most_trials(composition: Any) -> float:

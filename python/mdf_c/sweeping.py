@@ -147,7 +147,7 @@ def sweep(
         k: values after each k-th step are kept; 0: after the last one only.
     seeds
         For random functions: a number, from which each instance gets a seed of its own (:func:`instance_seeds`), or an array
-        of them, of the shape of the instances.
+        of them, of the shape of the instances. Without parameters there is an instance for each seed of the array.
     combine : {"grid", "zip"}
         Each value with each, or the first with the first, the second with the second.
     threads : int
@@ -178,7 +178,7 @@ def sweep(
     program = _ChangeableProgram(_origin(model), parameters, settings)
     axes = {name: _axis(name, values) for name, values in parameters.items()}
     warn_of_run(program.handle.pointer, input_names(inputs) | set(program.input_names), steps, dt)
-    shape = _instances(axes, combine)
+    shape = _instances(axes, combine) if axes else (np.size(seeds),)
     plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
     n = math.prod(shape)
     with _progress(progress, n) as tell:

@@ -72,6 +72,58 @@ def check_costs(name, holder):
     return None if n_costs else "there are no costs"
 
 
+def simulated(name, values):
+    """What PsyNeuLink's own simulations give, in its compiled mode."""
+    estimation, inputs, _ = compositions.ESTIMATIONS[name]()
+    if estimation.data is not None:
+        return estimation.log_likelihood(*values, inputs=inputs, return_sim_data=True)
+    found, function = [], estimation.controller.function
+    function._fit = lambda obj_func, context=None: found.append((obj_func(*values), function._last)) or {
+        "optimal_value": 0.0,
+        "fitted_params": dict(zip(function.fit_param_names, values)),
+    }
+    objective = function._pec_objective_function
+    function._pec_objective_function = lambda data: (setattr(function, "_last", data), objective(data))[1]
+    estimation.run(inputs=inputs)
+    return found[0]
+
+
+def same_distribution(got, want):
+    """Means and spreads within five standard errors."""
+    n = want.shape[0] * want.shape[1]
+    for outcome in range(want.shape[2]):
+        a, b = got[:, :, outcome], want[:, :, outcome]
+        error = 5 * max(a.std(), b.std()) / np.sqrt(n) + 1e-12
+        if abs(a.mean() - b.mean()) > error or abs(a.std() - b.std()) > 2 * error:
+            return f"outcome {outcome}: mean {a.mean()}, spread {a.std()}, not {b.mean()}, {b.std()}"
+    return None
+
+
+def check_estimation(name):
+    """Simulations, objectives, and what a search finds."""
+    composition, inputs, tried = compositions.ESTIMATIONS[name]()
+    own = mdf_c.psyneulink.compile(composition)
+    for values in tried:
+        objective, data = simulated(name, values)
+        got = own.simulate(*values, inputs=inputs)
+        if got.shape != data.shape:
+            return f"simulations have the shape {got.shape}, not {data.shape}"
+        if name.endswith("_noise"):
+            why = same_distribution(got, data)
+        else:
+            why = agree(got, data, ()) or agree([[own.objective(*values, inputs=inputs)]], [[objective]], ())
+        if why:
+            return f"{values}: {why}"
+    if composition.controller.function.method is None:
+        return None
+    own.run(inputs)
+    other, inputs, _ = compositions.ESTIMATIONS[name]()
+    other.run(inputs=inputs)
+    names = other.optimized_parameter_values  # PsyNeuLink leaves out the last one where nothing is drawn
+    want = [[*names.values(), other.optimal_value]]
+    return agree([[*(own.optimized_parameter_values[name] for name in names), own.optimal_value]], want, ())
+
+
 def check_refused(name):
     build, words = compositions.REFUSED[name]
     try:
@@ -138,6 +190,7 @@ def main():
     checks = {name: (check, name) for name in compositions.COMPOSITIONS}
     checks |= {name: (check_refused, name) for name in compositions.REFUSED}
     checks |= {"forms_of_inputs": (check_forms_of_inputs,), "reset": (check_reset,)}
+    checks |= {name: (check_estimation, name) for name in compositions.ESTIMATIONS}
     checks |= {
         "costs_of_transfer_told": (check_costs, "costs_of_transfer", lambda composition: composition.nodes["T"]),
         "costs_of_signal_told": (check_costs, "costs_of_signal", lambda composition: composition.nodes["C"].control_signals[0]),
