@@ -491,7 +491,7 @@ static mdf_operand compile_and_or(struct target *target, const struct mdf_expres
             return MDF_NO_OPERAND;
         }
     }
-    for (i = 0; i + 1 < n; i++) {
+    for (i = 0; into != MDF_NO_OPERAND && i + 1 < n; i++) {
         unit_land(target->unit, jumps[i]);
     }
     return into;

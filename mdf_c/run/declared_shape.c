@@ -73,12 +73,17 @@ bool mdf_declared_shape_holds(struct mdf_state *state, const struct mdf_declarat
     struct mdf_memory *memory = &state->shared->memory;
     struct mdf_value array = {0};
     bool holds;
+    int made = 0;
 
     if (!declaration->has_shape || declaration->type.sequence) {
         return true;
     }
-    if (value->kind == MDF_KIND_LIST && mdf_value_from_nested_list(memory, &array, value) == 1) {
-        value = &array; /* a list of numbers is read as an array */
+    if (value->kind == MDF_KIND_LIST) {
+        made = mdf_value_from_nested_list(memory, &array, value);
+        value = made == 1 ? &array : value; /* a list of numbers is read as an array */
+    }
+    if (made < 0) {
+        return mdf_state_out_of_memory(state);
     }
     holds = value->kind != MDF_KIND_TENSOR || fits(declaration, value) || tell(state, declaration, origin, value);
     mdf_value_clear(memory, &array);
