@@ -762,8 +762,8 @@ static bool run_graph(struct mdf_state *state)
     return mdf_scheduler_run(&state->scheduler, state);
 }
 
-/* The time increment is the first slot, which nothing else writes. */
-static bool set_increment(struct mdf_state *state, double dt)
+/* It is the first slot, which nothing else writes. */
+bool mdf_state_set_increment(struct mdf_state *state, double dt)
 {
     struct mdf_execution *execution = &state->shared->execution;
 
@@ -816,7 +816,7 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
         memset(&context->error, 0, sizeof context->error);
     }
     state->shared->running = state;
-    done = set_increment(state, dt) && take_inputs(state) && run_graph(state);
+    done = mdf_state_set_increment(state, dt) && take_inputs(state) && run_graph(state);
     if (mdf_stop_is_untold(&state->shared->stop)) {
         done = mdf_stop_tell(&state->shared->stop, &context->error);
     }

@@ -80,6 +80,8 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 bool mdf_state_begin(struct mdf_state *state, mdf_error *error);
 mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error);
 void mdf_state_end(struct mdf_state *state);
+/* The time increment of the evaluations that follow; NaN: none. False: the error of the state's context is set. */
+bool mdf_state_set_increment(struct mdf_state *state, double dt);
 /* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:
  * memory ran out. */
 bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t output);

@@ -83,7 +83,7 @@ static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *step
 {
     enum { MOST_AT_ONCE = 1 << 16, PARTS = 16 };
     double start_s = steps->budget_s > 0 ? mdf_clock_s() : 0;
-    uint64_t n = mdf_whole_skip(state, n_left < *at_once ? n_left : *at_once);
+    uint64_t n = mdf_state_set_increment(state, steps->dt) ? mdf_whole_skip(state, n_left < *at_once ? n_left : *at_once) : 0;
 
     if (*at_once < MOST_AT_ONCE && (steps->budget_s <= 0 || mdf_clock_s() - start_s < steps->budget_s / PARTS)) {
         *at_once *= 2;

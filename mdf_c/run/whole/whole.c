@@ -418,8 +418,8 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
 {
     struct mdf_whole *whole = state->whole;
 
-    if (whole == NULL || n_steps == 0 || n_steps > INT64_MAX || whole->single.fast.lowered == NULL ||
-        whole->many.fast.is_given_up || !has_steady_ports(state)) {
+    if (whole == NULL || n_steps == 0 || n_steps > INT64_MAX || whole->n_runs < RUNS_BEFORE_LOWERING ||
+        whole->single.fast.lowered == NULL || whole->many.fast.is_given_up || !has_steady_ports(state)) {
         return 0;
     }
     whole->n_steps = (int64_t)n_steps;
