@@ -324,7 +324,8 @@ MDF_API void mdf_check_run(const mdf_program *program, const char *const *given,
 typedef struct mdf_state mdf_state;
 
 MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
-/* A state that is being evaluated, by a thread here or of the process that this one was forked from, is left as it is. */
+/* A state that is being evaluated, by a thread here or of the process that this one was forked from, is left as it is. The
+ * program keeps the memory of a few small states (up to 8 MB each) that are freed, for the next that are new. */
 MDF_API void mdf_state_free(mdf_state *state);
 /* Makes a state as it was when it was new, with another seed for random functions; its memory stays for later use. */
 MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error);

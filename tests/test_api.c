@@ -1,6 +1,7 @@
 /* test_api.c - the parts of the public interface that bindings use: values made by the caller, values that outlive an evaluation,
  * parts of nodes, many steps in one call, schedules at once, forms of operators. */
 #include "mdf_c/mdf.h"
+#include "mdf_c/plan/program.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -218,6 +219,61 @@ Test(api, evaluations_as_new_are_lowered)
     end(&fixture);
 }
 
+/* Whose memory a program keeps for the next one. */
+Test(api, new_states_are_new_where_others_were_freed)
+{
+    static const int64_t shape[] = {4};
+    static const double numbers[] = {1, 2, 3, 4};
+    const mdf_tensor x = {MDF_DTYPE_FLOAT64, 1, shape, numbers};
+    struct fixture fixture;
+    mdf_tensor tensor;
+
+    begin(&fixture, COUNTER_OF_ARRAYS);
+    for (int life = 0; life < 4; life++) {
+        cr_expect_eq(mdf_value_kind(mdf_output(fixture.state, "n", "k")), MDF_KIND_NONE, "nothing has run");
+        cr_expect_eq(mdf_schedule_n_sets(fixture.state), 0);
+        for (int i = 0; i < 3 + life; i++) {
+            cr_assert_eq(mdf_lend_input(fixture.state, "x", &x, NULL), MDF_OK);
+            cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+            cr_assert(mdf_value_tensor(mdf_output(fixture.state, "n", "k"), &tensor));
+            cr_expect_eq(((const double *)tensor.data)[3], 4 * (i + 1), "life %d, evaluation %d", life, i);
+        }
+        mdf_state_interrupt(fixture.state);
+        mdf_state_limit_time(fixture.state, 1e-9);
+        mdf_state_free(fixture.state);
+        fixture.state = mdf_state_new(fixture.program, &fixture.error);
+        cr_assert_not_null(fixture.state);
+    }
+    end(&fixture);
+}
+
+/* What is large, or has failed, is not kept: memory goes back. */
+Test(api, large_states_are_released)
+{
+    static const int64_t small[] = {4}, large[] = {1 << 21}, other[] = {3};
+    static double numbers[1 << 21];
+    const mdf_tensor values[] = {
+        {MDF_DTYPE_FLOAT64, 1, small, numbers}, {MDF_DTYPE_FLOAT64, 1, large, numbers}, {MDF_DTYPE_FLOAT64, 1, other, numbers}};
+    struct fixture fixture;
+
+    begin(&fixture, COUNTER_OF_ARRAYS);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(mdf_set_input(fixture.state, "x", &values[i], NULL), MDF_OK);
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+        mdf_state_free(fixture.state);
+        cr_expect_eq(atomic_load(&fixture.program->spares->states[0]) != NULL, i == 0);
+        fixture.state = mdf_state_new(fixture.program, &fixture.error);
+    }
+    for (int i = 0; i < 3; i += 2) {
+        cr_assert_eq(mdf_set_input(fixture.state, "x", &values[i], NULL), MDF_OK);
+        cr_expect_eq(mdf_evaluate(fixture.state, NAN, NULL), i == 0 ? MDF_OK : MDF_SHAPE);
+    }
+    mdf_state_free(fixture.state);
+    cr_expect_null(atomic_load(&fixture.program->spares->states[0]), "one that failed");
+    fixture.state = NULL;
+    end(&fixture);
+}
+
 /* A lent array is looked at where it is when the evaluation begins, and never written; what is set afterwards goes elsewhere. */
 Test(api, lent_inputs_are_not_copied)
 {
@@ -347,7 +403,8 @@ Test(api, series_give_each_step_its_own_inputs)
     cr_assert_eq(n_done, 0);
     series = (mdf_series){"x", {MDF_DTYPE_STRING, 0, NULL, given}, 0};
     error.code = MDF_OK;
-    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &error), MDF_USAGE);
+    cr_assert_eq(mdf_evaluate_series(fixture.state, &series, 1, 4, NAN, NAN, 0, NULL, 0, &n_done, &n_recorded, &error),
+                 MDF_USAGE);
     cr_assert(strstr(error.message, "input 0") != NULL, "%s", error.message);
     end(&fixture);
 }
@@ -380,6 +437,25 @@ Test(api, steps_repeat_the_inputs_and_write_values_down)
     mdf_state_interrupt(fixture.state);
     mdf_state_forget_interrupt(fixture.state);
     cr_assert_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_OK);
+    end(&fixture);
+}
+
+/* What was lowered for evaluations without a time increment is not run for those with one, be it of an earlier life. */
+Test(api, steps_have_their_increment)
+{
+    struct fixture fixture;
+    uint64_t n_done, n_recorded;
+
+    begin(&fixture, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"k\": {\"default_initial_value\": 1.0, "
+                    "\"time_derivative\": \"k\"}}, \"output_ports\": {\"k\": {\"value\": \"k\"}}}}}}}}");
+    for (int i = 0; i < 5; i++) {
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+    }
+    for (int life = 0; life < 3; life++) {
+        cr_assert_eq(mdf_evaluate_steps(fixture.state, 21, NAN, 0.5, 0, NULL, 0, &n_done, &n_recorded, &fixture.error), MDF_OK);
+        cr_expect_float_eq(number_in(mdf_output(fixture.state, "n", "k")), pow(1.5, 20), 1e-9, "life %d", life);
+        cr_assert_eq(mdf_state_reset(fixture.state, 0, &fixture.error), MDF_OK);
+    }
     end(&fixture);
 }
 

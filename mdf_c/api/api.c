@@ -4,6 +4,7 @@
 #include "mdf_c/base/stop.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
+#include "mdf_c/run/spare_states.h"
 #include "mdf_c/values/values.h"
 #include "mdf_c/write/beside.h"
 #include "mdf_c/write/save_model.h"
@@ -177,6 +178,9 @@ mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *p
 
 void mdf_program_free(mdf_program *program)
 {
+    if (program != NULL) {
+        mdf_spare_states_release(program);
+    }
     mdf_program_release(program);
 }
 

@@ -2,6 +2,7 @@
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/run/explain.h"
 #include "mdf_c/run/restart.h"
+#include "mdf_c/run/spare_states.h"
 #include "mdf_c/run/steps.h"
 #include "mdf_c/values/values.h"
 
@@ -37,13 +38,19 @@ static bool is_free(const mdf_state *state, mdf_error *error)
 
 mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error)
 {
+    mdf_state *state;
+
     error = mdf_unset_error(error);
-    return MDF_GIVEN(program, error) ? mdf_state_create(program, error) : NULL;
+    if (!MDF_GIVEN(program, error)) {
+        return NULL;
+    }
+    state = mdf_spare_state_take(program);
+    return state != NULL ? state : mdf_state_create(program, error);
 }
 
 void mdf_state_free(mdf_state *state)
 {
-    if (mdf_state_is_free(state)) {
+    if (mdf_state_is_free(state) && !mdf_spare_state_put(state)) {
         mdf_state_release(state);
     }
 }

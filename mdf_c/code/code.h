@@ -106,6 +106,7 @@ struct mdf_execution {
     void (*release_fast)(void *kept);
     /* The frame begins anew: what was tried in vain may be tried again. */
     void (*renew_fast)(void *kept);
+    bool has_given_up; /* a call is no longer tried in a faster way */
 };
 
 /* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of

@@ -131,6 +131,14 @@ void mdf_fast_release(struct mdf_fast *fast)
     drop(fast);
 }
 
+void mdf_fast_renew(struct mdf_fast *fast)
+{
+    fast->n_tries = fast->lowered != NULL;
+    fast->n_bail_outs = 0;
+    fast->n_runs = 0;
+    fast->is_given_up = fast->has_run = false;
+}
+
 bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
@@ -144,7 +152,11 @@ bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept)
     if (*kept == NULL) {
         *kept = mdf_arena_allocate(&mdf_frame_execution(frame)->arena, sizeof(struct mdf_fast));
     }
-    return *kept != NULL && mdf_fast_run(*kept, &request);
+    if (*kept == NULL || mdf_fast_run(*kept, &request)) {
+        return *kept != NULL;
+    }
+    mdf_frame_execution(frame)->has_given_up |= ((struct mdf_fast *)*kept)->is_given_up;
+    return false;
 }
 
 void mdf_fast_release_loop(void *kept)

@@ -744,6 +744,7 @@ static struct mdf_program *new_program(const struct mdf_model *model, const mdf_
         mdf_memory_init(&program->memory, options->allocator, mdf_memory_bound(options->max_memory_bytes));
         mdf_memory_share_bound(&program->memory, &model->memory);
         mdf_arena_init(&program->arena, &program->memory);
+        program->spares = mdf_arena_allocate(&program->arena, sizeof *program->spares);
     }
     return program;
 }

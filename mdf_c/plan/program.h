@@ -1,6 +1,6 @@
 /* program.h - a compiled graph: the code of its nodes, and what the evaluator needs to run them in order.
  *
- * Immutable after mdf_program_compile; any number of states run one program at once. */
+ * Immutable after mdf_program_compile, but for the states that wait; any number of states run one program at once. */
 #ifndef MDF_PLAN_PROGRAM_H
 #define MDF_PLAN_PROGRAM_H
 
@@ -119,6 +119,15 @@ struct mdf_program_layer {
     bool takes_first; /* its nodes, of which some feed others, take what edges bring before one of them runs */
 };
 
+struct mdf_state;
+
+/* States that were freed and wait to be used again, NULL: none; see mdf_c/run/spare_states.h. */
+enum { MDF_SPARE_STATES = 4 };
+
+struct mdf_spare_states {
+    _Atomic(struct mdf_state *) states[MDF_SPARE_STATES];
+};
+
 struct mdf_program {
     struct mdf_memory memory;
     struct mdf_arena arena;
@@ -152,6 +161,7 @@ struct mdf_program {
     double time_limit_s; /* of one evaluation; 0: none */
     int n_threads;       /* at least 1 */
     bool is_plain;       /* instructions are run as they stand, never lowered */
+    struct mdf_spare_states *spares;
 };
 
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */

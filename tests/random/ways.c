@@ -124,8 +124,8 @@ static bool run_steps(struct ways *ways, struct trace *trace)
         uint64_t n_done = 0, n_recorded = 0;
 
         if (random_set_inputs(what, state, &error) != MDF_OK ||
-            mdf_evaluate_steps(state, what->n_steps, phase == 0 ? (double)NAN : ways->what->dt, ways->what->dt, 0, NULL, 0, &n_done,
-                               &n_recorded, &error) != MDF_OK) {
+            mdf_evaluate_steps(state, what->n_steps, phase == 0 ? (double)NAN : ways->what->dt, ways->what->dt, 0, NULL, 0,
+                               &n_done, &n_recorded, &error) != MDF_OK) {
             trace_error(trace, &error, phase, n_done);
             break;
         }
@@ -230,8 +230,23 @@ static bool run_bson(struct ways *ways, struct trace *trace)
 
 typedef void (*use_state)(struct ways *ways, mdf_state *state);
 
-/* A state that `use` has done something with, with a reset where `resets`. */
-static bool run_used(struct ways *ways, use_state use, bool resets, struct trace *trace)
+/* How a state that was used becomes as new. */
+enum renewal { NOT_RENEWED, RESET, FREED };
+
+static mdf_state *renew(const struct ways *ways, mdf_state *state, enum renewal renewal, mdf_error *error)
+{
+    if (state == NULL || renewal == NOT_RENEWED) {
+        return state;
+    }
+    if (renewal == RESET && mdf_state_reset(state, 0, error) == MDF_OK) {
+        return state;
+    }
+    mdf_state_free(state);
+    return renewal == FREED ? mdf_state_new(ways->program, error) : NULL;
+}
+
+/* A state that `use` has done something with. */
+static bool run_used(struct ways *ways, use_state use, enum renewal renewal, struct trace *trace)
 {
     mdf_error error = {0};
     mdf_state *state;
@@ -243,7 +258,8 @@ static bool run_used(struct ways *ways, use_state use, bool resets, struct trace
     if (state != NULL) {
         use(ways, state);
     }
-    if (state == NULL || (resets && mdf_state_reset(state, 0, &error) != MDF_OK)) {
+    state = renew(ways, state, renewal, &error);
+    if (state == NULL) {
         trace_error(trace, &error, 0, 0);
     } else {
         run_state(ways, ways->program, state, trace);
@@ -297,8 +313,12 @@ static void use_interrupted(struct ways *ways, mdf_state *state)
 /* Inputs of other shapes and types, most of which end in an error. */
 static void use_with_others(struct ways *ways, mdf_state *state)
 {
-    static const char *const others[] = {"[0.5, 1.5, -2.5]", "[[1, 2], [3, 4]]", "7", "[]",
-                                         "\"text\"", "{\"type\": \"float32\", \"shape\": [2], \"data\": [1, 2]}"};
+    static const char *const others[] = {"[0.5, 1.5, -2.5]",
+                                         "[[1, 2], [3, 4]]",
+                                         "7",
+                                         "[]",
+                                         "\"text\"",
+                                         "{\"type\": \"float32\", \"shape\": [2], \"data\": [1, 2]}"};
     size_t n_inputs = mdf_program_n_graph_inputs(ways->program), i, j;
 
     for (i = 0; i < sizeof others / sizeof *others; i++) {
@@ -315,37 +335,47 @@ static void use_with_others(struct ways *ways, mdf_state *state)
 
 static bool run_reset(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_all, true, trace);
+    return run_used(ways, use_all, RESET, trace);
 }
 
 static bool run_reset_after_interrupt(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_interrupted, true, trace);
+    return run_used(ways, use_interrupted, RESET, trace);
 }
 
 static bool run_reset_after_others(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_with_others, true, trace);
+    return run_used(ways, use_with_others, RESET, trace);
+}
+
+static bool run_freed(struct ways *ways, struct trace *trace)
+{
+    return run_used(ways, use_all, FREED, trace);
+}
+
+static bool run_freed_after_interrupt(struct ways *ways, struct trace *trace)
+{
+    return run_used(ways, use_interrupted, FREED, trace);
 }
 
 static bool run_again(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_all, false, trace);
+    return run_used(ways, use_all, NOT_RENEWED, trace);
 }
 
 static bool run_hundredth(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_a_hundred_times, false, trace);
+    return run_used(ways, use_a_hundred_times, NOT_RENEWED, trace);
 }
 
 static bool run_after_interrupt(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_interrupted, false, trace);
+    return run_used(ways, use_interrupted, NOT_RENEWED, trace);
 }
 
 static bool run_after_others(struct ways *ways, struct trace *trace)
 {
-    return run_used(ways, use_with_others, false, trace);
+    return run_used(ways, use_with_others, NOT_RENEWED, trace);
 }
 
 /* Each phase by a state of its own, up to the first error. */
@@ -380,6 +410,8 @@ const struct random_way random_ways[] = {
     {"reset", 0, run_reset},
     {"reset_after_interrupt", 0, run_reset_after_interrupt},
     {"reset_after_others", 0, run_reset_after_others},
+    {"freed", 0, run_freed},
+    {"freed_after_interrupt", 0, run_freed_after_interrupt},
     {"again", WAY_KEEPS_NOTHING, run_again},
     {"hundredth", WAY_KEEPS_NOTHING, run_hundredth},
     {"after_interrupt", WAY_KEEPS_NOTHING, run_after_interrupt},
