@@ -156,11 +156,13 @@ wheel:
 check-wheel:
 	@tools/check_wheel.sh
 
-# Compositions of PsyNeuLink by the live door, against PsyNeuLink itself. PSYNEULINK: the Python that has it.
+# Compositions of PsyNeuLink by the live door, against PsyNeuLink itself. PSYNEULINK: the Python that has it. TEST_MDF: PsyNeuLink's own
+# test_mdf.py, run with this engine too.
 PSYNEULINK ?= python3
 check-psyneulink: all
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_live.py $(NAMES)
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_random.py --seeds $(or $(SEEDS),50) --from $(or $(FROM),0)
+	@$(if $(TEST_MDF),MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_test_mdf.py $(TEST_MDF))
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run

@@ -304,6 +304,10 @@ MDF_API const char *mdf_program_part_id(const mdf_program *program, size_t node,
 MDF_API size_t mdf_program_part_n_values(const mdf_program *program, size_t node, mdf_part kind, size_t part);
 /* Whether conditions decide which nodes run; else every evaluation runs the same sets of nodes. */
 MDF_API bool mdf_program_is_scheduled(const mdf_program *program);
+/* The layers of the consideration queue (see docs/scheduling.md), in order, and the nodes of each. SIZE_MAX: there is none. */
+MDF_API size_t mdf_program_n_layers(const mdf_program *program);
+MDF_API size_t mdf_program_layer_size(const mdf_program *program, size_t layer);
+MDF_API size_t mdf_program_layer_node(const mdf_program *program, size_t layer, size_t entry);
 /* What the graph as a whole takes and yields (see docs/control-flow.md, Interface). */
 MDF_API size_t mdf_program_n_graph_inputs(const mdf_program *program);
 MDF_API const char *mdf_program_graph_input_name(const mdf_program *program, size_t index);

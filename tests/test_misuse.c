@@ -160,6 +160,9 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_program_part_id, IS_NULL, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                                    \
     ASKS(mdf_program_part_n_values, IS_ZERO, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                              \
     ASKS(mdf_program_is_scheduled, IS_FALSE, 1, 1, P(0, g->program))                                                    \
+    ASKS(mdf_program_n_layers, IS_ZERO, 1, 1, P(0, g->program))                                                         \
+    ASKS(mdf_program_layer_size, IS_ZERO, 1, 1, P(0, g->program), 0)                                                    \
+    ASKS(mdf_program_layer_node, IS_MOST, 1, 1, P(0, g->program), 0, 0)                                                 \
     ASKS(mdf_program_n_graph_inputs, IS_ZERO, 1, 1, P(0, g->program))                                                   \
     ASKS(mdf_program_graph_input_name, IS_NULL, 1, 1, P(0, g->program), 0)                                              \
     ASKS(mdf_program_n_results, IS_ZERO, 1, 1, P(0, g->program))                                                        \

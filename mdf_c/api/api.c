@@ -219,6 +219,21 @@ bool mdf_program_is_scheduled(const mdf_program *program)
     return program != NULL && program->schedule != NULL;
 }
 
+size_t mdf_program_n_layers(const mdf_program *program)
+{
+    return program != NULL ? program->n_layers : 0;
+}
+
+size_t mdf_program_layer_size(const mdf_program *program, size_t layer)
+{
+    return layer < mdf_program_n_layers(program) ? program->layers[layer].n_nodes : 0;
+}
+
+size_t mdf_program_layer_node(const mdf_program *program, size_t layer, size_t entry)
+{
+    return entry < mdf_program_layer_size(program, layer) ? program->layers[layer].nodes[entry] : SIZE_MAX;
+}
+
 size_t mdf_program_n_graph_inputs(const mdf_program *program)
 {
     return program != NULL ? program->n_inputs : 0;

@@ -18,11 +18,15 @@ class Scheduler:
         The graph's nodes, by number.
     conditions
         Makes the conditions of nodes, and those of termination, when they are first asked for.
+    layers
+        Makes the consideration queue, as numbers of nodes.
     """
 
-    def __init__(self, nodes: list[Any], conditions: Callable[[], tuple[dict, dict]]) -> None:
+    def __init__(
+        self, nodes: list[Any], conditions: Callable[[], tuple[dict, dict]], layers: Callable[[], list[list[int]]]
+    ) -> None:
         self.nodes = nodes
-        self._make_conditions = conditions
+        self._make_conditions, self._make_layers = conditions, layers
         self._records: list[bytes] = []
         self.record = self._records.append  # adds the sets of an evaluation (see :meth:`mdf_c.State.schedule_words`)
 
@@ -34,6 +38,11 @@ class Scheduler:
     def execution_list(self) -> dict[None, list[set]]:
         """``{None: sets}``, as graph_scheduler has it."""
         return {None: [set(nodes) for nodes in self.sets()]}
+
+    @cached_property
+    def consideration_queue(self) -> list[set]:
+        """Nodes that may run at the same time, in the order in which they are looked at in each pass."""
+        return [{self.nodes[i] for i in layer} for layer in self._make_layers()]
 
     @cached_property
     def _conditions(self) -> tuple[dict, dict]:

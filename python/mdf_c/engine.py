@@ -305,6 +305,13 @@ class Program(Uncopied):
         count = lib.mdf_program_n_parts(self._pointer, node, kind)
         return [text(lib.mdf_program_part_id(self._pointer, node, kind, i)) for i in range(count)]
 
+    def layers(self) -> list[list[int]]:
+        """The consideration queue: numbers of the nodes that wait for no other of their layer, layer by layer."""
+        return [
+            [lib.mdf_program_layer_node(self._pointer, i, j) for j in range(lib.mdf_program_layer_size(self._pointer, i))]
+            for i in range(lib.mdf_program_n_layers(self._pointer))
+        ]
+
     def input_ports(self) -> list[tuple[str, str]]:
         """Every input port, as (node, port)."""
         return [(node, port) for i, node in enumerate(self.nodes) for port in self.part_ids(i, PART_INPUT)]

@@ -142,7 +142,7 @@ class EvaluableGraph:
     verbose : bool
         Tell on standard output what each evaluation ran.
     **settings
-        Those of :class:`mdf_c.Settings`.
+        Those of :class:`mdf_c.Settings`. The dialect is by default the reference, but PsyNeuLink's of a Graph that PsyNeuLink made.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class EvaluableGraph:
 
     def __init__(self, graph: Source, verbose: bool = False, **settings: Any) -> None:
         self.graph, self.verbose = graph, verbose
-        settings.setdefault("dialect", "reference")
+        settings.setdefault("dialect", "psyneulink" if _is_psyneulinks(graph) else "reference")
         self.state = compile(graph if isinstance(graph, Model) else Model(graph), **settings).state()
         ids = self.state.program.nodes
         given = {node.id: node for node in getattr(graph, "nodes", ())}
@@ -174,7 +174,7 @@ class EvaluableGraph:
         self._input_names = {port for enode in self.enodes.values() for port in enode.evaluable_inputs}
         self._words: bytes | None = None  # the sets of the last evaluation
         self._is_scheduled = lib.mdf_program_is_scheduled(self.state.program._pointer)
-        self.scheduler = Scheduler(nodes, self._read_conditions)
+        self.scheduler = Scheduler(nodes, self._read_conditions, self.state.program.layers)
         self._record = self.scheduler.record
         edges = getattr(graph, "edges", None) or ()
         receivers, senders = {edge.receiver for edge in edges}, {edge.sender for edge in edges}
@@ -244,6 +244,13 @@ class EvaluableGraph:
             {self._nodes[node]: self.parse_condition(condition) for node, condition in specific.items()},
             {as_time_scale(scale): self.parse_condition(condition) for scale, condition in termination.items()},
         )
+
+
+def _is_psyneulinks(graph: Any) -> bool:
+    """Whether PsyNeuLink wrote a graph that stands on its own, and so has no `generating_application`: it says of each of its
+    compositions what class it is, and whether that is executed until it is finished."""
+    metadata = getattr(graph, "metadata", None) or {}
+    return str(metadata.get("type")).endswith("Composition") and "execute_until_finished" in metadata
 
 
 class SimpleNode(SimpleNamespace):

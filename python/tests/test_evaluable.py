@@ -148,6 +148,7 @@ def test_the_scheduler_tells_who_ran():
     graph.evaluate()
     assert [{node.id for node in nodes} for nodes in graph.scheduler.execution_list[None]][: len(EXPECTED_SETS)] == EXPECTED_SETS
     assert graph.order_of_execution[:3] == ["A", "A", "B"]
+    assert [{node.id for node in layer} for layer in graph.scheduler.consideration_queue] == [{"A"}, {"B", "C"}]
 
 
 def test_verbose_is_off_by_default(capsys):
@@ -202,6 +203,27 @@ def test_graphs_of_modeci_mdf(mdf):
         assert graph.root_nodes == ["A"] and [node.id for node in graph.output_nodes] == ["B", "C"]
         assert graph.enodes["A"].evaluable_parameters["count_A"].parameter.id == "count_A"
     assert evaluated(first).enodes["A"].get_output() == 6
+
+
+def test_a_graph_that_psyneulink_made_is_read_in_its_dialect(mdf):
+    count = mdf.Parameter(id="count", value="count + given", default_initial_value=0)
+    node = mdf.Node(
+        id="n",
+        input_ports=[mdf.InputPort(id="given", shape="()", type="float64")],
+        parameters=[count],
+        output_ports=[mdf.OutputPort(id="y", value="count")],
+    )
+    twice = {"environment_state_update": mdf.Condition(type="AfterNCalls", kwargs={"dependency": node, "n": 2})}
+    for metadata, dialect, expected in [
+        (None, None, 1.0),  # an input serves the first run only
+        ({"type": "Composition", "execute_until_finished": True}, None, 2.0),
+        ({"type": "Composition", "execute_until_finished": True}, "reference", 1.0),
+        (None, "psyneulink", 2.0),
+    ]:
+        graph = mdf.Graph(id="g", nodes=[node], conditions=mdf.ConditionSet(termination=twice), metadata=metadata)
+        ours = mdf_c.EvaluableGraph(graph, **({} if dialect is None else {"dialect": dialect}))
+        ours.evaluate(initializer={"given": 1.0})
+        assert ours.enodes["n"].get_output() == expected
 
 
 def test_the_same_as_modeci_mdf_itself(mdf, examples):
