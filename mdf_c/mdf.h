@@ -229,6 +229,14 @@ typedef enum mdf_loop_condition {
  * REFERENCE, as the Python engine of MDF has it. */
 typedef enum mdf_dialect { MDF_DIALECT_UNSAID, MDF_DIALECT_REFERENCE, MDF_DIALECT_PSYNEULINK } mdf_dialect;
 
+/* Which nodes are looked at together: graph-scheduler's SchedulingMode (docs/scheduling.md, Exact time). UNSAID: as the graph's
+ * conditions say, else STANDARD. Graphs within nodes say it themselves. */
+typedef enum mdf_scheduling_mode {
+    MDF_SCHEDULING_MODE_UNSAID,
+    MDF_SCHEDULING_MODE_STANDARD,
+    MDF_SCHEDULING_MODE_EXACT_TIME
+} mdf_scheduling_mode;
+
 typedef struct mdf_options {
     size_t size;                    /* sizeof(mdf_options), or 0: see the top of this page */
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
@@ -252,6 +260,7 @@ typedef struct mdf_options {
      * PARAMETER for every one of that name. A value stands in the place of the constant that the file has, as the parameter's value
      * or, where that is computed, as its default_initial_value. NULL: none. See docs/parameters.md. */
     const char *parameters;
+    mdf_scheduling_mode scheduling_mode;
 } mdf_options;
 
 /* ------------------------------------------------------------------ models */

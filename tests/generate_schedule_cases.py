@@ -8,9 +8,11 @@
 A case: {"name", "nodes", "edges", "conditions", "finished", "n_calls", "calls"}. Each node has one letter and counts its runs in a parameter n; an edge
 "A>B" carries the count. A node in `finished` has an output port is_finished that holds from that run on; another is finished once it has run in the
 call. `conditions` is what MDF calls so. `calls` has a text for each evaluation: its execution sets, nodes in alphabetical order, "-" where a set is
-empty; it is null where graph-scheduler refuses the conditions, at once or in one of n_calls evaluations.
+empty; it is null where graph-scheduler refuses the conditions, at once or in one of n_calls evaluations. Where time is exact (the metadata of `conditions`
+say so) `times` are those of all sets, in milliseconds.
 graph-scheduler keeps a consideration set in a Python set; only cases whose outcome is the same for every order of its nodes are taken.
 """
+import fractions
 import itertools
 import json
 import logging
@@ -27,7 +29,7 @@ from graph_scheduler import condition as gsc
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-N_RANDOM, MOST_SETS, SEED = 160, 60, "mdf_c schedules"
+N_RANDOM, N_RANDOM_EXACT, MOST_SETS, SEED = 160, 60, 60, "mdf_c schedules"
 ESU = "environment_state_update"
 
 
@@ -41,6 +43,20 @@ def C(kind, **kwargs):
 
 
 # --- graph-scheduler -----------------------------------------------------------
+
+MILLISECONDS = {"millisecond": 1, "microsecond": fractions.Fraction(1, 1000)}
+compare_by_reals = gsc._unit_registry.Quantity.compare
+
+
+def compare_exactly(quantity, other, op):
+    """In place of pint's comparison, which brings times to one unit by a real: by that 9000 us are less than 9 ms."""
+    if not {str(quantity.u), str(getattr(other, "u", None))} <= MILLISECONDS.keys():
+        return compare_by_reals(quantity, other, op)
+    return op(*(fractions.Fraction(str(time.m)) * MILLISECONDS[str(time.u)] for time in (quantity, other)))
+
+
+gsc._unit_registry.Quantity.compare = compare_exactly
+
 
 class Node(str):
     """A node whose place in Python's sets is its rank. (A text, since graph-scheduler joins nodes in its messages.)"""
@@ -91,8 +107,12 @@ def build(condition, nodes):
     return cls(*positional, **{k: scale(v) for k, v in kwargs.items()})
 
 
+def is_exact(case):
+    return "metadata" in case["conditions"]
+
+
 def schedule(case, order, n_calls):
-    """The calls of a case with the nodes in that order in Python's sets; None where it is refused."""
+    """The calls of a case, and times of sets where these are exact, with the nodes in that order in Python's sets; None where it is refused."""
     finished = case.get("finished") or {}
     nodes = {c: Node(c, order.index(c), finished.get(c)) for c in case["nodes"]}
     graph = {nodes[c]: set() for c in case["nodes"]}
@@ -104,7 +124,8 @@ def schedule(case, order, n_calls):
         specific = {nodes[c]: [build(x, nodes) for x in (v if isinstance(v, list) else [v])]
                     for c, v in (conditions.get("node_specific") or {}).items()}
         ends = {gs.TimeScale[k.upper()]: build(v, nodes) for k, v in (conditions.get("termination") or {}).items()}
-        scheduler = gs.Scheduler(graph=graph, conditions=specific, termination_conds=ends)
+        mode = gs.SchedulingMode.EXACT_TIME if is_exact(case) else gs.SchedulingMode.STANDARD
+        scheduler = gs.Scheduler(graph=graph, conditions=specific, termination_conds=ends, mode=mode)
         if any(node in senders for node, senders in scheduler.graph.items()):
             raise NoCase
         for node in nodes.values():
@@ -120,7 +141,7 @@ def schedule(case, order, n_calls):
             calls.append(" ".join(sets))
     except (gsc.ConditionError, gs.SchedulerError, gs.time.TimeScaleError, IndexError, KeyError, ValueError):
         return None
-    return calls
+    return calls, [float(time.absolute.to("ms").m) for time in scheduler.execution_timestamps[None]] if is_exact(case) else None
 
 
 def orders(nodes, rng):
@@ -145,7 +166,8 @@ def complete(case, n_calls, rng):
                 return None
     except NoCase:
         return None
-    return {**case, "n_calls": n_calls, "calls": outcomes[0]}
+    calls, times = outcomes[0] or (None, None)
+    return {**case, "n_calls": n_calls, "calls": calls, **({"times": times} if times else {})}
 
 
 # --- cases ---------------------------------------------------------------------
@@ -192,6 +214,24 @@ def by_hand():
     yield "no_pruning", "ABC", chain, {"C": C("BeforeNode", nodes=["A"], prune_cycles=False)}, passes(2), 1, {}
     yield "sequence_nwhen", "AB", "A>B", {}, {"environment_sequence": C("Not", condition=C("NWhen", condition=C("Always"), n=9)), ESU: C("Never")}, 3, {}
     yield "dead_update", "AB", "A>B", {}, {"environment_sequence": C("AfterNCalls", dependency="B", n=2), ESU: C("Never")}, 2, {}
+
+
+def exact_by_hand():
+    """The same where time is exact."""
+    chain, inclusive = "A>B B>C", {"start_inclusive": False}
+    yield "exact_same_start", "AB", "A>B", {"A": C("TimeInterval", start=10), "B": C("TimeInterval", start=10)}, {ESU: C("TimeTermination", t=12)}, 2, {}
+    yield "exact_defaults", "ABC", chain, {}, {}, 2, {}
+    yield "exact_repeats", "ABC", chain, {"A": C("TimeInterval", repeat=4), "B": C("TimeInterval", repeat=6, start=3), "C": C("TimeInterval", repeat="2500 us", start=1)}, {ESU: C("TimeTermination", t=20)}, 2, {}
+    yield "exact_units", "ABC", chain, {"A": C("TimeInterval", repeat="3 ms"), "B": C("TimeInterval", start="0.5 ms", end="7 ms"), "C": C("TimeInterval", repeat=1500, unit="us")}, {ESU: C("TimeTermination", t="0.01 s")}, 1, {}
+    yield "exact_exclusive", "AB", "A>B", {"A": C("TimeInterval", start=2, **inclusive), "B": C("TimeInterval", start=3, end=6, end_inclusive=False)}, {ESU: C("TimeTermination", t=8, inclusive=False)}, 2, {}
+    yield "exact_nothing_to_meet", "AB", "A>B", {"A": C("TimeInterval", start=2, **inclusive)}, {ESU: C("TimeTermination", t=5, inclusive=False)}, 2, {}
+    yield "exact_at_zero", "AB", "A>B", {"A": C("TimeInterval", start=0)}, passes(4), 2, {}
+    yield "exact_termination_divides", "AB", "A>B", {"A": C("TimeInterval", repeat=4)}, {ESU: C("TimeTermination", t=6)}, 3, {}
+    yield "exact_calls", "ABC", chain, {"A": C("TimeInterval", repeat=2), "B": C("EveryNCalls", dependency="A", n=2), "C": C("EveryNCalls", dependency="B", n=1)}, {ESU: C("AfterNCalls", dependency="C", n=2)}, 2, {}
+    yield "exact_within", "ABC", chain, {"A": C("All", dependencies=[C("TimeInterval", repeat=2), C("BeforeNCalls", dependency="A", n=3)]), "B": C("Not", condition=C("TimeInterval", repeat=3)), "C": C("Any", dependencies=[C("TimeInterval", start=5, end=6), C("AtPass", n=1)])}, {ESU: C("TimeTermination", t=11)}, 2, {}
+    yield "exact_structure", "ABC", "A>B", {"A": C("TimeInterval", repeat=2), "C": [C("AfterNode", nodes=["B"]), C("TimeInterval", repeat=3)]}, {ESU: C("TimeTermination", t=7)}, 1, {}
+    yield "exact_clocks", "ABC", chain, {"A": C("EveryNPasses", n=2), "B": C("AtConsiderationSetExecution", n=3), "C": C("TimeInterval", repeat=4)}, {ESU: C("AfterNPasses", n=6)}, 2, {}
+    yield "exact_cycle", "ABC", chain + " C>A", {"A": C("TimeInterval", repeat=1)}, passes(2), 1, {}
 
 
 STRUCTURES = ["BeforeNode", "BeforeNodes", "WithNode", "AfterNode", "AfterNodes", "AddEdgeTo", "RemoveEdgeFrom"]
@@ -263,6 +303,21 @@ def random_leaf(rng, nodes, owner):
     return C(kind, condition=random_leaf(rng, nodes, owner), **n)
 
 
+def random_time(rng):
+    """A condition of times that need units, fractions and bounds of both kinds."""
+    def some():
+        return rng.choice([rng.randint(0, 6), f"{rng.randint(1, 9) * 500} us", rng.choice([0.5, 1.5, 2.5])])
+
+    if rng.random() < .3:
+        return C("TimeTermination", t=some(), inclusive=rng.random() < .7)
+    times = {"repeat": rng.choice([1, 2, 3, "1500 us", 0.5])} if rng.random() < .6 else {}
+    if not times or rng.random() < .5:
+        times |= {"start": some(), "start_inclusive": rng.random() < .7}
+    if rng.random() < .4 and not isinstance(times.get("start"), str):  # graph-scheduler compares both as they are written
+        times |= {"end": rng.randint(7, 9), "end_inclusive": rng.random() < .7}
+    return C("TimeInterval", **times)
+
+
 def random_end(rng, nodes):
     """A leaf for a termination, which has no node: neither of these kinds can do without."""
     while True:
@@ -277,6 +332,24 @@ def random_condition(rng, nodes, owner):
     if rng.random() < .15:
         return C("Not", condition=random_leaf(rng, nodes, owner))
     return random_leaf(rng, nodes, owner)
+
+
+def random_exact_case(rng, name):
+    """Another where time is exact, and most conditions are of time."""
+    case = random_case(rng, name)
+    specific = case["conditions"]["node_specific"]
+    for node in case["nodes"]:
+        own = specific.get(node, [])
+        basic = [x for x in (own if isinstance(own, list) else [own]) if x["type"] not in STRUCTURES]
+        if rng.random() < .6:
+            basic = [random_time(rng) if rng.random() < .7 else C(rng.choice(["All", "Any"]), dependencies=[random_time(rng), random_leaf(rng, case["nodes"], node)])]
+        specific.pop(node, None)
+        if basic:
+            specific[node] = basic[0]
+    if rng.random() < .5:
+        case["conditions"]["termination"] = {ESU: C("Any", dependencies=[C("TimeTermination", t=rng.randint(2, 9)), C("AfterNPasses", n=20)])}
+    case["conditions"]["metadata"] = {"scheduling_mode": "EXACT_TIME"}
+    return case
 
 
 def random_case(rng, name):
@@ -300,12 +373,12 @@ def random_case(rng, name):
             "conditions": {"node_specific": specific, "termination": {ESU: end}}, "finished": finished}
 
 
-def random_cases(seed, n):
+def random_cases(seed, n, make=random_case):
     tries = done = n_refused = 0
     while done < n:
         rng = random.Random(f"{seed}/{tries}")
         tries += 1
-        case = complete(random_case(rng, f"random_{done}"), rng.randint(1, 2), rng)
+        case = complete(make(rng, f"random{'_exact' if make is random_exact_case else ''}_{done}"), rng.randint(1, 2), rng)
         if case is None or (case["calls"] is None and n_refused > n // 6):
             continue
         n_refused += case["calls"] is None
@@ -342,12 +415,12 @@ def run_engine(case):
 
 def compare(n):
     n_wrong = 0
-    for case in random_cases("compare", n):
+    for case in itertools.chain(random_cases("compare", n), random_cases("compare exact", n, random_exact_case)):
         calls, message = run_engine(case)
         if calls != case["calls"]:
             n_wrong += 1
             print(json.dumps(case), "\n  ", calls, message)
-    print(f"{n} cases, {n_wrong} differ")
+    print(f"{n} cases, and {n} where time is exact: {n_wrong} differ")
     return n_wrong > 0
 
 
@@ -355,13 +428,16 @@ def main():
     if "--compare" in sys.argv:
         return compare(int(sys.argv[sys.argv.index("--compare") + 1]))
     cases = []
-    for name, nodes, edges, specific, end, n_calls, finished in by_hand():
-        case = {"name": name, "nodes": nodes, "edges": edges, "conditions": {"node_specific": specific, "termination": end}, "finished": finished}
+    hand = [(case, {}) for case in by_hand()] + [(case, {"metadata": {"scheduling_mode": "EXACT_TIME"}}) for case in exact_by_hand()]
+    for (name, nodes, edges, specific, end, n_calls, finished), mode in hand:
+        conditions = {"node_specific": specific, "termination": end, **mode}
+        case = {"name": name, "nodes": nodes, "edges": edges, "conditions": conditions, "finished": finished}
         completed = complete(case, n_calls, random.Random(name))
         if completed is None:
             sys.exit(f"{name}: the outcome depends on the order of nodes, or it does not end")
         cases.append(completed)
     cases += random_cases(SEED, N_RANDOM)
+    cases += random_cases(SEED + " exact", N_RANDOM_EXACT, random_exact_case)
     with open(os.path.join(ROOT, "tests/data/schedule_cases.json"), "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]\n")
     text = json.dumps(cases)

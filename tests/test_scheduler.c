@@ -98,20 +98,35 @@ static void write_schedule(const mdf_program *program, const mdf_state *state, s
     }
 }
 
+/* "0 0.5 1": the times of its sets in milliseconds. */
+static void write_times(const mdf_state *state, struct mdf_text *text)
+{
+    for (size_t set = 0; set < mdf_schedule_n_sets(state); set++) {
+        mdf_text_printf(text, " %.10g", mdf_schedule_time_ms(state, set));
+    }
+}
+
+static bool tells_times; /* after all sets */
+
 /* The schedules of some evaluations, "A B / A B", or the error. */
 static mdf_status run_model(const mdf_model *model, const mdf_options *options, size_t n_calls, char *result, size_t size,
                             mdf_error *error)
 {
     mdf_program *program = mdf_compile(model, options, error);
     mdf_state *state = program != NULL ? mdf_state_new(program, error) : NULL;
-    struct mdf_text text;
+    struct mdf_text text, times;
 
     mdf_text_init(&text, &memory);
+    mdf_text_init(&times, &memory);
     for (size_t i = 0; state != NULL && i < n_calls && error->code == MDF_OK; i++) {
         mdf_text_append_string(&text, i > 0 ? " / " : "");
         if (mdf_evaluate(state, (double)NAN, error) == MDF_OK) {
             write_schedule(program, state, &text);
+            write_times(state, &times);
         }
+    }
+    if (tells_times) {
+        mdf_text_printf(&text, " at%s", times.bytes);
     }
     if (error->code != MDF_OK) {
         mdf_error_format(error, result, size);
@@ -119,6 +134,7 @@ static mdf_status run_model(const mdf_model *model, const mdf_options *options, 
         snprintf(result, size, "%s", text.bytes != NULL ? text.bytes : "");
     }
     mdf_text_release(&text);
+    mdf_text_release(&times);
     mdf_state_free(state);
     mdf_program_free(program);
     return error->code;
@@ -156,16 +172,22 @@ Test(scheduler, runs_nodes_as_graph_scheduler_does)
     cr_assert_not_null(cases);
     json_array_foreach(cases, index, one)
     {
-        json_t *calls = json_object_get(one, "calls");
+        json_t *calls = json_object_get(one, "calls"), *times = json_object_get(one, "times"), *time;
         char *conditions = json_dumps(json_object_get(one, "conditions"), 0);
         char *model = model_text("", json_string_value(json_object_get(one, "nodes")),
                                  json_string_value(json_object_get(one, "edges")), conditions, json_object_get(one, "finished"));
-        mdf_status status = run(model, NULL, (size_t)json_integer_value(json_object_get(one, "n_calls")), got, sizeof got);
+        mdf_status status;
 
+        tells_times = times != NULL;
+        status = run(model, NULL, (size_t)json_integer_value(json_object_get(one, "n_calls")), got, sizeof got);
         want[0] = '\0';
         json_array_foreach(calls, i, call)
         {
             snprintf(want + strlen(want), sizeof want - strlen(want), "%s%s", i > 0 ? " / " : "", json_string_value(call));
+        }
+        json_array_foreach(times, i, time)
+        {
+            snprintf(want + strlen(want), sizeof want - strlen(want), "%s %.10g", i == 0 ? " at" : "", json_number_value(time));
         }
         if (json_is_null(calls)) {
             cr_expect_neq(status, MDF_OK, "%s is not refused: %s", json_string_value(json_object_get(one, "name")), got);
@@ -175,7 +197,8 @@ Test(scheduler, runs_nodes_as_graph_scheduler_does)
         mdf_memory_release(&memory, model);
         free(conditions);
     }
-    cr_expect_gt(index, (size_t)150);
+    cr_expect_gt(index, (size_t)250);
+    tells_times = false;
     json_decref(cases);
 }
 

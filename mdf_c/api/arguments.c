@@ -170,13 +170,23 @@ static bool check_dialect(mdf_dialect dialect, mdf_error *error)
     return is_known;
 }
 
+static bool check_scheduling_mode(mdf_scheduling_mode mode, mdf_error *error)
+{
+    bool is_known = (unsigned)mode <= MDF_SCHEDULING_MODE_EXACT_TIME;
+
+    if (!is_known) {
+        mdf_error_set(error, MDF_USAGE, "scheduling_mode is %d, which is no mdf_scheduling_mode", (int)mode);
+    }
+    return is_known;
+}
+
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error)
 {
     static const struct layout layout = {"mdf_options", sizeof *options, offsetof(mdf_options, plain) + sizeof options->plain};
 
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
            check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error) &&
-           check_dialect(options->dialect, error);
+           check_dialect(options->dialect, error) && check_scheduling_mode(options->scheduling_mode, error);
 }
 
 static bool check_values(const mdf_sweep_values *values, size_t n, const char *what, mdf_error *error)

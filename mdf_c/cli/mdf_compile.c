@@ -26,6 +26,7 @@ static const char help[] =
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --dialect reference|psyneulink   what the file means (docs/dialects.md); default: by who wrote it\n"
+    "      --scheduling-mode standard|exact_time   of a graph with conditions (docs/scheduling.md); default: as it says\n"
     "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n"
     "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
@@ -68,6 +69,8 @@ static const struct option_row rows[] = {
      .words = loop_condition_words},
     {"dialect", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.dialect), .least = MDF_DIALECT_REFERENCE,
      .words = dialect_words},
+    {"scheduling-mode", '\0', ARGUMENT_WORD, .offset = FIELD(options.library.scheduling_mode),
+     .least = MDF_SCHEDULING_MODE_STANDARD, .words = scheduling_mode_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(options.library.max_memory_bytes)},
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(options.library.time_limit_s)},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},

@@ -20,8 +20,8 @@ static const char help[] =
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
-    "      --seed N, --dialect reference|psyneulink   of random functions; what the file means: default by who wrote it\n"
-    "      --threads N, --plain, --compile   default: all cores; no fast ways; as C, by the system's compiler (mdf-compile)\n"
+    "      --dialect reference|psyneulink, --scheduling-mode standard|exact_time   default: as the file says\n"
+    "      --seed N, --threads N, --plain, --compile   default: all cores; no fast ways; as C (mdf-compile)\n"
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --max-memory BYTES, --time-limit SECONDS   bounds (K, M, G may follow; none); default: the machine's memory\n"
@@ -48,6 +48,7 @@ static const char *output_fault(const char *path)
 
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
 const char *const dialect_words[] = {"reference", "psyneulink", NULL};
+const char *const scheduling_mode_words[] = {"standard", "exact_time", NULL};
 static const char *const dump_words[] = {"code", "lowered", "nests", "schedule", "machine", "c", NULL};
 
 static const struct option_row rows[] = {
@@ -74,6 +75,8 @@ static const struct option_row rows[] = {
     {"loop-condition", '\0', ARGUMENT_WORD, .offset = FIELD(library.loop_condition), .least = MDF_LOOP_CONDITION_STANDARD,
      .words = loop_condition_words},
     {"dialect", '\0', ARGUMENT_WORD, .offset = FIELD(library.dialect), .least = MDF_DIALECT_REFERENCE, .words = dialect_words},
+    {"scheduling-mode", '\0', ARGUMENT_WORD, .offset = FIELD(library.scheduling_mode), .least = MDF_SCHEDULING_MODE_STANDARD,
+     .words = scheduling_mode_words},
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(library.max_memory_bytes)},
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(library.time_limit_s)},
     {"check", '\0', ARGUMENT_FLAG, .offset = FIELD(check)},

@@ -32,7 +32,7 @@ struct run_options {
 };
 
 /* Of --loop-condition, from MDF_LOOP_CONDITION_STANDARD on. */
-extern const char *const loop_condition_words[], *const dialect_words[];
+extern const char *const loop_condition_words[], *const dialect_words[], *const scheduling_mode_words[];
 
 /* Reads the command line. False: the program ends with *exit_status; what is to be said has been said. */
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);

@@ -642,7 +642,7 @@ static bool feeds_itself(const struct mdf_program *program, const struct mdf_pro
     return false;
 }
 
-/* Nodes of one set do not see what others of it compute, in PsyNeuLink. */
+/* Nodes of one set do not see what others of it compute, in PsyNeuLink, and where time is exact. */
 static void note_simultaneous(struct mdf_program *program)
 {
     size_t i;
@@ -692,7 +692,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     }
     builder.ports = &ports;
     builder.is_nested = nested != NULL;
-    builder.is_scheduled = graph_has_conditions(graph);
+    if (!graph_find_scheduling_mode(&builder)) {
+        return false;
+    }
+    builder.is_scheduled = builder.is_exact || graph_has_conditions(graph);
     builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
     compiler->open = &open;
     done = compile_parts(&builder, nested, &ports, &edges);
@@ -707,7 +710,7 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         !distribute_edges(compiler)) {
         return false;
     }
-    if (is_psyneulink(compiler)) {
+    if (is_psyneulink(compiler) || builder.is_exact) {
         note_simultaneous(program);
     }
     if (nested == NULL && !mdf_program_name_ports(program)) {
@@ -803,6 +806,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.warnings = (struct mdf_warnings){options->warning != NULL ? pass_warning_once : NULL, &compiler};
     compiler.real = compiler.program->real;
     compiler.loop_condition = options->loop_condition;
+    compiler.scheduling_mode = options->scheduling_mode;
     mdf_arena_init(&compiler.scratch, compiler.memory);
     compiler.model = meaning_of(&compiler, model, options, &meaning);
     if (compiler.model != NULL) {

@@ -37,6 +37,7 @@ struct compiler {
     mdf_dtype real;
     uint64_t max_iterations;
     mdf_loop_condition loop_condition;
+    mdf_scheduling_mode scheduling_mode; /* of the outermost graph */
     struct mdf_origin *origins;
     size_t n_origins, origin_capacity;
     uint32_t origin;     /* of what is being compiled */
@@ -384,6 +385,7 @@ struct graph_builder {
     bool is_body;
     bool is_nested;    /* stands in a node of another graph */
     bool is_scheduled; /* has conditions: an edge's sender may run after its receiver, or never */
+    bool is_exact;     /* its time is: all nodes are in one layer */
     /* Outputs are read while their node waits for its next run: there are conditions, or edges that do not make a node wait. */
     bool keeps_outputs;
 };
@@ -457,6 +459,10 @@ bool nested_take_yields(struct graph_builder *builder, struct list *yields);
 bool graph_has_conditions(const struct mdf_graph *graph);
 /* The schedule and the layers of a graph with conditions, whose nodes are compiled. */
 bool compile_schedule(struct graph_builder *builder);
+
+/* --- scheduling_mode.c */
+/* Sets builder->is_exact: by the caller's options, else as the graph's conditions say in their metadata. */
+bool graph_find_scheduling_mode(struct graph_builder *builder);
 
 /* --- parts.c */
 /* Notes where the values of a compiled node's ports, functions and parameters are. */

@@ -110,6 +110,14 @@ static bool find_output(struct target *target, struct scope *scope, const char *
         node == scope->graph->current_node) {
         return false;
     }
+    if (scope->graph->is_exact) {
+        compile_error(
+            target->compiler, MDF_UNSUPPORTED,
+            "with exact time nodes do not read '%s' of node '%s' without an edge, as both may run at the same time: lead "
+            "it to an input port",
+            name, scope->graph->graph->nodes[node].id);
+        return false;
+    }
     operand = mdf_arena_array(&target->compiler->scratch, 1, sizeof *operand);
     if (operand == NULL) {
         compile_out_of_memory(target->compiler);

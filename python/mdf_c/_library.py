@@ -107,6 +107,7 @@ class Options(ctypes.Structure):
         ("time_limit_s", c_double),
         ("dialect", c_int),
         ("parameters", c_char_p),
+        ("scheduling_mode", c_int),
     ]
 
 

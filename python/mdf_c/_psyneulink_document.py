@@ -106,13 +106,12 @@ def _prepare(composition: Any) -> None:
 
 def _check_schedule(composition: Any) -> None:
     """What the file says of it in a text, or not at all."""
-    from psyneulink.core.scheduling.scheduler import SchedulingMode
-
     for node in composition.nodes:
         if is_composition(node):
             _check_schedule(node)
-    if composition.scheduler.mode == SchedulingMode.EXACT_TIME:
-        raise unsupported(composition, "its scheduler's mode is EXACT_TIME: STANDARD can be told")
+    unit = composition.scheduler.default_absolute_time_unit
+    if unit != 1 * unit.units._REGISTRY.ms:
+        raise unsupported(composition, f"its default_absolute_time_unit is {unit}: without times to meet, a set takes 1 ms")
     conditions = [*composition.scheduler.conditions.conditions.values(), *composition.termination_processing.values()]
     for condition in _with_parts(conditions):
         if type(condition).__name__ in ("While", "WhileNot", "Condition", "When"):
@@ -233,6 +232,8 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
             inlets += _modulations(part, node)
     _complete_edges(graph, composition)
     _complete_conditions(graph, graph.get("conditions"), composition)
+    if composition.scheduler.mode.name != "STANDARD":
+        graph["conditions"]["metadata"] = {"scheduling_mode": composition.scheduler.mode.name}
     return _connect(graph, composition, inlets)
 
 

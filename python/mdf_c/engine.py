@@ -46,9 +46,10 @@ _results_locate.restype = ctypes.c_bool
 _MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
-# mdf_loop_condition, mdf_dialect.
+# mdf_loop_condition, mdf_dialect, mdf_scheduling_mode.
 _LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
 _DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
+_SCHEDULING_MODES = {None: 0, "standard": 1, "exact_time": 2}
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Settings:
         as its default_initial_value.
     changeable : sequence of str
         Names of parameters (of numbers) that each state can set for itself, without compiling again: :meth:`State.set_parameter`.
+    scheduling_mode : {"standard", "exact_time"}, optional
+        Which nodes are looked at together: graph_scheduler's SchedulingMode. By default what the graph's conditions say.
 
     Raises
     ------
@@ -105,6 +108,7 @@ class Settings:
     dialect: str | None = None
     parameters: Mapping[str, Any] | None = None
     changeable: tuple[str, ...] = ()
+    scheduling_mode: str | None = None
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -127,6 +131,8 @@ class Settings:
         object.__setattr__(self, "changeable", tuple(self.changeable))
         for name in self.changeable:
             c_text(name, "the name of a parameter")
+        if self.scheduling_mode not in _SCHEDULING_MODES:
+            raise ValueError(f"scheduling_mode must be 'standard' or 'exact_time', not {self.scheduling_mode!r}")
 
 
 class _Warnings:
@@ -155,6 +161,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
         dialect=_DIALECTS[settings.dialect],
         parameters=None if settings.parameters is None else as_parameters(settings.parameters),
+        scheduling_mode=_SCHEDULING_MODES[settings.scheduling_mode],
         warning=collected.handler,
     )
 

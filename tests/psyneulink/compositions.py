@@ -48,6 +48,50 @@ def integrator(function):
     return alone(pnl.IntegratorMechanism(name="T", function=function), [[1.0]] * 4)
 
 
+# Absolute time
+
+
+def timed(mode, conditions, end):
+    """A chain of three that run by time; the last one adds up."""
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    result = comp([a, b, pnl.IntegratorMechanism(name="C", function=pnl.SimpleIntegrator)])
+    result.scheduler.mode = mode
+    for name, condition in conditions.items():
+        result.scheduler.add_condition(result.nodes[name], condition)
+    result.termination_processing = {pnl.TimeScale.TRIAL: end}
+    return result, {"A": [[1.0], [2.0], [5.0]]}, 4
+
+
+def intervals():
+    """In one unit: between several PsyNeuLink rounds, by which what is to run at a time may not."""
+    return {
+        "A": pnl.TimeInterval(repeat=2),
+        "B": pnl.TimeInterval(repeat="3 ms", start=3),
+        "C": pnl.TimeInterval(repeat=1, unit="ms", end="30 ms"),
+    }
+
+
+@composition
+def exact_time():
+    return timed(pnl.SchedulingMode.EXACT_TIME, intervals(), pnl.TimeTermination(t=9))
+
+
+@composition
+def standard_time():
+    return timed(pnl.SchedulingMode.STANDARD, intervals(), pnl.TimeTermination(t=9))
+
+
+@composition
+def exact_time_passes():
+    conditions = {"A": pnl.TimeInterval(start=2), "B": pnl.TimeInterval(start=2), "C": pnl.TimeInterval(start=1, start_inclusive=False)}
+    return timed(pnl.SchedulingMode.EXACT_TIME, conditions, pnl.AfterNPasses(3))
+
+
+@composition
+def exact_time_defaults():
+    return timed(pnl.SchedulingMode.EXACT_TIME, {}, pnl.AfterNPasses(4))
+
+
 # Functions
 
 
@@ -950,12 +994,10 @@ def condition_of_python():
     return result, {"A": [[1.0]]}, 1
 
 
-@refused(["Composition 'comp'", "EXACT_TIME"])
-def exact_time():
-    a = pnl.TransferMechanism(name="A")
-    result = comp(a)
-    result.scheduler.mode = pnl.SchedulingMode.EXACT_TIME
-    result.scheduler.add_condition(a, pnl.TimeInterval(start=1))
+@refused(["Composition 'comp'", "default_absolute_time_unit"])
+def another_unit_of_time():
+    result = comp(pnl.TransferMechanism(name="A"))
+    result.scheduler.default_absolute_time_unit = 2 * result.scheduler.default_absolute_time_unit
     return result, {"A": [[1.0]]}, 1
 
 

@@ -54,6 +54,8 @@ def make(rng, nodes):
             if rng.random() < 0.06 and len(nodes) > 1:
                 made[node] = [_c(rng.choice(STRUCTURES), node=rng.choice([x for x in nodes if x != node])), made[node]]
     out = {"node_specific": made}
+    if rng.random() < 0.15:
+        out["metadata"] = {"scheduling_mode": "EXACT_TIME"}
     if rng.random() < 0.75:
         end = _c("AfterNPasses", n=rng.choice([1, 2, 3, 4]))
         r = rng.random()

@@ -235,8 +235,9 @@ bool build_time_termination(struct condition_builder *builder, const struct cond
 /* What the conditions of a graph say together about absolute time. */
 struct time_base {
     bool is_absolute; /* some condition is seen to be one of time */
-    bool has_repeat, has_start;
-    struct mdf_rational repeat;   /* the largest time that divides all repeats */
+    bool is_exact;    /* sets meet starts and ends too, not repeats alone */
+    bool has_step, has_start;
+    struct mdf_rational step;     /* the largest time that divides all that sets must meet; 0 where that is 0 alone */
     struct mdf_rational start;    /* the earliest time that is of interest */
     struct mdf_rational tick;     /* divides all times, and the time of a set */
     struct mdf_rational interval; /* the time of a set */
@@ -257,6 +258,24 @@ static void take_earlier(struct mdf_rational time, bool *has_start, struct mdf_r
     *has_start = true;
 }
 
+/* A time that sets must meet. */
+static bool meet(struct time_base *base, struct mdf_rational time)
+{
+    time.numerator = time.numerator < 0 ? -time.numerator : time.numerator;
+    if (!base->has_step || base->step.numerator == 0) {
+        base->step = time;
+        base->has_step = true;
+        return true;
+    }
+    return time.numerator == 0 || mdf_rational_gcd(base->step, time, &base->step);
+}
+
+static bool meet_bounds(struct time_base *base, const struct timing *timing)
+{
+    return (!timing->has_start || !timing->start_is_inclusive || meet(base, timing->start)) &&
+           (!timing->has_end || !timing->end_is_inclusive || meet(base, timing->end));
+}
+
 /* The conditions of time within All and Any; those within Not and NWhen are not seen. */
 static bool scan_root(struct condition_builder *builder, uint32_t root, struct time_base *base)
 {
@@ -275,11 +294,9 @@ static bool scan_root(struct condition_builder *builder, uint32_t root, struct t
         }
         timing = (const struct timing *)builder->timings.items + condition->index;
         is_absolute = true;
-        if (timing->has_repeat && !(base->has_repeat ? mdf_rational_gcd(base->repeat, timing->repeat, &base->repeat)
-                                                     : (base->repeat = timing->repeat, true))) {
+        if ((timing->has_repeat && !meet(base, timing->repeat)) || (base->is_exact && !meet_bounds(base, timing))) {
             return too_far_apart(builder);
         }
-        base->has_repeat = base->has_repeat || timing->has_repeat;
         if (timing->has_start && timing->start_is_inclusive) {
             take_earlier(timing->start, &has_earliest, &earliest);
         }
@@ -299,8 +316,8 @@ static bool divide_tick(struct time_base *base, bool has_time, struct mdf_ration
     return !has_time || time.numerator == 0 || mdf_rational_gcd(base->tick, time, &base->tick);
 }
 
-/* A set takes the common divisor of all repeats over the number of layers, so that a pass takes it whole; 1 ms without repeats.
- */
+/* A set takes the common divisor of what sets must meet over the number of layers, so that a pass takes it whole; 1 ms where
+ * there is nothing to meet. */
 static bool choose_tick(struct condition_builder *builder, struct time_base *base, size_t n_layers)
 {
     const struct mdf_rational one = {1, 1};
@@ -308,11 +325,11 @@ static bool choose_tick(struct condition_builder *builder, struct time_base *bas
     size_t i;
 
     base->interval = one;
-    if (base->has_repeat && (!mdf_rational_make(1, n_layers > 0 ? (int64_t)n_layers : 1, &share) ||
-                             !mdf_rational_multiply(base->repeat, share, &base->interval))) {
+    if (base->has_step && (!mdf_rational_make(1, n_layers > 0 ? (int64_t)n_layers : 1, &share) ||
+                           !mdf_rational_multiply(base->step, share, &base->interval))) {
         return too_far_apart(builder);
     }
-    base->tick = base->interval;
+    base->tick = base->interval.numerator > 0 ? base->interval : one;
     for (i = 0; i < builder->timings.n; i++) {
         const struct timing *timing = (const struct timing *)builder->timings.items + i;
 
@@ -395,7 +412,7 @@ static bool scan_roots(struct condition_builder *builder, struct time_base *base
 bool condition_finish_times(struct condition_builder *builder, struct mdf_schedule *schedule, const struct mdf_program *program)
 {
     int64_t *layers = number_layers(builder, program);
-    struct time_base base = {0};
+    struct time_base base = {.is_exact = builder->graph->is_exact};
     size_t i;
 
     schedule->times = mdf_arena_array(builder->compiler->arena, builder->timings.n, sizeof *schedule->times);

@@ -332,7 +332,7 @@ static void warn_unknown_fields(struct condition_builder *builder)
     const struct mdf_node *conditions = builder->graph->graph->conditions;
     size_t i, j;
 
-    for (i = 0; i < conditions->as.object.n; i++) {
+    for (i = 0; conditions != NULL && i < conditions->as.object.n; i++) {
         for (j = 0; j < sizeof known / sizeof *known && strcmp(conditions->as.object.entries[i].key, known[j]) != 0; j++) {
         }
         if (j == sizeof known / sizeof *known) {
@@ -417,8 +417,9 @@ static bool says_nothing(const struct condition_builder *builder, const struct m
             return false;
         }
     }
-    return !schedule->is_absolute && builder->structures.n == 0 && update->kind == MDF_CONDITION_ALL_HAVE_RUN &&
-           update->scope == MDF_SCOPE_UPDATE && sequence->kind == MDF_CONDITION_CONSTANT && sequence->n == 0;
+    return !builder->graph->is_exact && !schedule->is_absolute && builder->structures.n == 0 &&
+           update->kind == MDF_CONDITION_ALL_HAVE_RUN && update->scope == MDF_SCOPE_UPDATE &&
+           sequence->kind == MDF_CONDITION_CONSTANT && sequence->n == 0;
 }
 
 bool compile_schedule(struct graph_builder *graph)
@@ -435,12 +436,12 @@ bool compile_schedule(struct graph_builder *graph)
         compile_out_of_memory(compiler);
         return false;
     }
-    place = place_at(compiler, graph->graph->conditions);
+    place = place_at(compiler, graph->graph->conditions != NULL ? graph->graph->conditions : graph->graph->source);
     warn_unknown_fields(&builder);
     if (!read_collection(&builder, "node_specific", read_owner) || !read_collection(&builder, "termination", read_termination) ||
-        !condition_apply_structures(&builder) || !make_layers(&builder) || !add_default_conditions(&builder) ||
-        !keep_lists(&builder, schedule) || !condition_finish_times(&builder, schedule, program) ||
-        !condition_check_reach(&builder, schedule)) {
+        !condition_apply_structures(&builder) || !make_layers(&builder) || !condition_join_layers(&builder) ||
+        !add_default_conditions(&builder) || !keep_lists(&builder, schedule) ||
+        !condition_finish_times(&builder, schedule, program) || !condition_check_reach(&builder, schedule)) {
         return false;
     }
     place_leave(compiler, place);

@@ -132,6 +132,10 @@ bool build_finished(struct condition_builder *builder, const struct condition_ca
 /* An error where no evaluation could ever end; fills schedule->steady. */
 bool condition_check_reach(struct condition_builder *builder, struct mdf_schedule *schedule);
 
+/* --- scheduling_mode.c */
+/* All layers become one, in their order, where time is exact. */
+bool condition_join_layers(struct condition_builder *builder);
+
 /* --- structure_conditions.c */
 /* What a graph structure condition does, as `detail` of its row. */
 enum structure_kind { STRUCTURE_BEFORE, STRUCTURE_WITH, STRUCTURE_AFTER, STRUCTURE_ADD_EDGE, STRUCTURE_REMOVE_EDGE };
