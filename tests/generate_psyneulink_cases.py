@@ -19,6 +19,7 @@ import numpy as np
 
 warnings.filterwarnings("ignore")
 import psyneulink as pnl  # noqa: E402
+from psyneulink.core.globals.utilities import convert_all_elements_to_np_array  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROW, OTHER, LAST = [0.5, -1.25, 2.0], [1.5, 0.0, -0.75], [-2.0, 3.0, 0.25]
@@ -135,6 +136,26 @@ def memory_cases():
     yield "DictionaryMemory", dict(rate=0.5, **euclidean), cues, 1
 
 
+def learning_cases():
+    """(name of the class, parameters, what the call gets besides its variable, variables, how many outputs it has)"""
+    for name in ("Hebbian", "ContrastiveHebbian"):
+        yield name, {}, {}, [ROW], 1
+        yield name, dict(learning_rate=0.3), {}, [ROW, OTHER], 1
+    yield "Hebbian", dict(learning_rate=[0.1, 0.2, 0.3]), {}, [ROW], 1
+    for name in ("Reinforcement", "TDLearning"):
+        yield name, {}, {}, [[[1.0, 1.0, 1.0], [0.0, 0.7, 0.0], [0.25]]], 2
+        yield name, dict(learning_rate=0.4), {}, [[ROW, [-2.0, 0.0, 0.0], [-1.5]]], 2
+    yield "TDLearning", {}, {}, [[ROW, OTHER, LAST]], 2
+    matrix = [[0.5, -0.25], [1.5, 2.0], [-1.0, 0.75]]
+    for loss, slope in ((pnl.Loss.MSE, 1.0), (pnl.Loss.SSE, [0.5, 0.25, 2.0]), (pnl.Loss.L0, [[0.5, 0.25, 2.0], [1.0, -1.0, 0.5], [0.0, 3.0, 0.1]]), (None, 0.5)):
+        call = {"error_matrix": matrix, "activation_derivative": slope}
+        yield "BackPropagation", dict(learning_rate=0.3, loss_spec=loss), call, [[[0.5, 1.0], ROW, [0.3, -0.8]]], 2
+    yield "BackPropagation", {}, {"error_matrix": np.eye(3).tolist(), "activation_derivative": ROW}, [[[0.5, 1.0, 2.0, 3.0], ROW, OTHER]], 2
+    square = [[0.5, -0.25, 1.0], [1.5, 2.0, 0.1], [-1.0, 0.75, 0.2]]
+    for distance in ("gaussian", "linear", "exponential"):
+        yield "Kohonen", dict(distance_function=distance, learning_rate=0.2), {}, [[ROW, OTHER, square]], 1
+
+
 def flat(value):
     return [float(x) for x in np.ravel(np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in value]) if isinstance(value, (list, tuple))
                                        else np.asarray(value, dtype=float))]
@@ -162,8 +183,27 @@ def make(name, parameters, variables, n_outputs):
             "rtol": 1e-12 if name != "DriftDiffusionAnalytical" else 1e-9 if abs(variables[0][0]) > 0.1 else 1e-4}
 
 
+def as_items(variable):
+    return np.asarray(variable, dtype=float) if np.ndim(variable[0]) == 0 else convert_all_elements_to_np_array(variable)
+
+
+def make_learning(name, parameters, call, variables, n_outputs):
+    """A learning function is called by a mechanism that knows the matrix behind and the derivative of what the receiver computes."""
+    settings = dict(parameters)
+    if name == "BackPropagation":
+        settings["activation_derivative_fct"] = lambda input, output, context: np.asarray(call["activation_derivative"])
+    function = getattr(pnl, name)(default_variable=as_items(variables[0]), **settings)
+    given = {"params": {"error_matrix": np.asarray(call["error_matrix"])}} if call else {}
+    outputs = [outputs_of(function(as_items(variable), **given), n_outputs) for variable in variables]
+    told = {k: str(v) if isinstance(v, pnl.Loss) else v for k, v in parameters.items() if v is not None}
+    args = {**call, **{k: v for k, v in told.items() if isinstance(v, float)}}
+    metadata = {"type": name, **{k: v for k, v in told.items() if k not in args}}
+    shown = ", ".join(f"{k}={v}" for k, v in {**told, **call}.items())
+    return {"name": f"{name}({shown})", "function": name.lower(), "args": args, "metadata": metadata, "inputs": variables, "outputs": outputs, "rtol": 1e-12}
+
+
 def main():
-    made = [make(*case) for case in cases()]
+    made = [make(*case) for case in cases()] + [make_learning(*case) for case in learning_cases()]
     with open(os.path.join(ROOT, "tests", "data", "psyneulink_cases.json"), "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in made) + "\n]\n")
     print(len(made), "cases")

@@ -163,9 +163,9 @@ Test(psyneulink, functions_agree_with_the_package)
 /* Functions of the tables are all among the cases, but for those that the package no longer has or that do nothing. */
 Test(psyneulink, every_function_has_a_case)
 {
-    static const struct mdf_defined_function *const families[] = {mdf_psyneulink_integrators, mdf_psyneulink_transfers,
-                                                                  mdf_psyneulink_combinations, mdf_psyneulink_objectives,
-                                                                  mdf_psyneulink_distributions};
+    static const struct mdf_defined_function *const families[] = {mdf_psyneulink_integrators,   mdf_psyneulink_transfers,
+                                                                  mdf_psyneulink_combinations,  mdf_psyneulink_objectives,
+                                                                  mdf_psyneulink_distributions, mdf_psyneulink_learning};
     json_t *cases = load_cases();
 
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {

@@ -39,6 +39,15 @@ static const struct mdf_exported_argument arguments[] = {
     {"dictionarymemory", "val_size", 0, true},
     {"driftdiffusionanalytical", "bias", 0, true}, /* follows from the starting value and the threshold */
     {"driftdiffusionanalytical", "shape", 0, true},
+    {"backpropagation", "activation_input", 0, true}, /* these are the items of variable0 */
+    {"backpropagation", "activation_output", 0, true},
+    {"backpropagation", "error_signal", 0, true},
+    {"reinforcement", "activation_input", 0, true},
+    {"reinforcement", "activation_output", 0, true},
+    {"reinforcement", "error_signal", 0, true},
+    {"tdlearning", "activation_input", 0, true},
+    {"tdlearning", "activation_output", 0, true},
+    {"tdlearning", "error_signal", 0, true},
 };
 
 const struct mdf_exported_argument *mdf_psyneulink_exported_argument(const char *function, const char *name)

@@ -3,13 +3,9 @@
 
 #include <string.h>
 
-static const struct mdf_defined_function *const families[] = {mdf_psyneulink_integrators,
-                                                              mdf_psyneulink_transfers,
-                                                              mdf_psyneulink_combinations,
-                                                              mdf_psyneulink_objectives,
-                                                              mdf_psyneulink_distributions,
-                                                              mdf_psyneulink_memories,
-                                                              NULL};
+static const struct mdf_defined_function *const families[] = {
+    mdf_psyneulink_integrators,   mdf_psyneulink_transfers, mdf_psyneulink_combinations, mdf_psyneulink_objectives,
+    mdf_psyneulink_distributions, mdf_psyneulink_memories,  mdf_psyneulink_learning,     NULL};
 
 const struct mdf_defined_function *mdf_psyneulink_function(const char *name)
 {

@@ -11,13 +11,14 @@
 
 /* The families, each a table. */
 extern const struct mdf_defined_function mdf_psyneulink_integrators[], mdf_psyneulink_transfers[], mdf_psyneulink_combinations[],
-    mdf_psyneulink_objectives[], mdf_psyneulink_distributions[], mdf_psyneulink_memories[];
+    mdf_psyneulink_objectives[], mdf_psyneulink_distributions[], mdf_psyneulink_memories[], mdf_psyneulink_learning[];
 
 /* NULL where there is no such function. */
 const struct mdf_defined_function *mdf_psyneulink_function(const char *name);
 void mdf_psyneulink_offer(struct mdf_nearest *nearest);
 
-/* Why a function of PsyNeuLink's that its exporter writes is none here, and what to do instead; NULL: it writes no such function. */
+/* Why a function of PsyNeuLink's that its exporter writes is none here, and what to do instead; NULL: it writes no such function.
+ */
 const char *mdf_psyneulink_refusal(const char *name);
 
 /* An argument that PsyNeuLink's exporter writes for a function that has none of that name. */
