@@ -16,7 +16,7 @@ static const struct mdf_function_step hebbian_steps[] = {
  * about. */
 static const struct mdf_function_step backpropagation_steps[] = {
     {"error", "numpy.ravel(variable0[2])"},
-    {"carried", "numpy.dot(error_matrix, error)"},
+    {"carried", "numpy.matmul(error_matrix, error)"},
     {"of_activity",
      "carried / error.size * 2 if loss_spec == 'Loss.MSE' else carried * 2 if loss_spec == 'Loss.SSE' else carried"},
     {"slope", "numpy.asarray(activation_derivative)"},

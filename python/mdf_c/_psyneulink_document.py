@@ -65,8 +65,8 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
     """
     _prepare(composition)
     _check_schedule(composition)
-    model = _exported(composition)
-    graph = _graph_of(model)
+    model = exported(composition)
+    graph = graph_of(model)
     inlets = _complete_graph(graph, composition)
     for inlet in inlets:
         if inlet.signal.owner is not composition.controller:
@@ -82,15 +82,17 @@ def without_end(model: Part) -> Part:
     return model
 
 
-def _exported(composition: Any) -> Part:
-    from psyneulink.core.globals.mdf import get_mdf_serialized
+def exported(composition: Any) -> Part:
+    """What PsyNeuLink's exporter writes."""
+    from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
-        return json.loads(get_mdf_serialized(composition, fmt="json", simple_edge_format=False))
+        return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
 
 
-def _graph_of(model: Part) -> Part:
+def graph_of(model: Part) -> Part:
+    """The graph of a model that has one."""
     (graph,) = next(iter(model.values()))["graphs"].values()
     return graph
 
@@ -223,12 +225,12 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
         if part is None:
             continue
         if is_composition(node):
-            part = graph["nodes"][id] = _graph_of(_exported(node))  # within others the exporter writes projections otherwise
+            part = graph["nodes"][id] = graph_of(exported(node))  # within others the exporter writes projections otherwise
             inlets += [Inlet(inlet.signal, id, inlet.port) for inlet in _complete_graph(part, node)]
             _add_up_inputs(part, node)
             _name_outputs(part, node)
         else:
-            _complete_mechanism(part, node)
+            complete_mechanism(part, node)
             inlets += _modulations(part, node)
     _complete_edges(graph, composition)
     _complete_conditions(graph, graph.get("conditions"), composition)
@@ -395,7 +397,8 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
 # Mechanisms
 
 
-def _complete_mechanism(part: Part, mechanism: Any) -> None:
+def complete_mechanism(part: Part, mechanism: Any) -> None:
+    """Adds to a mechanism's node what the exporter leaves out."""
     _check_kind(mechanism)
     for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _noise, _code_of_mechanism, _output_functions, _defaults):
         complete(part, mechanism)
@@ -627,7 +630,8 @@ def _output_function(written: Part, part: Part, port: Any) -> None:
             f"its output port '{port.name}' has a Python function, {_described(port.function.custom_function)}:"
             " take a function of PsyNeuLink or a standard output port",
         )
-    written["value"] = f"[{_STANDARD_PORTS[str(standard['name']).upper()].format(written['value'])}]"
+    number = _STANDARD_PORTS[str(standard["name"]).upper()].format(written["value"])
+    written["value"] = f"numpy.reshape({number}, (1,))"
 
 
 def _check_costs(signal: Any) -> None:

@@ -2,6 +2,7 @@
 
 >>> program = mdf_c.psyneulink.compile(composition)  # doctest: +SKIP
 >>> program.run({mechanism: [[1.0], [2.0]]}, num_trials=100)  # doctest: +SKIP
+>>> program.learn({"inputs": {mechanism: [[1.0], [2.0]]}, "targets": {last: [[0.0], [1.0]]}, "epochs": 50})  # doctest: +SKIP
 
 PsyNeuLink itself is imported by whoever made the composition. See docs/psyneulink.md.
 """
@@ -19,13 +20,16 @@ from typing import Any, Dict, List, Union
 import numpy as np
 
 from . import _psyneulink_document as _document
+from . import _psyneulink_learning as _learning
+from . import _psyneulink_training as _training
 from . import engine
 from ._psyneulink_control import Controller
 from ._psyneulink_estimation import Estimation
+from .errors import MdfUnsupportedError
 from .running import record_series, record_steps
 
 
-def export(composition: Any, path: str | os.PathLike | None = None) -> dict[str, Any]:
+def export(composition: Any, path: str | os.PathLike | None = None, *, learning: bool = False) -> dict[str, Any]:
     """The complete MDF model of a composition, with what PsyNeuLink's own exporter leaves out.
 
     Parameters
@@ -33,6 +37,8 @@ def export(composition: Any, path: str | os.PathLike | None = None) -> dict[str,
     composition : psyneulink.Composition
     path : optional
         A file to write it to, by its suffix JSON, YAML or BSON.
+    learning : bool
+        With what learns, too: targets are inputs, and the model learns while its input `LEARNING` is 1, as it is by default.
 
     Returns
     -------
@@ -44,6 +50,8 @@ def export(composition: Any, path: str | os.PathLike | None = None) -> dict[str,
         A component can not be told in MDF; the message names it.
     """
     model, _ = _document.document(composition)
+    if learning:
+        _learning.add_learning(model, composition)
     if path is not None:
         if str(path).endswith(".json"):
             with open(path, "w", encoding="utf-8") as file:
@@ -83,32 +91,46 @@ class Program:
     ----------
     composition : psyneulink.Composition
     model : dict
-        The MDF model; see :func:`export`.
+        The MDF model; see :func:`export`. Of a composition that learns it does, too.
     outlets : list of (str, str)
         Nodes and output ports of the model whose values are the results.
     state : State
         As the last trial left it.
+    learning_results : numpy.ndarray
+        Results of the last epoch of the last call of `learn`, as Composition.learning_results has them.
     """
 
     def __init__(self, composition: Any, **settings: Any) -> None:
         self.composition = composition
         self.model, inlets = _document.document(composition)
+        self._learning = self._not_learning = None
+        if _learning.has_learning(composition):
+            self._add_learning()
         self._program = engine.compile(_document.without_end(self.model), **settings)
         self._controller = None
         if composition.controller is not None and composition.enable_controller:
             self._controller = Controller(composition, inlets, self.model, settings)
-        self._inlets = list(_inlets(composition))
+        self._inlets, self._targets = list(_inlets(composition)), list(_targets(composition) if self._learning is not None else ())
         self._ports_of = {inlet.port: inlet.names for inlet in self._inlets}
         outlets = list(_outlets(composition))
         self.outlets, self._shapes = [place for place, _ in outlets], [shape for _, shape in outlets]
         self._most_trials = _most_trials(composition)
         self.reset()
 
+    def _add_learning(self) -> None:
+        model = copy.deepcopy(self.model)
+        try:
+            self._learning = _learning.add_learning(model, self.composition)
+            self.model = model
+        except MdfUnsupportedError as error:  # what can not be learned here can be run
+            self._not_learning = error
+
     def reset(self) -> None:
-        """Forgets all trials."""
+        """Forgets all trials, and what was learned."""
         self.state = self._program.state()
         self.state._take_as_checked()
         self._blocks: list[list[np.ndarray]] = []
+        self.learning_results = _as_results([])
         if self._controller is not None:
             self._controller.reset()
 
@@ -146,13 +168,84 @@ class Program:
             self._blocks.append(self._record(given, n_given, num_trials))
         return self._results_of(self._blocks[-1], len(self._blocks[-1][0]) - 1)
 
+    def learn(
+        self,
+        inputs: Any,
+        targets: Any = None,
+        num_trials: int | None = None,
+        epochs: Any = 1,
+        learning_rate: float | None = None,
+        minibatch_size: Any = None,
+        optimizations_per_minibatch: int | None = None,
+        patience: int | None = None,
+        min_delta: float = 0,
+        randomize_minibatches: bool = False,
+    ) -> np.ndarray:
+        """Runs trials in which the composition learns, as Composition.learn does with all these arguments in its Python mode; `run`
+        goes on with what was learned.
+
+        Parameters
+        ----------
+        inputs
+            What Composition.learn takes: a dict of "inputs", "targets" and "epochs", each of the first two by mechanism; a dict by
+            mechanism; a function of the trial; a generator of dicts.
+        targets : dict, optional
+            By output mechanism or its target.
+        minibatch_size
+            As in PsyNeuLink's Python mode, of each minibatch the first trial is executed.
+        patience, min_delta
+            Have no effect, as there.
+
+        Returns
+        -------
+        numpy.ndarray
+            Results of the last trial.
+
+        Raises
+        ------
+        MdfUnsupportedError
+            The composition does not learn, or in a way that is not covered; the message names it.
+        psyneulink's CompositionError, RunError
+            The inputs are none for this composition.
+        """
+        plan = _training.schedule(
+            self.composition, num_trials, epochs, minibatch_size, optimizations_per_minibatch, randomize_minibatches
+        )
+        for rows, n_trials in self._learning_rows(inputs, targets, learning_rate, plan):
+            self._blocks.append(record_series(self.state, rows, n_trials, self.outlets))
+        n_results = (plan.num_trials or 0) // plan.minibatch_size
+        self.learning_results = self.results[-n_results:]
+        return self.results[-1]
+
+    def _learning_rows(self, inputs: Any, targets: Any, learning_rate: float | None, plan: _training.Schedule) -> Iterator[tuple[dict, int]]:
+        """Inputs of the model, a row for each trial or one for all, and how many trials they are."""
+        self._learning_or_error()
+        held = self._held(bool(self.composition.enable_learning), learning_rate)
+        for nodes, order in _training.batches(self.composition, inputs, targets, plan):
+            yield {**self._rows(nodes, order), **held}, len(order)
+
+    def _learning_or_error(self) -> _learning.Learning:
+        if self._not_learning is not None:
+            raise self._not_learning
+        if self._learning is None:
+            raise _document.unsupported(self.composition, "it has no learning mechanisms: add a learning pathway, or enable_learning")
+        return self._learning
+
+    def _rows(self, nodes: Mapping[Any, Any], order: list[int]) -> dict[str, np.ndarray]:
+        """Inputs of the model, a row for each trial."""
+        rows = {}
+        for inlet in [*self._inlets, *self._targets]:
+            trials = [np.atleast_1d(np.asarray(trial[inlet.number], float)) for trial in nodes[inlet.node]]
+            rows.update({name: np.array(trials)[order] for name in inlet.names})
+        return rows
+
     def _record(self, given: Given, n_given: int, num_trials: int) -> list[np.ndarray]:
         """Values of the outlets, trial by trial."""
-        if n_given == 1:
+        if n_given == 1 and self._learning is None:
             return record_steps(self.state, self._step(given, 0), num_trials, self.outlets)
         if all(isinstance(rows, np.ndarray) for rows in given.values()):
             rows = {name: given[inlet.inside] for inlet in self._inlets if inlet.inside in given for name in inlet.names}
-            return record_series(self.state, rows, num_trials, self.outlets)
+            return record_series(self.state, {**rows, **self._held(learns=False)}, num_trials, self.outlets)
         steps = [self._step(given, i % n_given) for i in range(num_trials)]
         return record_steps(self.state, steps, num_trials, self.outlets)
 
@@ -173,7 +266,16 @@ class Program:
 
     def _step(self, given: Given, number: int) -> dict[str, np.ndarray]:
         """Inputs of a trial, by names of the model's ports."""
-        return {name: given[inlet.inside][number] for inlet in self._inlets if inlet.inside in given for name in inlet.names}
+        values = {name: given[inlet.inside][number] for inlet in self._inlets if inlet.inside in given for name in inlet.names}
+        return {**values, **{name: row[0] for name, row in self._held(learns=False).items()}}
+
+    def _held(self, learns: bool, learning_rate: float | None = None) -> dict[str, np.ndarray]:
+        """Inputs that are the same in all trials, each in one row: whether the model learns, and at which rate."""
+        if self._learning is None:
+            return {}
+        rates = self._learning.rates if learning_rate is not None else {}
+        rows = {name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in rates.items()}
+        return {**rows, self._learning.switch: np.array([[float(learns)]])}
 
     @property
     def results(self) -> np.ndarray:
@@ -181,10 +283,32 @@ class Program:
         rows = [self._results_of(block, i) for block in self._blocks for i in range(len(block[0]) if block else 0)]
         return _as_results(rows)
 
+    @property
+    def matrices(self) -> dict[str, np.ndarray]:
+        """Matrices of learned projections, by the names of these, as the next trial will use them."""
+        places = self._learning_or_error().matrices
+        values = {name: self.state.output(*place) for name, place in places.items()}
+        known = {projection.name: projection for projection in _learning.learned_projections(self.composition)}
+        return {
+            name: np.atleast_2d(np.asarray(known[name].parameters.matrix.get(None), float)) if value is None else value
+            for name, value in values.items()
+        }
+
     def model_inputs(self, inputs: Any = None, num_trials: int | None = None) -> list[dict[str, np.ndarray]]:
         """Inputs of Composition.run as those of the model, NODE.PORT by trial: what :func:`mdf_c.run` takes."""
         given, n_given = self._given(inputs, num_trials)
         return [self._step(given, i % n_given) for i in range(n_given if num_trials is None else num_trials)]
+
+    def model_inputs_of_learning(self, inputs: Any, targets: Any = None, epochs: Any = 1, **settings: Any) -> list[dict[str, np.ndarray]]:
+        """The same for the arguments of learn: a model that was exported with `learning` learns from them."""
+        rate, randomize = settings.pop("learning_rate", None), settings.pop("randomize_minibatches", False)
+        names = ("num_trials", "minibatch_size", "optimizations_per_minibatch")
+        n_trials, size, optimizations = (settings.pop(name, None) for name in names)
+        if settings:
+            raise TypeError(f"learn has no argument {next(iter(settings))!r}")
+        plan = _training.schedule(self.composition, n_trials, epochs, size, optimizations, randomize)
+        blocks = self._learning_rows(inputs, targets, rate, plan)
+        return [{name: array[i % len(array)] for name, array in rows.items()} for rows, n in blocks for i in range(n)]
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Values of all output ports after the last trial, by node and port."""
@@ -293,6 +417,11 @@ def _inlets(composition: Any) -> Iterator[_Inlet]:
                 names += [f"{id}.{name}" for name in _document.receivers(projection.receiver, projection)]
         ports = node.external_input_ports
         yield _Inlet(port, inside, node, ports.index(port), names, port.defaults.value.shape if len(ports) == 1 else None)
+
+
+def _targets(composition: Any) -> Iterator[_Inlet]:
+    for port, inside, name in _learning.target_ports(composition):
+        yield _Inlet(port, inside, port.owner, 0, [name], port.defaults.value.shape)
 
 
 def _outlets(composition: Any) -> Iterator[tuple[tuple[str, str], tuple[int, ...]]]:

@@ -18,6 +18,7 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import compositions  # noqa: E402
+import learning  # noqa: E402
 
 import mdf_c  # noqa: E402
 
@@ -133,6 +134,47 @@ def check_refused(name):
     return "it is not refused"
 
 
+def arguments_of_learn(arguments):
+    """A copy of those that PsyNeuLink takes apart."""
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in arguments.items()}
+
+
+def check_learning(name):
+    """Learning, running, learning again, running: results, learned matrices, what `learn` returns."""
+    composition, arguments, inputs = learning.LEARNING[name]()
+    program = mdf_c.psyneulink.compile(composition)
+    why = None
+    for _ in range(2):
+        last = program.learn(**arguments_of_learn(arguments))
+        want = composition.learn(**arguments_of_learn(arguments))
+        own, other = program.learning_results, composition.learning_results
+        why = why or agree([last], [want], ()) or agree(own, other, ()) or wrong_matrix(program, composition)
+        program.run(dict(inputs))
+        composition.run(inputs=dict(inputs))
+        why = why or agree(program.results, composition.results, ())
+    return why
+
+
+def wrong_matrix(program, composition):
+    """Of the matrix itself PsyNeuLink shows the value of the last trial; its parameter port has the one of the next."""
+    for projection in composition.projections:
+        if projection.name in program.matrices:
+            own, other = program.matrices[projection.name], projection.parameter_ports["matrix"].parameters.value.get(composition)
+            if not np.allclose(own, other, rtol=TOLERANCE, atol=TOLERANCE):
+                return f"the matrix of '{projection.name}' is {own}, not {other}"
+    return None if program.matrices else "nothing is learned"
+
+
+def check_not_learned(name):
+    build, words = learning.NOT_LEARNED[name]
+    composition, arguments, _ = build()
+    try:
+        mdf_c.psyneulink.compile(composition).learn(**arguments)
+    except mdf_c.MdfUnsupportedError as error:
+        return next((f"the error does not say {word!r}: {error}" for word in words if word not in str(error)), None)
+    return "it is not refused"
+
+
 def check_forms_of_inputs(name="sched_everyncalls"):
     """Lists, functions, generators, single rows, objects as keys: each gives what the same does with Composition.run."""
 
@@ -168,16 +210,33 @@ def check_reset(name="sched_everyncalls"):
     return agree([program.run(inputs, num_trials)], [first], ()) or (None if len(program.results) == num_trials else "results are kept")
 
 
+def steps_of(inputs):
+    return [{port: value.tolist() for port, value in step.items()} for step in inputs]
+
+
 def record(name, folder):
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
     program = mdf_c.psyneulink.compile(composition)
-    steps = [{port: value.tolist() for port, value in step.items()} for step in program.model_inputs(inputs, num_trials)]
+    steps = steps_of(program.model_inputs(inputs, num_trials))
     composition.run(inputs=inputs, num_trials=num_trials)
-    results = [
+    write_record(name, folder, program, steps, composition.results)
+
+
+def record_learning(name, folder):
+    composition, arguments, inputs = learning.LEARNING[name]()
+    program = mdf_c.psyneulink.compile(composition)
+    steps = steps_of(program.model_inputs_of_learning(**arguments_of_learn(arguments)) + program.model_inputs(dict(inputs)))
+    composition.learn(**arguments_of_learn(arguments))
+    composition.run(inputs=dict(inputs))
+    write_record(name, folder, program, steps, composition.results)
+
+
+def write_record(name, folder, program, steps, results):
+    found = [
         {".".join(place): np.ravel(port).tolist() for i, (place, port) in enumerate(zip(program.outlets, trial)) if i not in DRAWN.get(name, ())}
-        for trial in composition.results
+        for trial in results
     ]
-    text = json.dumps({"model": program.model, "inputs": steps, "results": results}, separators=(",", ":"))
+    text = json.dumps({"model": program.model, "inputs": steps, "results": found}, separators=(",", ":"))
     (Path(folder) / f"{name}.json").write_text(text + "\n")
 
 
@@ -189,6 +248,8 @@ def main():
     n_passed, failed = 0, []
     checks = {name: (check, name) for name in compositions.COMPOSITIONS}
     checks |= {name: (check_refused, name) for name in compositions.REFUSED}
+    checks |= {name: (check_learning, name) for name in learning.LEARNING}
+    checks |= {name: (check_not_learned, name) for name in learning.NOT_LEARNED}
     checks |= {"forms_of_inputs": (check_forms_of_inputs,), "reset": (check_reset,)}
     checks |= {name: (check_estimation, name) for name in compositions.ESTIMATIONS}
     checks |= {
@@ -208,6 +269,8 @@ def main():
         n_passed += 1
         if arguments.record and name in compositions.COMPOSITIONS:
             record(name, arguments.record)
+        elif arguments.record and name in learning.LEARNING:
+            record_learning(name, arguments.record)
     print(f"{n_passed} passed, {len(failed)} failed")
     return 1 if failed else 0
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Random compositions of PsyNeuLink by mdf_c.psyneulink against Composition.run: mechanisms of several classes, projections of all
-kinds, circles, control, nested compositions, conditions. What is refused counts as such.
+kinds, circles, control, nested compositions, conditions; for every fourth seed one that learns by backpropagation, too. What is
+refused counts as such.
 
     check_random.py [--seeds N] [--from SEED]
 
@@ -16,7 +17,7 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import psyneulink as pnl  # noqa: E402
-from check_live import agree  # noqa: E402
+from check_live import agree, wrong_matrix  # noqa: E402
 from psyneulink.core.globals.utilities import set_global_seed  # noqa: E402
 
 import mdf_c  # noqa: E402
@@ -132,6 +133,29 @@ class Maker:
             second, self.choose(pnl.EveryNCalls(first, 2), pnl.AfterNCalls(first, 2), pnl.AfterPass(1), pnl.AtPass(1))
         )
 
+    def learner(self):
+        """Layers with learning pathways between them, from one or two inputs to one or two outputs; and what it learns."""
+        functions = (pnl.Linear(slope=0.7), pnl.Logistic(gain=1.5, bias=0.2), pnl.Logistic(), pnl.ReLU(leak=0.1), pnl.SoftMax())
+        sizes = [int(size) for size in self.rng.integers(1, 5, int(self.rng.integers(2, 5)))]
+        hidden = [pnl.TransferMechanism(name=self.name(), input_shapes=size, function=self.choose(*functions)) for size in sizes[1:-1]]
+        ends = [[pnl.TransferMechanism(name=self.name(), input_shapes=size, function=self.choose(*functions)) for _ in range(self.choose(1, 2))] for size in (sizes[0], sizes[-1])]
+        composition = pnl.Composition(name="random")
+        settings = {"loss_spec": self.choose(pnl.Loss.MSE, pnl.Loss.SSE, pnl.Loss.L0), "learning_update": self.choose(pnl.AFTER, pnl.AFTER, pnl.ONLINE)}
+        used = [(ends[0][i % len(ends[0])], ends[1][i % len(ends[1])]) for i in range(max(map(len, ends)))]
+        known = set()
+        for number, (first, last) in enumerate(used):
+            middle = hidden if number == 0 else [node for node in hidden[:1] if {(first, node), (node, last)}.isdisjoint(known)]
+            nodes = [first, *middle, last]
+            pathway = [first]
+            for sender, receiver in zip(nodes, nodes[1:]):
+                pathway += [np.round(self.rng.uniform(-1, 1, (len(sender.output_port.value), len(receiver.output_port.value))), 2), receiver]
+                known.add((sender, receiver))
+            composition.add_backpropagation_learning_pathway(pathway, learning_rate=float(np.round(self.rng.uniform(0.05, 0.5), 2)), **settings)
+        n = int(self.rng.integers(1, 5))
+        inputs, targets = ({node: np.round(self.rng.uniform(-1, 1, (n, size)), 2).tolist() for node in nodes} for nodes, size in zip(ends, (sizes[0], sizes[-1])))
+        inputs = {node: rows for node, rows in inputs.items() if node in [first for first, _ in used]}
+        return composition, {"inputs": inputs, "targets": targets, "epochs": int(self.rng.integers(1, 4))}
+
     def composition(self):
         composition = pnl.Composition(name="random")
         nodes = self.fill(composition, int(self.rng.integers(1, 6)), 2)
@@ -148,11 +172,39 @@ class Maker:
         }
 
 
-def check(seed):
-    """None: they agree; a text: they do not, or it is refused."""
+def begin_anew():
     for registry in pnl.primary_registries:
         pnl.clear_registry(registry)
     set_global_seed(0)
+
+
+def check_learning(seed):
+    """The same of a composition that learns: trials in which it does, others, and again."""
+    begin_anew()
+    try:
+        composition, arguments = Maker([seed, 1]).learner()
+        program = mdf_c.psyneulink.compile(composition)
+        for _ in range(2):
+            composition.learn(**copied(arguments))
+            composition.run(inputs=dict(arguments["inputs"]))
+    except pnl.CompositionError as error:
+        print(f"{seed}: PsyNeuLink: {error}", flush=True)
+        return None
+    if not all(np.isfinite(np.ravel(port).astype(float)).all() for trial in composition.results for port in trial):
+        return None
+    for _ in range(2):
+        program.learn(**copied(arguments))
+        program.run(dict(arguments["inputs"]))
+    return agree(program.results, composition.results, ()) or wrong_matrix(program, composition)
+
+
+def copied(arguments):
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in arguments.items()}
+
+
+def check(seed):
+    """None: they agree; a text: they do not, or it is refused."""
+    begin_anew()
     maker = Maker(seed)
     try:
         composition = maker.composition()
@@ -177,7 +229,7 @@ def main():
     n_refused = n_found = 0
     for seed in range(arguments.first, arguments.first + arguments.seeds):
         try:
-            why = check(seed)
+            why = check(seed) or (check_learning(seed) if seed % 4 == 0 else None)
         except mdf_c.MdfUnsupportedError as error:
             n_refused += 1
             print(f"{seed}: refused: {str(error)[:200]}", flush=True)

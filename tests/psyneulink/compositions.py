@@ -16,16 +16,22 @@ COMPOSITIONS = {}
 REFUSED = {}
 
 
-def composition(function):
+def fresh(function):
+    """The function, in a PsyNeuLink that has made nothing yet: else a second mechanism "A" is called "A-1"."""
+
     @functools.wraps(function)
     def build():
-        for registry in pnl.primary_registries:  # else a second mechanism "A" is called "A-1"
+        for registry in pnl.primary_registries:
             pnl.clear_registry(registry)
         set_global_seed(0)
         return function()
 
-    COMPOSITIONS[function.__name__] = build
     return build
+
+
+def composition(function):
+    COMPOSITIONS[function.__name__] = fresh(function)
+    return COMPOSITIONS[function.__name__]
 
 
 def comp(*pathways, name="comp"):
