@@ -55,6 +55,8 @@ def add_learning(model: Part, composition: Any) -> Learning:
     MdfUnsupportedError
         A component learns in a way that is not covered; the message names it.
     """
+    if not has_learning(composition):
+        raise unsupported(composition, "it has no learning mechanisms: add a learning pathway, or enable_learning")
     _check(composition)
     graph, exported = _document.graph_of(model), _document.graph_of(_document.exported(composition))
     switch = _add_switch(graph)
@@ -165,6 +167,8 @@ def _check_projection(composition: Any, projection: Any) -> None:
         raise unsupported(projection, "several mechanisms learn it: one is covered")
     if any(type(node.owner).__name__ == "CompositionInterfaceMechanism" for node in (projection.sender, projection.receiver)):
         raise unsupported(projection, "it leads into or out of a nested composition: learn that with PsyNeuLink")
+    if _update(projection) == "online" and hasattr(projection.receiver.owner, "recurrent_projection"):
+        raise unsupported(projection, "PsyNeuLink never makes ONLINE changes of what a recurrent mechanism receives: take AFTER")
     ways = {_update(p) for p, _ in _learned(composition) if p.receiver.owner is projection.receiver.owner and _update(p)}
     if len(ways) > 1:
         raise unsupported(projection.receiver.owner, "of the projections that it learns by, some are ONLINE and some AFTER: take one for all")

@@ -104,8 +104,7 @@ class Program:
         self.composition = composition
         self.model, inlets = _document.document(composition)
         self._learning = self._not_learning = None
-        if _learning.has_learning(composition):
-            self._add_learning()
+        self._add_learning()
         self._program = engine.compile(_document.without_end(self.model), **settings)
         self._controller = None
         if composition.controller is not None and composition.enable_controller:
@@ -212,10 +211,12 @@ class Program:
             self.composition, num_trials, epochs, minibatch_size, optimizations_per_minibatch, randomize_minibatches
         )
         for rows, n_trials in self._learning_rows(inputs, targets, learning_rate, plan):
+            if n_trials < 1:
+                raise ValueError("epochs and num_trials must be at least 1")
             self._blocks.append(record_series(self.state, rows, n_trials, self.outlets))
         n_results = (plan.num_trials or 0) // plan.minibatch_size
-        self.learning_results = self.results[-n_results:]
-        return self.results[-1]
+        self.learning_results = self._last_results(n_results)
+        return self._last_results(1)[-1]
 
     def _learning_rows(self, inputs: Any, targets: Any, learning_rate: float | None, plan: _training.Schedule) -> Iterator[tuple[dict, int]]:
         """Inputs of the model, a row for each trial or one for all, and how many trials they are."""
@@ -225,10 +226,8 @@ class Program:
             yield {**self._rows(nodes, order), **held}, len(order)
 
     def _learning_or_error(self) -> _learning.Learning:
-        if self._not_learning is not None:
-            raise self._not_learning
         if self._learning is None:
-            raise _document.unsupported(self.composition, "it has no learning mechanisms: add a learning pathway, or enable_learning")
+            raise self._not_learning
         return self._learning
 
     def _rows(self, nodes: Mapping[Any, Any], order: list[int]) -> dict[str, np.ndarray]:
@@ -277,11 +276,18 @@ class Program:
         rows = {name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in rates.items()}
         return {**rows, self._learning.switch: np.array([[float(learns)]])}
 
+    def _last_results(self, n: int) -> np.ndarray:
+        """Results of so many trials, or of all that there are."""
+        rows: list[np.ndarray] = []
+        for block in reversed(self._blocks):
+            n_trials = len(block[0]) if block else 0
+            rows = [self._results_of(block, i) for i in range(max(0, n_trials + len(rows) - n), n_trials)] + rows
+        return _as_results(rows)
+
     @property
     def results(self) -> np.ndarray:
         """Results of all trials since the last reset, as Composition.results has them."""
-        rows = [self._results_of(block, i) for block in self._blocks for i in range(len(block[0]) if block else 0)]
-        return _as_results(rows)
+        return self._last_results(sum(len(block[0]) if block else 0 for block in self._blocks))
 
     @property
     def matrices(self) -> dict[str, np.ndarray]:
