@@ -110,8 +110,9 @@ static bool append_call(struct lowering *lowering, struct scope *scope, const st
         result = count_items(lowering, growth);
     } else if (growth->item == MDF_LOWERED_NONE && count_inputs(lowering, scope, source) == 2) {
         item = lowering_any_value_of(lowering, scope, source->inputs[1]);
-        result =
-            item == MDF_LOWERED_NONE || lowering->facts[item].is_open ? MDF_LOWERED_NONE : append(lowering, source, state, item);
+        result = item == MDF_LOWERED_NONE || lowering->facts[item].is_open || lowering->facts[item].growth != NULL
+                     ? MDF_LOWERED_NONE
+                     : append(lowering, source, state, item);
     }
     if (result == MDF_LOWERED_NONE && !is_list && !lowering_has_failed(lowering)) {
         *taken = false; /* it looks at the state as any call does */
