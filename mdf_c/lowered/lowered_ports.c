@@ -381,7 +381,7 @@ static void detach_scalars(const struct mdf_lowered *lowered)
     }
 }
 
-/* The list of what lies in an array, each in memory of its own. */
+/* The list of what lies in an array, each in memory of its own: that of the list of the time before last, where nobody has it. */
 static bool prepare_list(struct mdf_lowered *lowered, struct array_output *output)
 {
     struct mdf_memory *memory = lowered->context->memory;
@@ -389,8 +389,11 @@ static bool prepare_list(struct mdf_lowered *lowered, struct array_output *outpu
     size_t n_bytes = mdf_lowered_size(lowered, output->output->item), n = array->length / form->length, i;
     struct mdf_value *items;
 
-    mdf_value_clear(memory, &output->spare);
-    items = mdf_value_make_list(memory, &output->spare, n);
+    items = output->spare.length == n && output->spare.kind == MDF_KIND_LIST ? mdf_value_own_items(&output->spare) : NULL;
+    if (items == NULL) {
+        mdf_value_clear(memory, &output->spare);
+        items = mdf_value_make_list(memory, &output->spare, n);
+    }
     for (i = 0; i < n && items != NULL; i++) {
         if (!mdf_lowered_make_array(lowered, output->output->item, &items[i])) {
             return false;
@@ -459,7 +462,7 @@ static bool prepare_array(struct mdf_lowered *lowered, struct array_output *outp
 /* What came out of a slot is kept for the next time where it is memory that nobody else has. */
 static void keep_memory(struct mdf_lowered *lowered, struct mdf_value *value)
 {
-    if (mdf_value_own_elements(value) == NULL) {
+    if (mdf_value_own_elements(value) == NULL && mdf_value_own_items(value) == NULL) {
         mdf_value_clear(lowered->context->memory, value);
     }
 }

@@ -132,6 +132,16 @@ static inline void *mdf_value_own_elements(const struct mdf_value *value)
 
     return is_own ? value->data : NULL;
 }
+/* The items of a list where they, all that its buffer has, belong to this value alone and may be changed; else NULL. */
+static inline struct mdf_value *mdf_value_own_items(const struct mdf_value *value)
+{
+    struct mdf_buffer *buffer = value->buffer;
+    bool is_own = value->kind == MDF_KIND_LIST && buffer != NULL &&
+                  atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1 && buffer->store == NULL &&
+                  value->data == (char *)buffer->data + buffer->offset && buffer->n_owned == value->length;
+
+    return is_own ? (struct mdf_value *)value->data : NULL;
+}
 /* Gives an array of numbers another number of items along its first axis: those that stay keep their elements, new ones are not
  * initialised. Memory that belongs to it alone is made longer where it is, if that is possible. False: refused, the array is as
  * it was. */
