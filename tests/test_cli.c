@@ -149,7 +149,8 @@ Test(cli, dumps)
                  {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
                  {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
                  {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
-                 {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"}};
+                 {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
+                 {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"}};
     char path[PATH_SIZE], expected[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

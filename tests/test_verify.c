@@ -196,3 +196,100 @@ Test(verify, nests)
         cr_expect_not(holds(cases[i].spoil, cases[i].what), "%s", cases[i].what);
     }
 }
+
+/* ------------------------------------------------------------------ open axes */
+
+/* y[i] = x[i, 1] x[i, 1], of which the number of rows is known only when it runs. */
+static bool open_holds(void (*spoil)(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x), const char *what)
+{
+    static const int64_t shape[] = {ROWS, COLUMNS};
+    static const size_t extents[] = {ROWS};
+    struct mdf_nest_step steps[N_STEPS];
+    struct mdf_lowered_nest *nest;
+    struct mdf_lowered_value *values;
+    struct mdf_text why;
+    struct build b;
+    mdf_lowered_id x, y;
+    bool result;
+
+    build_begin(&b, NULL);
+    x = build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 2, shape, NULL));
+    y = build_result(&b, MDF_DTYPE_FLOAT64, 1, shape);
+    write_steps(steps, x, y);
+    steps[0].level = steps[1].level = 1;
+    steps[0].view.first = 1;
+    steps[0].view.strides[1] = 0;
+    steps[3].in[0] = 1;
+    nest = build_nest(&b, &b.lowered->region, 1, extents);
+    build_nest_step(&b, nest, steps[0]);
+    build_nest_step(&b, nest, steps[1]);
+    build_nest_step(&b, nest, steps[3]);
+    build_output(&b, build_slot(&b), y);
+    build_finish(&b);
+    values = b.lowered->values;
+    values[x].open_axes = values[y].open_axes = 1;
+    values[x].form.shape.sizes[0] = values[y].form.shape.sizes[0] = 0;
+    values[x].form.length = values[y].form.length = 0;
+    nest->is_open = true;
+    if (spoil != NULL) {
+        spoil(nest, &values[x]);
+    }
+    mdf_text_init(&why, &b.memory);
+    result = mdf_lowered_verify(b.lowered, &why);
+    cr_expect(result || strncmp(why.bytes, what, strlen(what)) == 0, "%s: %s", what, why.bytes);
+    mdf_text_release(&why);
+    values[x].form.shape.sizes[0] = values[y].form.shape.sizes[0] = ROWS;
+    build_end(&b);
+    return result;
+}
+
+static void close_axis(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)x;
+    nest->is_open = false;
+}
+
+static void open_another_axis(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)x;
+    nest->open_axis = 1;
+}
+
+static void skip_rows(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)x;
+    nest->steps[0].view.strides[0] = 2 * COLUMNS;
+}
+
+static void look_past_the_row(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)x;
+    nest->steps[0].view.first = COLUMNS;
+}
+
+static void open_the_columns(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)nest;
+    x->open_axes = 2;
+    x->form.shape.sizes[0] = ROWS;
+    x->form.shape.sizes[1] = 0;
+}
+
+static void read_nothing_open(struct mdf_lowered_nest *nest, struct mdf_lowered_value *x)
+{
+    (void)nest;
+    x->open_axes = 0;
+    x->form.shape.sizes[0] = ROWS;
+    x->form.length = ROWS * COLUMNS;
+}
+
+Test(verify, open_axes)
+{
+    cr_expect(open_holds(NULL, ""));
+    cr_expect_not(open_holds(close_axis, "reads what has no known shape"));
+    cr_expect_not(open_holds(open_another_axis, "an open axis of no value"));
+    cr_expect_not(open_holds(skip_rows, "a view that does not go along the open axis"));
+    cr_expect_not(open_holds(look_past_the_row, "a view beyond its value"));
+    cr_expect_not(open_holds(open_the_columns, "a view that does not go along the open axis"));
+    cr_expect_not(open_holds(read_nothing_open, "an open axis of no value"));
+}

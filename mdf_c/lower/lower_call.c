@@ -328,7 +328,7 @@ static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
-        trial->expanded[i] = lowering_expand(lowering, id, result);
+        trial->expanded[i] = trial->keeps_operands ? MDF_LOWERED_NONE : lowering_expand(lowering, id, result);
         if (trial->expanded[i] != MDF_LOWERED_NONE) {
             trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
         }
@@ -670,6 +670,23 @@ static bool fold(struct lowering *lowering, struct scope *scope, struct trial *t
     return true;
 }
 
+bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
+    bool all_even = true;
+
+    *taken = false;
+    trial->keeps_operands = true;
+    if (trace_op(lowering, trial, &op, &all_even)) {
+        return op.code >= MDF_LOWERED_FUNCTION || add_broadcast(lowering, scope, trial, &op, taken);
+    }
+    if (lowering_has_failed(lowering)) {
+        return false;
+    }
+    return trial->source->operator->move != NULL ? lowering_move(lowering, scope, trial, taken)
+                                                 : lowering_try_nest(lowering, scope, trial, taken);
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -734,9 +751,10 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
            lowering_run_others(lowering, &trial, &others);
     if (done) {
-        done = others.is_open ? add_call(lowering, scope, &trial)
-                              : lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
-                                    lowering_note_views(lowering, scope, &trial);
+        done = others.is_open
+                   ? lowering_open_nest(lowering, scope, &trial, &others, &taken) && (taken || add_call(lowering, scope, &trial))
+                   : lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
+                         lowering_note_views(lowering, scope, &trial);
         done = lowering_note_others(lowering, scope, &trial, &others) && done;
     }
     lowering_end_trial(lowering, &trial);

@@ -29,6 +29,8 @@ static bool allocate_values(struct lowering *lowering)
                 memcpy(&lowered->cells[i], value->form.data, mdf_dtype_size((mdf_dtype)value->form.dtype));
             }
             array->data = &lowered->cells[i];
+        } else if (value->open_axes != 0 && lowering->facts[i].is_nested) {
+            memset(array, 0, sizeof *array); /* who makes it makes it as long as it is then */
         } else if (value->place == MDF_LOWERED_RESULT && !value->is_in_place &&
                    (lowering->facts[i].is_nested || lowering->facts[i].is_copied || lowering->facts[i].is_product)) {
             memset(array, 0, sizeof *array);

@@ -87,6 +87,16 @@ static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
            lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);
 }
 
+/* Whether the condition is true before the first run, and the body hands it on: a trip count alone bounds the loop then. */
+static bool is_always_true(const struct loop *loop, mdf_lowered_id condition)
+{
+    const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
+
+    return condition != MDF_LOWERED_NONE && lowering_is_constant(loop->lowering, condition) &&
+           lowering_is_true(loop->lowering, condition) && body->program == NULL &&
+           loop_hands_on(body, body->yields[0], body->formals[1]);
+}
+
 static bool read_bounds(struct loop *loop, struct bounds *bounds)
 {
     struct lowering *lowering = loop->lowering;
@@ -94,6 +104,9 @@ static bool read_bounds(struct loop *loop, struct bounds *bounds)
     *bounds = (struct bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
     if (!read_bound(loop, 0, MDF_DTYPE_INT64, &bounds->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &bounds->condition)) {
         return false;
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE && is_always_true(loop, bounds->condition)) {
+        bounds->condition = MDF_LOWERED_NONE;
     }
     if (bounds->trip_count == MDF_LOWERED_NONE && bounds->condition == MDF_LOWERED_NONE && bounds->limit == 0) {
         return lowering_fail(lowering, MDF_REFUSED_ENDLESS);

@@ -98,8 +98,7 @@ static bool writes(const struct mdf_code *code, const struct mdf_instruction *in
                : instruction->a == slot || (instruction->opcode == MDF_OPCODE_SWAP && instruction->b == slot);
 }
 
-/* Whether the body, of which all instructions run, yields a formal as it is. */
-static bool hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand formal)
+bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand formal)
 {
     mdf_operand operand = yield;
     size_t i = body->n_instructions;
@@ -123,7 +122,7 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
 
     loop->stays[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR &&
-                     hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
+                     loop_hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
     if (loop->stays[i]) {
         loop->results[i] = loop->initial[i];
         return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], loop->initial[i]);

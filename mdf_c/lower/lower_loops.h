@@ -43,6 +43,8 @@ bool loop_begin(struct loop *loop, size_t first_yield);
 mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example);
 /* State number `i` of the model, bound to a formal. */
 bool loop_add_state(struct loop *loop, size_t i, size_t formal);
+/* Whether the body, of which all instructions run, yields a formal as it is. */
+bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand formal);
 bool loop_run_body(struct loop *loop);
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
 bool loop_keeps_forms(const struct loop *loop, size_t *changing);

@@ -14,7 +14,8 @@ struct trial {
     struct mdf_value *converted, *results, **outputs;
     const struct mdf_value **others; /* of inputs: another example; NULL: they have none */
     bool is_weak;
-    bool is_open; /* an input is */
+    bool is_open;        /* an input is */
+    bool keeps_operands; /* none is expanded to the shape of the result */
     struct mdf_elementwise_trace trace;
     mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
@@ -26,6 +27,13 @@ void lowering_end_trial(struct lowering *lowering, struct trial *trial);
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
+/* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.
+ * False: it failed. */
+bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+/* nests/lower_open_nest.c: a NEST with an open axis for a call of which an operand is open; *taken: there is one. */
+struct other_results;
+bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
+                        const struct other_results *others, bool *taken);
 /* Runs the kernel on what trial->effective points at, afresh. */
 bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
 

@@ -234,22 +234,26 @@ static size_t stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
     return i;
 }
 
+/* Whether its stacks may be made longer while it runs: else there is room for all items from the start. */
 static bool may_grow(const struct mdf_lowered_loop *loop)
 {
-    return (loop->n_runs == SIZE_MAX && loop->n_padded == 0) || loop->condition != MDF_LOWERED_NONE;
+    return (loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE) || loop->condition != MDF_LOWERED_NONE;
 }
 
-/* The stack of a loop in the body that is a value; NULL: none, or one that grows, for which there is no place that it could be
- * told. */
+/* The stack of a loop in the body that is a value; NULL: none, or one whose size is not known before, for which there is no place
+ * that it could be told. */
 static struct mdf_lowered_stack *inner_stack(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t maker = mdf_lowered_find_maker(&loop->body, id);
     const struct mdf_lowered_loop *inner;
 
-    if (maker == SIZE_MAX || loop->body.ops[maker].code != MDF_LOWERED_LOOP || may_grow(loop->body.ops[maker].of.loop)) {
+    if (maker == SIZE_MAX || loop->body.ops[maker].code != MDF_LOWERED_LOOP) {
         return NULL;
     }
     inner = loop->body.ops[maker].of.loop;
+    if ((inner->n_runs == SIZE_MAX && inner->n_padded == 0) || inner->condition != MDF_LOWERED_NONE) {
+        return NULL;
+    }
     for (maker = 0; inner->stacks[maker].stack != id; maker++) {
     }
     return &inner->stacks[maker];
@@ -307,7 +311,7 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
 {
     size_t stack = stack_of(loop, state->next);
 
-    if (lowered->values[state->parameter].is_scalar) {
+    if (lowered->values[state->parameter].is_scalar || lowered->values[state->parameter].open_axes != 0) {
         return MDF_LOWERED_TWO_BUFFERS;
     }
     if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {

@@ -39,7 +39,8 @@ struct mdf_lowered_value {
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
     bool is_in_place;  /* a state of a loop that is stored IN_PLACE: its parameter, and its next, and what is put in between */
     uint8_t open_axes; /* bits: axes whose sizes are known only when it runs; in the form they are 0, and so is the length. An
-                          array that CALLs make and read; an output may be one, and a state in two buffers; nothing else is */
+                          array that CALLs make and read, and NESTs with an open axis (nest.h); an output may be one, and a
+                          state in two buffers; nothing else is */
     const struct mdf_value *source; /* of an INPUT */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };

@@ -13,7 +13,8 @@ enum {
     TILES_BYTES = 24 * 1024, /* of all registers together: they, and stretches of what is loaded and stored, fit a first-level
                                 cache of 32 KB */
     LONGEST_TILE = 1024,     /* elements, where it can be cut */
-    TILE_ALIGNMENT = 64
+    TILE_ALIGNMENT = 64,
+    LEAST_CAPACITY = 64 /* indices of an open axis that there is room for */
 };
 
 struct cast_types {
@@ -36,8 +37,9 @@ struct tile {
 };
 
 struct mdf_nest_tiles {
-    size_t whole; /* the first axis that is whole in a tile; that before it is cut; 0: there is one tile */
-    size_t cut;   /* indices of it */
+    size_t whole;    /* the first axis that is whole in a tile; that before it is cut; 0: there is one tile */
+    size_t cut;      /* indices of it */
+    size_t capacity; /* of the open axis: the extent that there is memory for */
     uint8_t last_use[MDF_NEST_MOST_STEPS]; /* of each register: the last step that reads it */
     struct tile *registers;
 };
@@ -291,6 +293,43 @@ static bool make_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nes
     }
     nest->tiles = tiles;
     return true;
+}
+
+/* Tiles with room for a longer open axis than now, so that they are rarely made again. */
+static bool make_open_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+{
+    size_t n = nest->extents[nest->open_axis], capacity = LEAST_CAPACITY;
+    bool made;
+
+    while (capacity < n) {
+        capacity *= 2;
+    }
+    nest->extents[nest->open_axis] = capacity;
+    made = make_tiles(lowered, nest);
+    nest->extents[nest->open_axis] = n;
+    if (made) {
+        nest->tiles->capacity = capacity;
+    }
+    return made;
+}
+
+/* What depends on the extent that the open axis has now. */
+static void fit_open_tiles(const struct mdf_lowered_nest *nest)
+{
+    struct mdf_nest_tiles *tiles = nest->tiles;
+    size_t i, k;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        struct tile *tile = &tiles->registers[i];
+
+        tile->n_inner = inner_count(nest, tiles->whole, step->level);
+        for (k = 0; k < step->n_in; k++) {
+            size_t n = tiles->registers[step->in[k]].n_inner;
+
+            tile->repeats[k] = step->kind == MDF_NEST_FOLD && k == 0 ? n / tile->n_inner : tile->n_inner / n;
+        }
+    }
 }
 
 /* ------------------------------------------------------------------ one tile */
@@ -589,14 +628,89 @@ static bool next_tile(struct position *position)
     return true;
 }
 
+/* The size of a value along its open axis. */
+static int64_t *open_size(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array)
+{
+    return &array->shape.sizes[mdf_lowered_open_axis(&lowered->values[id])];
+}
+
+/* An array as long as the open axis is now. Its memory grows by halves, so that it is rarely made again. */
+static bool make_open_array(struct mdf_lowered *lowered, mdf_lowered_id id, int64_t n)
+{
+    struct mdf_value *array = &lowered->arrays[id], form = lowered->values[id].form;
+    int64_t *size = open_size(lowered, id, &form);
+    size_t length;
+
+    if (!mdf_size_multiply((size_t)n, mdf_lowered_open_stride(&lowered->values[id]), &length)) {
+        return false;
+    }
+    for (*size = LEAST_CAPACITY; *size < n && *size < INT64_MAX / 4; *size += *size / 2) {
+    }
+    if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form.dtype, form.rank, form.shape.sizes) == NULL) {
+        return false;
+    }
+    array->strength = form.strength;
+    array->length = length;
+    *open_size(lowered, id, array) = n;
+    return true;
+}
+
+int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+{
+    int64_t n = -1, size;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_LOAD && lowered->values[step->view.id].open_axes != 0) {
+            size = *open_size(lowered, step->view.id, &lowered->arrays[step->view.id]);
+            if (n >= 0 && n != size) {
+                return 1;
+            }
+            n = size;
+        }
+    }
+    nest->extents[nest->open_axis] = (size_t)n;
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (n == 0 && mdf_nest_folds_axis(nest, i, nest->open_axis)) {
+            return 1;
+        }
+        if (step->kind == MDF_NEST_STORE && lowered->values[step->view.id].open_axes != 0 &&
+            !make_open_array(lowered, step->view.id, n)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+{
+    return nest->is_open && mdf_lowered_open_nest(lowered, nest) != 0 ? 1 : mdf_lowered_run_tiles(lowered, nest);
+}
+
+static bool prepare_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+{
+    if (!nest->is_open) {
+        return nest->tiles != NULL || make_tiles(lowered, nest);
+    }
+    if ((nest->tiles == NULL || nest->tiles->capacity < nest->extents[nest->open_axis]) && !make_open_tiles(lowered, nest)) {
+        return false;
+    }
+    fit_open_tiles(nest);
+    return true;
+}
+
+int mdf_lowered_run_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
 {
     struct position position = {.lowered = lowered, .nest = nest, .is_first = true};
 
     if (mdf_nest_count(nest, 0, nest->n_axes) == 0) {
         return 0;
     }
-    if (nest->tiles == NULL && !make_tiles(lowered, nest)) {
+    if (!prepare_tiles(lowered, nest)) {
         return 1;
     }
     position.tiles = nest->tiles;

@@ -26,6 +26,28 @@ static inline bool mdf_lowered_truth(const struct mdf_lowered *lowered, mdf_lowe
     return *(const uint8_t *)&lowered->cells[id] != 0;
 }
 
+/* The first open axis of a value that has one. */
+static inline size_t mdf_lowered_open_axis(const struct mdf_lowered_value *value)
+{
+    size_t axis = 0;
+
+    while ((value->open_axes >> axis & 1) == 0) {
+        axis++;
+    }
+    return axis;
+}
+
+/* Elements that each index of that axis has, if axes in front of it are of length 1. */
+static inline size_t mdf_lowered_open_stride(const struct mdf_lowered_value *value)
+{
+    size_t axis = mdf_lowered_open_axis(value), n = 1;
+
+    for (axis++; axis < value->form.rank; axis++) {
+        n *= (size_t)value->form.shape.sizes[axis];
+    }
+    return n;
+}
+
 /* An array of the value's form in memory of its own. False: refused. */
 bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array);
 

@@ -4,6 +4,8 @@
 
 #include "mdf_c/lowered/lowered.h"
 
+struct mdf_lowered_nest;
+
 enum mdf_lowered_outcome {
     MDF_LOWERED_DONE,
     MDF_LOWERED_OTHER_FORM, /* an input has another form than when it was lowered */
@@ -35,6 +37,10 @@ int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op
 void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 /* A NEST op, tile by tile. */
 int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
+/* Of a NEST with an open axis, before anything else: finds its extent, and makes what it stores along it. */
+int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
+/* Its tiles, with the extents as they are. */
+int mdf_lowered_run_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
 /* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), or for those that they are
  * padded to, and array states get memory of their own with the elements of their initial values. */
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);

@@ -19,7 +19,12 @@
  * stored is a result in memory of its own or a scalar; a step stores each element once, and all of them, or a part: other nests
  * of the region store the other parts then, before anything reads the value. It is not loaded by the same nest. What a nest loads
  * does not share memory with what it stores, but for a state that is written in place (loop_plan.h): no way of running may load
- * it again after a store. */
+ * it again after a store.
+ *
+ * One axis may be open: its extent is known only when the nest runs. It is the size of what it loads along the open axis of each
+ * value that has one (lowered.h); these sizes are one, or the nest bails out, as it does where that is 0 and something is folded
+ * over it. In front of the open axis such a value has axes of length 1 only, so that no stride depends on the size; a view of it
+ * goes along its own open axis with the nest's, and only there. A value stored along the axis is made as long as it is then. */
 #ifndef MDF_LOWERED_NEST_H
 #define MDF_LOWERED_NEST_H
 
@@ -119,7 +124,9 @@ struct mdf_nest_tiles;
 /* A NEST op. What it stores are results; each of them is an array in memory of its own, or a scalar. */
 struct mdf_lowered_nest {
     size_t n_axes;
-    size_t extents[MDF_NEST_MOST_AXES];
+    size_t extents[MDF_NEST_MOST_AXES]; /* of the open axis: what it was in the last run; before, in an example */
+    bool is_open;
+    uint8_t open_axis; /* where it is open */
     struct mdf_nest_step *steps;
     size_t n_steps;
     struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */
@@ -157,6 +164,14 @@ static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t 
         n *= nest->extents[first];
     }
     return n;
+}
+
+/* Whether a fold goes over an axis. */
+static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+
+    return step->kind == MDF_NEST_FOLD && axis >= step->level && axis < nest->steps[step->in[0]].level;
 }
 
 /* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */

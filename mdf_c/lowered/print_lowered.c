@@ -212,7 +212,12 @@ static void print_axes(struct mdf_text *text, const struct mdf_lowered_nest *nes
     size_t axis;
 
     for (axis = 0; axis < nest->n_axes; axis++) {
-        mdf_text_printf(text, "%s %zu", axis > 0 ? "," : "", nest->extents[axis]);
+        mdf_text_append_string(text, axis > 0 ? ", " : " ");
+        if (nest->is_open && axis == nest->open_axis) {
+            mdf_text_append_string(text, "n");
+        } else {
+            mdf_text_printf(text, "%zu", nest->extents[axis]);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #include "functions/moves/indexing.h"
 
 #include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/lowered/lowered_parts.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/lowered/nest_folds.h"
@@ -33,14 +34,14 @@ static bool fail(struct verification *verification, const struct mdf_lowered_op 
 
 /* ------------------------------------------------------------------ values */
 
-/* What is open is read by calls, and as an output (`op` is NULL). */
+/* What is open is read by calls, by nests with an open axis, and as an output (`op` is NULL). */
 static bool reads(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
 {
     if (id >= verification->lowered->n_values || !verification->is_there[id]) {
         return fail(verification, op, "reads what is not there");
     }
     return op == NULL || op->code == MDF_LOWERED_CALL || verification->lowered->values[id].open_axes == 0 ||
-           fail(verification, op, "reads what has no known shape");
+           (op->code == MDF_LOWERED_NEST && op->of.nest->is_open) || fail(verification, op, "reads what has no known shape");
 }
 
 static bool reads_any(struct verification *verification, const struct mdf_lowered_op *op, mdf_lowered_id id)
@@ -77,7 +78,7 @@ static bool have_one_form(const struct verification *verification, mdf_lowered_i
 
 /* ------------------------------------------------------------------ nests */
 
-/* The lowest and the highest offset that a view comes to. */
+/* The lowest and the highest offset that a view comes to, at one index of the open axis. */
 static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, int64_t *low, int64_t *high)
 {
     const struct mdf_nest_view *view = &step->view;
@@ -85,7 +86,8 @@ static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_ne
 
     *low = *high = view->first;
     for (axis = 0; axis < nest->n_axes; axis++) {
-        int64_t end = ((int64_t)nest->extents[axis] - 1) * view->strides[axis];
+        bool is_open = nest->is_open && axis == nest->open_axis;
+        int64_t end = is_open ? 0 : ((int64_t)nest->extents[axis] - 1) * view->strides[axis];
 
         *(end < 0 ? low : high) += end;
     }
@@ -96,15 +98,19 @@ static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_ne
     }
 }
 
-/* How many elements a store writes; 0: some of them more than once. In some order of the axes each one steps over all that those
- * before it go through. */
+/* How many elements a store writes, at one index of the open axis; 0: some of them more than once. In some order of the axes each
+ * one steps over all that those before it go through. */
 static size_t count_stored(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
     bool used[MDF_NEST_MOST_AXES] = {false};
+    size_t i, axis, next, n = 1, n_axes = step->level;
     int64_t reach = 0;
-    size_t i, axis, next;
 
-    for (i = 0; i < step->level; i++) {
+    if (nest->is_open && nest->open_axis < step->level) {
+        used[nest->open_axis] = true;
+        n_axes--;
+    }
+    for (i = 0; i < n_axes; i++) {
         for (axis = 0, next = SIZE_MAX; axis < step->level; axis++) {
             next = !used[axis] && (next == SIZE_MAX || step->view.strides[axis] < step->view.strides[next]) ? axis : next;
         }
@@ -113,15 +119,22 @@ static size_t count_stored(const struct mdf_lowered_nest *nest, const struct mdf
         }
         used[next] = true;
         reach += step->view.strides[next] * ((int64_t)nest->extents[next] - 1);
+        n *= nest->extents[next];
     }
-    return mdf_nest_count(nest, 0, step->level);
+    return n;
+}
+
+/* The elements of a value; of one that is open, those of an index of its open axis. */
+static size_t count_elements(const struct mdf_lowered_value *value)
+{
+    return value->open_axes == 0 ? value->form.length : mdf_lowered_open_stride(value);
 }
 
 /* A value is made by one store, or by several nests of which each stores a part; it is there when all parts are. */
 static bool stores(struct verification *verification, const struct mdf_lowered_op *op, const struct mdf_nest_step *step)
 {
     mdf_lowered_id id = step->view.id;
-    size_t length = verification->lowered->values[id].form.length, n = count_stored(op->of.nest, step);
+    size_t length = count_elements(&verification->lowered->values[id]), n = count_stored(op->of.nest, step);
 
     if (n == 0 || n > length - verification->n_stored[id] || verification->lowered->values[id].place != MDF_LOWERED_RESULT) {
         return fail(verification, op, "a store of elements that are there already");
@@ -134,11 +147,28 @@ static bool stores(struct verification *verification, const struct mdf_lowered_o
     return true;
 }
 
+/* What has an open axis goes along it with the nest's, and nothing else goes along that. */
+static bool verify_open_view(const struct verification *verification, const struct mdf_lowered_nest *nest,
+                             const struct mdf_nest_step *step)
+{
+    const struct mdf_lowered_value *value = &verification->lowered->values[step->view.id];
+    bool is_along = nest->is_open && nest->open_axis < step->level;
+    size_t d;
+
+    if (value->open_axes == 0) {
+        return !is_along || (step->kind == MDF_NEST_LOAD && step->view.strides[nest->open_axis] == 0);
+    }
+    for (d = 0; (value->open_axes >> d & 1) == 0 && value->form.shape.sizes[d] == 1; d++) {
+    }
+    return value->open_axes == 1u << d && is_along && step->view.at == MDF_NEST_NONE &&
+           step->view.strides[nest->open_axis] == (int64_t)mdf_lowered_open_stride(value);
+}
+
 static bool verify_view(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
 {
     const struct mdf_lowered_nest *nest = op->of.nest;
     const struct mdf_nest_step *step = &nest->steps[i];
-    const struct mdf_value *form = &verification->lowered->values[step->view.id].form;
+    const struct mdf_lowered_value *value = &verification->lowered->values[step->view.id];
     int64_t low, high;
     size_t axis;
 
@@ -153,8 +183,11 @@ static bool verify_view(struct verification *verification, const struct mdf_lowe
          step->view.at_limit < 1)) {
         return fail(verification, op, "an index that is none");
     }
+    if (!verify_open_view(verification, nest, step)) {
+        return fail(verification, op, "a view that does not go along the open axis");
+    }
     find_bounds(nest, step, &low, &high);
-    if (low < 0 || (uint64_t)high >= form->length || form->dtype != step->dtype) {
+    if (low < 0 || (uint64_t)high >= count_elements(value) || value->form.dtype != step->dtype) {
         return fail(verification, op, "a view beyond its value");
     }
     return true;
@@ -184,7 +217,7 @@ static bool verify_operands(struct verification *verification, const struct mdf_
 static bool has_order(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
     if (step->order == MDF_NEST_IN_DEPTHS) {
-        return step->fold == MDF_NEST_SUM && step->lanes == 1 && nest->extents[step->level] > MDF_NEST_DEPTH;
+        return step->fold == MDF_NEST_SUM && step->lanes == 1 && nest->extents[step->level] > MDF_NEST_DEPTH && !nest->is_open;
     }
     return step->order == MDF_NEST_IN_LANES || (step->order < N_MDF_NEST_ORDERS && step->fold <= MDF_NEST_PRODUCT &&
                                                 step->lanes == (step->order == MDF_NEST_WITH_REST ? 32 : 8));
@@ -278,6 +311,20 @@ static bool verify_step(struct verification *verification, const struct mdf_lowe
     return fail(verification, op, "a step of no kind");
 }
 
+/* Whether there is such an axis, and a load that says how long it is. */
+static bool has_open_axis(const struct verification *verification, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.id < verification->lowered->n_values &&
+            verification->lowered->values[nest->steps[i].view.id].open_axes != 0) {
+            return nest->open_axis < nest->n_axes;
+        }
+    }
+    return false;
+}
+
 static bool verify_nest(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_nest *nest = op->of.nest;
@@ -286,8 +333,11 @@ static bool verify_nest(struct verification *verification, const struct mdf_lowe
     if (nest->n_axes > MDF_NEST_MOST_AXES || nest->n_steps > MDF_NEST_MOST_STEPS) {
         return fail(verification, op, "a nest of no such size");
     }
+    if (nest->is_open && !has_open_axis(verification, nest)) {
+        return fail(verification, op, "an open axis of no value");
+    }
     for (i = 0; i < nest->n_axes; i++) {
-        if (nest->extents[i] < 2 && (nest->extents[i] == 1 || nest->n_axes > 1)) {
+        if (!(nest->is_open && i == nest->open_axis) && nest->extents[i] < 2 && (nest->extents[i] == 1 || nest->n_axes > 1)) {
             return fail(verification, op, "an axis of one index");
         }
     }
@@ -354,7 +404,7 @@ static bool may_begin(const struct verification *verification, mdf_lowered_id in
                      values[initial].form.rank == values[parameter].form.rank;
 }
 
-/* What an open state is next: what a kernel makes, of the same open axes. */
+/* What an open state is next: what a kernel or a nest makes, of the same open axes. */
 static bool may_be_next(const struct verification *verification, const struct mdf_lowered_loop *loop,
                         const struct mdf_lowered_state *state)
 {
@@ -365,8 +415,9 @@ static bool may_be_next(const struct verification *verification, const struct md
     return next->open_axes == parameter->open_axes && next->form.dtype == parameter->form.dtype &&
            next->form.rank == parameter->form.rank &&
            memcmp(mdf_value_shape(&next->form), mdf_value_shape(&parameter->form), next->form.rank * sizeof(int64_t)) == 0 &&
-           state->storage == MDF_LOWERED_TWO_BUFFERS && maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_CALL &&
-           loop->body.ops[maker].of.call->stack == NULL;
+           state->storage == MDF_LOWERED_TWO_BUFFERS && maker != SIZE_MAX &&
+           (loop->body.ops[maker].code == MDF_LOWERED_NEST ||
+            (loop->body.ops[maker].code == MDF_LOWERED_CALL && loop->body.ops[maker].of.call->stack == NULL));
 }
 
 static bool begin_loop(struct verification *verification, const struct mdf_lowered_op *op)

@@ -197,7 +197,7 @@ void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
 
 /* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
-bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest);
+bool emission_nest(struct emission *emission, struct mdf_lowered_nest *nest);
 /* Whether vectors have lanes for elements of a type. */
 bool emission_has_vectors(unsigned dtype);
 

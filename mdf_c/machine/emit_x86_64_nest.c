@@ -1,4 +1,5 @@
 /* emit_x86_64_nest.c - see emit_x86_64_nest.h. Chooses the shape of a nest, and enters it. */
+#include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <math.h>
@@ -38,6 +39,9 @@ static bool covers(struct nest_code *code)
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
         code->steps[i].call.is_called = is_called(step);
+        if (code->nest->is_open && code->steps[i].call.is_called && step->level > code->nest->open_axis) {
+            return false; /* rows have a length that is known */
+        }
         if (code->steps[i].call.is_called ? step->code != MDF_LOWERED_CAST && step->loop == NULL
                                           : !covers_view(code->nest, &step->view)) {
             return false;
@@ -117,7 +121,7 @@ static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape
             work *= is_inner ? (n + shape->group - 1) / shape->group : 1;
             continue;
         }
-        if (is_inner && work * n <= budget) {
+        if (is_inner && work * n <= budget && !(nest->is_open && axis == nest->open_axis)) {
             shape->unroll[axis] = n;
             work *= n;
             continue;
@@ -178,7 +182,7 @@ static enum trial try_shape(struct emission *emission, const struct mdf_lowered_
         return TRIAL_FAILED;
     }
     code->shape = *shape;
-    if (covers(code) && nest_write_out(code)) {
+    if (covers(code) && nest_covers_open_axis(code) && nest_write_out(code)) {
         shape->turns = nest_combine(code);
         result = nest_find_places(code) ? TRIAL_FITS : TRIAL_FAILED;
     }
@@ -328,23 +332,87 @@ static bool has_covered_folds(const struct mdf_lowered_nest *nest)
     return true;
 }
 
-bool emission_nest(struct emission *emission, const struct mdf_lowered_nest *nest)
-{
-    enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
-    size_t n = mdf_nest_count(nest, 0, nest->n_axes);
-    bool fits = n > 0 && n <= MOST_POINTS && has_covered_folds(nest);
-    struct nest_code *best = fits ? find_best(emission, nest) : NULL;
-    char *memory;
+enum { MOST_POINTS = 1 << 26 }; /* a tenth of a second, about: whoever runs more of them has to ask whether to stop */
 
-    if (best == NULL) {
-        return n == 0;
-    }
-    memory = mdf_arena_allocate(&emission->lowered->arena, nest_memory_bytes(best) + NEST_SLOT);
+static void emit_best(struct emission *emission, struct nest_code *best)
+{
+    char *memory = mdf_arena_allocate(&emission->lowered->arena, nest_memory_bytes(best) + NEST_SLOT);
+
     if (memory == NULL) {
         emission->assembler->failed = true;
     } else {
         nest_emit(best, memory + (NEST_SLOT - (uintptr_t)memory % NEST_SLOT) % NEST_SLOT);
     }
+}
+
+static void call_for_nest(struct emission *emission, struct mdf_lowered_nest *nest,
+                          int (*function)(struct mdf_lowered *, struct mdf_lowered_nest *))
+{
+    const void *address;
+
+    memcpy(&address, &function, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, nest);
+    emission_call_or_bail_out(emission, address);
+}
+
+/* The longest open axis that the code is for: a longer row would be folded in parts. */
+static size_t longest_axis(const struct mdf_lowered_nest *nest)
+{
+    size_t most = MOST_POINTS / (mdf_nest_count(nest, 0, nest->n_axes) / OPEN_EXTENT), i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (mdf_nest_folds_axis(nest, i, nest->open_axis) && nest_has_parts(&nest->steps[i])) {
+            most = LONGEST_BLOCK;
+        }
+    }
+    return most;
+}
+
+/* Code for an axis as long as the call that opens it finds; where that is too long, the interpreter runs the nest. */
+static bool emit_open_nest(struct emission *emission, struct mdf_lowered_nest *nest)
+{
+    struct mdf_lowered_nest supposed = *nest;
+    struct assembler *assembler = emission->assembler;
+    struct nest_code *best;
+    machine_label too_long, done;
+
+    supposed.extents[nest->open_axis] = OPEN_EXTENT;
+    best = mdf_nest_count(&supposed, 0, nest->n_axes) <= MOST_POINTS && has_covered_folds(nest) ? find_best(emission, &supposed)
+                                                                                                : NULL;
+    if (best == NULL) {
+        return false;
+    }
+    best->open_extent = &nest->extents[nest->open_axis];
+    too_long = new_label(assembler);
+    done = new_label(assembler);
+    call_for_nest(emission, nest, mdf_lowered_open_nest);
+    nest_load_extent(best, RAX, 0);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)longest_axis(&supposed));
+    assemble_jump_if(assembler, IF_ABOVE, too_long);
+    emit_best(emission, best);
+    assemble_jump(assembler, done);
+    bind_label(assembler, too_long);
+    call_for_nest(emission, nest, mdf_lowered_run_tiles);
+    bind_label(assembler, done);
+    release(best);
+    return true;
+}
+
+bool emission_nest(struct emission *emission, struct mdf_lowered_nest *nest)
+{
+    size_t n = mdf_nest_count(nest, 0, nest->n_axes);
+    bool fits = n > 0 && n <= MOST_POINTS && has_covered_folds(nest);
+    struct nest_code *best;
+
+    if (nest->is_open) {
+        return emit_open_nest(emission, nest);
+    }
+    best = fits ? find_best(emission, nest) : NULL;
+    if (best == NULL) {
+        return n == 0;
+    }
+    emit_best(emission, best);
     release(best);
     return true;
 }

@@ -25,7 +25,10 @@ enum {
     NEST_SLOT = 32,                                                     /* bytes */
     N_NEST_SAVED = 4,                                                   /* registers that are given back as they were */
     NEST_WORDS = MOST_POINTERS + MDF_NEST_MOST_AXES + 1 + N_NEST_SAVED, /* of 8 bytes: pointers, counters, saved registers */
-    NO_AXIS = MDF_NEST_MOST_AXES
+    NO_AXIS = MDF_NEST_MOST_AXES,
+    LONGEST_BLOCK = 512, /* elements of a row that is folded by blocks, and is one */
+    OPEN_EXTENT = 256,   /* that of an open axis, where one has to be supposed */
+    MASKED = 128         /* + number of a copy: its lanes that count are known only when it runs, by the rest of the open axis */
 };
 
 enum node_code {
@@ -68,7 +71,7 @@ struct nest_node {
     uint8_t dtype; /* of the value */
     uint8_t n_in;
     bool is_kept;        /* it may bail out: it is emitted even where nothing reads it */
-    uint8_t active;      /* lanes that count */
+    uint8_t active;      /* lanes that count, or MASKED */
     bool is_index;       /* of TOTAL: an index, or the counter of them; it begins with 0 */
     bool is_overwritten; /* of LOAD: it can not be loaded again */
     uint32_t in[MDF_MAX_OPERANDS + 1];
@@ -96,6 +99,12 @@ struct nest_block {
     uint32_t parent; /* NO_NODE: the whole */
     uint8_t axis;
     size_t count, advance; /* of the loop: how often, by how many indices */
+    /* Of a loop over the open axis: of its extent, or of the rest of it by `modulus` where that is not 0, as many times as
+     * `divisor` is in it; without a divisor, once where it is larger than `over`. Pointers stay behind the indices that it went
+     * through, until the last loop of those over the axis takes them back: these are the blocks from `first` on which have it. */
+    bool is_open, is_last;
+    size_t modulus, divisor, over;
+    uint32_t first;
     uint8_t depth;
     double runs;                  /* of the block in all */
     struct mdf_nest_set pointers; /* that it uses, or what is in it */
@@ -144,6 +153,7 @@ struct nest_code {
     struct mdf_memory *memory;
     const struct mdf_lowered_nest *nest;
     struct nest_shape shape;
+    const size_t *open_extent; /* where the extent of the open axis is found when it runs */
     size_t row_bytes;          /* of all rows */
     struct mdf_nest_set roots; /* calls that no goal asks for */
     struct nest_node *nodes;
@@ -179,11 +189,29 @@ struct nest_code {
 bool nest_write_out(struct nest_code *code);
 void nest_code_release(struct nest_code *code);
 
+/* --- emit_x86_64_nest_open.c: loops over an open axis: whether there is code for it in code->shape; all indices, for these
+ * goals; one loop, whose block is `body`; the extent of the axis to a register, or the part of it that is less than a modulus. */
+bool nest_covers_open_axis(const struct nest_code *code);
+void nest_make_open_loops(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals);
+void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory);
+void nest_load_extent(struct nest_code *code, uint8_t number, size_t modulus);
+
 /* --- emit_x86_64_nest_combine.c: nodes that cost less together become one, or neighbours; whether loads are turned. */
 bool nest_combine(struct nest_code *code);
 
 /* --- emit_x86_64_nest_calls.c: fills code->calls[i] of a step whose function is called; false: the rows are too long. */
 bool nest_find_call(struct nest_code *code, size_t i);
+
+/* For loops over an open axis: a block, which becomes the open one; its end; the vectors of the indices [at, at + n); what goals
+ * need at a level. */
+bool nest_add_block(struct nest_code *code, struct nest_block block);
+void nest_close_loop(struct nest_code *code);
+void nest_go_to_vectors(struct nest_code *code, size_t at, size_t n);
+void nest_make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals);
+void nest_emit_block(struct nest_code *code, uint32_t number, char *memory);
+/* Moves what is in a register, or a word, by a number. */
+void nest_add_number(struct nest_code *code, struct machine_operand operand, int64_t number);
+void nest_move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices);
 
 /* For what folds write: a node in the block that is open; the node that has a step's register at the current indices; it is there
  * from now on; the indices and lanes of a copy, where the level has them. */
@@ -220,6 +248,8 @@ unsigned nest_vector_size(const struct nest_code *code, unsigned dtype);
 void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index);
 /* The same for all that are turned with `first`. */
 void nest_load_turned(struct nest_code *code, const struct nest_node *first);
+/* A mask of the lanes that count, to a register; rax and rcx change where they are MASKED. */
+void nest_load_mask(struct nest_code *code, unsigned active, unsigned size, uint8_t number);
 void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number);
 void nest_load_number(struct nest_code *code, const struct nest_node *node, uint8_t number);
 void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number);
@@ -247,6 +277,11 @@ static inline bool nest_is_fixed(const struct nest_pointer *pointer)
     for (axis = 0; axis < MDF_NEST_MOST_AXES && pointer->strides[axis] == 0; axis++) {
     }
     return pointer->id == MDF_LOWERED_NONE && axis == MDF_NEST_MOST_AXES;
+}
+
+static inline bool nest_is_open_axis(const struct nest_code *code, size_t axis)
+{
+    return code->nest->is_open && axis == code->nest->open_axis;
 }
 
 /* Whether the order of a fold's elements does not matter. */

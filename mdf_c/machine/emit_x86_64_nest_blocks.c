@@ -50,7 +50,7 @@ uint32_t nest_add_node(struct nest_code *code, struct nest_node node)
     return add_node(code, node, innermost(code));
 }
 
-static bool add_block(struct nest_code *code, struct nest_block block)
+bool nest_add_block(struct nest_code *code, struct nest_block block)
 {
     struct nest_block *grown = code->blocks;
 
@@ -67,7 +67,7 @@ static bool add_block(struct nest_code *code, struct nest_block block)
     return true;
 }
 
-static void close_loop(struct nest_code *code)
+void nest_close_loop(struct nest_code *code)
 {
     uint32_t body = code->scopes[--code->n_scopes];
 
@@ -129,7 +129,7 @@ static bool has_loop(const struct nest_code *code, size_t axis)
     const struct nest_shape *shape = &code->shape;
     size_t advance = axis == shape->vector_axis ? shape->lanes * shape->group : shape->unroll[axis];
 
-    return code->nest->extents[axis] / advance >= 2;
+    return nest_is_open_axis(code, axis) || code->nest->extents[axis] / advance >= 2;
 }
 
 static uint32_t find_pointer(struct nest_code *code, struct nest_pointer pointer)
@@ -304,8 +304,6 @@ static void finish_call(struct nest_code *code, size_t i)
 
 /* ------------------------------------------------------------------ goals */
 
-static void make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals);
-
 /* The level at which a fold or a call is begun and finished; NO_AXIS + 1: it is neither. */
 static size_t barrier_level(const struct nest_code *code, size_t i)
 {
@@ -362,7 +360,7 @@ static size_t rank_steps(const struct nest_code *code, size_t level, const struc
     return most;
 }
 
-static void go_to_vectors(struct nest_code *code, size_t at, size_t n)
+void nest_go_to_vectors(struct nest_code *code, size_t at, size_t n)
 {
     code->n_copies = 0;
     for (; code->n_copies < code->shape.group && n > 0; code->n_copies++, at += code->shape.lanes) {
@@ -376,12 +374,12 @@ static void open_loop(struct nest_code *code, size_t axis, size_t count, size_t 
 {
     const struct nest_block *parent = &code->blocks[innermost(code)];
 
-    add_block(code, (struct nest_block){.parent = innermost(code),
-                                        .axis = (uint8_t)axis,
-                                        .count = count,
-                                        .advance = advance,
-                                        .depth = (uint8_t)(parent->depth + 1),
-                                        .runs = parent->runs * (double)count});
+    nest_add_block(code, (struct nest_block){.parent = innermost(code),
+                                             .axis = (uint8_t)axis,
+                                             .count = count,
+                                             .advance = advance,
+                                             .depth = (uint8_t)(parent->depth + 1),
+                                             .runs = parent->runs * (double)count});
 }
 
 /* Indices of an axis, from `first` on: as many rounds of a loop as there are, then the rest. */
@@ -399,14 +397,14 @@ static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_
         }
         for (at = round == 0 ? first : first + count * advance; at < last && !code->failed; at += is_vector ? advance : 1) {
             if (is_vector) {
-                go_to_vectors(code, at, last - at);
+                nest_go_to_vectors(code, at, last - at);
             } else {
                 code->offsets[axis] = (int64_t)at;
             }
-            make_body(code, axis + 1, goals);
+            nest_make_body(code, axis + 1, goals);
         }
         if (round == 0 && !code->failed) {
-            close_loop(code);
+            nest_close_loop(code);
         }
     }
     code->offsets[axis] = 0;
@@ -422,6 +420,10 @@ static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest
 {
     size_t n = code->nest->extents[axis], first, end, i;
 
+    if (nest_is_open_axis(code, axis)) {
+        nest_make_open_loops(code, axis, goals);
+        return;
+    }
     for (first = 0; first < n && !code->failed; first = end) {
         for (i = 0, end = n; i < code->nest->n_steps; i++) {
             size_t part_end = folds_parts(code, i, axis, goals) ? nest_part_end(code->nest, &code->nest->steps[i], first) : n;
@@ -515,7 +517,7 @@ static void make_pass(struct nest_code *code, size_t level, const struct nest_ne
 }
 
 /* What the goals need here, in turn; then those that are reached here. */
-static void make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
+void nest_make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
 {
     struct nest_needs needs = {.goals = goals, .set = needs_of(code, level, goals)};
     size_t most = rank_steps(code, level, &needs.set, goals, needs.ranks), rank, i, copy;
@@ -606,10 +608,10 @@ bool nest_write_out(struct nest_code *code)
     }
     code->n_copies = 1;
     code->active = code->shape.lanes;
-    if (!find_goals(code, &goals) || !add_block(code, (struct nest_block){.parent = NO_NODE, .axis = NO_AXIS, .runs = 1})) {
+    if (!find_goals(code, &goals) || !nest_add_block(code, (struct nest_block){.parent = NO_NODE, .axis = NO_AXIS, .runs = 1})) {
         return false;
     }
-    make_body(code, 0, &goals);
+    nest_make_body(code, 0, &goals);
     return !code->failed;
 }
 

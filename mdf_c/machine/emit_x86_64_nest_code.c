@@ -273,7 +273,7 @@ static void take(struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
     uint8_t total, target;
-    bool is_partial = node->active < code->shape.lanes;
+    bool is_masked = node->active >= MASKED, is_partial = node->active < code->shape.lanes || is_masked;
 
     if (node->n_in == 4) {
         take_index(code, node);
@@ -286,7 +286,14 @@ static void take(struct nest_code *code, const struct nest_node *node)
     } else {
         emit_take(code, step, total, operand_register(code, node, 1), target);
     }
-    if (is_partial) {
+    if (is_masked) {
+        bool is_narrow = mdf_dtype_size((mdf_dtype)node->dtype) == 4;
+
+        nest_load_mask(code, node->active, is_narrow ? 4 : 8, SCRATCH_REAL);
+        assemble_vector_with_number(nest_assembler(code), is_narrow ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
+                                    nest_vector_size(code, node->dtype), total, total, in_register(code->join_register),
+                                    SCRATCH_REAL << 4);
+    } else if (is_partial) {
         assemble_vector_with_number(nest_assembler(code),
                                     mdf_dtype_size((mdf_dtype)node->dtype) == 4 ? VECTOR_TAKE_FLOATS : VECTOR_TAKE_DOUBLES,
                                     nest_vector_size(code, node->dtype), total, total, in_register(code->join_register),
@@ -377,7 +384,7 @@ static void move_words(struct nest_code *code, bool stores)
     }
 }
 
-static void add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
+void nest_add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
 {
     if (number >= INT32_MIN && number <= INT32_MAX) {
         assemble_with_number(nest_assembler(code), NUMBER_ADD, 8, operand, (int32_t)number);
@@ -403,7 +410,7 @@ static void load_address(struct nest_code *code, uint8_t number, const struct md
     }
     assemble_load(assembler, 8, number, emission_array_data(step->view.id));
     if (step->view.first != 0) {
-        add_number(code, in_register(number), step->view.first * (int64_t)mdf_dtype_size((mdf_dtype)step->dtype));
+        nest_add_number(code, in_register(number), step->view.first * (int64_t)mdf_dtype_size((mdf_dtype)step->dtype));
     }
 }
 
@@ -472,7 +479,7 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
 /* ------------------------------------------------------------------ loops */
 
 /* Moves all pointers that the block uses by so many indices of its axis. */
-static void move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices)
+void nest_move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices)
 {
     size_t i;
 
@@ -480,13 +487,11 @@ static void move_pointers(struct nest_code *code, const struct nest_block *block
         const struct nest_pointer *pointer = &code->pointers[i];
 
         if (mdf_nest_set_has(&block->pointers, i) && pointer->strides[block->axis] != 0) {
-            add_number(code, pointer->number != NO_REGISTER ? in_register(pointer->number) : nest_word(code, i),
-                       indices * pointer->strides[block->axis]);
+            nest_add_number(code, pointer->number != NO_REGISTER ? in_register(pointer->number) : nest_word(code, i),
+                            indices * pointer->strides[block->axis]);
         }
     }
 }
-
-static void emit_block(struct nest_code *code, uint32_t number, char *memory);
 
 static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
 {
@@ -495,19 +500,24 @@ static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
     uint8_t number = code->counters[block->depth];
     struct machine_operand counter =
         number != NO_REGISTER ? in_register(number) : nest_word(code, (size_t)MOST_POINTERS + block->depth);
-    machine_label begin = new_label(assembler);
+    machine_label begin;
 
+    if (block->is_open) {
+        nest_emit_open_loop(code, body, memory);
+        return;
+    }
+    begin = new_label(assembler);
     assemble_move_number(assembler, number != NO_REGISTER ? number : RAX, block->count);
     if (number == NO_REGISTER) {
         assemble_store(assembler, 8, RAX, counter);
     }
     assemble_align(assembler, 16);
     bind_label(assembler, begin);
-    emit_block(code, body, memory);
-    move_pointers(code, block, (int64_t)block->advance);
+    nest_emit_block(code, body, memory);
+    nest_move_pointers(code, block, (int64_t)block->advance);
     assemble_with_number(assembler, NUMBER_SUBTRACT, 8, counter, 1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, begin);
-    move_pointers(code, block, -(int64_t)(block->count * block->advance));
+    nest_move_pointers(code, block, -(int64_t)(block->count * block->advance));
 }
 
 static void emit_load(struct nest_code *code, const struct nest_node *node)
@@ -573,7 +583,7 @@ static void emit_node(struct nest_code *code, const struct nest_node *node, char
     }
 }
 
-static void emit_block(struct nest_code *code, uint32_t number, char *memory)
+void nest_emit_block(struct nest_code *code, uint32_t number, char *memory)
 {
     size_t i;
 
@@ -627,7 +637,7 @@ void nest_emit(struct nest_code *code, char *memory)
     size_t i;
 
     enter(code, memory);
-    emit_block(code, 0, memory);
+    nest_emit_block(code, 0, memory);
     for (i = 0; i < N_NEST_SAVED; i++) {
         if (uses_register(code, saved_registers[i])) {
             assemble_load(nest_assembler(code), 8, saved_registers[i], nest_word(code, NEST_WORDS - 1 - i));

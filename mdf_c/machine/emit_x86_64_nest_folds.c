@@ -8,7 +8,7 @@
 /* Elements of the longest part. */
 static size_t longest_part(const struct mdf_nest_step *fold)
 {
-    return fold->order == MDF_NEST_PAIRWISE ? 128 : fold->order == MDF_NEST_IN_BLOCKS ? 512 : SIZE_MAX;
+    return fold->order == MDF_NEST_PAIRWISE ? 128 : fold->order == MDF_NEST_IN_BLOCKS ? (size_t)LONGEST_BLOCK : SIZE_MAX;
 }
 
 struct part {

@@ -101,10 +101,32 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
 
 /* ------------------------------------------------------------------ masks of the first lanes */
 
-static void load_mask(struct nest_code *code, unsigned active, unsigned size, uint8_t number)
+/* The mask of lanes of a round over the rest of the open axis. */
+static void load_open_mask(struct nest_code *code, unsigned copy, unsigned size, uint8_t number)
+{
+#define SIXTEEN(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+    enum { MOST = 64 }; /* indices of a round */
+    static const int32_t narrow[2 * MOST] = {SIXTEEN(-1), SIXTEEN(-1), SIXTEEN(-1), SIXTEEN(-1)};
+    static const int64_t wide[2 * MOST] = {SIXTEEN(-1), SIXTEEN(-1), SIXTEEN(-1), SIXTEEN(-1)};
+#undef SIXTEEN
+    struct machine_operand operand = in_memory(RAX, (int32_t)(copy * code->shape.lanes * size));
+
+    nest_load_extent(code, RCX, (size_t)code->shape.lanes * code->shape.group);
+    assemble_single(nest_assembler(code), SINGLE_NEGATE, 8, in_register(RCX));
+    assemble_move_address(nest_assembler(code), RAX, size == 4 ? (const void *)&narrow[MOST] : (const void *)&wide[MOST]);
+    operand.index = RCX;
+    operand.scale = (uint8_t)size;
+    assemble_vector(nest_assembler(code), VECTOR_LOAD, code->shape.lanes * size > 16 ? 32 : 16, number, 0, operand);
+}
+
+void nest_load_mask(struct nest_code *code, unsigned active, unsigned size, uint8_t number)
 {
     uint64_t words[4] = {0};
 
+    if (active >= MASKED) {
+        load_open_mask(code, active - MASKED, size, number);
+        return;
+    }
     memset(words, 0xFF, active * size);
     assemble_vector(nest_assembler(code), VECTOR_LOAD, 32, number, 0, constant_words_operand(nest_assembler(code), words));
 }
@@ -191,7 +213,7 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
 static void load_row(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active * size;
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size;
 
     if (size == 1 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
         load_lanes(code, node, number, NO_REGISTER, has_index);
@@ -201,7 +223,7 @@ static void load_row(struct nest_code *code, const struct nest_node *node, uint8
         assemble_vector(assembler, move_code(n_bytes, false), n_bytes == 32 ? 32 : 16, number, 0,
                         with_index(operand_at(code, &node->place, 0), has_index));
     } else {
-        load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
+        nest_load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
         assemble_vector(assembler, size == 4 ? VECTOR_LOAD_MASKED_4 : VECTOR_LOAD_MASKED_8, nest_vector_size(code, node->dtype),
                         number, SCRATCH_REAL, with_index(operand_at(code, &node->place, 0), has_index));
     }
@@ -359,7 +381,7 @@ static void store_lanes(struct nest_code *code, const struct nest_node *node, ui
 void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active * size;
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size;
 
     if (size == 1) {
         struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
@@ -372,7 +394,7 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
             store_lanes(code, node, number);
             return;
         }
-        load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
+        nest_load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
         assemble_vector(assembler, size == 4 ? VECTOR_STORE_MASKED_4 : VECTOR_STORE_MASKED_8, nest_vector_size(code, node->dtype),
                         number, SCRATCH_REAL, operand_at(code, &node->place, 0));
         return;

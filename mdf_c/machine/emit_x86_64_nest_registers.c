@@ -208,7 +208,8 @@ static unsigned count_registers(struct nest_code *code)
     for (i = 0; i < code->n_nodes; i++) {
         const struct nest_node *node = &code->nodes[i];
 
-        joins = joins || node->code == NODE_JOIN || (node->code == NODE_TAKE && node->active < code->shape.lanes);
+        joins = joins || node->code == NODE_JOIN ||
+                (node->code == NODE_TAKE && (node->active < code->shape.lanes || node->active >= MASKED));
     }
     code->join_register = SECOND_SCRATCH_REAL;
     return joins ? SECOND_SCRATCH_REAL : SCRATCH_REAL;

@@ -193,6 +193,114 @@ def _fill(body, n):
         body.attempt(body.rng.choice(_KINDS))
 
 
+class _Growing:
+    """A state that becomes longer along its first axis with each run, and what the body makes of it: values whose axis of that length is `None` in `shapes`."""
+
+    def __init__(self, body, state, first, more):
+        self.body, self.rng, self.state, self.more = body, body.rng, state, more
+        self.open, self.shapes = [state], {state.name: [None] + first[1:]}
+
+    def call(self, op, inputs, type, shape, **attributes):
+        value, = self.body.call(op, inputs, [(type, shape if None not in shape else None)], **attributes)
+        if None in shape:
+            self.body.values.remove(value)
+            self.open.append(value)
+            self.shapes[value.name] = shape
+        return value
+
+    def pick(self, fits=lambda v, shape: True):
+        found = [v for v in self.open if fits(v, self.shapes[v.name])]
+        return (self.rng.choice(found[-3:]), ) if found else ()
+
+    def look(self):
+        for x in self.pick():
+            self.rng.choice([self.binary, self.binary, self.binary, self.unary, self.reduce, self.reduce, self.reduce, self.move, self.product, self.other])(x, self.shapes[x.name])
+
+    def binary(self, x, shape):
+        op = self.rng.choice(["Add", "Sub", "Mul", "Max", "Min"] + ["Div"] * ("float" in x.type))
+        for y in self.pick(lambda v, other: v.type == x.type and len(other) == len(shape) and v is not x and other.index(None) == shape.index(None)
+                           and all(m == n or 1 in (m, n) for m, n in zip(other, shape))) if self.rng.random() < 0.4 else ():
+            self.call(op, [x, y], x.type, [n if m == 1 else m for m, n in zip(self.shapes[y.name], shape)])
+            return
+        form = [1 if n is None or self.rng.random() < 0.3 else n for n in shape][self.rng.choice([0, 0, 1]):]
+        y = self.body.pick(lambda v: v.type == x.type and v.shape == form) or self.body.constant(x.type, form)
+        self.call(op, [x, y] if self.rng.random() < 0.6 else [y, x], x.type, shape)
+
+    def unary(self, x, shape):
+        if "float" in x.type:
+            self.call(self.rng.choice(["Exp", "Tanh", "Abs", "Neg", "Relu", "Floor"]), [x], x.type, shape)
+
+    def reduce(self, x, shape):
+        rank, keep = len(shape), self.rng.choice([0, 1])
+        op = self.rng.choice(REDUCTIONS if "float" in x.type else WHOLE_REDUCTIONS)
+        axes = sorted(self.rng.sample(range(rank), self.rng.choice([1, 1, min(2, rank), rank])))
+        made = [1 if i in axes else n for i, n in enumerate(shape) if keep or i not in axes]
+        if self.body.program.opset >= 18 or (op == "ReduceSum" and self.body.program.opset >= 13):
+            self.call(op, [x, self.body.constant("int64", [len(axes)], axes)], x.type, made, keepdims=keep)
+        else:
+            self.call(op, [x], x.type, made, keepdims=keep, axes=axes)
+
+    def move(self, x, shape):
+        if self.rng.random() < 0.5:
+            perm = self.rng.sample(range(len(shape)), len(shape))
+            self.call("Transpose", [x], x.type, [shape[p] for p in perm], perm=perm)
+        elif len(shape) < 4:
+            axis = self.rng.randint(0, len(shape))
+            made = shape[:axis] + [1] + shape[axis:]
+            if self.body.program.opset >= 13:
+                self.call("Unsqueeze", [x, self.body.constant("int64", [1], [axis])], x.type, made)
+            else:
+                self.call("Unsqueeze", [x], x.type, made, axes=[axis])
+
+    def product(self, x, shape):
+        if "float" not in x.type or len(shape) != 2:
+            return
+        n = self.rng.choice(self.body.program.sizes)
+        for y in self.pick(lambda v, other: v.type == x.type and len(other) == 2 and other[0] is shape[1] is None) if shape[1] is None else ():
+            self.call("MatMul", [x, y], x.type, [shape[0], self.shapes[y.name][1]])
+        if shape[1] is not None:
+            self.call("MatMul", [x, self.body.constant(x.type, [shape[1], n])], x.type, [shape[0], n])
+        if shape[0] is not None:
+            self.call("MatMul", [self.body.constant(x.type, [n, shape[0]]), x], x.type, [n, shape[1]])
+
+    def other(self, x, shape):
+        axis, kind = shape.index(None), self.rng.choice(["Softmax", "ArgMax", "Cast", "Where", "Gather"])
+        if kind == "Softmax" and "float" in x.type and self.body.program.opset >= 13:
+            self.call(kind, [x], x.type, shape, axis=axis)
+        elif kind == "ArgMax":
+            self.call(kind, [x], "int64", shape[:axis] + shape[axis + 1:], axis=axis, keepdims=0)
+        elif kind == "Cast" and x.type == "float32":
+            self.call(kind, [x], "float64", shape, to=onnx_file.ELEMENTS["float64"])
+        elif kind == "Where" and self.body.program.opset >= 9:
+            less = self.call("Less", [x, self.body.constant(x.type, [])], "bool", shape)
+            self.open.remove(less)
+            self.call(kind, [less, x, self.body.constant(x.type, [])], x.type, shape)
+        elif kind == "Gather":
+            self.call(kind, [x, self.body.constant("int64", [], [self.rng.choice([0, -1])])], x.type, shape[:axis] + shape[axis + 1:], axis=axis)
+
+    def longer(self):
+        item = self.body.pick(lambda v: v.type == self.state.type and v.shape == self.more) or self.body.constant(self.state.type, self.more)
+        item = self.body.call("Mul", [item, self.body.constant(item.type, self.more)], [(item.type, self.more)])[0]
+        value, = self.body.call("Concat", [self.state, item], [(item.type, None)], axis=0)
+        self.body.values.remove(value)
+        self.open.append(value)
+        self.shapes[value.name] = self.shapes[self.state.name]
+        return value
+
+
+def _grow(body, state):
+    """What the body makes of a state that grows; the state, longer."""
+    first, number = state.shape, body.rng.choice([1, 1, 2])
+    growing = _Growing(body, state, first, [number] + first[1:])
+    state.shape = None
+    for _ in range(body.rng.choice([0, 1, 3, 5])):
+        body.attempt(lambda _: growing.look())
+    longer = growing.longer()
+    for _ in range(body.rng.choice([0, 1, 3, 5])):
+        body.attempt(lambda _: growing.look())
+    return longer
+
+
 def _next(body, state):
     """What a state becomes: something of its type and shape that does not run away."""
     if body.numbers and body.program.opset >= 13 and body.rng.random() < 0.3:
@@ -214,7 +322,12 @@ def make(seed):
     graph = onnx_grammar.Graph(program)
     inputs = [onnx_grammar.Value(graph.fresh(), rng.choice([program.type, program.type, rng.choice(TYPES)]), program.shape()) for _ in range(rng.choice([2, 3, 4]))]
     n_runs, is_scan = rng.choice([1, 2, 3, 5]), rng.random() < 0.5
+    grows = not is_scan and rng.random() < 0.5
     states = inputs[:rng.choice([1, 1, 2])]
+    if grows:  # so that it passes the lengths at which sums and loops take another way
+        n_runs = rng.choice([2, 3, 5, 20, 70])
+        states = [onnx_grammar.Value(graph.fresh(), program.type, [rng.choice([1, 1, 2, 5, 62, 505])] + rng.choice([[], [1], [2], [3], [4], [8], [9], [2, 4], [16]]))]
+        inputs[0] = states[0]
     scanned = [onnx_grammar.Value(graph.fresh(), program.type, [n_runs] + program.shape()[:3]) for _ in range(rng.choice([1, 2]))] if is_scan else []
     graph.values += inputs + scanned
     graph.numbers, graph.n_runs = [], n_runs
@@ -229,9 +342,9 @@ def make(seed):
         v.shape = batch + v.shape
     number, go = onnx_grammar.Value(body.fresh(), "int64", []), onnx_grammar.Value(body.fresh(), "bool", [])
     body.numbers, body.n_runs = [] if is_scan else [number], n_runs
-    body.values += inside + items + body.numbers
+    body.values += (inside if not grows else []) + items + body.numbers
     _fill(body, rng.choice([3, 5, 8, 12, 16]))
-    nexts = [_next(body, v) for v in inside]
+    nexts = [_grow(body, v) if grows else _next(body, v) for v in inside]
     made = {name for node in body.nodes for name in node["outputs"]}
     own = [v for v in body.values if v.name in made and v.shape is not None and len(v.shape) < 4]
     stacked = rng.sample(own, min(len(own), rng.choice([1, 2, 3])))
@@ -240,7 +353,7 @@ def make(seed):
              for v in nexts + stacked]  # no name twice
     declared = onnx_grammar.declared
     ends = [rng.randrange(len(v.shape) + 1) if is_scan and rng.random() < 0.3 and not batch else 0 for v in stacked]
-    results = [(v.type, v.shape) for v in states] + [(v.type, batch + v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
+    results = [(v.type, None if grows else v.shape) for v in states] + [(v.type, batch + v.shape[:end] + [n_runs] + v.shape[end:]) for v, end in zip(stacked, ends)]
     inner = {"initializers": body.initializers, "nodes": body.nodes}
     if is_scan:
         inner |= {"inputs": [declared(v) for v in inside + items], "outputs": [declared(v) for v in twice]}
@@ -254,7 +367,11 @@ def make(seed):
         made = graph.call("Scan", lengths + states + scanned, results, num_scan_inputs=len(scanned), **given, body={"graph": inner})
     else:
         inner |= {"inputs": [declared(v) for v in [number, go] + inside], "outputs": [declared(v) for v in [go] + twice]}
-        made = graph.call("Loop", [graph.constant("int64", [], [n_runs]), ""] + states, results, body={"graph": inner})
+        count = graph.constant("int64", [], [n_runs])
+        if rng.random() < 0.3:  # known only when it runs
+            inputs.append(onnx_grammar.Value(graph.fresh(), "int64", [], n_runs))
+            count, results = inputs[-1], results[:len(states)] + [(type, None) for type, _ in results[len(states):]]
+        made = graph.call("Loop", [count, ""] + states, results, body={"graph": inner})
     model = {"opset": program.opset, "inputs": [declared(v) for v in inputs + scanned], "outputs": [declared(v) for v in made],
              "initializers": graph.initializers, "nodes": graph.nodes}
     phases = [{"steps": rng.choice([2, 4]), "inputs": {v.name: onnx_grammar.given(rng, v) for v in inputs + scanned}} for _ in range(rng.choice([1, 2]))]

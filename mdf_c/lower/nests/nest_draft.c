@@ -65,6 +65,8 @@ static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)
 {
     draft->n_axes = from->n_axes;
     memcpy(draft->extents, from->extents, sizeof draft->extents);
+    draft->is_open = from->is_open;
+    draft->open_axis = from->open_axis;
     draft->has_failed = from->has_failed || !make_room(draft, from->n_steps + 1);
     draft->n_steps = draft->has_failed ? 0 : from->n_steps;
     memcpy(draft->steps, from->steps, draft->n_steps * sizeof *draft->steps);
@@ -404,6 +406,8 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     }
     nest->n_axes = draft->n_axes;
     nest->n_steps = draft->n_steps;
+    nest->is_open = draft->is_open;
+    nest->open_axis = draft->is_open ? place[draft->open_axis] : 0;
     for (i = 0; i < draft->n_axes; i++) {
         nest->extents[i] = draft->extents[order[i]];
     }
@@ -419,6 +423,8 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
 
     draft->n_axes = nest->n_axes;
     memcpy(draft->extents, nest->extents, sizeof draft->extents);
+    draft->is_open = nest->is_open;
+    draft->open_axis = nest->open_axis;
     draft->has_failed = !make_room(draft, nest->n_steps);
     draft->n_steps = draft->has_failed ? 0 : nest->n_steps;
     for (i = 0; i < draft->n_steps; i++) {
@@ -532,13 +538,48 @@ static uint8_t map_axes(const struct merging *merging, const struct mdf_nest_ste
     return axes;
 }
 
+/* Whether the open axis of `b`, if it has one, is that of `a`, and no other axis is. */
+static bool fits_open_axis(const struct merging *merging)
+{
+    const struct mdf_lowered_nest *a = merging->a, *b = merging->b;
+    size_t i;
+
+    for (i = 0; i < b->n_axes; i++) {
+        if ((a->is_open && merging->map[i] == a->open_axis) != (b->is_open && i == b->open_axis)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a round over the open axis, which is not written out at length, has a lane for each total of the folds over it: not
+ * where wide elements are computed in it, and totals of narrow ones. */
+static bool has_room_for_totals(const struct mdf_lowered_nest *nest)
+{
+    enum { WIDEST_ROUND = 256 }; /* bytes: 8 vectors of 32 */
+    size_t widest = 4, most = 1, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
+
+        widest = size > widest ? size : widest;
+        most = mdf_nest_folds_axis(nest, i, nest->open_axis) && step->lanes > most ? step->lanes : most;
+    }
+    return most == 1 || most * widest <= WIDEST_ROUND;
+}
+
 /* Adds the steps of `b`, with its axes as they are mapped. */
 static struct mdf_lowered_nest *try_merge(struct merging *merging)
 {
     struct nest_draft *draft = merging->draft;
     uint8_t registers[MDF_NEST_MOST_STEPS];
+    struct mdf_lowered_nest *nest;
     size_t i, k, axis;
 
+    if (!fits_open_axis(merging)) {
+        return NULL;
+    }
     copy_draft(draft, merging->first);
     draft->n_axes = merging->n_axes;
     memcpy(draft->extents, merging->extents, sizeof draft->extents);
@@ -570,7 +611,8 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
         }
         registers[i] = add_step(draft, &step);
     }
-    return draft_finish(merging->lowering, draft);
+    nest = draft_finish(merging->lowering, draft);
+    return nest != NULL && nest->is_open && !has_room_for_totals(nest) ? NULL : nest;
 }
 
 /* Maps the axes of `b` from number `i` on that are not mapped, to axes of `a` of the same size where that works. */
@@ -642,6 +684,9 @@ static bool may_join(const struct mdf_lowered_nest *nest, size_t axis)
 {
     size_t i;
 
+    if (nest->is_open && (nest->open_axis == axis || nest->open_axis == axis + 1)) {
+        return false;
+    }
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
@@ -667,6 +712,7 @@ void draft_join_axes(struct mdf_lowered_nest *nest)
             nest->extents[i] = nest->extents[i + 1];
         }
         nest->n_axes--;
+        nest->open_axis = (uint8_t)(nest->open_axis > axis ? nest->open_axis - 1 : nest->open_axis);
         for (i = 0; i < nest->n_steps; i++) {
             struct mdf_nest_step *step = &nest->steps[i];
 

@@ -1,0 +1,96 @@
+/* test_open_nest.c - what grows in a loop is gone through by nests with an open axis (mdf_c/lowered/nest.h): from one row to more
+ * than a block of a sum, with the bits of the plain way. */
+#include "tests/engine.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_SIZE = 1 << 14 };
+
+/* A state of rows of 5 of an element type, 600 times longer by the tangent of what has been made of it, as `functions` say. */
+#define MODEL                                                                                                                   \
+    "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"f\": {\"function\": " \
+    "\"onnx::Cast\", \"args\": {\"input\": \"numpy.array([[0.5, -1.25, 2.0, 0.0, -0.75]])\", \"to\": %d}}, \"q\": "             \
+    "{\"function\": \"onnx::Cast\", \"args\": {\"input\": \"numpy.array([0.3, -0.7, 1.1, 0.2, -1.6])\", \"to\": %d}}, "         \
+    "\"l\": {\"function\": "                                                                                                    \
+    "\"onnx::Loop\", \"args\": {\"M\": 600, \"v_initial\": \"[f]\", \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"i\": "   \
+    "{}, \"c\": {}, \"s\": {}}, \"functions\": {%s, \"w\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"r\"}}, "      \
+    "\"e\": {\"function\": \"onnx::Mul\", \"args\": {\"A\": \"w\", \"B\": \"q\"}}, \"u\": {\"function\": \"onnx::Reshape\", "   \
+    "\"args\": {\"data\": \"e\", \"shape\": \"numpy.array([1, 5])\"}}, \"k\": {\"function\": \"onnx::Concat\", \"args\": "      \
+    "{\"inputs\": \"[s, u]\", \"axis\": 0}}}, \"output_ports\": {\"d\": {\"value\": \"c\"}, \"t\": {\"value\": \"k\"}}}}}}}}, " \
+    "\"output_ports\": {\"o\": {\"value\": \"l\"}}}}}}}}"
+#define CALL(name, function, arguments) "\"" name "\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}"
+#define REDUCE(name, function, data, axes) \
+    CALL(name, function, "\"data\": \"" data "\", \"axes\": \"numpy.array([" axes "])\", \"keepdims\": 1")
+#define BINARY(name, function, a, b) CALL(name, function, "\"A\": \"" a "\", \"B\": \"" b "\"")
+
+struct growth {
+    const char *functions; /* that make r, of one element or a row, from s */
+    bool calls;            /* a kernel is left among them */
+};
+
+static char how[TEXT_SIZE]; /* what explain says of the last run */
+
+/* Some evaluations, by the end of which all is lowered that can be. The rows that the state has, then; whether all of the loop is
+ * lowered. */
+static const void *run(struct engine *engine, const char *model, bool plain, size_t *n_bytes, bool *is_lowered)
+{
+    const mdf_options options = {.plain = plain};
+    mdf_tensor rows;
+
+    cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
+                     engine->error.message);
+    }
+    mdf_explain(engine->state, how, sizeof how);
+    *is_lowered = strstr(how, "calls kernels") == NULL && strstr(how, "bodies step by step") == NULL;
+    cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", "o"), &rows));
+    cr_assert(rows.rank == 2 && rows.shape[0] == 601 && rows.shape[1] == 5, "%s", model);
+    *n_bytes = 601 * 5 * (rows.dtype == MDF_DTYPE_FLOAT32 ? sizeof(float) : sizeof(double));
+    return rows.data;
+}
+
+static void expect_same(const struct growth *growth, int type)
+{
+    static char model[TEXT_SIZE];
+    struct engine plain, lowered;
+    bool is_plain_lowered, is_lowered;
+    size_t n, n_lowered;
+    const void *expected, *rows;
+
+    cr_assert_lt(snprintf(model, sizeof model, MODEL, type, type, growth->functions), TEXT_SIZE);
+    expected = run(&plain, model, true, &n, &is_plain_lowered);
+    rows = run(&lowered, model, false, &n_lowered, &is_lowered);
+    cr_expect(n == n_lowered && memcmp(expected, rows, n) == 0, "%s", growth->functions);
+    cr_expect_eq(is_lowered, !growth->calls, "%s: %s", growth->functions, how);
+    engine_end(&plain);
+    engine_end(&lowered);
+}
+
+Test(open_nest, same_bits)
+{
+    static const struct growth cases[] = {
+        {REDUCE("r", "ReduceSum", "s", "0"), false},
+        {REDUCE("r", "ReduceSumSquare", "s", "0, 1"), true},
+        {BINARY("x", "Sub", "s", "q") "," REDUCE("d", "ReduceSumSquare", "x", "1") "," REDUCE("r", "ReduceMin", "d", "0"), false},
+        {BINARY("x", "Mul", "s", "q") "," REDUCE("d", "ReduceSum", "x", "1") "," REDUCE("r", "ReduceL2", "d", "0"), false},
+        {BINARY("x", "Mul", "s", "q") "," REDUCE("d", "ReduceMax", "x", "1") "," REDUCE("r", "ReduceL1", "d", "0, 1"), false},
+        {REDUCE("d", "ReduceMax", "s", "0") "," BINARY("x", "Sub", "s", "d") "," REDUCE("r", "ReduceProd", "x", "0"), false},
+        {CALL("x", "Transpose", "\"data\": \"s\", \"perm\": [1, 0]") "," BINARY("d", "MatMul", "q",
+                                                                                "x") "," REDUCE("r", "ReduceMin", "d", "0"),
+         true},
+        {BINARY("x", "MatMul", "s", "q") "," REDUCE("r", "ReduceSum", "x", "0"), false},
+        {REDUCE("r", "ReduceMean", "s", "0"), true}, /* divides by what is known only then */
+        {CALL("x", "Softmax", "\"input\": \"s\", \"axis\": 0") "," REDUCE("r", "ReduceSumSquare", "x", "0"), true}};
+    size_t i;
+    int type;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (type = 1; type <= 11; type += 10) { /* float32, float64 */
+            expect_same(&cases[i], type);
+        }
+    }
+}
