@@ -36,6 +36,31 @@ static const char rules[] =
     "shape: [1]}}}}, edges: {e: {sender: R, sender_port: y, receiver: P, receiver_port: p}, f: {sender: P, sender_port: o, "
     "receiver: D, receiver_port: z}}}}}\n";
 
+/* Mechanisms that draw: noise without integration and with it, a walk, a decision, one element of several. */
+static const char draws[] =
+    "m: {generating_application: PsyNeuLink v0.21, graphs: {g: {nodes: {T: {metadata: {type: TransferMechanism, integrator_mode: "
+    "false, integrator_function: {metadata: {noise: {function: 'onnx::RandomNormal', args: {mean: 0.5, scale: 2.0, seed: 42}, "
+    "metadata: {type: NormalDist, variable: [[0.0, 0.0]], random_state: {seed: 42, drawn: 4, normal: 0.25}}}}}}, input_ports: "
+    "{x: "
+    "{shape: [2]}}, functions: {f: {function: linear, metadata: {type: Linear}, args: {variable0: x, slope: 1.0, intercept: "
+    "0.0}}}, "
+    "output_ports: {y: {value: f, shape: [2]}}}, I: {metadata: {type: IntegratorMechanism}, input_ports: {x: {shape: [1]}}, "
+    "functions: {u: {function: 'onnx::RandomUniform', args: {low: 1, high: 3, seed: 42}, metadata: {type: UniformDist, variable: "
+    "[0.0]}}, f: {value: u}}, output_ports: {y: {value: f, shape: [1]}}}, D: {metadata: {type: DDM}, input_ports: {z: {shape: "
+    "[1]}}, parameters: {previous_value: {value: 'w[0]', default_initial_value: [0]}, previous_time: {value: 'w[1]', "
+    "default_initial_value: 0.0}}, functions: {v_random_draw: {function: 'onnx::RandomNormal', args: {shape: [1], seed: 42}}, "
+    "v_value_result: {value: 'previous_value + 0 * z + v_random_draw', args: {threshold: [3]}}, w: {metadata: {type: "
+    "DriftDiffusionIntegrator, variable: [0]}, value: 'v_value_result, previous_time', args: {threshold: 1.0, time_step_size: "
+    "0.5, "
+    "noise: 1, seed: 42}}}, output_ports: {d: {value: 'w[0]', shape: [1]}}}, E: {metadata: {type: DDM}, input_ports: {z: {shape: "
+    "[1]}}, parameters: {seed: {value: 42}}, functions: {a: {function: driftdiffusionanalytical, metadata: {type: "
+    "DriftDiffusionAnalytical}, args: {variable0: z, drift_rate: 0.0}}}, output_ports: {d: {value: 'a[0]', shape: [1]}}}, S: "
+    "{metadata: {type: ProcessingMechanism}, input_ports: {x: {shape: [2]}}, functions: {s: {function: softmax, metadata: {type: "
+    "SoftMax, output: PROB}, args: {variable0: x, seed: 42}}}, output_ports: {y: {value: s, shape: [2]}}}, O: {metadata: {type: "
+    "IntegratorMechanism}, input_ports: {x: {shape: [1]}}, functions: {o: {function: ornsteinuhlenbeckintegrator, args: "
+    "{variable0: x, "
+    "noise: 1.0, seed: 42}}}, output_ports: {y: {value: 'o[0]', shape: [1]}}}}}}}\n";
+
 static struct engine begin(const char *text, const mdf_options *options)
 {
     struct engine run = {0};
@@ -87,6 +112,40 @@ Test(dialect, mechanisms_run_until_they_are_finished)
     engine_end(&run);
 }
 
+/* What numpy.random.RandomState([42]) draws: normal(), uniform(), the third normal() (after four words), and normal() added up
+ * until it passes 1. */
+static const double first_normal = -0.19180638444130121, first_uniform = 0.6394267984578837, third_normal = -0.9019774569160152,
+                    walk = -1.037481618937587;
+
+/* Each function begins at the beginning of its own. */
+Test(dialect, each_function_draws_by_its_seed)
+{
+    for (int round = 0; round < 2; round++) {
+        struct engine run = begin(draws, &(mdf_options){.plain = round == 1, .seed = 5});
+
+        cr_assert_not_null(run.state, "%s", run.error.message);
+        for (int again = 0; again < 2; again++) {
+            const mdf_value *noisy;
+            mdf_tensor tensor;
+
+            mdf_set_input_json(run.state, "E.z", "[0.0]", &run.error);
+            mdf_set_input_json(run.state, "S.x", "[1.0, 1.0]", &run.error);
+            cr_assert_eq(mdf_evaluate(run.state, (double)NAN, &run.error), MDF_OK, "%s", run.error.message);
+            noisy = mdf_output(run.state, "T", "y");
+            cr_assert(mdf_value_tensor(noisy, &tensor));
+            cr_expect_float_eq(((const double *)tensor.data)[0], 0.5 + 2 * 0.25, 1e-12, "what is left comes first");
+            cr_expect_float_eq(((const double *)tensor.data)[1], 0.5 + 2 * third_normal, 1e-12);
+            cr_expect_float_eq(number(&run, "I", "y"), 1 + 2 * first_uniform, 1e-12);
+            cr_expect_float_eq(number(&run, "D", "d"), walk, 1e-12);
+            cr_expect_float_eq(number(&run, "E", "d"), 1, 1e-12, "0.64 is above the odds of an error, 0.5");
+            cr_expect_float_eq(number(&run, "S", "y"), 0, 1e-12, "the second one is chosen");
+            cr_expect_float_eq(number(&run, "O", "y"), first_normal, 1e-12);
+            mdf_state_reset(run.state, 5, &run.error);
+        }
+        engine_end(&run);
+    }
+}
+
 Test(dialect, the_caller_says_which)
 {
     const mdf_options reference = {.dialect = MDF_DIALECT_REFERENCE}, unknown = {.dialect = (mdf_dialect)9};
@@ -103,7 +162,7 @@ Test(dialect, the_caller_says_which)
 /* Whichever allocation fails, the error says so and all memory is given back. */
 Test(dialect, a_failing_allocation_is_an_error_like_any_other)
 {
-    static const char *const texts[] = {swap, rules};
+    static const char *const texts[] = {swap, rules, draws};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mdf_status status = MDF_OUT_OF_MEMORY;
@@ -114,7 +173,7 @@ Test(dialect, a_failing_allocation_is_an_error_like_any_other)
             const mdf_options options = {.allocator = &allocator};
             struct engine run = begin(texts[i], &options);
 
-            status = run.state != NULL ? MDF_OK : run.error.code;
+            status = run.state != NULL ? mdf_evaluate(run.state, (double)NAN, &run.error) : run.error.code;
             cr_assert(status == MDF_OK || status == MDF_OUT_OF_MEMORY, "allocation %zu: %s", n, run.error.message);
             engine_end(&run);
             cr_assert_eq(counter.n_blocks, (size_t)0, "allocation %zu leaks", n);

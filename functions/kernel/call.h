@@ -24,11 +24,13 @@ struct mdf_context {
     mdf_dtype real;          /* type of reals without a declared type */
     uint64_t max_iterations; /* of one Loop; 0: no bound */
     int n_threads;
-    struct mdf_threads *threads;         /* those that help; NULL: none do */
-    uint64_t seed;                       /* of all random numbers; see functions/sampling/random.h */
-    uint64_t random_state[4];            /* xoshiro256** */
-    struct mdf_twister numpy_random;     /* through mdf_random_as_numpy */
-    struct mdf_twister python_random;    /* through mdf_random_as_python */
+    struct mdf_threads *threads;      /* those that help; NULL: none do */
+    uint64_t seed;                    /* of all random numbers; see functions/sampling/random.h */
+    uint64_t random_state[4];         /* xoshiro256** */
+    struct mdf_twister numpy_random;  /* through mdf_random_as_numpy */
+    struct mdf_twister python_random; /* through mdf_random_as_python */
+    struct mdf_stream *streams;       /* through mdf_random_stream */
+    size_t n_streams;
     struct mdf_stop *stop;               /* NULL: nobody can ask to stop */
     struct mdf_elementwise_trace *trace; /* of functions/elements/elementwise.h; NULL but while a kernel is looked at */
 };

@@ -48,15 +48,15 @@ static const struct mdf_function_state diffusion_states[] = {
     {"previous_value", "starting_value starting_point initializer previous_value", "0", "value"},
     {"previous_time", "non_decision_time t0 previous_time", "0.0", "time"},
     {NULL, NULL, NULL, NULL}};
-static const struct mdf_function_step drift_diffusion_steps[] = {
-    {"drifted", "previous_value + rate * variable0 * time_step_size + "
-                "noise * numpy.sqrt(time_step_size) * psyneulink.standard_normal(variable0)"},
-    {"value", "numpy.clip(drifted + offset, -threshold, threshold)"},
-    {"time", IN_SHAPE("previous_time + time_step_size")},
-    {NULL, NULL}};
+static const struct mdf_function_step drift_diffusion_steps[] = {{"drifted",
+                                                                  "previous_value + rate * variable0 * time_step_size + "
+                                                                  "noise * numpy.sqrt(time_step_size) * random_draw"},
+                                                                 {"value", "numpy.clip(drifted + offset, -threshold, threshold)"},
+                                                                 {"time", IN_SHAPE("previous_time + time_step_size")},
+                                                                 {NULL, NULL}};
 static const struct mdf_function_step ornstein_steps[] = {
     {"value", "previous_value + (decay * previous_value - rate * variable0) * time_step_size + "
-              "numpy.sqrt(time_step_size * noise) * psyneulink.standard_normal(0) + offset"},
+              "numpy.sqrt(time_step_size * noise) * random_draw + offset"},
     {"time", IN_SHAPE("previous_time + time_step_size")},
     {NULL, NULL}};
 
@@ -98,10 +98,14 @@ const struct mdf_defined_function mdf_psyneulink_integrators[] = {
      NULL, dual_states, dual_steps, "value"},
     {"interactiveactivationintegrator", "variable0 rate=1.0 decay=0.0 rest=0.0 max_val=1.0 min_val=-1.0 noise=0.0", NULL,
      activation_states, activation_steps, "value"},
-    {"driftdiffusionintegrator", "variable0 rate=1.0 noise=0.0 offset=0.0 threshold=100.0 time_step_size=1.0", NULL,
-     diffusion_states, drift_diffusion_steps, "value time"},
-    {"ornsteinuhlenbeckintegrator", "variable0 rate=1.0 decay=1.0 noise=0.0 offset=0.0 time_step_size=1.0", NULL,
-     diffusion_states, ornstein_steps, "value time"},
+    {"driftdiffusionintegrator",
+     "variable0 rate=1.0 noise=0.0 offset=0.0 threshold=100.0 time_step_size=1.0 "
+     "random_draw=psyneulink.standard_normal(variable0)",
+     NULL, diffusion_states, drift_diffusion_steps, "value time"},
+    {"ornsteinuhlenbeckintegrator",
+     "variable0 rate=1.0 decay=1.0 noise=0.0 offset=0.0 time_step_size=1.0 "
+     "random_draw=psyneulink.standard_normal(0)",
+     NULL, diffusion_states, ornstein_steps, "value time"},
     {"fitzhughnagumointegrator",
      "variable0 time_step_size=0.05 a_v=-1/3 b_v=0.0 c_v=1.0 d_v=0.0 e_v=-1.0 f_v=1.0 threshold=-1.0 time_constant_v=1.0 a_w=1.0 "
      "b_w=-0.8 c_w=0.7 mode=1.0 uncorrelated_activity=0.0 time_constant_w=12.5 integration_method:RK4,EULER",

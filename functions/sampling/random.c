@@ -198,6 +198,83 @@ uint64_t mdf_twister_below(struct mdf_twister *twister, uint64_t n)
     return drawn;
 }
 
+/* ------------------------------------------------------------------ distributions, as numpy.random.RandomState draws them */
+
+double mdf_twister_exponential(struct mdf_twister *twister)
+{
+    return -log(1 - mdf_twister_uniform(twister));
+}
+
+/* By rejection from two pieces, for a shape below 1: J. H. Ahrens and U. Dieter (1974). */
+static double draw_small_gamma(struct mdf_twister *twister, double shape)
+{
+    for (;;) {
+        double uniform = mdf_twister_uniform(twister), exponential = mdf_twister_exponential(twister), rest, drawn;
+
+        if (uniform <= 1 - shape) {
+            drawn = pow(uniform, 1 / shape);
+            rest = 0;
+        } else {
+            rest = -log((1 - uniform) / shape);
+            drawn = pow(1 - shape + shape * rest, 1 / shape);
+        }
+        if (drawn <= exponential + rest) {
+            return drawn;
+        }
+    }
+}
+
+/* From a normal deviate, for a shape above 1: G. Marsaglia and W. W. Tsang (2000). */
+static double draw_large_gamma(struct mdf_twister *twister, double shape)
+{
+    double b = shape - 1. / 3, c = 1 / sqrt(9 * b);
+
+    for (;;) {
+        double normal, cube, uniform;
+
+        do {
+            normal = mdf_twister_normal(twister);
+            cube = 1 + c * normal;
+        } while (cube <= 0);
+        cube = cube * cube * cube;
+        uniform = mdf_twister_uniform(twister);
+        if (uniform < 1 - 0.0331 * (normal * normal) * (normal * normal) ||
+            log(uniform) < 0.5 * normal * normal + b * (1 - cube + log(cube))) {
+            return b * cube;
+        }
+    }
+}
+
+double mdf_twister_gamma(struct mdf_twister *twister, double shape)
+{
+    if (shape == 1) {
+        return mdf_twister_exponential(twister);
+    }
+    return shape == 0 ? 0 : shape < 1 ? draw_small_gamma(twister, shape) : draw_large_gamma(twister, shape);
+}
+
+double mdf_twister_wald(struct mdf_twister *twister, double mean, double scale)
+{
+    double normal = mdf_twister_normal(twister), square = mean * normal * normal;
+    double drawn = mean + mean / (2 * scale) * (square - sqrt(4 * scale * square + square * square));
+
+    return mdf_twister_uniform(twister) <= mean / (mean + drawn) ? drawn : mean * mean / drawn;
+}
+
+/* By inversion, of one trial; numpy inverts the likelier of p and 1 - p, and draws again what rounding leaves over. */
+bool mdf_twister_happens(struct mdf_twister *twister, double p)
+{
+    double rare = p <= 0.5 ? p : 1 - p, none = exp(log(1 - rare)), uniform;
+
+    if (p == 0) {
+        return false;
+    }
+    do {
+        uniform = mdf_twister_uniform(twister);
+    } while (uniform > none && uniform - none > rare * none / (1 - rare));
+    return (uniform > none) == (p <= 0.5);
+}
+
 /* ------------------------------------------------------------------ the Twisters of an evaluation */
 
 struct mdf_twister *mdf_random_as_numpy(struct mdf_context *context)
@@ -214,4 +291,58 @@ struct mdf_twister *mdf_random_as_python(struct mdf_context *context)
         mdf_twister_seed_as_python(&context->python_random, context->seed);
     }
     return &context->python_random;
+}
+
+/* ------------------------------------------------------------------ streams */
+
+static void begin_stream(struct mdf_stream *stream, uint32_t seed, const struct mdf_stream_start *start)
+{
+    bool has_start = start != NULL && start->seed == seed;
+
+    *stream = (struct mdf_stream){.seed = seed, .has_begun = true};
+    mdf_twister_seed_as_python(&stream->twister, seed);
+    for (uint64_t i = 0; has_start && i < start->n_drawn; i++) {
+        mdf_twister_bits(&stream->twister);
+    }
+    if (has_start && !isnan(start->normal)) {
+        stream->twister.has_normal = true;
+        stream->twister.normal = start->normal;
+    }
+}
+
+struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number, uint32_t seed,
+                                      const struct mdf_stream_start *start)
+{
+    size_t n = context->n_streams;
+
+    if (number >= n) {
+        struct mdf_stream *streams = mdf_memory_grow(context->memory, context->streams, &n, number + 1, sizeof *streams);
+
+        if (streams == NULL) {
+            mdf_memory_error(context->memory, &context->error);
+            return NULL;
+        }
+        context->streams = streams;
+        for (; context->n_streams < n; context->n_streams++) {
+            streams[context->n_streams].has_begun = false;
+        }
+    }
+    if (!context->streams[number].has_begun || context->streams[number].seed != seed) {
+        begin_stream(&context->streams[number], seed, context->streams[number].has_begun ? NULL : start);
+    }
+    return &context->streams[number].twister;
+}
+
+void mdf_random_forget_streams(struct mdf_context *context)
+{
+    for (size_t i = 0; i < context->n_streams; i++) {
+        context->streams[i].has_begun = false;
+    }
+}
+
+void mdf_random_release_streams(struct mdf_context *context)
+{
+    mdf_memory_release(context->memory, context->streams);
+    context->streams = NULL;
+    context->n_streams = 0;
 }

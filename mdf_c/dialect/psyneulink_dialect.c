@@ -118,7 +118,7 @@ mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_docu
                                   mdf_error *error)
 {
     mdf_error first = {0};
-    struct rewriting rewriting = {arena, document, &first, false};
+    struct rewriting rewriting = {arena, document, &first, false, 0};
     struct mdf_node *graphs;
     const char *id;
     size_t i;

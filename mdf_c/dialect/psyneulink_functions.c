@@ -24,6 +24,18 @@ static const struct formula formulas[] = {
     {"Buffer", /* the items of its history, the oldest first */
      "numpy.concatenate((previous_value * rate + noise, numpy.reshape(variable0, (1, -1))))[-history:]",
      "rate 1 noise 0 history 1000000", NULL},
+    /* what is drawn: functions/psyneulink/draws.c */
+    {"NormalDist", "mean + scale * psyneulink.draw_normal(generator, seed, like)", "mean 0 scale 1", NULL},
+    {"UniformDist", "low + (high - low) * psyneulink.draw_uniform(generator, seed, like)", "low 0 high 1", NULL},
+    {"ExponentialDist", "beta * psyneulink.draw_exponential(generator, seed, like)", "beta 1", NULL},
+    {"GammaDist", "scale * psyneulink.draw_gamma(generator, seed, like, dist_shape)", "scale 1 dist_shape 1", NULL},
+    {"WaldDist", "psyneulink.draw_wald(generator, seed, like, mean, scale)", "mean 1 scale 1", NULL},
+    {"UniformToNormalDist", "psyneulink.draw_inverted(generator, seed, like) * standard_deviation + mean",
+     "mean 0 standard_deviation 1", NULL},
+    {"GaussianDistort", "scale * (variable0 + bias + variance * psyneulink.draw_normal(generator, seed, variable0)) + offset",
+     "bias 0 variance 1 scale 1 offset 0", NULL},
+    {"BinomialDistort", /* one for the item, whose elements share it */
+     "variable0 * psyneulink.draw_binomial(generator, seed, like, 1 - p)", "p 0.05", NULL},
 };
 
 /* Goes through "NAME VALUE ...". */
@@ -69,8 +81,25 @@ static void state_formula(const struct mechanism *mechanism, const struct formul
             rewriting_put(rewriting, arguments, rewriting_print(rewriting, "%s", name), rewriting_make_real(function, value));
         }
     }
+    if (rewriting_mentions(rewriting, formula->expression, "generator")) {
+        psyneulink_give_generator(mechanism, arguments, function);
+    }
     rewriting_remove(function, "function");
     rewriting_put(rewriting, function, "value", rewriting_make_text(rewriting, function, "%s", formula->expression));
+}
+
+bool psyneulink_state_formula(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
+    size_t i;
+
+    for (i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        if (rewriting_is(class, formulas[i].class) && rewriting_text(rewriting_find(function, "function")) != NULL) {
+            state_formula(mechanism, &formulas[i], function);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The functions that keep a walk within its threshold have the default one in the file, and Python's max and min, which are
@@ -99,16 +128,21 @@ static void correct_threshold(const struct mechanism *mechanism, struct mdf_node
     }
 }
 
-/* Numbers that are drawn to be multiplied by 0 are not drawn. */
-static void drop_draws(const struct mechanism *mechanism, struct mdf_node *functions)
+/* A deviate is drawn for each element of the variable; the exporter has one for all. Numbers that are drawn to be multiplied by 0
+ * are not drawn. */
+static void correct_draws(const struct mechanism *mechanism, struct mdf_node *functions, struct mdf_node *walk)
 {
+    bool is_still = rewriting_is_number(rewriting_find_path(walk, "args.noise"), 0);
+    const struct mdf_node *variable = rewriting_find_path(walk, "metadata.variable");
     size_t i;
 
     for (i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node_entry *entry = &functions->as.object.entries[i];
 
         if (mdf_ends_with(entry->key, "_random_draw")) {
-            entry->value = mechanism_expression(mechanism, &entry->value, "0.0");
+            entry->value = is_still ? mechanism_expression(mechanism, &entry->value, "0.0")
+                                    : psyneulink_draw_normal(
+                                          mechanism, walk, variable != NULL ? *variable : rewriting_make_real(&entry->value, 0));
         }
     }
 }
@@ -191,9 +225,7 @@ static void correct_walk(const struct mechanism *mechanism, const char *walk)
     if (threshold != NULL) {
         correct_threshold(mechanism, functions, threshold);
     }
-    if (rewriting_is_number(rewriting_find_path(function, "args.noise"), 0)) {
-        drop_draws(mechanism, functions);
-    }
+    correct_draws(mechanism, functions, function);
     if (value != NULL && rewriting_find_path(function, "args.time_step_size") != NULL &&
         mdf_ends_with(value, ", previous_time")) {
         let_time_pass(mechanism, walk, value);
@@ -284,7 +316,7 @@ static void sum_all_projections(const struct mechanism *mechanism)
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
-    size_t i, j;
+    size_t i;
 
     sum_all_projections(mechanism);
     for (i = 0; i < rewriting_n_entries(functions); i++) {
@@ -292,11 +324,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
         combine_recurrence(mechanism, function);
-        for (j = 0; j < sizeof formulas / sizeof *formulas; j++) {
-            if (rewriting_is(class, formulas[j].class) && rewriting_text(rewriting_find(function, "function")) != NULL) {
-                state_formula(mechanism, &formulas[j], function);
-            }
-        }
+        psyneulink_state_formula(mechanism, function);
         if (rewriting_is(class, "TransferWithCosts")) {
             i -= psyneulink_tell_costs(mechanism, functions->as.object.entries[i].key) ? 1 : 0; /* another one stands there now */
             functions = rewriting_find(mechanism->node, "functions");
@@ -307,4 +335,5 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
             functions = rewriting_find(mechanism->node, "functions");
         }
     }
+    psyneulink_state_draws(mechanism);
 }

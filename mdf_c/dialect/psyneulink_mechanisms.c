@@ -87,6 +87,7 @@ static void add_noise(const struct mechanism *mechanism, const char *value)
     struct mdf_node *mode = rewriting_find_path(mechanism->node, "metadata.integrator_mode"),
                     *noise = rewriting_find_path(mechanism->node, "metadata.integrator_function.args.noise"),
                     *variable = rewriting_find_path(find_function(mechanism, value), "args.variable0"), parameter;
+    const char *drawn = rewriting_print(rewriting, "%s_noise", value);
 
     noise = noise != NULL ? noise : rewriting_find_path(mechanism->node, "metadata.integrator_function.metadata.noise");
     if (mode == NULL || mode->kind != MDF_NODE_BOOL || mode->as.truth || noise == NULL || rewriting_is_number(noise, 0) ||
@@ -94,9 +95,12 @@ static void add_noise(const struct mechanism *mechanism, const char *value)
         return;
     }
     if (noise->kind == MDF_NODE_OBJECT) {
-        rewriting_refuse(rewriting, mechanism->node,
-                         "noise that is drawn, without integrator_mode, is not known: let a function of node '%s' draw it",
-                         mechanism->id);
+        if (!psyneulink_state_formula(mechanism, noise)) {
+            rewriting_refuse(rewriting, noise, "the noise of node '%s' is no distribution that is known", mechanism->id);
+            return;
+        }
+        *variable = rewriting_make_text(rewriting, variable, "%s + %s", rewriting_text(variable), drawn);
+        rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "functions"), drawn, *noise);
         return;
     }
     parameter = rewriting_make_object(noise);
@@ -106,6 +110,22 @@ static void add_noise(const struct mechanism *mechanism, const char *value)
 }
 
 /* ------------------------------------------------------------------ drift diffusion */
+
+/* A uniform number, by the mechanism's own seed. */
+static void draw_decision(const struct mechanism *mechanism, const char *id)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *functions = rewriting_object(rewriting, mechanism->node, "functions"), function, arguments;
+
+    function = mechanism_expression(mechanism, mechanism->node, "psyneulink.draw_uniform(generator, seed, 0.0)");
+    arguments = rewriting_make_object(mechanism->node);
+    if (rewriting_find_path(mechanism->node, "parameters.seed") != NULL) {
+        rewriting_put(rewriting, &arguments, "seed", rewriting_make_text(rewriting, mechanism->node, "seed"));
+    }
+    psyneulink_give_generator(mechanism, &arguments, mechanism->node);
+    rewriting_put(rewriting, &function, "args", arguments);
+    rewriting_put(rewriting, functions, id, function);
+}
 
 /* What its analytical solution gives (mean response time, error rate, moments), and what the mechanism makes of it: first the
  * decision, drawn by the error rate. */
@@ -125,7 +145,7 @@ static void yield_decision(const struct mechanism *mechanism, const char *value)
 
     rewriting_put(rewriting, &arguments, "threshold", threshold != NULL ? *threshold : rewriting_make_real(mechanism->node, 1));
     rewriting_put(rewriting, &function, "args", arguments);
-    add_function(mechanism, draw, "numpy.random.random()");
+    draw_decision(mechanism, draw);
     add_function(mechanism, odds, rewriting_print(rewriting, "%s[1]", inner));
     mechanism_wrap(mechanism, value, inner, function);
 }

@@ -34,6 +34,19 @@ void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *gra
 
 /* Functions that MDF has another meaning for, or none, by their formulas. */
 void psyneulink_state_formulas(const struct mechanism *mechanism);
+/* One such function; false: it is none. */
+bool psyneulink_state_formula(const struct mechanism *mechanism, struct mdf_node *function);
+
+/* --- psyneulink_draws.c */
+
+/* A function that draws standard normal deviates, one for each element of `like`, as a function with the arguments and metadata
+ * of `drawing` draws them. */
+struct mdf_node psyneulink_draw_normal(const struct mechanism *mechanism, struct mdf_node *drawing, struct mdf_node like);
+/* Arguments "generator", "seed" and "like", where a formula has them (functions/psyneulink/draws.c), of the function `drawing`.
+ */
+void psyneulink_give_generator(const struct mechanism *mechanism, struct mdf_node *arguments, struct mdf_node *drawing);
+/* What functions draw besides, which are no formulas. */
+void psyneulink_state_draws(const struct mechanism *mechanism);
 
 /* --- psyneulink_costs.c */
 

@@ -12,7 +12,8 @@ struct rewriting {
     struct mdf_arena *arena;
     const struct mdf_document *document;
     mdf_error *error;
-    bool failed; /* memory ran out, or the error is set */
+    bool failed;      /* memory ran out, or the error is set */
+    size_t n_streams; /* of random numbers, one a function that draws */
 };
 
 /* A copy of a tree. Texts and arrays are shared with the original. */

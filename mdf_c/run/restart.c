@@ -100,6 +100,7 @@ static void seed_generators(struct mdf_context *context, uint64_t seed)
     context->seed = seed;
     mdf_random_seed(context->random_state, seed);
     context->numpy_random.is_seeded = context->python_random.is_seeded = false;
+    mdf_random_forget_streams(context);
 }
 
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error)

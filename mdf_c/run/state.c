@@ -192,6 +192,7 @@ void mdf_state_release(struct mdf_state *state)
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
         mdf_schedule_record_release(&nested->schedule, &state->shared->memory);
     }
+    mdf_random_release_streams(&state->shared->execution.context);
     mdf_threads_free(state->shared->execution.context.threads, &state->shared->memory);
     mdf_stop_release(&state->shared->stop, &state->shared->memory);
     mdf_arena_release(&state->shared->execution.arena);

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _psyneulink_random as _random
 from ._psyneulink_document import Inlet, identifier, is_interface, port_id, source, unsupported
 from .engine import Model, State
 from .sweeping import sweep
@@ -119,6 +120,7 @@ def _check(composition: Any, mechanism: Any) -> None:
         "it chooses among equals at random": function.select_randomly_from_optimal_values,
         "it has several outcomes": mechanism.num_outcome_input_ports != 1,
         "its reconfiguration has a cost": callable(mechanism.compute_reconfiguration_cost),
+        "its outcome depends on random numbers": _random.reach(composition, mechanism.input_port),
         "the composition keeps values from trial to trial": bool(_stateful(composition)),
     }
     for reason in (reason for reason, holds in reasons.items() if holds):

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _psyneulink_random as _random
 from .errors import MdfUnsupportedError
 
 Part = dict[str, Any]
@@ -400,7 +401,7 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
     _check_kind(mechanism)
-    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _noise, _code_of_mechanism, _output_functions, _defaults):
+    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _noise, _generators, _code_of_mechanism, _output_functions, _defaults):
         complete(part, mechanism)
 
 
@@ -466,15 +467,19 @@ def _current_values(part: Part, mechanism: Any) -> None:
     for _, function in _functions(mechanism):
         written = part.get("functions", {}).get(_function_id(mechanism, function))
         if written is not None:
-            for parameter in _changed(function):
-                key = parameter.mdf_name or parameter.name
-                place = written.setdefault("args" if key in written.get("args", {}) else "metadata", {})
-                place[key] = _list(parameter.get(None))
+            _write_current(written, function)
     most = mechanism.parameters.max_executions_before_finished.get(None)
     part.setdefault("metadata", {})["max_executions_before_finished"] = int(np.asarray(most).item())
     for parameter in _changed(mechanism):
         if parameter.name in part.get("parameters", {}):
             part["parameters"][parameter.name]["value"] = _list(parameter.get(None))
+
+
+def _write_current(written: Part, function: Any) -> None:
+    for parameter in _changed(function):
+        key = parameter.mdf_name or parameter.name
+        place = written.setdefault("args" if key in written.get("args", {}) else "metadata", {})
+        place[key] = _list(parameter.get(None))
 
 
 def _changed(component: Any) -> Iterator[Any]:
@@ -557,13 +562,29 @@ def _noise(part: Part, mechanism: Any) -> None:
     if not isinstance(mechanism, TransferMechanism) or mechanism.defaults.integrator_mode:
         return
     noise = mechanism.defaults.noise
-    if noise is None or _is_number(noise) and not np.any(noise):
+    if not _is_number(noise) or not np.any(noise):  # what is drawn the file has
         return
-    if not _is_number(noise):
-        raise unsupported(mechanism, "noise that is drawn, without integrator_mode: let a function of the mechanism draw it")
     part.setdefault("parameters", {})["noise"] = {"value": plain(noise)}
     arguments = part["functions"][_function_id(mechanism)]["args"]
     arguments["variable0"] = _add_function(part, f"{identifier(mechanism.name)}_with_noise", f"{arguments['variable0']} + noise")
+
+
+def _generators(part: Part, mechanism: Any) -> None:
+    """The seeds that functions draw by, and how far they have come."""
+    for drawing in _random.drawings(mechanism):
+        if drawing.kind == "decision":
+            _random.give_generator(part, {}, drawing.holder)
+            part.setdefault("parameters", {})["seed"] = {"value": part["metadata"]["random_state"]["seed"]}
+            continue
+        if drawing.kind == "input":
+            written = part["metadata"]["integrator_function"]["metadata"]["noise"]
+        else:
+            written = part["functions"][_function_id(mechanism, drawing.function)]
+        if drawing.kind == "noise":
+            written = part["functions"][part["functions"][written["args"]["noise"]]["args"]["variable0"]]
+        _random.give_generator(written, written.setdefault("args", {}), drawing.holder)
+        if drawing.holder is not drawing.function:
+            _write_current(written, drawing.holder)
 
 
 def _is_number(value: Any) -> bool:

@@ -22,20 +22,18 @@ import learning  # noqa: E402
 
 import mdf_c  # noqa: E402
 
-# Results that are drawn at random, by their numbers: the engine's generator gives other numbers than NumPy's.
-DRAWN = {"ddm_analytical": [0], "lca_ddm_chain": [0], "mdf_model_with_control": [3], "mdf_model_integrators": [0]}
 TOLERANCE = 1e-9  # exponentials and sums of PsyNeuLink's are in another order
 
 
-def rows(results, drawn):
-    """Results of all trials, port by port, without those that are drawn."""
-    return [[np.ravel(port).astype(float) for i, port in enumerate(trial) if i not in drawn] for trial in results]
+def rows(results):
+    """Results of all trials, port by port."""
+    return [[np.ravel(port).astype(float) for port in trial] for trial in results]
 
 
-def agree(got, want, drawn):
+def agree(got, want):
     if np.shape(got) != np.shape(want):
         return f"results have the shape {np.shape(got)}, not {np.shape(want)}"
-    for trial, (own, other) in enumerate(zip(rows(got, drawn), rows(want, drawn))):
+    for trial, (own, other) in enumerate(zip(rows(got), rows(want))):
         for a, b in zip(own, other):
             if not np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE):
                 return f"trial {trial + 1}: {a} is not {b}"
@@ -48,7 +46,7 @@ def check(name):
     for _ in range(2):
         last = program.run(inputs, num_trials)
         want = composition.run(inputs=dict(inputs), num_trials=num_trials)
-        why = agree([last], [want], DRAWN.get(name, ())) or agree(program.results, composition.results, DRAWN.get(name, ()))
+        why = agree([last], [want]) or agree(program.results, composition.results)
         if why:
             return why
     return None
@@ -196,18 +194,27 @@ def check_forms_of_inputs(name="sched_everyncalls"):
         program = mdf_c.psyneulink.compile(composition)
         program.run(form(composition.nodes["A"]), num_trials)
         composition.run(inputs=form(composition.nodes["A"]), num_trials=num_trials)
-        why = agree(program.results, composition.results, ())
+        why = agree(program.results, composition.results)
         if why:
             return f"form {number}: {why}"
     return None
 
 
-def check_reset(name="sched_everyncalls"):
+def check_reset(name):
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
     program = mdf_c.psyneulink.compile(composition)
     first = program.run(inputs, num_trials)
     program.reset()
-    return agree([program.run(inputs, num_trials)], [first], ()) or (None if len(program.results) == num_trials else "results are kept")
+    return agree([program.run(inputs, num_trials)], [first]) or (None if len(program.results) == num_trials else "results are kept")
+
+
+def check_after_a_run(name="drawn_walks"):
+    """A composition that has run: the program begins where that run began, and does not touch the composition's generators."""
+    composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
+    composition.run(inputs=dict(inputs), num_trials=num_trials)
+    program = mdf_c.psyneulink.compile(composition)
+    program.run(inputs, num_trials)
+    return agree(program.results, composition.results)
 
 
 def steps_of(inputs):
@@ -233,7 +240,7 @@ def record_learning(name, folder):
 
 def write_record(name, folder, program, steps, results):
     found = [
-        {".".join(place): np.ravel(port).tolist() for i, (place, port) in enumerate(zip(program.outlets, trial)) if i not in DRAWN.get(name, ())}
+        {".".join(place): np.ravel(port).tolist() for place, port in zip(program.outlets, trial)}
         for trial in results
     ]
     text = json.dumps({"model": program.model, "inputs": steps, "results": found}, separators=(",", ":"))
@@ -250,7 +257,8 @@ def main():
     checks |= {name: (check_refused, name) for name in compositions.REFUSED}
     checks |= {name: (check_learning, name) for name in learning.LEARNING}
     checks |= {name: (check_not_learned, name) for name in learning.NOT_LEARNED}
-    checks |= {"forms_of_inputs": (check_forms_of_inputs,), "reset": (check_reset,)}
+    checks |= {"forms_of_inputs": (check_forms_of_inputs,), "draws_after_a_run": (check_after_a_run,)}
+    checks |= {"reset": (check_reset, "sched_everyncalls"), "reset_of_draws": (check_reset, "drawn_walks")}
     checks |= {name: (check_estimation, name) for name in compositions.ESTIMATIONS}
     checks |= {
         "costs_of_transfer_told": (check_costs, "costs_of_transfer", lambda composition: composition.nodes["T"]),

@@ -53,6 +53,30 @@ class Maker:
         )
         return make()
 
+    def distribution(self):
+        seed = {"seed": int(self.rng.integers(100))} if self.chance(0.5) else {}
+        make = self.choose(
+            lambda: pnl.NormalDist(mean=self.number(), standard_deviation=0.3, **seed),
+            lambda: pnl.UniformDist(low=-0.5, high=0.7, **seed),
+            lambda: pnl.ExponentialDist(beta=0.2, **seed),
+            lambda: pnl.GammaDist(dist_shape=abs(self.number()), scale=0.1, **seed),
+            lambda: pnl.WaldDist(mean=0.2, scale=0.3, **seed),
+            lambda: pnl.UniformToNormalDist(standard_deviation=0.2, **seed),
+        )
+        return make()
+
+    def walk(self, name):
+        """A mechanism that draws by itself."""
+        make = self.choose(
+            lambda: pnl.DDM(name=name, function=pnl.DriftDiffusionAnalytical(drift_rate=self.number(), noise=0.8)),
+            lambda: pnl.DDM(name=name, function=pnl.DriftDiffusionIntegrator(noise=0.8, threshold=2.0)),
+            lambda: pnl.DDM(name=name, execute_until_finished=False, function=pnl.DriftDiffusionIntegrator(noise=0.5, threshold=5.0, time_step_size=0.5)),
+            lambda: pnl.ProcessingMechanism(name=name, input_shapes=2, function=pnl.GaussianDistort(variance=0.5, seed=int(self.rng.integers(9)))),
+            lambda: pnl.ProcessingMechanism(name=name, input_shapes=3, function=pnl.SoftMax(output=self.choose(pnl.PROB, pnl.PROB_INDICATOR))),
+            lambda: pnl.ProcessingMechanism(name=name, function=self.distribution()),
+        )
+        return make()
+
     def output_ports(self):
         return [pnl.RESULT] + [port for port in (pnl.MEAN, pnl.VARIANCE, pnl.MAX_VAL) if self.chance(0.2)]
 
@@ -62,15 +86,15 @@ class Maker:
             settings.update(integrator_mode=True, integration_rate=float(np.round(self.rng.uniform(0.1, 0.9), 2)))
             if self.chance(0.2):
                 settings.update(termination_threshold=0.05, execute_until_finished=True)
-        if self.chance(0.2):
-            settings["noise"] = self.number()
+        if self.chance(0.35):
+            settings["noise"] = self.distribution() if self.chance(0.5) else self.number()
         if self.chance(0.2):
             settings["clip"] = (-0.5, 0.75)
         return settings
 
     def mechanism(self):
         size, name = int(self.rng.integers(1, 4)), self.name()
-        kind = self.rng.integers(10)
+        kind = self.rng.integers(11)
         if kind < 5:
             return pnl.TransferMechanism(name=name, input_shapes=size, **self.transfer_settings())
         if kind < 7:
@@ -79,15 +103,17 @@ class Maker:
             extra = self.choose({"auto": self.number() / 3, "hetero": self.number() / 3}, {"matrix": self.rng.uniform(-0.5, 0.5, (size, size))}, {})
             return pnl.RecurrentTransferMechanism(name=name, input_shapes=size, **settings, **extra)
         if kind == 7:
-            return pnl.LCAMechanism(name=name, input_shapes=size, leak=0.4, competition=0.2, noise=0.0)
+            return pnl.LCAMechanism(name=name, input_shapes=size, leak=0.4, competition=0.2, noise=self.choose(0.0, self.distribution()))
         if kind == 8:
             make = self.choose(
                 lambda: pnl.SimpleIntegrator(rate=self.number(), offset=self.number()),
-                lambda: pnl.AdaptiveIntegrator(rate=0.3),
+                lambda: pnl.AdaptiveIntegrator(rate=0.3, noise=self.choose(0.0, self.distribution())),
                 lambda: pnl.LeakyCompetingIntegrator(rate=0.5, time_step_size=0.2),
                 lambda: pnl.AccumulatorIntegrator(rate=0.9, increment=self.number()),
             )
             return pnl.IntegratorMechanism(name=name, input_shapes=size, function=make())
+        if kind == 9:
+            return self.walk(name)
         return pnl.ProcessingMechanism(name=name, input_shapes=size, function=self.function())
 
     def connect(self, composition, sender, receiver, feedback=False):
@@ -218,7 +244,7 @@ def check(seed):
         return None  # what overflows does so in the order of sums
     program = mdf_c.psyneulink.compile(composition)
     program.run(inputs, n_trials)
-    return agree(program.results, composition.results, ())
+    return agree(program.results, composition.results)
 
 
 def main():

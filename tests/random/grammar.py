@@ -133,6 +133,11 @@ class Model:
             for port, shape in [(p, s) for n, p, s in outputs if n == name]:
                 if self.chance(0.6):
                     node["output_ports"][port]["default_initial_value"] = expressions.value(rng, shape)
+                own = node["output_ports"][port]["value"]
+                if isinstance(own, str) and self.chance(0.05):  # a stream of random numbers, which another port may share
+                    kind = rng.choice(["normal", "uniform", "exponential"])
+                    drawn = f"psyneulink.draw_{kind}([{rng.randrange(4)}], {rng.choice([-1, 7, 8])}, 0.0)"
+                    node["output_ports"][port]["value"] = f"{own} + 0.25 * {drawn}"
             for parameter in (node.get("parameters") or {}).values():
                 if "default_initial_value" in parameter and self.chance(0.4):
                     parameter["reset"] = "environment_state_update"

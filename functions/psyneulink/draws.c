@@ -1,0 +1,268 @@
+/* draws.c - what PsyNeuLink's functions draw from the generators that they have, one each.
+ *
+ * Comes in: which generator, its seed, an array for whose elements numbers are drawn in order, and what a distribution is given.
+ * Goes out: an array of that shape. The generator is a row [stream, seed, drawn, normal]: the stream's number, and how it begins
+ * where it has that seed (struct mdf_stream_start); the last three may be left out. A seed below 0 is none: numbers are those of
+ * numpy.random, of the seed of the evaluation. Sources: psyneulink.core.globals.utilities, SeededRandomState, and
+ * psyneulink.core.components.functions.nonstateful.distributionfunctions, version 0.21. */
+#include "functions/python/python_values.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Inputs, of which a distribution may have two more; slots. */
+enum { GENERATOR, SEED, LIKE, FIRST_SETTING, SECOND_SETTING };
+enum { SLOT_GENERATOR = MDF_SLOT_OWN, SLOT_LIKE, SLOT_OTHER };
+enum { MOST_STREAMS = 1 << 16 };
+
+/* What is drawn for one element. */
+typedef double (*draw_number)(struct mdf_twister *twister, double first, double second);
+
+/* ------------------------------------------------------------------ generators */
+
+/* The row of numbers that the first input is, longer ones cut. */
+static bool read_generator(struct mdf_call *call, double numbers[4])
+{
+    const struct mdf_value *row = mdf_python_input_array(call, GENERATOR, SLOT_GENERATOR);
+    const double defaults[4] = {0, -1, 0, NAN};
+
+    row = row != NULL ? mdf_python_array_of(call, row, MDF_DTYPE_FLOAT64, SLOT_GENERATOR) : NULL;
+    if (row == NULL) {
+        return false;
+    }
+    memcpy(numbers, defaults, sizeof defaults);
+    memcpy(numbers, row->data, (row->length < 4 ? row->length : 4) * sizeof *numbers);
+    if (row->length == 0 || !(numbers[0] >= 0 && numbers[0] < MOST_STREAMS) || !(numbers[2] >= 0 && numbers[2] < 0x1p40)) {
+        return mdf_call_error(call, MDF_VALUE, "no generator is described by these %zu numbers", row->length);
+    }
+    return true;
+}
+
+/* NULL with the error set. */
+static struct mdf_twister *find_generator(struct mdf_call *call)
+{
+    struct mdf_stream_start start = {.normal = NAN};
+    double numbers[4], seed;
+
+    if (!read_generator(call, numbers) || !mdf_python_real(call, SEED, -1, &seed)) {
+        return NULL;
+    }
+    if (seed < 0) {
+        return mdf_random_as_numpy(call->context);
+    }
+    if (!(seed < 0x1p32)) {
+        mdf_call_error(call, MDF_VALUE, "the seed is %g, not below 2**32", seed);
+        return NULL;
+    }
+    if (numbers[1] >= 0 && numbers[1] < 0x1p32) {
+        start = (struct mdf_stream_start){(uint32_t)numbers[1], (uint64_t)numbers[2], numbers[3]};
+    }
+    return mdf_random_stream(call->context, (size_t)numbers[0], (uint32_t)seed, &start);
+}
+
+/* ------------------------------------------------------------------ distributions */
+
+static double draw_normal(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_normal(twister);
+}
+
+static double draw_uniform(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_uniform(twister);
+}
+
+static double draw_exponential(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_exponential(twister);
+}
+
+static double draw_gamma(struct mdf_twister *twister, double shape, double second)
+{
+    (void)second;
+    return mdf_twister_gamma(twister, shape);
+}
+
+static double draw_wald(struct mdf_twister *twister, double mean, double scale)
+{
+    return mdf_twister_wald(twister, mean, scale);
+}
+
+static double draw_binomial(struct mdf_twister *twister, double p, double second)
+{
+    (void)second;
+    return mdf_twister_happens(twister, p);
+}
+
+/* The x of which erf is `y`, |y| < 1, by Halley's method from an approximation that S. Winitzki gave (2008). Near 1, erfc and
+ * what is left of 1 keep the digits that erf loses. */
+static double invert_erf(double y)
+{
+    double rest = 1 - fabs(y), logarithm = log(rest * (1 + fabs(y))), half = 2 / (M_PI * 0.147) + logarithm / 2;
+    double x = sqrt(sqrt(half * half - logarithm / 0.147) - half);
+
+    for (int i = 0; i < 3; i++) {
+        double step = (rest - erfc(x)) / (M_2_SQRTPI * exp(-x * x));
+
+        x -= step / (1 + x * step);
+    }
+    return copysign(x, y);
+}
+
+/* A normal deviate by inversion of a uniform one: UniformToNormalDist. */
+static double draw_inverted(struct mdf_twister *twister, double first, double second)
+{
+    double uniform = mdf_twister_uniform(twister);
+
+    (void)first, (void)second;
+    return uniform == 0 ? -INFINITY : uniform == 0.5 ? 0 : sqrt(2) * invert_erf(2 * uniform - 1);
+}
+
+/* ------------------------------------------------------------------ the kernels */
+
+/* A number for each element of input LIKE. */
+static bool fill(struct mdf_call *call, draw_number draw, double first, double second)
+{
+    const struct mdf_value *like = mdf_python_input_array(call, LIKE, SLOT_LIKE);
+    struct mdf_twister *twister = like != NULL ? find_generator(call) : NULL;
+    double *numbers = NULL;
+
+    if (twister != NULL) {
+        numbers =
+            mdf_python_make(call, call->outputs[0], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, like->rank, mdf_value_shape(like));
+    }
+    for (size_t i = 0; numbers != NULL && i < call->outputs[0]->length; i++) {
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK)) {
+            break;
+        }
+        numbers[i] = draw(twister, first, second);
+    }
+    return numbers != NULL;
+}
+
+static bool run_normal(struct mdf_call *call)
+{
+    return fill(call, draw_normal, 0, 0);
+}
+
+static bool run_uniform(struct mdf_call *call)
+{
+    return fill(call, draw_uniform, 0, 0);
+}
+
+static bool run_exponential(struct mdf_call *call)
+{
+    return fill(call, draw_exponential, 0, 0);
+}
+
+static bool run_inverted(struct mdf_call *call)
+{
+    return fill(call, draw_inverted, 0, 0);
+}
+
+static bool run_gamma(struct mdf_call *call)
+{
+    double shape;
+
+    if (!mdf_python_real(call, FIRST_SETTING, 1, &shape)) {
+        return false;
+    }
+    if (!(shape >= 0 && shape < INFINITY)) {
+        return mdf_call_error(call, MDF_VALUE, "the shape is %g: it is to be at least 0", shape);
+    }
+    return fill(call, draw_gamma, shape, 0);
+}
+
+static bool run_wald(struct mdf_call *call)
+{
+    double mean, scale;
+
+    if (!mdf_python_real(call, FIRST_SETTING, 1, &mean) || !mdf_python_real(call, SECOND_SETTING, 1, &scale)) {
+        return false;
+    }
+    if (!(mean > 0 && mean < INFINITY && scale > 0 && scale < INFINITY)) {
+        return mdf_call_error(call, MDF_VALUE, "the mean is %g and the scale %g: both are to be above 0", mean, scale);
+    }
+    return fill(call, draw_wald, mean, scale);
+}
+
+static bool run_binomial(struct mdf_call *call)
+{
+    double p;
+
+    if (!mdf_python_real(call, FIRST_SETTING, 1, &p)) {
+        return false;
+    }
+    if (!(p >= 0 && p <= 1)) {
+        return mdf_call_error(call, MDF_VALUE, "p is %g, not in [0, 1]", p);
+    }
+    return fill(call, draw_binomial, p, 0);
+}
+
+/* The place in `sums` of the first that is above `at`, the last one where none is. */
+static size_t find_above(const double *probabilities, size_t n, double at)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i + 1 < n; i++) {
+        sum += probabilities[i];
+        if (sum > at) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* 1 in the place that is drawn by the probabilities, 0 in all others. Input LIKE are the probabilities, which are taken as one
+ * row. Nothing is drawn, and all is 1, where all of them are 0. */
+static bool run_choice(struct mdf_call *call)
+{
+    const struct mdf_value *given = mdf_python_input_array(call, LIKE, SLOT_LIKE);
+    const double *probabilities;
+    struct mdf_twister *twister;
+    bool is_empty = true;
+    double *chosen;
+    size_t i;
+
+    given = given != NULL ? mdf_python_array_of(call, given, MDF_DTYPE_FLOAT64, SLOT_OTHER) : NULL;
+    if (given == NULL) {
+        return false;
+    }
+    probabilities = given->data;
+    for (i = 0; i < given->length; i++) {
+        is_empty = is_empty && probabilities[i] == 0;
+    }
+    twister = is_empty ? NULL : find_generator(call);
+    if (!is_empty && twister == NULL) {
+        return false;
+    }
+    chosen =
+        mdf_python_make(call, call->outputs[0], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, given->rank, mdf_value_shape(given));
+    for (i = 0; chosen != NULL && i < given->length; i++) {
+        chosen[i] = is_empty ? 1 : 0;
+    }
+    if (chosen != NULL && !is_empty) {
+        chosen[find_above(probabilities, given->length, mdf_twister_uniform(twister))] = 1;
+    }
+    return chosen != NULL;
+}
+
+#define ROW(name, kernel, formals)                                                                          \
+    {                                                                                                       \
+        "psyneulink." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals \
+    }
+
+const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {
+    ROW("draw_normal", run_normal, "generator seed like"),
+    ROW("draw_uniform", run_uniform, "generator seed like"),
+    ROW("draw_exponential", run_exponential, "generator seed like"),
+    ROW("draw_inverted", run_inverted, "generator seed like"),
+    ROW("draw_gamma", run_gamma, "generator seed like shape"),
+    ROW("draw_wald", run_wald, "generator seed like mean scale"),
+    ROW("draw_binomial", run_binomial, "generator seed like p"),
+    ROW("draw_choice", run_choice, "generator seed probabilities"),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
