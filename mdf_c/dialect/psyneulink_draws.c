@@ -62,16 +62,17 @@ struct mdf_node psyneulink_draw_normal(const struct mechanism *mechanism, struct
     return function;
 }
 
-/* Its deviate, one for all elements, is an argument: as a function of the node. */
-static void draw_diffusion(const struct mechanism *mechanism, const char *id)
+/* Its deviates are an argument: as a function of the node. */
+static void draw_diffusion(const struct mechanism *mechanism, const char *id, bool is_for_each_element)
 {
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions"), *function = rewriting_find(functions, id);
     const char *draw = rewriting_print(rewriting, "%s_random_draw", id);
-    struct mdf_node *arguments = rewriting_object(rewriting, function, "args"), drawn;
+    struct mdf_node *arguments = rewriting_object(rewriting, function, "args"), drawn, *variable;
 
     if (arguments != NULL && rewriting_find(arguments, "random_draw") == NULL) {
-        drawn = psyneulink_draw_normal(mechanism, function, rewriting_make_real(function, 0));
+        variable = is_for_each_element ? rewriting_find(arguments, "variable0") : NULL;
+        drawn = psyneulink_draw_normal(mechanism, function, variable != NULL ? *variable : rewriting_make_real(function, 0));
         rewriting_put(rewriting, arguments, "random_draw", rewriting_make_text(rewriting, function, "%s", draw));
         rewriting_put(rewriting, functions, draw, drawn);
     }
@@ -145,8 +146,8 @@ void psyneulink_state_draws(const struct mechanism *mechanism)
         if (name == NULL) {
             continue;
         }
-        if (strcmp(name, "ornsteinuhlenbeckintegrator") == 0) {
-            draw_diffusion(mechanism, entry->key);
+        if (strcmp(name, "ornsteinuhlenbeckintegrator") == 0 || strcmp(name, "driftdiffusionintegrator") == 0) {
+            draw_diffusion(mechanism, entry->key, name[0] == 'd');
         } else if (strcmp(name, "onehot") == 0 && draws_element(mode)) {
             choose_element(mechanism, &entry->value, mode, "variable0[0]", "variable0[1]");
         } else if (strcmp(name, "softmax") == 0 && draws_element(rewriting_find_path(&entry->value, "metadata.output"))) {

@@ -110,7 +110,7 @@ def check_estimation(name):
         if name.endswith("_noise"):
             why = same_distribution(got, data)
         else:
-            why = agree(got, data, ()) or agree([[own.objective(*values, inputs=inputs)]], [[objective]], ())
+            why = agree(got, data) or agree([[own.objective(*values, inputs=inputs)]], [[objective]])
         if why:
             return f"{values}: {why}"
     if composition.controller.function.method is None:
@@ -120,7 +120,7 @@ def check_estimation(name):
     other.run(inputs=inputs)
     names = other.optimized_parameter_values  # PsyNeuLink leaves out the last one where nothing is drawn
     want = [[*names.values(), other.optimal_value]]
-    return agree([[*(own.optimized_parameter_values[name] for name in names), own.optimal_value]], want, ())
+    return agree([[*(own.optimized_parameter_values[name] for name in names), own.optimal_value]], want)
 
 
 def check_refused(name):
@@ -146,10 +146,10 @@ def check_learning(name):
         last = program.learn(**arguments_of_learn(arguments))
         want = composition.learn(**arguments_of_learn(arguments))
         own, other = program.learning_results, composition.learning_results
-        why = why or agree([last], [want], ()) or agree(own, other, ()) or wrong_matrix(program, composition)
+        why = why or agree([last], [want]) or agree(own, other) or wrong_matrix(program, composition)
         program.run(dict(inputs))
         composition.run(inputs=dict(inputs))
-        why = why or agree(program.results, composition.results, ())
+        why = why or agree(program.results, composition.results)
     return why
 
 

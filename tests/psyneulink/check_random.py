@@ -221,7 +221,7 @@ def check_learning(seed):
     for _ in range(2):
         program.learn(**copied(arguments))
         program.run(dict(arguments["inputs"]))
-    return agree(program.results, composition.results, ()) or wrong_matrix(program, composition)
+    return agree(program.results, composition.results) or wrong_matrix(program, composition)
 
 
 def copied(arguments):
