@@ -374,7 +374,14 @@ def _connect_error_matrices(graph: Part, mechanism: Any, places: dict[Any, str])
             continue
         port, node = f"{id}_error_matrix_{number}", places[projection]
         graph["nodes"][id]["input_ports"][port] = {"shape": list(np.shape(projection.parameters.matrix.get(None))), "type": "float64"}
-        graph["edges"][f"{port}_from_{node}"] = _edge(node, "learned", id, port, feedback=_update(projection) != "online")
+        is_before = _update(projection) != "online"
+        graph["edges"][f"{port}_from_{node}"] = _edge(node, "learned", id, port, feedback=is_before)
+        if is_before:  # the matrix that the trial was run with: it changes after all that look at it
+            graph["nodes"][node].setdefault("input_ports", {})[f"{port}_read"] = {
+                "shape": list(_shape_of_signal(mechanism, 0)),
+                "type": "float64",
+            }
+            graph["edges"][f"{port}_read"] = _edge(id, port_id(mechanism.learning_signals[0]), node, f"{port}_read")
 
 
 # Edges and conditions

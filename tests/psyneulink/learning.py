@@ -175,6 +175,17 @@ def crossing_pathways():
 
 
 @learns
+def pathways_of_different_lengths():
+    """Errors arrive in the hidden layer at different times: what is learned first must not change what others learn from."""
+    a, b, c, d, e = transfer("A", 2), transfer("B", 3), transfer("C", 2), transfer("D", 3), transfer("E", 2)
+    result = pnl.Composition(name="comp")
+    result.add_backpropagation_learning_pathway([a, weights(2, 3), b, weights(3, 2, 1), c, weights(2, 3, 2), d], learning_rate=0.4)
+    result.add_backpropagation_learning_pathway([b, weights(3, 2, 3), e], learning_rate=0.3)
+    inputs = {a: rows(3, 2)}
+    return result, {"inputs": inputs, "targets": {d: rows(3, 3, 4), e: rows(3, 2, 5)}, "epochs": 2}, inputs
+
+
+@learns
 def apart():
     """Two pathways that have nothing to do with each other."""
     a, b, c, d = (transfer(name, 2) for name in "ABCD")
