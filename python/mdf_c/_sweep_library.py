@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._interrupt import interruptible
-from ._library import Error, Handle, Options, Record, Tensor, Uncopied, c_text, checked, lib
+from ._library import Error, Handle, Record, Tensor, Uncopied, c_text, checked, lib
 from ._values import _DTYPES as DTYPES
 from ._values import dtype_number, tensor_of
 

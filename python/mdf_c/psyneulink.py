@@ -9,6 +9,7 @@ PsyNeuLink itself is imported by whoever made the composition. See docs/psyneuli
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
