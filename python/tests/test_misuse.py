@@ -150,6 +150,8 @@ def test_the_library_with_nothing():
             found = function(*(nothing(kind, number) for kind in function.argtypes))
             if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_reset")):
                 assert _library.STATUSES[found] == "USAGE", name
+            elif name == "mdf_program_layer_node":
+                assert found == ctypes.c_size_t(-1).value, "a position that is none"
             elif name not in ("mdf_version", "mdf_version_number") and "_new_" not in name:
                 assert not found, name
 
