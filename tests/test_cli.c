@@ -351,6 +351,45 @@ Test(cli, sets_parameters_for_one_run)
               NULL);
 }
 
+/* ------------------------------------------------------------------ mdf-compile --tunable */
+
+/* What the struct's fields are set to counts as if the model had it: two steps by the model's values, then others. */
+static const char tuning[] = "#include <math.h>\n#include <stdio.h>\n#include \"cooling.h\"\n"
+                             "int main(void)\n{\n"
+                             "    static struct cooling s;\n"
+                             "    cooling_init(&s);\n"
+                             "    printf(\"%g %g %g\", s.cup_room, s.cup_time_constant, s.cup_temperature);\n"
+                             "    s.cup_temperature = 50;\n"
+                             "    cooling_step(&s, NAN);\n"
+                             "    s.cup_time_constant = 10;\n"
+                             "    cooling_step(&s, 1);\n"
+                             "    cooling_step(&s, 1);\n"
+                             "    printf(\" %.17g\", *(const double *)cooling_output(&s, cooling_output_cup_temperature));\n"
+                             "    return 0;\n}\n";
+
+Test(cli, tunable_parameters_are_fields)
+{
+    static const char *const tunable[] = {"all", "temperature,cup.room,time_constant"};
+    char command[4 * PATH_SIZE], text[TEXT_SIZE];
+    size_t i;
+
+    write_file(in_folder("main.c"), tuning);
+    for (i = 0; i < 2; i++) {
+        cr_assert_eq(
+            call("mdf-compile examples/cooling.yaml --dt 1 --tunable %s -o %s/cooling.h", tunable[i], folder)->exit_status, 0);
+        snprintf(command, sizeof command,
+                 "cc -std=c11 -Wall -Werror -ffp-contract=off -o %s/tune %s/main.c %s/cooling.c -lm && %s/tune >%s/tuned", folder,
+                 folder, folder, folder, folder);
+        cr_assert_eq(system(command), 0);
+        read_file(in_folder("tuned"), text);
+        cr_expect_str_eq(text, "20 300 90 44.299999999999997");
+    }
+    cr_expect(strstr(call("mdf-compile examples/cooling.yaml --tunable rom -o %s/c.h", folder)->errors,
+                     "no parameter is called 'rom'; did you mean 'room'?") != NULL);
+    cr_expect(strstr(call("mdf-compile examples/traffic_light.yaml --tunable nosuch -o %s/c.h", folder)->errors,
+                     "no parameter is called 'nosuch'") != NULL);
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 Test(cli, errors)

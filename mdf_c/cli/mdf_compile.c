@@ -17,6 +17,7 @@ static const char help[] =
     "The model is evaluated a few times first, as types and shapes have to be known.\n"
     "  -o, --output OUT          see above\n"
     "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
+    "      --tunable NODE.PARAMETER,...|all   parameters that become fields of the struct, with the model's values at first\n"
     "  -g, --graph ID            the graph; default: the first that no other uses as a body\n"
     "  -i, --input NAME=VALUE    an input for these evaluations, as in mdf-run; its shape counts\n"
     "      --set NODE.PARAMETER=VALUE   another value of a parameter, as in mdf-run\n"
@@ -35,6 +36,7 @@ static const char help[] =
 struct compilation {
     struct run_options options;
     const char *output, *name;
+    const char *tunable; /* NAME,NAME,... or all; NULL: none */
     struct mdf_memory memory;
     struct warning_printer warnings;
     struct mdf_text parameters, source, header;
@@ -57,6 +59,7 @@ static const char *output_fault(const char *path)
 static const struct option_row rows[] = {
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output), .fault = output_fault},
     {"name", '\0', ARGUMENT_TEXT, .offset = FIELD(name)},
+    {"tunable", '\0', ARGUMENT_TEXT, .offset = FIELD(tunable)},
     {"graph", 'g', ARGUMENT_TEXT, .offset = FIELD(options.library.graph)},
     {"input", 'i', ARGUMENT_TEXTS, .offset = FIELD(options.inputs), .fault = input_fault},
     {"set", '\0', ARGUMENT_TEXTS, .offset = FIELD(options.settings), .fault = setting_fault},
@@ -204,6 +207,97 @@ static int make_text(struct compilation *compilation, const mdf_program *program
                        how.header != NULL ? &compilation->header : NULL, &compilation->error);
 }
 
+/* ------------------------------------------------------------------ tunable parameters */
+
+/* Names of parameters; the texts lie in the arena. */
+struct names {
+    struct mdf_arena *arena;
+    const char **items;
+    size_t n;
+};
+
+static bool add_name(struct names *names, const char *text, size_t length)
+{
+    const char **items = mdf_arena_array(names->arena, names->n + 1, sizeof *items);
+    const char *name = mdf_arena_text(names->arena, text, length);
+
+    if (items == NULL || name == NULL) {
+        return false;
+    }
+    if (names->n > 0) {
+        memcpy(items, names->items, names->n * sizeof *items);
+    }
+    items[names->n++] = name;
+    names->items = items;
+    return true;
+}
+
+static bool split(struct names *names, const char *text)
+{
+    size_t length;
+
+    for (; *text != '\0'; text += length + (text[length] == ',')) {
+        length = strcspn(text, ",");
+        if (length > 0 && !add_name(names, text, length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each parameter of the program's nodes that can be kept changeable: the others are computed, no numbers, or read while
+ * compiling. */
+static bool find_all(struct names *names, const mdf_model *model, const mdf_program *program, const mdf_options *options)
+{
+    mdf_options quiet = *options;
+    size_t i, j;
+
+    quiet.warning = NULL;
+    for (i = 0; i < mdf_program_n_nodes(program); i++) {
+        for (j = 0; j < mdf_program_n_parts(program, i, MDF_PART_PARAMETER); j++) {
+            const char *name = mdf_arena_printf(names->arena, "%s.%s", mdf_program_node_id(program, i),
+                                                mdf_program_part_id(program, i, MDF_PART_PARAMETER, j));
+            mdf_program *changeable = name != NULL ? mdf_compile_changeable(model, &name, 1, &quiet, NULL) : NULL;
+
+            if (name == NULL || (changeable != NULL && !add_name(names, name, strlen(name)))) {
+                mdf_program_free(changeable);
+                return false;
+            }
+            mdf_program_free(changeable);
+        }
+    }
+    return true;
+}
+
+/* The program, in which the parameters that are to be tunable are changeable. NULL: the error is set. */
+static mdf_program *compile_tunable(struct compilation *compilation, const mdf_model *model)
+{
+    const mdf_options *options = &compilation->options.library;
+    bool are_all = compilation->tunable != NULL && strcmp(compilation->tunable, "all") == 0, done = true;
+    mdf_program *program = NULL;
+    struct mdf_arena arena;
+    struct names names = {&arena, NULL, 0};
+
+    mdf_arena_init(&arena, &compilation->memory);
+    if (are_all) {
+        program = mdf_compile(model, options, &compilation->error);
+        done = program == NULL || find_all(&names, model, program, options);
+        mdf_program_free(program);
+        program = NULL;
+    } else if (compilation->tunable != NULL) {
+        done = split(&names, compilation->tunable);
+    }
+    if (!done) {
+        mdf_memory_error(&compilation->memory, &compilation->error);
+    } else if (compilation->error.code == MDF_OK) {
+        program = mdf_compile_changeable(model, names.items, names.n, options, &compilation->error);
+    }
+    mdf_arena_release(&arena);
+    return program;
+}
+
+/* ------------------------------------------------------------------ compile */
+
 static int compile(struct compilation *compilation)
 {
     struct run_options *options = &compilation->options;
@@ -218,7 +312,7 @@ static int compile(struct compilation *compilation)
         status = read_given_parameters(&compilation->memory, options, &compilation->parameters, &compilation->error);
     }
     if (status == EXIT_DONE) {
-        program = mdf_compile(model, &options->library, &compilation->error);
+        program = compile_tunable(compilation, model);
         status = program != NULL ? make_text(compilation, program) : compile_status(&compilation->error);
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {

@@ -282,17 +282,18 @@ static bool initial_output(const struct mdf_source_program *program, size_t node
     return program->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND;
 }
 
-static bool write_initial_output(struct mdf_source_program *program, const struct mdf_program_output *output,
-                                 const struct mdf_source_slot *slot)
+/* A slot has `initial` in a new state. `what` it is, and its id, are for messages. */
+static bool write_initial(struct mdf_source_program *program, mdf_operand initial, const struct mdf_source_slot *slot,
+                          const char *what, const char *id)
 {
-    const struct mdf_value *value = mdf_frame_value(program->state->frame, output->initial);
+    const struct mdf_value *value = mdf_frame_value(program->state->frame, initial);
     struct mdf_source_writer *writer = &program->writer;
     struct mdf_source_slot from = *slot;
     struct mdf_value converted = {0};
     char *copy;
 
     if (value->kind != MDF_KIND_TENSOR || value->length != slot->length) {
-        return mdf_source_refuse(writer, "output port '%s' has not as many elements at first as later", output->id);
+        return mdf_source_refuse(writer, "%s '%s' has not as many elements at first as later", what, id);
     }
     copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype) + 1);
     if (copy == NULL || !mdf_value_convert(&program->state->shared->memory, &converted, value, slot->dtype)) {
@@ -322,12 +323,23 @@ static bool write_begin(struct mdf_source_program *program)
                 program->state->has_run[i] ? mdf_source_find_operand(program, output->operand) : NULL;
 
             if (initial_output(program, i, j) && slot != NULL && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT &&
-                !write_initial_output(program, output, slot)) {
+                !write_initial(program, output->initial, slot, "output port", output->id)) {
                 return false;
             }
         }
     }
-    mdf_source_end_function(program, "begin", "What output ports hold before their nodes have run.");
+    for (i = 0; i < own->n_parameters; i++) {
+        const struct mdf_program_parameter *parameter = &own->parameters[i];
+        const struct mdf_source_slot *slot = mdf_source_find_operand(program, parameter->slot);
+
+        if (slot != NULL && !write_initial(program, parameter->default_value, slot, "parameter", parameter->id)) {
+            return false;
+        }
+    }
+    mdf_source_end_function(program, "begin",
+                            own->n_parameters > 0
+                                ? "What output ports hold before their nodes have run, and the model's values of parameters."
+                                : "What output ports hold before their nodes have run.");
     return true;
 }
 

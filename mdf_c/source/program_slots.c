@@ -271,6 +271,10 @@ static void read_from_outside(struct mdf_source_program *program)
     size_t i, j;
 
     program->hints[0] = "dt";
+    for (i = 0; i < own->n_parameters; i++) {
+        hint_operand(program, own->parameters[i].slot, own->parameters[i].node, own->parameters[i].id);
+        read_operand(program, own->parameters[i].slot);
+    }
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             hint_operand(program, own->nodes[i].outputs[j].operand, own->nodes[i].id, own->nodes[i].outputs[j].id);
@@ -410,6 +414,25 @@ static bool can_be_lent(const struct mdf_source_program *program, size_t index)
     return false;
 }
 
+/* What stands behind the field of a changeable parameter; "" for another slot. */
+static const char *parameter_comment(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program *own = program->program;
+    size_t i;
+
+    for (i = 0; i < own->n_parameters; i++) {
+        const struct mdf_program_parameter *parameter = &own->parameters[i];
+        const char *node = parameter->node;
+
+        if (is_slot_number(parameter->slot, index)) {
+            return mdf_source_text(&program->writer, " /* parameter '%s'%s%s%s: may be set between steps */",
+                                   mdf_source_comment(&program->writer, parameter->id), node != NULL ? " of node '" : "",
+                                   node != NULL ? mdf_source_comment(&program->writer, node) : "", node != NULL ? "'" : "");
+        }
+    }
+    return "";
+}
+
 /* What a value of the frame is in generated code. */
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
@@ -439,9 +462,10 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
         mdf_text_printf(&program->fields, "    const %s *%s;\n", type, member);
         mdf_text_printf(&program->copies, "        %s %s[%zu];\n", type, member, value->length);
     } else if (slot->is_scalar) {
-        mdf_text_printf(&program->fields, "    %s %s;\n", type, member);
+        mdf_text_printf(&program->fields, "    %s %s;%s\n", type, member, parameter_comment(program, index));
     } else {
-        mdf_text_printf(&program->fields, "    %s %s[%zu];\n", type, member, value->length > 0 ? value->length : 1);
+        mdf_text_printf(&program->fields, "    %s %s[%zu];%s\n", type, member, value->length > 0 ? value->length : 1,
+                        parameter_comment(program, index));
     }
     return true;
 }
