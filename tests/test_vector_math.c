@@ -27,6 +27,11 @@ static long double softplus(long double x)
 }
 
 /* The bounds of docs/elements.md, in units in the last place. */
+static long double fourthl(long double x)
+{
+    return (x * x) * (x * x);
+}
+
 static const struct function {
     const char *name;
     bool is_double;
@@ -53,6 +58,7 @@ static const struct function {
     {"asinh", false, MDF_VECTORS_arc_sine_hyperbolic_FLOAT32, asinhl, 1.7},
     {"acosh", false, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT32, acoshl, 1.9},
     {"atanh", false, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT32, atanhl, 2},
+    {"fourth", false, MDF_VECTORS_fourth_FLOAT32, fourthl, 1},
     {"cbrt", false, MDF_VECTORS_cube_root_FLOAT32, cbrtl, 0.7},
     {"erf", false, MDF_VECTORS_error_function_FLOAT32, erfl, 1.5},
     {"erfc", false, MDF_VECTORS_error_function_complement_FLOAT32, erfcl, 5},
@@ -78,6 +84,7 @@ static const struct function {
     {"asinh", true, MDF_VECTORS_arc_sine_hyperbolic_FLOAT64, asinhl, 1.7},
     {"acosh", true, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT64, acoshl, 1.9},
     {"atanh", true, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT64, atanhl, 2},
+    {"fourth", true, MDF_VECTORS_fourth_FLOAT64, fourthl, 1},
     {"cbrt", true, MDF_VECTORS_cube_root_FLOAT64, cbrtl, 0.7},
     {"erf", true, MDF_VECTORS_error_function_FLOAT64, erfl, 1.3},
     {"erfc", true, MDF_VECTORS_error_function_complement_FLOAT64, erfcl, 4.5},
@@ -238,6 +245,7 @@ Test(vector_math, numbers_give_what_vectors_give)
         {mdf_asinh_float64, MDF_VECTORS_arc_sine_hyperbolic_FLOAT64},
         {mdf_acosh_float64, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT64},
         {mdf_atanh_float64, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT64},
+        {mdf_fourth_float64, MDF_VECTORS_fourth_FLOAT64},
         {mdf_cbrt_float64, MDF_VECTORS_cube_root_FLOAT64},
         {mdf_erf_float64, MDF_VECTORS_error_function_FLOAT64},
         {mdf_erfc_float64, MDF_VECTORS_error_function_complement_FLOAT64},
@@ -258,10 +266,10 @@ Test(vector_math, numbers_give_what_vectors_give)
     }
 }
 
-/* Squares and cubes are products; one exponent for all, one for each, and C functions of numbers agree. */
+/* Powers to 2, 3 and 4 are products; one exponent for all, one for each, and C functions of numbers agree. */
 Test(vector_math, powers)
 {
-    static const double exponents[] = {2, 3, 1.5};
+    static const double exponents[] = {2, 3, 4, 1.5};
     static const struct function doubles = {.is_double = true};
     mdf_loop loop = mdf_element_operations[MDF_ELEMENT_power].loops[MDF_DTYPE_FLOAT64];
     double x[N], y[N], z[N], each[N];

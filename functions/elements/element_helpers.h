@@ -135,8 +135,9 @@ static inline float mdf_not_below_float32(float limit, float x)
 /* Those of float64_functions.inc, which generated C gets as text. */
 #define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                          \
     X(exp)                                                                                                                    \
-    X(exp2) X(expm1) X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) \
-        X(asin) X(acos) X(atan) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
+    X(exp2)                                                                                                                   \
+    X(expm1) X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) X(asin) \
+        X(acos) X(atan) X(fourth) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
 #define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
 MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
 #undef MDF_FLOAT64_FUNCTION
