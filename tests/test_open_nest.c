@@ -1,5 +1,6 @@
 /* test_open_nest.c - what grows in a loop is gone through by nests with an open axis (mdf_c/lowered/nest.h): from one row to more
  * than a block of a sum, with the bits of the plain way. */
+#include "mdf_c/machine/emit.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>
@@ -65,7 +66,8 @@ static void expect_same(const struct growth *growth, int type)
     expected = run(&plain, model, true, &n, &is_plain_lowered);
     rows = run(&lowered, model, false, &n_lowered, &is_lowered);
     cr_expect(n == n_lowered && memcmp(expected, rows, n) == 0, "%s", growth->functions);
-    cr_expect_eq(is_lowered, !growth->calls, "%s: %s", growth->functions, how);
+    /* without vectors kernels are as fast */
+    cr_expect_eq(is_lowered, !growth->calls && mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s: %s", growth->functions, how);
     engine_end(&plain);
     engine_end(&lowered);
 }

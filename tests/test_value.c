@@ -165,3 +165,29 @@ Test(value, lists_share_their_items)
     mdf_value_clear(&memory, &none);
     cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0);
 }
+
+/* Lists and arrays side by side: all have one shape, or they are no array, whichever says a size first. */
+Test(value, lists_and_arrays_side_by_side)
+{
+    for (int order = 0; order < 2; order++) {
+        for (int n = 0; n < 4; n++) { /* items of the list beside an array of two */
+            struct mdf_memory memory;
+            struct mdf_value list = {0}, array = {0}, *pair, *items;
+            int made;
+
+            mdf_memory_init(&memory, NULL, 0);
+            pair = mdf_value_make_list(&memory, &list, 2);
+            cr_assert_not_null(pair);
+            items = mdf_value_make_list(&memory, &pair[order], (size_t)n);
+            for (int i = 0; i < n; i++) {
+                cr_assert(mdf_value_make_int(&memory, &items[i], 7));
+            }
+            pair[1 - order] = counted(&memory, 1);
+            made = mdf_value_from_nested_list(&memory, &array, &list);
+            cr_expect_eq(made, n == 2, "%d items", n);
+            cr_expect(made == 0 || (array.length == 4 && ((int64_t *)array.data)[2 * order] == 7));
+            mdf_value_clear(&memory, &array);
+            mdf_value_clear(&memory, &list);
+        }
+    }
+}

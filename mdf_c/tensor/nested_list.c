@@ -6,25 +6,34 @@ enum { DEEPEST_ARRAY = 64 };
 /* The shape and type that the array of a nested list has. */
 struct survey {
     int64_t shape[DEEPEST_ARRAY];
-    size_t rank; /* SIZE_MAX: no leaf seen yet */
+    bool is_known[DEEPEST_ARRAY + 1]; /* each of these sizes: by a list, or by an array in it */
+    size_t rank;                      /* SIZE_MAX: no leaf seen yet */
     mdf_dtype dtype;
     enum mdf_strength strength;
     bool typed;
 };
+
+static bool survey_size(struct survey *survey, size_t axis, int64_t size)
+{
+    bool fits = !survey->is_known[axis] || survey->shape[axis] == size;
+
+    survey->is_known[axis] = true;
+    survey->shape[axis] = size;
+    return fits;
+}
 
 static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, size_t depth)
 {
     const int64_t *shape = mdf_value_shape(leaf);
     size_t i, rank = depth + leaf->rank;
 
-    if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank)) {
-        return false;
+    if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank) || survey->is_known[rank]) {
+        return false; /* too deep, or not as deep as others, of which an empty list may be one */
     }
     for (i = 0; i < leaf->rank; i++) {
-        if (survey->rank != SIZE_MAX && survey->shape[depth + i] != shape[i]) {
+        if (!survey_size(survey, depth + i, shape[i])) {
             return false;
         }
-        survey->shape[depth + i] = shape[i];
     }
     if (survey->rank == SIZE_MAX) {
         survey->dtype = leaf->dtype;
@@ -37,7 +46,7 @@ static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, siz
     return survey->dtype != MDF_DTYPE_NONE;
 }
 
-static bool survey_list(struct survey *survey, bool sizes_known[DEEPEST_ARRAY], const struct mdf_value *value, size_t depth)
+static bool survey_list(struct survey *survey, const struct mdf_value *value, size_t depth)
 {
     size_t i;
 
@@ -47,13 +56,11 @@ static bool survey_list(struct survey *survey, bool sizes_known[DEEPEST_ARRAY], 
     if (value->kind != MDF_KIND_LIST || depth >= DEEPEST_ARRAY || (survey->rank != SIZE_MAX && depth >= survey->rank)) {
         return false;
     }
-    if (sizes_known[depth] && survey->shape[depth] != (int64_t)value->length) {
+    if (!survey_size(survey, depth, (int64_t)value->length)) {
         return false;
     }
-    sizes_known[depth] = true;
-    survey->shape[depth] = (int64_t)value->length;
     for (i = 0; i < value->length; i++) {
-        if (!survey_list(survey, sizes_known, &mdf_value_items(value)[i], depth + 1)) {
+        if (!survey_list(survey, &mdf_value_items(value)[i], depth + 1)) {
             return false;
         }
     }
@@ -83,18 +90,17 @@ static char *fill_array(char *elements, mdf_dtype dtype, const struct mdf_value 
 int mdf_value_from_nested_list(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *list)
 {
     struct survey survey = {.rank = SIZE_MAX, .dtype = MDF_DTYPE_FLOAT64};
-    bool sizes_known[DEEPEST_ARRAY] = {false};
     struct mdf_value array = {0};
     void *elements;
 
     if (list->kind == MDF_KIND_TENSOR) {
         return mdf_value_share(memory, target, list) ? 1 : -1;
     }
-    if (!survey_list(&survey, sizes_known, list, 0)) {
+    if (!survey_list(&survey, list, 0)) {
         return 0;
     }
     if (survey.rank == SIZE_MAX) { /* no leaf: empty lists */
-        for (survey.rank = 0; survey.rank < DEEPEST_ARRAY && sizes_known[survey.rank]; survey.rank++) {
+        for (survey.rank = 0; survey.is_known[survey.rank]; survey.rank++) {
         }
     }
     elements = mdf_value_make_tensor(memory, &array, survey.dtype, survey.rank, survey.shape);

@@ -33,6 +33,23 @@ static bool is_checked_cast(const struct mdf_nest_step *step)
            mdf_dtype_kind((mdf_dtype)step->dtype) == 'i';
 }
 
+/* A nest with an open axis loads a value that says how long it is. */
+static void keep_open_load(const struct counting *counting, const struct mdf_lowered_nest *nest, bool needed[])
+{
+    size_t first = nest->n_steps, i;
+    bool is_empty = true;
+
+    for (i = nest->n_steps; i-- > 0;) {
+        is_empty = is_empty && !needed[i];
+        if (nest->steps[i].kind == MDF_NEST_LOAD && counting->lowering->lowered->values[nest->steps[i].view.id].open_axes != 0) {
+            first = i;
+        }
+    }
+    if (!is_empty && first < nest->n_steps) {
+        needed[first] = true;
+    }
+}
+
 /* Drops stores that nothing reads, and steps that lead to no store. An element op that bails out does so for elements that nobody
  * looks at, too, when the model is evaluated plainly: it stays. */
 static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *nest)
@@ -55,6 +72,9 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
         if (needed[i] && step->view.at != MDF_NEST_NONE) {
             needed[step->view.at] = true;
         }
+    }
+    if (nest->is_open) {
+        keep_open_load(counting, nest, needed);
     }
     for (i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_step step = nest->steps[i];
