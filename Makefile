@@ -104,7 +104,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -115,18 +115,20 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
 
-# The two commands that a newcomer types get the dependencies first, then start over with make knowing of them.
+# The two commands that a newcomer types get the dependencies first, then start over with make knowing of them; on all processors, unless
+# the caller said how many jobs there are.
+ALL_JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(ALL_JOBS) all
 	@BUILD=$(BUILD) tools/demo.sh
 
 test: deps
-	@$(MAKE) --no-print-directory all suites
+	@$(MAKE) --no-print-directory $(ALL_JOBS) all suites
 	@status=0; tools/check_layers.sh || status=1; tools/check_symbols.sh $(BUILD)/objects $(LIBRARY_OBJECTS) || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
 
 suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways preload
@@ -155,6 +157,10 @@ wheel:
 
 check-wheel:
 	@tools/check_wheel.sh
+
+# What "make install" puts into a folder, used from there: by pkg-config, C++, CMake; and that uninstall takes all of it away.
+check-install: all
+	@BUILD=$(BUILD) CC="$(CC)" tools/check_install.sh
 
 # Compositions of PsyNeuLink by the live door, against PsyNeuLink itself. PSYNEULINK: the Python that has it. TEST_MDF: PsyNeuLink's own
 # test_mdf.py, run with this engine too.
@@ -377,8 +383,10 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+CMAKEDIR ?= $(LIBDIR)/cmake/mdf
+CMAKE_FILES := tools/mdf-config.cmake tools/mdf-config-version.cmake
 INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
-    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
+    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
     $(MANDIR)/man1/mdf-compile.1
 
 define PKG_CONFIG_FILE
@@ -397,12 +405,16 @@ endef
 export PKG_CONFIG_FILE
 
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man1
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man1
 	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
 	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmdf.so
 	echo "$$PKG_CONFIG_FILE" > $(DESTDIR)$(LIBDIR)/pkgconfig/mdf.pc
+	for file in $(CMAKE_FILES); do \
+	    sed 's|@VERSION@|$(VERSION)|; s|@MAJOR@|$(firstword $(subst ., ,$(VERSION)))|; s|@SONAME@|$(SONAME)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' $$file \
+	        > $(DESTDIR)$(CMAKEDIR)/$${file##*/} || exit 1; \
+	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 $(DESTDIR)$(MANDIR)/man1
 

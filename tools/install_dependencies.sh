@@ -45,20 +45,44 @@ wants_optional() {
 }
 
 [ -n "$(missing)" ] || wants_optional || exit 0
-echo "Missing: $(missing | tr '\n' ' ')$(absent | tr '\n' ' ')$(absent_programs | tr '\n' ' ')$(absent_python)" >&2
 if ! command -v apt-get >/dev/null 2>&1; then
+    echo "Missing: $(missing | tr '\n' ' ')" >&2
     echo "This system has no apt-get: please install what corresponds to Debian's $packages" >&2
     exit 1
 fi
 as_root=
 [ "$(id -u)" -eq 0 ] || as_root="sudo"
 export DEBIAN_FRONTEND=noninteractive
+
+# What is to come, before anything is changed: which packages, for what, how many bytes (as apt knows them) and about how long.
+announce() {
+    [ -z "$(missing)" ] || printf 'To build mdf_c, apt installs: %s\n' "$packages"
+    if wants_optional; then
+        [ -z "$(absent)" ] || printf 'For images (ImageDecoder): %s\n' "$optional_packages"
+        [ -z "$(absent_programs)" ] || printf 'For pictures (--graph-image, --plot): %s\n' "$picture_packages"
+        [ -z "$(absent_python)" ] || printf 'To test the Python package: %s\n' "$python_packages"
+        echo "Only the first time: without an optional one the rest works."
+    fi
+    # shellcheck disable=SC2046
+    apt-get install -q --assume-no --no-install-recommends $(wanted) 2>/dev/null | grep -E '^(Need to get|After this operation)' || true
+    echo "This takes one to three minutes; Ctrl-C stops it. Then the build takes about as long, once."
+}
+
+wanted() {
+    [ -z "$(missing)" ] || echo "$packages"
+    wants_optional || return 0
+    [ -z "$(absent)" ] || echo "$optional_packages"
+    [ -z "$(absent_programs)" ] || echo "$picture_packages"
+    [ -z "$(absent_python)" ] || echo "$python_packages"
+}
+
 # The lists of packages may be absent or old: they are fetched where the first attempt fails.
 install() {
     # shellcheck disable=SC2086
     $as_root apt-get install -y -q $1 || { $as_root apt-get update -q && $as_root apt-get install -y -q $1; }
 }
 
+announce >&2
 [ -z "$(missing)" ] || install "$packages"
 if wants_optional; then
     mkdir -p build

@@ -1,17 +1,20 @@
-"""``python -m mdf_c`` is mdf-run: the program itself takes over."""
+"""``python -m mdf_c`` is mdf-run, and the package's console programs are those of the same names: the program itself takes over."""
 
 import os
 import sys
+from pathlib import Path
 
 from ._library import native_file
 
 
 def main() -> None:
-    """Replaces this process by mdf-run with the same arguments."""
-    program = str(native_file("mdf-run"))
+    """Replaces this process by the program that it was called as, mdf-run where that is none, with the same arguments."""
+    called = Path(sys.argv[0]).name
+    name = called if called.startswith("mdf-") else "mdf-run"
+    program = str(native_file(name))
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(program, ["mdf-run", *sys.argv[1:]])
+    os.execv(program, [name, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

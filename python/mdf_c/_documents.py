@@ -60,7 +60,7 @@ class Origin:
         PicklingError
             The file is not as it was when the model was read.
         """
-        if self.content is not None:
+        if self.content is not None or self.path is None:
             return self
         try:
             content, stamp = Path(self.path).read_bytes(), _stamp(self.path)

@@ -234,9 +234,9 @@ def checked(result, error: Error):
     return result
 
 
-def text(value: bytes | None) -> str | None:
+def text(value: bytes) -> str:
     """A C string."""
-    return None if value is None else value.decode(errors="replace")
+    return value.decode(errors="replace")
 
 
 def c_text(value: str, what: str) -> bytes:

@@ -132,7 +132,8 @@ class NativeSweep(Uncopied):
     """
 
     def __init__(self, program: Handle, plan: Plan, threads: int, progress: Callable[[int], None] | None = None) -> None:
-        self._progress, self._failure, self._is_stopped = progress, None, False
+        self._progress, self._is_stopped = progress, False
+        self._failure: BaseException | None = None  # of the progress function
         self._callback = PROGRESS(self._tell)
         self._plan = plan
         self._parameters, self._inputs = _values(plan.parameters), _values(plan.inputs)

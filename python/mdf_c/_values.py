@@ -24,7 +24,7 @@ from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Handle, Tensor, 
 try:
     import ml_dtypes
 except ImportError:
-    ml_dtypes = None
+    ml_dtypes = None  # type: ignore[assignment]
 
 STRING = "string"
 _addressof, _view_first = ctypes.addressof, ctypes.c_char.from_buffer
@@ -108,7 +108,7 @@ def as_array(value: Any) -> np.ndarray:
 def address_of(array: np.ndarray) -> int:
     """Where the elements of a dense array lie. `array.ctypes` takes three times as long, but finds those that are not to be written."""
     try:
-        return _addressof(_view_first(array))
+        return _addressof(_view_first(array))  # type: ignore[arg-type] # an array is a buffer
     except (TypeError, ValueError, BufferError):
         return array.ctypes.data
 
@@ -164,7 +164,7 @@ class InputArrays:
             if type(value) is not np.ndarray or value.shape != shape or value.dtype != dtype:
                 return False
             try:
-                tensor.data = _addressof(_view_first(value))
+                tensor.data = _addressof(_view_first(value))  # type: ignore[arg-type]
             except (TypeError, ValueError, BufferError):  # not dense, not to be written, or without elements
                 if not value.flags.c_contiguous:
                     return False
@@ -303,7 +303,7 @@ def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=256)
-def _bytes_type(size: int) -> type:
+def _bytes_type(size: int) -> Any:
     """So many bytes, as ctypes has them, which makes such a type again each time that nobody has it."""
     return ctypes.c_char * size
 

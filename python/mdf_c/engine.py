@@ -404,7 +404,7 @@ class State(Uncopied):
         is watched for Ctrl-C the next time."""
         if self._is_evaluated:
             self._free()
-        if self._lock._is_owned():  # a handler of a signal, or a method of a value that is being set
+        if self._lock._is_owned():  # type: ignore[attr-defined]  # a handler of a signal, or a method of a value that is being set
             raise RuntimeError("the state is in use: it can not be evaluated now")
         with self._lock:
             self._is_evaluated = True
@@ -648,8 +648,9 @@ class State(Uncopied):
         found = list(map(view_of, pointers, self._tensors))
         known = [views for _, _, views in self._views] or [{} for _ in found]
         self._views = []
-        if all(view is not None for view in found):
-            for name, view, tensor, views in zip(self.program.results, found, self._tensors, known):
+        arrays = [view for view in found if view is not None]
+        if len(arrays) == len(found):
+            for name, view, tensor, views in zip(self.program.results, arrays, self._tensors, known):
                 if len(views) == _MANY_PLACES or any((old.shape, old.dtype) != (view.shape, view.dtype) for old in views.values()):
                     views.clear()
                 views[tensor.data] = view
@@ -703,7 +704,7 @@ class State(Uncopied):
 
 def unpack_schedule(words: bytes) -> list[list[int]]:
     """Execution sets as numbers of nodes, from :meth:`State.schedule_words`."""
-    numbers = memoryview(words).cast("N").tolist()
+    numbers = memoryview(words).cast("N").tolist()  # type: ignore[call-overload] # "N" is a size_t
     sets, place = [], 1
     for _ in range(numbers[0]):
         sets.append(numbers[place + 1 : place + 1 + numbers[place]])

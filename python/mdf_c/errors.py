@@ -27,7 +27,7 @@ class _Placed:
         column: int | None = None,
         path: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message)  # type: ignore[call-arg] # an exception's, which stands beside this class
         self.message = message
         self.file = file
         self.line = line

@@ -256,5 +256,5 @@ def _is_psyneulinks(graph: Any) -> bool:
 class SimpleNode(SimpleNamespace):
     """Stands for a node of a graph that was not given as objects; told apart by identity."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment] # a SimpleNamespace has none
     __eq__ = object.__eq__

@@ -30,3 +30,12 @@ def test_it_does_what_mdf_run_does(arguments, status, examples):
     )
     assert module.returncode == program.returncode == status
     assert (module.stdout, module.stderr) == (program.stdout, program.stderr)
+
+
+@pytest.mark.parametrize("name", ["mdf-run", "mdf-convert", "mdf-compile"])
+def test_the_console_programs_are_the_engine_s(name, tmp_path):
+    script = tmp_path / name  # as pip writes it
+    script.write_text("from mdf_c.__main__ import main\nmain()\n")
+    told = subprocess.run([sys.executable, str(script), "--version"], capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    assert told.stdout == subprocess.run([native_file(name), "--version"], capture_output=True, text=True, check=True).stdout
+    assert told.stdout.startswith(name)

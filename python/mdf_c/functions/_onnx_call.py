@@ -127,7 +127,7 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
         "functions": {"f": {"function": f"onnx::{operator}", "args": args}},
         "output_ports": {f"out_{i}": {"value": value} for i, value in enumerate(values)},
     }
-    document, _, _ = as_bytes({"nodes": {"call": node}}, opset)
+    document = as_bytes({"nodes": {"call": node}}, opset)[0]  # type: ignore[index] # a dict has bytes
     state = _program(document.decode()).state()
     state.set_inputs(ports, lend=True)
     state.evaluate()

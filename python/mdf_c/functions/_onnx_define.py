@@ -33,9 +33,9 @@ def function_name(operator: str) -> str:
 
 
 def _operators() -> list[str]:
-    names = []
-    while (name := text(lib.mdf_onnx_operator_name(len(names)))) is not None:
-        names.append(name)
+    names: list[str] = []
+    while (name := lib.mdf_onnx_operator_name(len(names))) is not None:
+        names.append(text(name))
     return names
 
 
