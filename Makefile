@@ -383,11 +383,12 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/mdf
 CMAKEDIR ?= $(LIBDIR)/cmake/mdf
 CMAKE_FILES := tools/mdf-config.cmake tools/mdf-config-version.cmake
 INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
     $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
-    $(MANDIR)/man1/mdf-compile.1
+    $(MANDIR)/man1/mdf-compile.1 $(DATADIR)/mdf.schema.json
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -405,7 +406,7 @@ endef
 export PKG_CONFIG_FILE
 
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(MANDIR)/man1
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)/man1
 	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
 	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -416,6 +417,7 @@ install: all
 	        > $(DESTDIR)$(CMAKEDIR)/$${file##*/} || exit 1; \
 	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
 	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 $(DESTDIR)$(MANDIR)/man1
 
 uninstall:

@@ -3,6 +3,7 @@
 
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
+#include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static const char help[] =
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
-    "  -h, --help, --version, --ops   the last lists the operators, their versions and types\n";
+    "  -h, --help, --version, --ops, --schema   the operators, their versions and types; the JSON Schema of models\n";
 
 #define FIELD(name) offsetof(struct run_options, name)
 
@@ -91,6 +92,7 @@ static const struct option_row rows[] = {
     {"plot", '\0', ARGUMENT_TEXT, .offset = FIELD(plot_path), .fault = plot_fault},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(format)},
     {"ops", '\0', ARGUMENT_PAGE, .page = mdf_write_operators_page},
+    {"schema", '\0', ARGUMENT_PAGE, .page = mdf_write_model_schema},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };

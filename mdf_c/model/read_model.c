@@ -6,36 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a field's value reaches the structure. */
-enum field_type {
-    FIELD_TEXT,       /* const char *: a string, or a number as its text */
-    FIELD_ANY,        /* const struct mdf_node *, NULL where absent or null */
-    FIELD_OBJECT,     /* the same, an object */
-    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count, then a name_table */
-    FIELD_KNOWN       /* read elsewhere, or only kept */
-};
-
-struct class;
-
-struct field {
-    const char *name; /* NULL ends the table */
-    enum field_type type;
-    size_t offset;
-    bool required;
-    const struct class *items;
-};
-
-/* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
-struct class
-{
-    const char *what; /* in messages */
-    size_t size;
-    size_t source_offset;
-    const struct field *fields;
-    mdf_status (*finish)(struct mdf_reader *reader, const struct mdf_node *source, void *object);
-    bool bare_value; /* an item that is no object stands for {"value": item} */
-};
-
 /* ------------------------------------------------------------------ what the classes do beyond their fields */
 
 /* PsyNeuLink's exporter declares the type of a port's default value, not of what arrives there later (metadata {"type":
@@ -171,9 +141,9 @@ static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *
 
 static const struct field input_port_fields[] = {COMMON_FIELDS,
                                                  {"default_value", FIELD_ANY, AT(mdf_input_port, default_value), false, NULL},
-                                                 {"shape", FIELD_KNOWN, 0, false, NULL},
-                                                 {"type", FIELD_KNOWN, 0, false, NULL},
-                                                 {"reduce", FIELD_KNOWN, 0, false, NULL},
+                                                 {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},
+                                                 {"type", FIELD_KNOWN, 0, false, NULL, "type"},
+                                                 {"reduce", FIELD_KNOWN, 0, false, NULL, "text"},
                                                  END_OF_FIELDS};
 static const struct class input_port_class = {
     "input port", sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false};
@@ -181,14 +151,14 @@ static const struct class input_port_class = {
 static const struct field output_port_fields[] = {COMMON_FIELDS,
                                                   {"value", FIELD_ANY, AT(mdf_output_port, value), false, NULL},
                                                   {"default_initial_value", FIELD_ANY, AT(mdf_output_port, initial), false, NULL},
-                                                  {"shape", FIELD_KNOWN, 0, false, NULL},
-                                                  {"type", FIELD_KNOWN, 0, false, NULL},
+                                                  {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},
+                                                  {"type", FIELD_KNOWN, 0, false, NULL, "type"},
                                                   END_OF_FIELDS};
 static const struct class output_port_class = {
     "output port", sizeof(struct mdf_output_port), AT(mdf_output_port, source), output_port_fields, finish_output_port, true};
 
 static const struct field function_fields[] = {COMMON_FIELDS,
-                                               {"function", FIELD_KNOWN, 0, false, NULL},
+                                               {"function", FIELD_KNOWN, 0, false, NULL, "function_call"},
                                                {"args", FIELD_OBJECT, AT(mdf_definition, args), false, NULL},
                                                {"value", FIELD_ANY, AT(mdf_definition, value), false, NULL},
                                                END_OF_FIELDS};
@@ -211,8 +181,8 @@ static const struct field parameter_fields[] = {
     {"value", FIELD_ANY, AT(mdf_parameter, definition.value), false, NULL},
     {"default_initial_value", FIELD_ANY, AT(mdf_parameter, default_initial_value), false, NULL},
     {"time_derivative", FIELD_ANY, AT(mdf_parameter, time_derivative), false, NULL},
-    {"reset", FIELD_ANY, AT(mdf_parameter, reset), false, NULL},
-    {"function", FIELD_KNOWN, 0, false, NULL},
+    {"reset", FIELD_ANY, AT(mdf_parameter, reset), false, NULL, "text"},
+    {"function", FIELD_KNOWN, 0, false, NULL, "function_call"},
     {"args", FIELD_OBJECT, AT(mdf_parameter, definition.args), false, NULL},
     {"conditions", FIELD_COLLECTION, AT(mdf_parameter, conditions), false, &condition_class},
     END_OF_FIELDS};
@@ -220,15 +190,16 @@ static const struct class parameter_class = {
     "parameter", sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true};
 
 static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object);
+static const struct class node_class, edge_class;
 
 /* A node with a graph: under "graph", or with the graph's nodes, edges and conditions as fields of its own. */
 static const struct field node_fields[] = {
     COMMON_FIELDS,
-    {"graph", FIELD_KNOWN, 0, false, NULL},
-    {"nodes", FIELD_KNOWN, 0, false, NULL},
-    {"edges", FIELD_KNOWN, 0, false, NULL},
-    {"conditions", FIELD_KNOWN, 0, false, NULL},
-    {"repeat_until_finished", FIELD_ANY, AT(mdf_graph_node, repeat), false, NULL},
+    {"graph", FIELD_KNOWN, 0, false, NULL, "graph_or_name"},
+    {"nodes", FIELD_KNOWN, 0, false, &node_class},
+    {"edges", FIELD_KNOWN, 0, false, &edge_class},
+    {"conditions", FIELD_KNOWN, 0, false, NULL, "schedule"},
+    {"repeat_until_finished", FIELD_ANY, AT(mdf_graph_node, repeat), false, NULL, "count"},
     {"input_ports", FIELD_COLLECTION, AT(mdf_graph_node, input_ports), false, &input_port_class},
     {"functions", FIELD_COLLECTION, AT(mdf_graph_node, functions), false, &function_class},
     {"parameters", FIELD_COLLECTION, AT(mdf_graph_node, parameters), false, &parameter_class},
@@ -242,7 +213,7 @@ static const struct field edge_fields[] = {COMMON_FIELDS,
                                            {"receiver", FIELD_TEXT, AT(mdf_edge, receiver), true, NULL},
                                            {"sender_port", FIELD_TEXT, AT(mdf_edge, sender_port), true, NULL},
                                            {"receiver_port", FIELD_TEXT, AT(mdf_edge, receiver_port), true, NULL},
-                                           {"parameters", FIELD_KNOWN, 0, false, NULL},
+                                           {"parameters", FIELD_KNOWN, 0, false, NULL, "object"},
                                            {"feedback", FIELD_KNOWN, 0, false, NULL},
                                            END_OF_FIELDS};
 static const struct class edge_class = {"edge", sizeof(struct mdf_edge), AT(mdf_edge, source), edge_fields, finish_edge, false};
@@ -251,31 +222,38 @@ static const struct field graph_fields[] = {COMMON_FIELDS,
                                             {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
                                             {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
                                             {"parameters", FIELD_OBJECT, AT(mdf_graph, parameters), false, NULL},
-                                            {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
+                                            {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL, "schedule"},
                                             END_OF_FIELDS};
 static const struct class graph_class = {"graph",      sizeof(struct mdf_graph), AT(mdf_graph, source),
                                          graph_fields, mdf_reader_finish_graph,  false};
 
 /* A node as the graph that it has: what else it has is the node's own. */
-static const struct field nested_graph_fields[] = {COMMON_FIELDS,
-                                                   {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
-                                                   {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
-                                                   {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL},
-                                                   {"parameters", FIELD_KNOWN, 0, false, NULL},
-                                                   {"input_ports", FIELD_KNOWN, 0, false, NULL},
-                                                   {"functions", FIELD_KNOWN, 0, false, NULL},
-                                                   {"output_ports", FIELD_KNOWN, 0, false, NULL},
-                                                   {"repeat_until_finished", FIELD_KNOWN, 0, false, NULL},
-                                                   END_OF_FIELDS};
+static const struct field nested_graph_fields[] = {
+    COMMON_FIELDS,
+    {"nodes", FIELD_COLLECTION, AT(mdf_graph, nodes), false, &node_class},
+    {"edges", FIELD_COLLECTION, AT(mdf_graph, edges), false, &edge_class},
+    {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL, "schedule"},
+    {"parameters", FIELD_KNOWN, 0, false, NULL},
+    {"input_ports", FIELD_KNOWN, 0, false, NULL},
+    {"functions", FIELD_KNOWN, 0, false, NULL},
+    {"output_ports", FIELD_KNOWN, 0, false, NULL},
+    {"repeat_until_finished", FIELD_KNOWN, 0, false, NULL, "count"},
+    END_OF_FIELDS};
 static const struct class nested_graph_class = {
     "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), nested_graph_fields, mdf_reader_finish_graph, false};
 
 static const struct field model_fields[] = {COMMON_FIELDS,
                                             {"format", FIELD_KNOWN, 0, false, NULL},
                                             {"generating_application", FIELD_KNOWN, 0, false, NULL},
-                                            {"onnx_opset_version", FIELD_KNOWN, 0, false, NULL},
+                                            {"onnx_opset_version", FIELD_KNOWN, 0, false, NULL, "opset"},
                                             {"graphs", FIELD_COLLECTION, AT(mdf_model, graphs), true, &graph_class},
                                             END_OF_FIELDS};
+static const struct class model_class = {"model", sizeof(struct mdf_model), AT(mdf_model, source), model_fields, NULL, false};
+
+const struct class *mdf_reader_model_class(void)
+{
+    return &model_class;
+}
 
 /* ------------------------------------------------------------------ reading by table */
 

@@ -15,6 +15,40 @@ struct mdf_reader {
     size_t n_nested;               /* nodes in them */
 };
 
+/* How a field's value reaches the structure. */
+enum field_type {
+    FIELD_TEXT,       /* const char *: a string, or a number as its text */
+    FIELD_ANY,        /* const struct mdf_node *, NULL where absent or null */
+    FIELD_OBJECT,     /* the same, an object */
+    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count, then a name_table */
+    FIELD_KNOWN       /* read elsewhere, or only kept */
+};
+
+struct class;
+
+struct field {
+    const char *name; /* NULL ends the table */
+    enum field_type type;
+    size_t offset;
+    bool required;
+    const struct class *items;
+    const char *form; /* what else than its type the value is: a definition of write/model_schema.c; NULL: nothing */
+};
+
+/* A class of MDF. Its structure begins with the id; the source lies at `source_offset`. */
+struct class
+{
+    const char *what; /* in messages */
+    size_t size;
+    size_t source_offset;
+    const struct field *fields;
+    mdf_status (*finish)(struct mdf_reader *reader, const struct mdf_node *source, void *object);
+    bool bare_value; /* an item that is no object stands for {"value": item} */
+};
+
+/* The class of a whole model, from which all others are reached. */
+const struct class *mdf_reader_model_class(void);
+
 /* Sets the error at a place of the document; returns its status. */
 mdf_status mdf_reader_fail(struct mdf_reader *reader, const struct mdf_node *node, mdf_status status, const char *message);
 /* The same as MDF_NAME, with the nearest name: "; did you mean 'x'?". */

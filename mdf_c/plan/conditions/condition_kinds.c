@@ -324,6 +324,11 @@ static const struct condition_row rows[] = {
     {"CustomGraphStructureCondition", NULL, function_formals, refuse_function, 0, 0},
 };
 
+const struct condition_row *condition_row_at(size_t i)
+{
+    return i < sizeof rows / sizeof *rows ? &rows[i] : NULL;
+}
+
 const struct condition_row *condition_find_row(const char *name, const char **guess)
 {
     struct mdf_nearest nearest;
