@@ -167,6 +167,10 @@ static const struct {
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EveryNCalls, "
      "dependency: n}}}}}}}",
      "m.yaml:1:96: error: condition of node 'n': EveryNCalls: the argument 'n' is missing"},
+    {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {metadata: {scheduling_mode: EXACT}}}}}}",
+     "m.yaml:1:105: error: 'scheduling_mode' must be \"STANDARD\" or \"EXACT_TIME\", not EXACT"},
+    {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {metadata: {scheduling_mode: 2}}}}}}",
+     "m.yaml:1:105: error: 'scheduling_mode' must be \"STANDARD\" or \"EXACT_TIME\", not a number"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {nn: {type: Always}}}}}}}",
      "m.yaml:1:97: error: condition of node 'nn': the graph has no node 'nn'; did you mean 'n'?"},
     {"{m: {graphs: {g: {nodes: {a: {input_ports: {i: {}}, output_ports: {o: {value: i}}}, b: {input_ports: {i: {}}, "
