@@ -257,8 +257,8 @@ typedef struct mdf_options {
     double time_limit_s;
     mdf_dialect dialect;
     /* Other values of parameters, as if the model's file had them: JSON, an object {NAME: value}, NAME being NODE.PARAMETER, or
-     * PARAMETER for every one of that name. A value stands in the place of the constant that the file has, as the parameter's value
-     * or, where that is computed, as its default_initial_value. NULL: none. See docs/parameters.md. */
+     * PARAMETER for every one of that name. A value stands in the place of the constant that the file has, as the parameter's
+     * value or, where that is computed, as its default_initial_value. NULL: none. See docs/parameters.md. */
     const char *parameters;
     mdf_scheduling_mode scheduling_mode;
 } mdf_options;
@@ -342,6 +342,11 @@ MDF_API mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error);
 MDF_API void mdf_state_free(mdf_state *state);
 /* Makes a state as it was when it was new, with another seed for random functions; its memory stays for later use. */
 MDF_API mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error);
+/* Makes `target` go on from where `source` is: values, clocks and counts, random numbers, parameters and inputs that are set but
+ * not spent. Both are of one program, else MDF_USAGE. Evaluations of either then give the same bits, and change nothing in the
+ * other: a copy is a snapshot to come back to, or a simulation that begins there. `target` keeps its memory and what it has
+ * prepared; time limits and requests to stop are each state's own. Where memory is refused, `target` is as new. */
+MDF_API mdf_status mdf_state_copy(mdf_state *target, mdf_state *source, mdf_error *error);
 /* Sets a parameter that was kept changeable, before the first evaluation or the first after a reset. Numbers of type float64,
  * int64 and bool are taken as if they stood in the model; others keep their type. MDF_NAME where no such parameter has that name.
  */

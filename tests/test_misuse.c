@@ -25,7 +25,7 @@ struct given {
     mdf_error error, failed;
     mdf_model *model;
     mdf_program *program;
-    mdf_state *state;
+    mdf_state *state, *other;
     mdf_sweep *sweep;
     mdf_value *value, *dict, *list;
     const mdf_value *items[1];
@@ -64,6 +64,7 @@ static void begin(struct given *g)
     g->model = mdf_model_load_bytes(MODEL, strlen(MODEL), "json", "m.json", NULL, &g->error);
     g->program = mdf_compile_changeable(g->model, g->names, 1, NULL, &g->error);
     g->state = mdf_state_new(g->program, &g->error);
+    g->other = mdf_state_new(g->program, &g->error);
     g->sweep = mdf_sweep_new(g->program, &g->sweep_options, &g->error);
     g->value = mdf_value_new_integer(1, &g->error);
     g->items[0] = g->value;
@@ -88,6 +89,7 @@ static void end(struct given *g)
     mdf_value_free(g->value);
     mdf_sweep_free(g->sweep);
     mdf_state_free(g->state);
+    mdf_state_free(g->other);
     mdf_program_free(g->program);
     mdf_model_free(g->model);
 }
@@ -171,6 +173,7 @@ static bool is_tried(struct given *g, int pointer)
     MAKES(mdf_state_new, 1, 2, P(0, g->program), ERROR(1))                                                              \
     DOES(mdf_state_free, 1, P(0, mdf_state_new(g->program, NULL)))                                                      \
     STATUS(mdf_state_reset, 1, 2, P(0, g->state), 7, ERROR(1))                                                          \
+    STATUS(mdf_state_copy, 2, 3, P(0, g->other), P(1, g->state), ERROR(2))                                              \
     STATUS(mdf_set_parameter, 3, 4, P(0, reset(g->state)), P(1, "k"), P(2, &g->number), ERROR(3))                       \
     STATUS(mdf_set_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                  \
     STATUS(mdf_set_inputs, 3, 4, P(0, g->state), P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                        \
@@ -616,7 +619,7 @@ Test(misuse, the_first_error_stays_as_it_is)
 /* Within an evaluation the caller's functions are called: those of its allocator. */
 struct reentry {
     mdf_state *state; /* NULL: nothing is tried */
-    mdf_status evaluated, set, reset;
+    mdf_status evaluated, set, reset, copied;
     bool has_values;
     unsigned n_calls;
 };
@@ -631,6 +634,7 @@ static void try_again(struct reentry *reentry)
         reentry->evaluated = mdf_evaluate(state, NAN, NULL);
         reentry->set = mdf_set_input_json(state, "x", "1", NULL);
         reentry->reset = mdf_state_reset(state, 0, NULL);
+        reentry->copied = mdf_state_copy(state, state, NULL);
         reentry->has_values = mdf_output(state, "n", "y") != NULL || mdf_result_at(state, 0) != NULL ||
                               mdf_part_at(state, 0, MDF_PART_INPUT, 0, 0) != NULL || mdf_schedule_n_sets(state) > 0;
         mdf_state_free(state);
@@ -669,8 +673,9 @@ Test(misuse, a_state_that_is_being_evaluated_is_left_alone)
     cr_expect_eq(mdf_set_input(state, "x", &given.tensor, NULL), MDF_OK);
     reentry.state = state;
     cr_expect_eq(mdf_evaluate(state, NAN, NULL), MDF_OK);
-    cr_expect(reentry.n_calls == 1 && reentry.evaluated == MDF_USAGE && reentry.set == MDF_USAGE && reentry.reset == MDF_USAGE,
-              "%u calls: %d %d %d", reentry.n_calls, reentry.evaluated, reentry.set, reentry.reset);
+    cr_expect(reentry.n_calls == 1 && reentry.evaluated == MDF_USAGE && reentry.set == MDF_USAGE && reentry.reset == MDF_USAGE &&
+                  reentry.copied == MDF_USAGE,
+              "%u calls: %d %d %d %d", reentry.n_calls, reentry.evaluated, reentry.set, reentry.reset, reentry.copied);
     cr_expect_not(reentry.has_values);
     cr_expect_eq(mdf_set_input(state, "x", &given.tensor, NULL), MDF_OK);
     cr_expect_eq(mdf_evaluate(state, NAN, NULL), MDF_OK);

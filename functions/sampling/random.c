@@ -6,6 +6,7 @@
 #include "functions/sampling/random.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ xoshiro256** */
 
@@ -331,6 +332,31 @@ struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number
         begin_stream(&context->streams[number], seed, context->streams[number].has_begun ? NULL : start);
     }
     return &context->streams[number].twister;
+}
+
+bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *source)
+{
+    size_t capacity = target->n_streams;
+
+    if (target->n_streams < source->n_streams) {
+        struct mdf_stream *streams =
+            mdf_memory_grow(target->memory, target->streams, &capacity, source->n_streams, sizeof *streams);
+
+        if (streams == NULL) {
+            return false;
+        }
+        target->streams = streams;
+        target->n_streams = capacity;
+    }
+    mdf_random_forget_streams(target);
+    if (source->n_streams > 0) {
+        memcpy(target->streams, source->streams, source->n_streams * sizeof *source->streams);
+    }
+    target->seed = source->seed;
+    memcpy(target->random_state, source->random_state, sizeof source->random_state);
+    target->numpy_random = source->numpy_random;
+    target->python_random = source->python_random;
+    return true;
 }
 
 void mdf_random_forget_streams(struct mdf_context *context)

@@ -1,5 +1,6 @@
 /* state_api.c - states: inputs, evaluations, and what is read of them. See mdf.h. */
 #include "mdf_c/api/arguments.h"
+#include "mdf_c/run/copy_state.h"
 #include "mdf_c/run/explain.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/spare_states.h"
@@ -198,6 +199,30 @@ mdf_status mdf_state_reset(mdf_state *state, uint64_t seed, mdf_error *error)
         status = mdf_state_restart(state, seed, error);
         end(state);
     }
+    return status;
+}
+
+mdf_status mdf_state_copy(mdf_state *target, mdf_state *source, mdf_error *error)
+{
+    mdf_status status = MDF_USAGE;
+
+    error = mdf_unset_error(error);
+    if (!MDF_GIVEN(target, error) || !MDF_GIVEN(source, error)) {
+        return MDF_USAGE;
+    }
+    if (target->program != source->program) {
+        return mdf_error_set(error, MDF_USAGE, "a state goes on from another one of the same program only");
+    }
+    if (!begin(target, error)) {
+        return MDF_USAGE;
+    }
+    if (target == source) {
+        status = MDF_OK;
+    } else if (begin(source, error)) {
+        status = mdf_state_take_over(target, source, error);
+        end(source);
+    }
+    end(target);
     return status;
 }
 

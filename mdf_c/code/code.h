@@ -116,6 +116,9 @@ struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct md
 void mdf_frame_clear(struct mdf_frame *frame);
 /* Takes the values out of a frame and the frames below it, which can then run as new ones; memory stays for later use. */
 void mdf_frame_forget(struct mdf_frame *frame);
+/* Gives a slot the value that it has in another frame of the same unit, without sharing anything with it but what belongs to the
+ * program. False: out of memory. */
+bool mdf_frame_copy_slot(struct mdf_frame *target, const struct mdf_frame *source, size_t slot);
 /* Runs the instructions [first, end). False: execution->context.error is set. */
 bool mdf_frame_run(struct mdf_frame *frame, size_t first, size_t end);
 /* The value of an operand. */

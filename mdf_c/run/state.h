@@ -59,6 +59,7 @@ struct mdf_state {
     struct mdf_buffer_reuse *reuse;  /* see buffer_reuse.h; NULL: none */
     struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
     uint32_t *readers;               /* of the frame's slots; see readers.h */
+    uint32_t *kept_slots;            /* see slot_reads.h; NULL: not looked for yet */
     struct mdf_state *next;          /* of shared->nested */
 };
 

@@ -2,6 +2,8 @@
  * keep, and as what. */
 #include "mdf_c/source/program_writer.h"
 
+#include "mdf_c/run/slot_reads.h"
+
 #include "mdf_c/lower/lower.h"
 #include "mdf_c/lowered/lowered_run.h"
 
@@ -202,7 +204,8 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
 static bool visit_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     (void)has_dt;
-    return mdf_source_find_reads(program, ranges, n, program->is_read);
+    return mdf_slot_reads_add(program->program->code, program->writer.memory, ranges, n, program->is_read) ||
+           mdf_source_out_of_memory(&program->writer);
 }
 
 static bool pass_over(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)

@@ -52,10 +52,6 @@ const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program 
 /* The text of an element of an operand's value, of its first where it is a scalar. */
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
 
-/* --- program_reads.c: adds the slots that instructions read before they write them. False: out of memory, the error is set. */
-bool mdf_source_find_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
-                           uint32_t *is_read);
-
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);
 /* Copies a value from one place to another, converted where the types differ; lengths are equal. */

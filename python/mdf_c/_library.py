@@ -166,6 +166,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_check_run": (None, c_void_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, WARNING_HANDLER, c_void_p),
     "mdf_state_new": (c_void_p, c_void_p, _ERROR),
     "mdf_state_reset": (c_int, c_void_p, c_uint64, _ERROR),
+    "mdf_state_copy": (c_int, c_void_p, c_void_p, _ERROR),
     "mdf_state_free": (None, c_void_p),
     "mdf_set_input": (c_int, c_void_p, c_char_p, POINTER(Tensor), _ERROR),
     "mdf_set_inputs": (c_int, c_void_p, POINTER(c_char_p), POINTER(Tensor), c_size_t, _ERROR),

@@ -358,7 +358,7 @@ def find_ports(ports: Iterable[tuple[str, str]], name: str) -> list[tuple[str, s
 
 
 class State(Uncopied):
-    """What evaluations of a program work on: the buffers of one thread. It is neither copied nor pickled.
+    """What evaluations of a program work on: the buffers of one thread. It is not pickled; :meth:`copy` makes another one.
 
     While it is evaluated, other threads and handlers of signals get a RuntimeError, unless they :meth:`interrupt` it.
 
@@ -391,7 +391,7 @@ class State(Uncopied):
         self._given: set[str] = set()  # names of inputs before the first one
 
     def __reduce_ex__(self, protocol):
-        raise TypeError("a State can not be copied or pickled: make another one of its program, with program.state()")
+        raise TypeError("a State can not be copied or pickled: make another one of its program, with program.state() or state.copy()")
 
     def _free(self) -> threading.RLock:
         """The lock, where the state is not being evaluated: who looks at it waits for others that do, but not for an evaluation."""
@@ -457,6 +457,30 @@ class State(Uncopied):
     def reset(self) -> None:
         """Makes the state as it was when it was new: without inputs, and with the parameters of the model."""
         self._renew()
+
+    def copy(self) -> State:
+        """A new state that goes on from where this one is: with its values, clocks, random numbers, parameters and inputs.
+
+        Evaluations of either give the same bits, and change nothing in the other.
+        """
+        copy = State(self.program)
+        copy.restore(self)
+        return copy
+
+    def restore(self, snapshot: State) -> None:
+        """Goes on from where another state of the same program is: one that :meth:`copy` gave, or any other, which stays as it is.
+        The memory of this state, and the ways that it has found to run, stay for later use.
+
+        Raises
+        ------
+        MdfError
+            The states are of different programs, or memory is refused: then the state is as new.
+        """
+        first, second = (self, snapshot) if id(self) < id(snapshot) else (snapshot, self)
+        with first._free(), second._free():
+            self._check(lib.mdf_state_copy(self._pointer, snapshot._pointer, self._error))
+            self._lent.clear()
+            self._n_checked, self._given = snapshot._n_checked, set(snapshot._given)
 
     def set_input(self, name: str, value: Any) -> None:
         """Sets an input for the next evaluation.

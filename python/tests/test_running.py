@@ -203,3 +203,52 @@ def test_changeable_parameters(examples):
 def test_parameters_that_are_refused(examples, settings, error, words):
     with pytest.raises(error, match=words):
         mdf_c.run(examples / "cooling.yaml", **settings)
+
+
+def test_snapshots(examples):
+    program = mdf_c.compile(examples / "cooling.yaml", changeable=["time_constant"])
+    state = program.state({"time_constant": 100.0})
+    for step in range(5):
+        state.evaluate(10.0 if step else None)
+    snapshot = state.copy()
+    assert snapshot.outputs() == state.outputs() and snapshot.schedule() == state.schedule()
+
+    def go_on(one):
+        found = []
+        for _ in range(4):
+            one.evaluate(10.0)
+            found.append(float(one.output("cup", "temperature")))
+        return found
+
+    first = go_on(state)
+    assert len(set(first)) == 4
+    for _ in range(3):
+        state.restore(snapshot)
+        assert go_on(state) == first
+    assert go_on(snapshot) == first
+    fresh = program.state()
+    fresh.restore(snapshot)
+    assert go_on(fresh) == go_on(snapshot)
+    with pytest.raises(mdf_c.MdfError, match="same program"):
+        fresh.restore(mdf_c.compile(examples / "cooling.yaml").state())
+    with pytest.raises(mdf_c.MdfError, match="after the first evaluation"):
+        snapshot.set_parameter("time_constant", 1.0)
+
+
+def test_scheduling_mode():
+    """In exact time nodes of a circle run in one set, also where the file does not say so."""
+    model = model_of(nodes={name: {"output_ports": {"y": {"value": 1}}, "input_ports": {"x": {"default_value": 0}}} for name in "ab"})
+    graph = model["m"]["graphs"]["g"]
+    graph["edges"] = {"e": {"sender": "a", "sender_port": "y", "receiver": "b", "receiver_port": "x"}}
+    graph["conditions"] = {"node_specific": {"a": {"type": "Always"}}, "metadata": {"scheduling_mode": "EXACT_TIME"}}
+
+    def sets(**settings):
+        state = mdf_c.compile(model, **settings).state()
+        state.evaluate()
+        return state.schedule()
+
+    assert sets() == sets(scheduling_mode="exact_time") == [["a", "b"]]
+    assert sets(scheduling_mode="standard") == [["a"], ["b"]]
+    for mode in ("exact", "EXACT_TIME"):
+        with pytest.raises(ValueError, match="scheduling_mode must be 'standard' or 'exact_time'"):
+            mdf_c.compile(model, scheduling_mode=mode)

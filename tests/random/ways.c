@@ -152,6 +152,22 @@ static void *run_thread(void *context)
     return NULL;
 }
 
+/* What another state gave: its trace is looked at where it differs. Which of them is wrong is seen by holding both against the
+ * reference. */
+static void compare_traces(struct trace *trace, struct trace *other, const char *what)
+{
+    if (other->text.length != trace->text.length || memcmp(other->text.bytes, trace->text.bytes, trace->text.length) != 0) {
+        struct trace own = *trace;
+        mdf_error error = {.code = MDF_USAGE};
+
+        snprintf(error.message, sizeof error.message, "%s", what);
+        *trace = *other;
+        *other = own;
+        trace_error(trace, &error, 0, 0);
+    }
+    trace_release(other);
+}
+
 /* Two states of one program at once, whose kernels may use two threads each. The trace of one is looked at, that of the other
  * where they differ. */
 static bool run_threads(struct ways *ways, struct trace *trace)
@@ -173,16 +189,11 @@ static bool run_threads(struct ways *ways, struct trace *trace)
     if (pthread_create(&thread, NULL, run_thread, &work) == 0) {
         run_program(ways, program, &error, trace);
         pthread_join(thread, NULL);
-        if (other.text.length != trace->text.length || memcmp(other.text.bytes, trace->text.bytes, trace->text.length) != 0) {
-            struct trace own = *trace;
-
-            *trace = other; /* which of them is wrong is seen by holding both against the reference */
-            other = own;
-            trace_error(trace, &(mdf_error){.code = MDF_USAGE, .message = "two states of one program differ"}, 0, 0);
-        }
+        compare_traces(trace, &other, "two states of one program differ");
+    } else {
+        trace_release(&other);
     }
     mdf_program_free(program);
-    trace_release(&other);
     return true;
 }
 
@@ -397,6 +408,89 @@ static bool run_fresh(struct ways *ways, struct trace *trace)
     return ways->program != NULL;
 }
 
+/* ------------------------------------------------------------------ states that go on from each other */
+
+struct copies {
+    struct ways *ways;
+    mdf_state *states[2];
+    struct trace *traces[2];
+};
+
+/* Copies one of the states to the other, with its inputs, or lets each go on by itself; then evaluates both. */
+static bool step_copies(struct copies *copies, size_t n, size_t phase, size_t step)
+{
+    enum { FORTH = 0, APART = 1, BACK = 2, TURNS = 4 };
+    const struct random_phase *what = &copies->ways->what->phases[phase];
+    double dt = phase == 0 && step == 0 ? (double)NAN : copies->ways->what->dt;
+    size_t from = n % TURNS == BACK ? 1 : 0, i;
+    bool is_copied = n % TURNS != APART, goes_on = true;
+    mdf_error errors[2] = {{0}};
+
+    for (i = 0; i < 2; i++) {
+        if (i == from || !is_copied) {
+            random_set_inputs(what, copies->states[i], &errors[i]);
+        }
+    }
+    if (is_copied) {
+        errors[1 - from] = errors[from];
+        mdf_state_copy(copies->states[1 - from], copies->states[from], &errors[1 - from]);
+    }
+    for (i = 0; i < 2; i++) {
+        if (errors[i].code != MDF_OK || mdf_evaluate(copies->states[i], dt, &errors[i]) != MDF_OK) {
+            trace_error(copies->traces[i], &errors[i], phase, step);
+            goes_on = false;
+        } else {
+            trace_state(copies->traces[i], copies->ways->program, copies->states[i], phase, step);
+        }
+    }
+    return goes_on;
+}
+
+static void run_copies(struct copies *copies)
+{
+    size_t n = 0, phase, step;
+
+    for (phase = 0; phase < copies->ways->what->n_phases; phase++) {
+        for (step = 0; step < copies->ways->what->phases[phase].n_steps; step++) {
+            if (!step_copies(copies, n++, phase, step)) {
+                return;
+            }
+        }
+    }
+}
+
+/* Two states, one of which has been used, that take turns in going on from where the other is. */
+static bool run_copied(struct ways *ways, struct trace *trace)
+{
+    struct copies copies = {.ways = ways};
+    struct mdf_memory memory;
+    struct trace other;
+    mdf_error error = {0};
+
+    if (ways->program == NULL) {
+        return false;
+    }
+    mdf_memory_init(&memory, NULL, 0);
+    trace_init(&other, &memory);
+    other.is_wrong = trace->is_wrong;
+    copies.states[0] = mdf_state_new(ways->program, &error);
+    copies.states[1] = copies.states[0] != NULL ? mdf_state_new(ways->program, &error) : NULL;
+    copies.traces[0] = trace;
+    copies.traces[1] = &other;
+    if (copies.states[1] == NULL) {
+        trace_error(trace, &error, 0, 0);
+        trace_release(&other);
+    } else {
+        use_all(ways, copies.states[1]);
+        run_copies(&copies);
+        check_sound(copies.states[1], &other);
+        compare_traces(trace, &other, "two states that go on from each other differ");
+    }
+    mdf_state_free(copies.states[0]);
+    mdf_state_free(copies.states[1]);
+    return true;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 const struct random_way random_ways[] = {
@@ -412,6 +506,7 @@ const struct random_way random_ways[] = {
     {"reset_after_others", 0, run_reset_after_others},
     {"freed", 0, run_freed},
     {"freed_after_interrupt", 0, run_freed_after_interrupt},
+    {"copied", 0, run_copied},
     {"again", WAY_KEEPS_NOTHING, run_again},
     {"hundredth", WAY_KEEPS_NOTHING, run_hundredth},
     {"after_interrupt", WAY_KEEPS_NOTHING, run_after_interrupt},

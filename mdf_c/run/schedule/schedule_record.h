@@ -27,6 +27,9 @@ bool mdf_schedule_record_set(struct mdf_schedule_record *record, struct mdf_memo
 bool mdf_schedule_record_node(struct mdf_schedule_record *record, struct mdf_memory *memory, size_t node);
 /* Cuts the record to its first `n_nodes` nodes, and the sets that they are in. */
 void mdf_schedule_record_cut(struct mdf_schedule_record *record, size_t n_nodes);
+/* False: out of memory. */
+bool mdf_schedule_record_copy(struct mdf_schedule_record *target, struct mdf_memory *memory,
+                              const struct mdf_schedule_record *source);
 /* Number of nodes in a set that there is. */
 size_t mdf_schedule_record_size(const struct mdf_schedule_record *record, size_t set);
 

@@ -45,6 +45,27 @@ void mdf_scheduler_clear(struct mdf_scheduler *scheduler, const struct mdf_progr
     *scheduler = fresh;
 }
 
+void mdf_scheduler_copy(struct mdf_scheduler *target, const struct mdf_scheduler *source, const struct mdf_program *program)
+{
+    const struct mdf_schedule *schedule = program->schedule;
+    struct mdf_scheduler copy = *source;
+    size_t i;
+
+    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+        copy.counts[i] = target->counts[i];
+        memcpy(copy.counts[i], source->counts[i], program->n_nodes * sizeof *copy.counts[i]);
+    }
+    copy.marks = target->marks;
+    copy.spent = target->spent;
+    copy.last_sets = target->last_sets;
+    copy.in_set = target->in_set;
+    memcpy(copy.marks, source->marks, schedule->n_usables * sizeof *copy.marks);
+    memcpy(copy.spent, source->spent, schedule->n_spent * sizeof *copy.spent);
+    memcpy(copy.last_sets, source->last_sets, program->n_nodes * sizeof *copy.last_sets);
+    memcpy(copy.in_set, source->in_set, program->n_nodes * sizeof *copy.in_set);
+    *target = copy;
+}
+
 /* ------------------------------------------------------------------ messages */
 
 static enum outcome_of_condition broken(struct mdf_state *state, const struct mdf_condition *condition)

@@ -25,6 +25,8 @@ struct mdf_scheduler {
 bool mdf_scheduler_init(struct mdf_scheduler *scheduler, const struct mdf_program *program, struct mdf_arena *arena);
 /* Back to how it was before the first evaluation. */
 void mdf_scheduler_clear(struct mdf_scheduler *scheduler, const struct mdf_program *program);
+/* To where another one of the same program is, between two evaluations. */
+void mdf_scheduler_copy(struct mdf_scheduler *target, const struct mdf_scheduler *source, const struct mdf_program *program);
 /* One evaluation. False: the error of the state's context is set. */
 bool mdf_scheduler_run(struct mdf_scheduler *scheduler, struct mdf_state *state);
 
