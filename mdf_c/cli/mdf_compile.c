@@ -245,28 +245,65 @@ static bool split(struct names *names, const char *text)
     return true;
 }
 
-/* Each parameter of the program's nodes that can be kept changeable: the others are computed, no numbers, or read while
- * compiling. */
-static bool find_all(struct names *names, const mdf_model *model, const mdf_program *program, const mdf_options *options)
+static bool add_all(struct names *names, const mdf_program *program)
 {
-    mdf_options quiet = *options;
     size_t i, j;
 
-    quiet.warning = NULL;
     for (i = 0; i < mdf_program_n_nodes(program); i++) {
         for (j = 0; j < mdf_program_n_parts(program, i, MDF_PART_PARAMETER); j++) {
             const char *name = mdf_arena_printf(names->arena, "%s.%s", mdf_program_node_id(program, i),
                                                 mdf_program_part_id(program, i, MDF_PART_PARAMETER, j));
-            mdf_program *changeable = name != NULL ? mdf_compile_changeable(model, &name, 1, &quiet, NULL) : NULL;
 
-            if (name == NULL || (changeable != NULL && !add_name(names, name, strlen(name)))) {
-                mdf_program_free(changeable);
+            if (name == NULL || !add_name(names, name, strlen(name))) {
                 return false;
             }
-            mdf_program_free(changeable);
         }
     }
     return true;
+}
+
+/* Leaves of names [first, end) those that can be kept changeable, from number names->n on: others are computed, no numbers, or
+ * read while compiling. The compiler says whether all of some can, so that few compilations tell where few can not. False: the
+ * error is set. */
+static bool keep_possible(struct names *names, size_t first, size_t end, const mdf_model *model, const mdf_options *options,
+                          mdf_error *error)
+{
+    size_t middle = first + (end - first) / 2;
+    mdf_error refused = {0};
+    mdf_program *program;
+
+    if (first == end) {
+        return true;
+    }
+    program = mdf_compile_changeable(model, names->items + first, end - first, options, &refused);
+    mdf_program_free(program);
+    if (program != NULL) {
+        memmove(names->items + names->n, names->items + first, (end - first) * sizeof *names->items);
+        names->n += end - first;
+        return true;
+    }
+    if (refused.code == MDF_OUT_OF_MEMORY || refused.code == MDF_LIMIT || refused.code == MDF_INTERRUPTED) {
+        *error = refused;
+        return false;
+    }
+    return end - first == 1 || (keep_possible(names, first, middle, model, options, error) &&
+                                keep_possible(names, middle, end, model, options, error));
+}
+
+/* All parameters of the program's nodes that can be kept changeable. False: the error is set. */
+static bool find_all(struct names *names, const mdf_model *model, const mdf_program *program, const mdf_options *options,
+                     mdf_error *error)
+{
+    mdf_options quiet = *options;
+    size_t n;
+
+    quiet.warning = NULL;
+    if (!add_all(names, program)) {
+        return false;
+    }
+    n = names->n;
+    names->n = 0;
+    return keep_possible(names, 0, n, model, &quiet, error);
 }
 
 /* The program, in which the parameters that are to be tunable are changeable. NULL: the error is set. */
@@ -281,7 +318,7 @@ static mdf_program *compile_tunable(struct compilation *compilation, const mdf_m
     mdf_arena_init(&arena, &compilation->memory);
     if (are_all) {
         program = mdf_compile(model, options, &compilation->error);
-        done = program == NULL || find_all(&names, model, program, options);
+        done = program == NULL || find_all(&names, model, program, options, &compilation->error);
         mdf_program_free(program);
         program = NULL;
     } else if (compilation->tunable != NULL) {
