@@ -117,6 +117,11 @@ size_t mdf_schema_input(const struct mdf_schema *schema, const char *name)
     return SIZE_MAX;
 }
 
+size_t mdf_schema_first_yield(const struct mdf_schema *schema)
+{
+    return mdf_schema_attribute(schema, "body") != NULL && mdf_schema_input(schema, "cond") != SIZE_MAX;
+}
+
 static const struct mdf_formal *actual(const struct mdf_formal *formals, size_t n, size_t i)
 {
     if (i < n) {

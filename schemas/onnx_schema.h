@@ -76,6 +76,9 @@ const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version)
 /* The attribute, or input, of a schema by name; NULL, or SIZE_MAX. */
 const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name);
 size_t mdf_schema_input(const struct mdf_schema *schema, const char *name);
+/* Number of the first value that a body yields for an output of the call: what comes before it, the condition of an operator that
+ * runs its body while one holds, only its runs see. */
+size_t mdf_schema_first_yield(const struct mdf_schema *schema);
 /* Formal of actual input (output) number `i`, the variadic one for all from its place on; NULL past the last. */
 const struct mdf_formal *mdf_schema_actual_input(const struct mdf_schema *schema, size_t i);
 const struct mdf_formal *mdf_schema_actual_output(const struct mdf_schema *schema, size_t i);

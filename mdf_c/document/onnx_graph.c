@@ -133,9 +133,10 @@ static size_t n_yields(const struct onnx_node *node)
         const struct onnx_attribute *attribute = node->attributes.items[i];
 
         if (attribute->graphs.n > 0) {
-            size_t n = ((const struct onnx_graph *)attribute->graphs.items[0])->results.n;
+            size_t n = ((const struct onnx_graph *)attribute->graphs.items[0])->results.n,
+                   first = node->schema != NULL ? mdf_schema_first_yield(node->schema) : 0;
 
-            return strcmp(node->operator, "Loop") == 0 && n > 0 ? n - 1 : n; /* the condition is not yielded */
+            return n > first ? n - first : 0;
         }
     }
     return SIZE_MAX;
@@ -340,8 +341,7 @@ static bool write_node_metadata(struct onnx_import *import, const struct onnx_no
     return mdf_onnx_open(import, "metadata", MDF_NODE_OBJECT) && write_name(import, node->id, mdf_onnx_text(source->name)) &&
            mdf_onnx_write_given(import, "doc_string", source->doc_string) &&
            mdf_onnx_write_given(import, "overload", source->overload) &&
-           mdf_onnx_write_properties(import, source->metadata_props, source->n_metadata_props) &&
-           mdf_onnx_close(import);
+           mdf_onnx_write_properties(import, source->metadata_props, source->n_metadata_props) && mdf_onnx_close(import);
 }
 
 static bool write_node(struct onnx_import *import, struct onnx_node *node)
@@ -549,8 +549,8 @@ static bool write_opsets(struct onnx_import *import)
 
         const char *domain = *mdf_onnx_text(opset->domain) != '\0' ? opset->domain : "ai.onnx";
 
-        if (!mdf_onnx_map_has(&written, domain) && (!mdf_onnx_map_put(import, &written, domain, opset) ||
-                                                    !mdf_onnx_write_int(import, domain, opset->version))) {
+        if (!mdf_onnx_map_has(&written, domain) &&
+            (!mdf_onnx_map_put(import, &written, domain, opset) || !mdf_onnx_write_int(import, domain, opset->version))) {
             return false;
         }
     }

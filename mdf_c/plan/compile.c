@@ -94,17 +94,14 @@ static bool add_default(struct graph_builder *builder, const struct mdf_input_po
 static bool add_combination(struct graph_builder *builder, struct mdf_program_port *port)
 {
     struct target target = {builder->compiler, builder->unit, &builder->scope};
-    mdf_operand pair[2] = {port->slot, MDF_NO_OPERAND}, result;
+    mdf_operand result;
 
     port->combine.first = port->combine.end = unit_position(builder->unit);
     if (port->reduce == MDF_REDUCE_OVERWRITE) {
         return true;
     }
-    pair[1] = port->arriving = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
-    result = pair[1] == MDF_NO_OPERAND
-                 ? MDF_NO_OPERAND
-                 : unit_call_python(&target, port->reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
-                                    MDF_NO_OPERAND);
+    port->arriving = unit_new_slot(&target, OPERAND_MAY_BE_LIST);
+    result = compile_reduced(&target, port->reduce, port->slot, port->arriving);
     if (result == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_SWAP, port->slot, result, 0)) {
         return false;
     }
@@ -308,38 +305,19 @@ static bool add_free_inputs(struct graph_builder *builder, struct list *ports)
 
 /* ------------------------------------------------------------------ edges into such ports */
 
-static bool is_weighted(const struct mdf_node *weight)
-{
-    return weight != NULL && !(weight->kind == MDF_NODE_INT && weight->as.integer == 1) &&
-           !(weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
-}
-
 static bool add_edge(struct graph_builder *builder, const struct mdf_edge *source, const struct list *ports, struct list *edges)
 {
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct place place = place_enter(builder->compiler, "edge", source->id, source->source);
     const struct mdf_output_port *sender = &builder->graph->nodes[source->sender_node].output_ports[source->sender_index];
     struct mdf_program_edge edge = {.sender = source->sender_node, .has_initial = sender->initial != NULL};
-    struct mdf_value weight = {0};
-    mdf_operand pair[2];
 
     edge.port = graph_find_port(ports, builder->nodes[source->receiver_node].ports[source->receiver_index]);
     edge.source = graph_output(builder, source->sender_node, source->sender_index);
-    edge.value = edge.source;
     edge.weigh.first = unit_position(builder->unit);
-    if (edge.source == MDF_NO_OPERAND) {
+    edge.value = compile_weighted(&target, source, edge.source);
+    if (edge.value == MDF_NO_OPERAND) {
         return false;
-    }
-    if (is_weighted(source->weight)) {
-        if (!compile_constant(&target, source->weight, &weight)) {
-            return false;
-        }
-        pair[0] = unit_add_constant(&target, &weight, 0);
-        pair[1] = edge.source;
-        edge.value = pair[0] == MDF_NO_OPERAND ? pair[0] : unit_call_python(&target, "operator.mul", pair, 2, MDF_NO_OPERAND);
-        if (edge.value == MDF_NO_OPERAND) {
-            return false;
-        }
     }
     edge.weigh.end = unit_position(builder->unit);
     place_leave(builder->compiler, place);

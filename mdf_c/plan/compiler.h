@@ -163,6 +163,11 @@ mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row,
                           size_t n, mdf_operand into);
 /* The same by the row's name. */
 mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into);
+/* The same of two operands; MDF_NO_OPERAND, without an error of its own, where one is. */
+mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b, mdf_operand into);
+/* Python's operators that the compiler puts in by itself. */
+#define PYTHON_ADD "operator.add"
+#define PYTHON_MULTIPLY "operator.mul"
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
 /* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);
@@ -412,6 +417,12 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 bool graph_add_sender(struct graph_builder *builder, size_t receiver, size_t sender);
 /* Nodes in layers, each after those it depends on; false with the error set where there is a cycle. */
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
+/* --- node_ports.c: what an edge brings, and how what several bring becomes one value. MDF_NO_OPERAND: the error is set. */
+bool edge_is_weighted(const struct mdf_edge *edge);
+/* Times the edge's weight. */
+mdf_operand compile_weighted(struct target *target, const struct mdf_edge *edge, mdf_operand value);
+mdf_operand compile_reduced(struct target *target, enum mdf_reduce reduce, mdf_operand held, mdf_operand arriving);
+
 /* --- circles.c: nodes that wait for each other in a circle wait, all of them, for what one of them waits for outside of it. */
 bool graph_join_circles(struct graph_builder *builder);
 /* Compiles all nodes in an order that has senders before receivers where that is possible. */

@@ -537,21 +537,19 @@ static const struct making functions = {find_needed_functions, make_function, fu
 static mdf_operand compile_derivative(struct node_builder *builder, const struct item *item)
 {
     struct target *target = &builder->target;
-    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), pair[2], operand;
+    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), derivative, change, operand;
     size_t to_initial, to_end;
 
     if (builder->compiler->derivative == 0) {
         builder->compiler->derivative = builder->compiler->origin;
     }
     to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
-    pair[0] = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
-    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || pair[0] == MDF_NO_OPERAND) {
+    derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX) {
         return MDF_NO_OPERAND;
     }
-    pair[1] = builder->compiler->dt;
-    pair[1] = unit_call_python(target, "operator.mul", pair, 2, MDF_NO_OPERAND);
-    pair[0] = item->slot;
-    if (pair[1] == MDF_NO_OPERAND || unit_call_python(target, "numpy.add", pair, 2, result) == MDF_NO_OPERAND) {
+    change = unit_call_two(target, PYTHON_MULTIPLY, derivative, builder->compiler->dt, MDF_NO_OPERAND);
+    if (unit_call_two(target, "numpy.add", item->slot, change, result) == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
     }
     to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);

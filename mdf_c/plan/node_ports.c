@@ -1,34 +1,44 @@
 /* node_ports.c - what the edges into a node's input ports bring, as instructions. */
 #include "mdf_c/plan/node_builder.h"
 
-static bool is_one(const struct mdf_node *weight)
+bool edge_is_weighted(const struct mdf_edge *edge)
 {
-    return weight == NULL || (weight->kind == MDF_NODE_INT && weight->as.integer == 1) ||
-           (weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
+    const struct mdf_node *weight = edge->weight;
+
+    return weight != NULL && !(weight->kind == MDF_NODE_INT && weight->as.integer == 1) &&
+           !(weight->kind == MDF_NODE_REAL && weight->as.real == 1.0);
+}
+
+mdf_operand compile_weighted(struct target *target, const struct mdf_edge *edge, mdf_operand value)
+{
+    struct mdf_value weight = {0};
+
+    if (value == MDF_NO_OPERAND || !edge_is_weighted(edge)) {
+        return value;
+    }
+    return compile_constant(target, edge->weight, &weight)
+               ? unit_call_two(target, PYTHON_MULTIPLY, unit_add_constant(target, &weight, 0), value, MDF_NO_OPERAND)
+               : MDF_NO_OPERAND;
+}
+
+mdf_operand compile_reduced(struct target *target, enum mdf_reduce reduce, mdf_operand held, mdf_operand arriving)
+{
+    static const char *const operators[] = {[MDF_REDUCE_ADD] = PYTHON_ADD, [MDF_REDUCE_MULTIPLY] = PYTHON_MULTIPLY};
+
+    return reduce == MDF_REDUCE_OVERWRITE ? arriving : unit_call_two(target, operators[reduce], held, arriving, MDF_NO_OPERAND);
 }
 
 /* The value that an edge brings: its sender's output, times the weight. */
 static mdf_operand compile_edge(struct node_builder *builder, const struct mdf_edge *edge)
 {
-    mdf_operand pair[2];
-    struct mdf_value weight = {0};
-    struct place place;
+    mdf_operand output = graph_output(builder->graph, edge->sender_node, edge->sender_index), value;
+    struct place place = place_enter(builder->compiler, "edge", edge->id, edge->weight);
 
-    pair[1] = graph_output(builder->graph, edge->sender_node, edge->sender_index);
-    if (pair[1] == MDF_NO_OPERAND || is_one(edge->weight)) {
-        return pair[1];
+    value = compile_weighted(&builder->target, edge, output);
+    if (value != MDF_NO_OPERAND) {
+        place_leave(builder->compiler, place);
     }
-    place = place_enter(builder->compiler, "edge", edge->id, edge->weight);
-    if (!compile_constant(&builder->target, edge->weight, &weight)) {
-        return MDF_NO_OPERAND;
-    }
-    pair[0] = unit_add_constant(&builder->target, &weight, 0);
-    if (pair[0] == MDF_NO_OPERAND) {
-        return pair[0];
-    }
-    pair[1] = unit_call_python(&builder->target, "operator.mul", pair, 2, MDF_NO_OPERAND);
-    place_leave(builder->compiler, place);
-    return pair[1];
+    return value;
 }
 
 /* All edges into a port that is wired at compile time, reduced to one operand. */
@@ -36,21 +46,18 @@ static mdf_operand compile_edges(struct node_builder *builder, size_t port)
 {
     const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
     enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
-    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
+    mdf_operand value = MDF_NO_OPERAND;
     size_t i;
 
     for (i = 0; i < fed->n; i++) {
-        pair[1] = compile_edge(builder, fed->edges[i]);
-        if (pair[1] == MDF_NO_OPERAND) {
-            return pair[1];
+        mdf_operand arriving = compile_edge(builder, fed->edges[i]);
+
+        value = i == 0 ? arriving : compile_reduced(&builder->target, reduce, value, arriving);
+        if (value == MDF_NO_OPERAND) {
+            return value;
         }
-        if (pair[0] != MDF_NO_OPERAND && reduce != MDF_REDUCE_OVERWRITE) {
-            pair[1] = unit_call_python(&builder->target, reduce == MDF_REDUCE_ADD ? "operator.add" : "operator.mul", pair, 2,
-                                       MDF_NO_OPERAND);
-        }
-        pair[0] = pair[1];
     }
-    return pair[0];
+    return value;
 }
 
 /* The senders' ports have the same declared type already. */
@@ -65,7 +72,7 @@ static bool is_typed_alike(const struct node_builder *builder, size_t port)
         const struct mdf_edge *edge = fed->edges[i];
         const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
 
-        if (!is_one(edge->weight) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
+        if (edge_is_weighted(edge) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
             return false;
         }
     }

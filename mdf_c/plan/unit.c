@@ -420,6 +420,13 @@ mdf_operand unit_call_python(struct target *target, const char *name, const mdf_
                        : compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
 }
 
+mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b, mdf_operand into)
+{
+    const mdf_operand pair[2] = {a, b};
+
+    return a == MDF_NO_OPERAND || b == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_call_python(target, name, pair, 2, into);
+}
+
 /* A value of a declared type has that type for sure where a width is named. */
 static void note_declared(struct unit *unit, mdf_operand source, const struct mdf_declared_type *declared, mdf_operand slot)
 {

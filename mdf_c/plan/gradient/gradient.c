@@ -430,21 +430,20 @@ static bool make_tape(struct gradient *gradient)
 /* What is asked for of one x: the sum over all operands that hold it; zeros where y does not depend on it. */
 static mdf_operand take_result(struct gradient *gradient, const struct list *named, mdf_operand given)
 {
-    mdf_operand pair[2] = {MDF_NO_OPERAND, MDF_NO_OPERAND};
+    mdf_operand sum = MDF_NO_OPERAND;
 
     for (size_t i = 0; i < named->n; i++) {
-        pair[1] = gradient_track(gradient, ((const mdf_operand *)named->items)[i])->gradient;
-        if (pair[1] == MDF_NO_OPERAND) {
+        mdf_operand part = gradient_track(gradient, ((const mdf_operand *)named->items)[i])->gradient;
+
+        if (part == MDF_NO_OPERAND) {
             continue;
         }
-        pair[0] =
-            pair[0] == MDF_NO_OPERAND ? pair[1] : unit_call_python(gradient->target, "operator.add", pair, 2, MDF_NO_OPERAND);
-        if (pair[0] == MDF_NO_OPERAND) {
+        sum = sum == MDF_NO_OPERAND ? part : unit_call_two(gradient->target, PYTHON_ADD, sum, part, MDF_NO_OPERAND);
+        if (sum == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
     }
-    return pair[0] != MDF_NO_OPERAND ? pair[0]
-                                     : unit_call_python(gradient->target, "numpy.zeros_like", &given, 1, MDF_NO_OPERAND);
+    return sum != MDF_NO_OPERAND ? sum : unit_call_python(gradient->target, "numpy.zeros_like", &given, 1, MDF_NO_OPERAND);
 }
 
 /* From the tape, backward. */

@@ -181,13 +181,10 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
 static bool add_gradient(struct gradient *gradient, mdf_operand operand, mdf_operand part)
 {
     struct track *track = gradient_track(gradient, operand);
-    mdf_operand pair[2] = {part, track->value};
 
-    part = unit_call_python(gradient->target, "gradient.sum_to", pair, 2, MDF_NO_OPERAND);
-    if (part != MDF_NO_OPERAND && track->gradient != MDF_NO_OPERAND) {
-        pair[0] = track->gradient;
-        pair[1] = part;
-        part = unit_call_python(gradient->target, "operator.add", pair, 2, MDF_NO_OPERAND);
+    part = unit_call_two(gradient->target, "gradient.sum_to", part, track->value, MDF_NO_OPERAND);
+    if (track->gradient != MDF_NO_OPERAND) {
+        part = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, part, MDF_NO_OPERAND);
     }
     track->gradient = part;
     return part != MDF_NO_OPERAND;
@@ -196,14 +193,12 @@ static bool add_gradient(struct gradient *gradient, mdf_operand operand, mdf_ope
 /* Takes away from moved numbers what the operator puts between them. */
 static bool take_away_filled(struct gradient *gradient, const struct mdf_code_call *call, size_t input, mdf_operand *moved)
 {
-    mdf_operand pair[2];
+    mdf_operand filled = moved[0];
 
-    pair[0] = moved[0];
     if (!move_numbers(gradient, call, input, "gradient.no_numbers", moved)) {
         return false;
     }
-    pair[1] = moved[0];
-    moved[0] = unit_call_python(gradient->target, "operator.sub", pair, 2, MDF_NO_OPERAND);
+    moved[0] = unit_call_two(gradient->target, "operator.sub", filled, moved[0], MDF_NO_OPERAND);
     return moved[0] != MDF_NO_OPERAND;
 }
 
