@@ -366,7 +366,7 @@ static mdf_status run_counted(const char *function, struct counter *counter, siz
              "{\"value\": "
              "\"f%s\"}}}}}}}}",
              function, strcmp(function, "energy") == 0 ? "[0]" : "",
-             strchr(mdf_psyneulink_function(function)->outputs, ' ') != NULL ? "[0]" : "");
+             strchr(mdf_defined_function(function)->outputs, ' ') != NULL ? "[0]" : "");
     model = mdf_model_load_bytes(text, strlen(text), "json", "model", &options, error);
     program = model != NULL ? mdf_compile(model, &options, error) : NULL;
     state = program != NULL ? mdf_state_new(program, error) : NULL;

@@ -37,15 +37,6 @@ struct groups {
     int64_t *count;
 };
 
-static int compare_strings(const char *a, const char *b)
-{
-    size_t a_length = a != NULL ? mdf_string_length(a) : 0, b_length = b != NULL ? mdf_string_length(b) : 0;
-    size_t common = a_length < b_length ? a_length : b_length;
-    int order = common > 0 ? memcmp(a, b, common) : 0;
-
-    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-}
-
 static int compare_keys(const uint64_t *a, const uint64_t *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -69,7 +60,8 @@ static int compare_parts(const void *context, int64_t a, int64_t b)
                                  parts->inner * parts->keys_per_element);
         }
         for (size_t i = 0; parts->keys_per_element == 0 && order == 0 && i < parts->inner; i++) {
-            order = compare_strings(((char *const *)parts->elements)[a_first + i], ((char *const *)parts->elements)[b_first + i]);
+            order =
+                mdf_string_compare(((char *const *)parts->elements)[a_first + i], ((char *const *)parts->elements)[b_first + i]);
         }
         if (order != 0) {
             return order;

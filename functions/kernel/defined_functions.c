@@ -6,7 +6,11 @@
 
 #include <string.h>
 
-static const struct mdf_defined_function *const families[] = {mdf_actr_functions, mdf_ddm_functions, NULL};
+static const struct mdf_defined_function *const families[] = {mdf_actr_functions,           mdf_ddm_functions,
+                                                              mdf_psyneulink_integrators,   mdf_psyneulink_transfers,
+                                                              mdf_psyneulink_combinations,  mdf_psyneulink_objectives,
+                                                              mdf_psyneulink_distributions, mdf_psyneulink_memories,
+                                                              mdf_psyneulink_learning,      NULL};
 
 const struct mdf_defined_function *mdf_defined_function(const char *name)
 {
@@ -20,7 +24,7 @@ const struct mdf_defined_function *mdf_defined_function(const char *name)
             }
         }
     }
-    return mdf_psyneulink_function(name);
+    return NULL;
 }
 
 void mdf_defined_function_offer(struct mdf_nearest *nearest)
@@ -33,5 +37,4 @@ void mdf_defined_function_offer(struct mdf_nearest *nearest)
             mdf_nearest_offer(nearest, function->name);
         }
     }
-    mdf_psyneulink_offer(nearest);
 }

@@ -9,13 +9,9 @@
 
 #include <stdbool.h>
 
-/* The families, each a table. */
+/* The families, each a table, found by mdf_defined_function. */
 extern const struct mdf_defined_function mdf_psyneulink_integrators[], mdf_psyneulink_transfers[], mdf_psyneulink_combinations[],
     mdf_psyneulink_objectives[], mdf_psyneulink_distributions[], mdf_psyneulink_memories[], mdf_psyneulink_learning[];
-
-/* NULL where there is no such function. */
-const struct mdf_defined_function *mdf_psyneulink_function(const char *name);
-void mdf_psyneulink_offer(struct mdf_nearest *nearest);
 
 /* Why a function of PsyNeuLink's that its exporter writes is none here, and what to do instead; NULL: it writes no such function.
  */

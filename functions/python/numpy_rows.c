@@ -86,11 +86,8 @@ bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const s
 static int compare_texts(const void *context, int64_t a, int64_t b)
 {
     char *const *texts = context;
-    size_t a_length = mdf_string_length(texts[a]), b_length = mdf_string_length(texts[b]);
-    size_t shorter = a_length < b_length ? a_length : b_length;
-    int order = shorter == 0 ? 0 : memcmp(texts[a], texts[b], shorter);
 
-    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+    return mdf_string_compare(texts[a], texts[b]);
 }
 
 bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, int64_t *order)

@@ -234,10 +234,7 @@ static bool same_element(const struct mdf_value *array, int64_t a, int64_t b)
     double u, v;
 
     if (dtype == MDF_DTYPE_STRING) {
-        const char *s = *(char *const *)x, *t = *(char *const *)y;
-
-        return mdf_string_length(s) == mdf_string_length(t) &&
-               (mdf_string_length(s) == 0 || memcmp(s, t, mdf_string_length(s)) == 0);
+        return mdf_string_compare(*(char *const *)x, *(char *const *)y) == 0;
     }
     if (mdf_dtype_kind(dtype) != 'f') {
         return memcmp(x, y, mdf_dtype_size(dtype)) == 0;

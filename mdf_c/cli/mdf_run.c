@@ -49,10 +49,10 @@ struct run {
 
 static int load(struct run *run)
 {
-    double start_s = clock_s();
+    double start_s = mdf_clock_s();
     int exit_status = load_model(&run->options, &run->model, &run->error);
 
-    run->load_s = clock_s() - start_s;
+    run->load_s = mdf_clock_s() - start_s;
     return exit_status == EXIT_DONE ? check_graph(&run->options, run->model, &run->error) : exit_status;
 }
 
@@ -65,7 +65,7 @@ static int draw(struct run *run)
 
 static int compile(struct run *run)
 {
-    double start_s = clock_s();
+    double start_s = mdf_clock_s();
     int exit_status = read_given_parameters(&run->memory, &run->options, &run->parameters, &run->error);
     mdf_options options = run->options.library;
 
@@ -74,7 +74,7 @@ static int compile(struct run *run)
     }
     options.time_limit_s = time_left(options.time_limit_s, run->start_s);
     run->program = mdf_compile(run->model, &options, &run->error);
-    run->compile_s = clock_s() - start_s;
+    run->compile_s = mdf_clock_s() - start_s;
     return run->program != NULL ? EXIT_DONE : compile_status(&run->error);
 }
 
@@ -118,7 +118,7 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
 {
     const struct run_options *options = &run->options;
     bool is_last = repeat + 1 == options->n_repeats;
-    double start_s = clock_s(), recording_s = 0, recording_start_s;
+    double start_s = mdf_clock_s(), recording_s = 0, recording_start_s;
     int exit_status = EXIT_DONE;
     uint64_t step;
 
@@ -132,16 +132,16 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         }
         if (exit_status == EXIT_DONE && is_last &&
             (records_every_step(options) || options->schedule || step + 1 == options->n_steps)) {
-            recording_start_s = clock_s();
+            recording_start_s = mdf_clock_s();
             if (options->compile) {
                 show_compiled_values(&run->compiled, state);
             }
             exit_status = record_step(&run->report, state, step, &run->error);
-            recording_s += clock_s() - recording_start_s;
+            recording_s += mdf_clock_s() - recording_start_s;
         }
         show_progress(&run->bar, (double)repeat * (double)options->n_steps + (double)step + 1);
     }
-    run->evaluate_s[repeat] = clock_s() - start_s - recording_s;
+    run->evaluate_s[repeat] = mdf_clock_s() - start_s - recording_s;
     if (exit_status == EXIT_MODEL && options->n_steps > 1) {
         mdf_error_append(&run->error, " (step %" PRIu64 ")", step);
     }
@@ -281,10 +281,10 @@ static int perform(struct run *run)
         return exit_status;
     }
     if (options->compile) {
-        double start_s = clock_s();
+        double start_s = mdf_clock_s();
 
         exit_status = open_compiled(&run->compiled, &run->memory, options, run->program, &run->warnings, &run->error);
-        run->compile_s += clock_s() - start_s;
+        run->compile_s += mdf_clock_s() - start_s;
     }
     if (exit_status != EXIT_DONE) {
         release_run_inputs(&run->inputs);

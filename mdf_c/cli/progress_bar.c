@@ -2,34 +2,27 @@
  * taken a second. */
 #include "mdf_c/cli/progress_bar.h"
 
+#include "mdf_c/base/stop.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 40 };
 
 static const double first_s = 1.0, interval_s = 0.1;
 
-double clock_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void start_progress(struct progress_bar *bar, enum progress wish, double n_total)
 {
     bar->enabled = wish == PROGRESS_ON || (wish == PROGRESS_AUTOMATIC && isatty(STDERR_FILENO));
     bar->visible = false;
     bar->n_total = n_total;
-    bar->start_s = bar->enabled ? clock_s() : 0;
+    bar->start_s = bar->enabled ? mdf_clock_s() : 0;
     bar->next_s = bar->start_s + (wish == PROGRESS_ON ? 0 : first_s);
 }
 
 void show_progress(struct progress_bar *bar, double n_done)
 {
-    double now_s = bar->enabled ? clock_s() : 0,
+    double now_s = bar->enabled ? mdf_clock_s() : 0,
            share = bar->n_total > 0 ? n_done / bar->n_total : 1; /* of nothing all is done */
     int n_marks = (int)(share * BAR_WIDTH), i;
 

@@ -10,9 +10,6 @@ struct progress_bar {
     double start_s, next_s; /* when it began; when it is drawn next */
 };
 
-/* Seconds of a clock that only runs forward. */
-double clock_s(void);
-
 void start_progress(struct progress_bar *bar, enum progress wish, double n_total);
 void show_progress(struct progress_bar *bar, double n_done);
 /* Takes the bar away. */

@@ -46,7 +46,7 @@ bool mdf_onnx_find_function(struct onnx_import *import, const Mdf__NodeProto *no
     const char *key;
 
     *function = NULL;
-    if (import->functions.n == 0) {
+    if (import->functions.names.n == 0) {
         return true;
     }
     key = key_of(&import->scratch, node->domain, node->op_type, node->overload);

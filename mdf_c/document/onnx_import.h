@@ -8,6 +8,7 @@
 #define MDF_DOCUMENT_ONNX_IMPORT_H
 
 #include "build/generated/onnx.pb-c.h"
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/document/formats.h"
 #include "schemas/onnx_schema.h"
 
@@ -40,21 +41,16 @@ struct onnx_field {
 
 /* ------------------------------------------------------------------ texts as keys (onnx_names.c) */
 
-struct onnx_map_slot {
-    const char *key; /* NULL: free */
-    const void *value;
-};
-
-/* Texts to pointers, or a set of texts. Keys are borrowed. */
-struct onnx_map {
-    struct onnx_map_slot *slots;
-    size_t n, capacity;
-};
-
 /* A growing array of pointers. */
 struct onnx_list {
     void **items;
     size_t n, capacity;
+};
+
+/* Texts to pointers, or a set of texts. Keys are borrowed. */
+struct onnx_map {
+    struct name_table names; /* their places in `values`, counted from 1; 0: NULL */
+    struct onnx_list values;
 };
 
 /* ------------------------------------------------------------------ the resolved model */
@@ -104,7 +100,7 @@ struct onnx_node {
     size_t position;                  /* number of the node in its graph */
     int mark;                         /* of the search for circles, and how many of the inputs and captures it has seen */
     size_t n_visited;
-    struct onnx_list ports;           /* inputs and captures that are no constants, each once; listed when the node is written */
+    struct onnx_list ports; /* inputs and captures that are no constants, each once; listed when the node is written */
 };
 
 struct onnx_result {
@@ -212,8 +208,6 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
                                  struct onnx_list *attributes);
 /* The value that a name means, noted as captured by the nodes between; false: an error. *value NULL: omitted. */
 bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, const char *name, struct onnx_value **value);
-struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind,
-                                      const char *name);
 /* Puts an Identity into the graph of `target`, which becomes its output. */
 bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source, struct onnx_value *target);
 /* The function of the model that a node calls; *function NULL: none. */
@@ -222,8 +216,6 @@ bool mdf_onnx_index_functions(struct onnx_import *import);
 /* Expands a call: its inputs are looked up in `scope`, its outputs are declared there. */
 bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node,
                      const Mdf__FunctionProto *function);
-/* The opset version of a domain where `scope` stands; 0: not imported. */
-int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *scope, const char *domain);
 
 /* --- onnx_check.c: what is refused of versions, nodes and their order. */
 bool mdf_onnx_check_ir_version(struct onnx_import *import);
@@ -248,8 +240,6 @@ bool mdf_onnx_sparse(struct onnx_import *import, const Mdf__SparseTensorProto *s
 /* Checks a tensor's head: its type, its sizes and their product. */
 bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_t n_dims, int64_t data_type,
                           struct onnx_array *array, size_t *n_elements);
-/* Memory for elements, in a store of the document (array->store) where they are many. */
-void *mdf_onnx_new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size);
 /* The node for elements in memory, which the document keeps. */
 bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, size_t n_elements, void *elements);
 /* The bytes of external data, `size_bytes` of them: mapped where they are many, else read. */
@@ -274,8 +264,6 @@ bool mdf_onnx_open(struct onnx_import *import, const char *key, enum mdf_node_ki
 bool mdf_onnx_close(struct onnx_import *import);
 bool mdf_onnx_write_int(struct onnx_import *import, const char *key, int64_t integer);
 bool mdf_onnx_write_sizes(struct onnx_import *import, const char *key, const int64_t *sizes, size_t n);
-/* [2, "batch", null] */
-bool mdf_onnx_write_shape(struct onnx_import *import, const char *key, const Mdf__TensorShapeProto *shape);
 /* "type" and "shape", as far as they are declared. */
 bool mdf_onnx_write_type(struct onnx_import *import, const Mdf__TypeProto *type);
 /* "metadata_props", where there are any. */

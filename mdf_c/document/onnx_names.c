@@ -70,68 +70,30 @@ bool mdf_onnx_list_add(struct onnx_import *import, struct onnx_list *list, const
     return true;
 }
 
-/* FNV-1a. */
-static uint64_t hash(const char *key)
-{
-    uint64_t sum = 0xcbf29ce484222325U;
-
-    for (; *key != '\0'; key++) {
-        sum = (sum ^ (unsigned char)*key) * 0x100000001b3U;
-    }
-    return sum ^ sum >> 32;
-}
-
-/* The slot of a key, or the free one where it would go. The map is never full. */
-static struct onnx_map_slot *find_slot(const struct onnx_map *map, const char *key)
-{
-    size_t i = (size_t)hash(key) & (map->capacity - 1);
-
-    while (map->slots[i].key != NULL && strcmp(map->slots[i].key, key) != 0) {
-        i = (i + 1) & (map->capacity - 1);
-    }
-    return &map->slots[i];
-}
-
-static bool grow(struct onnx_import *import, struct onnx_map *map)
-{
-    struct onnx_map grown = {NULL, map->n, map->capacity == 0 ? 16 : map->capacity * 2};
-    size_t i;
-
-    grown.slots = mdf_arena_array(&import->scratch, grown.capacity, sizeof *grown.slots);
-    if (grown.slots == NULL) {
-        return mdf_onnx_out_of_memory(import);
-    }
-    for (i = 0; i < map->capacity; i++) {
-        if (map->slots[i].key != NULL) {
-            *find_slot(&grown, map->slots[i].key) = map->slots[i];
-        }
-    }
-    *map = grown;
-    return true;
-}
-
 bool mdf_onnx_map_put(struct onnx_import *import, struct onnx_map *map, const char *key, const void *value)
 {
-    struct onnx_map_slot *slot;
+    size_t *number = name_table_add(&map->names, &import->scratch, key);
 
-    if ((map->n + 1) * 4 > map->capacity * 3 && !grow(import, map)) {
-        return false;
+    if (number == NULL) {
+        return mdf_onnx_out_of_memory(import);
     }
-    slot = find_slot(map, key);
-    map->n += slot->key == NULL;
-    *slot = (struct onnx_map_slot){key, value};
+    if (*number > 0) {
+        map->values.items[*number - 1] = (void *)(uintptr_t)value;
+    } else if (value != NULL) {
+        *number = map->values.n + 1;
+        return mdf_onnx_list_add(import, &map->values, value);
+    }
     return true;
 }
 
 const void *mdf_onnx_map_get(const struct onnx_map *map, const char *key, bool *found)
 {
-    const struct onnx_map_slot *slot = map->capacity > 0 ? find_slot(map, key) : NULL;
-    bool is_there = slot != NULL && slot->key != NULL;
+    const size_t *number = name_table_find(&map->names, key);
 
     if (found != NULL) {
-        *found = is_there;
+        *found = number != NULL;
     }
-    return is_there ? slot->value : NULL;
+    return number != NULL && *number > 0 ? map->values.items[*number - 1] : NULL;
 }
 
 bool mdf_onnx_map_has(const struct onnx_map *map, const char *key)

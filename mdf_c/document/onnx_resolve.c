@@ -25,7 +25,7 @@ static int version_in(Mdf__OperatorSetIdProto *const *imports, size_t n, const c
     return 0;
 }
 
-int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *scope, const char *domain)
+static int opset_of(const struct onnx_import *import, const struct onnx_scope *scope, const char *domain)
 {
     int version = 0;
 
@@ -35,8 +35,8 @@ int mdf_onnx_opset(const struct onnx_import *import, const struct onnx_scope *sc
     return version > 0 ? version : version_in(import->model->opset_import, import->model->n_opset_import, domain);
 }
 
-/* Files older than opset versions (IR version 2) are of opset 1; later ones must import some. A model all of whose operators are of
- * other domains has no opset: it gets the newest. */
+/* Files older than opset versions (IR version 2) are of opset 1; later ones must import some. A model all of whose operators are
+ * of other domains has no opset: it gets the newest. */
 static bool find_opset(struct onnx_import *import)
 {
     int newest = mdf_schema_newest_opset();
@@ -51,7 +51,7 @@ static bool find_opset(struct onnx_import *import)
         return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset (opset_import), which IR version %lld needs",
                              (long long)import->model->ir_version);
     }
-    import->opset = mdf_onnx_opset(import, NULL, "");
+    import->opset = opset_of(import, NULL, "");
     if (import->opset == 0) {
         import->opset = import->model->n_opset_import == 0 ? 1 : newest;
     }
@@ -62,8 +62,8 @@ static bool find_opset(struct onnx_import *import)
 
 /* ------------------------------------------------------------------ values */
 
-struct onnx_value *mdf_onnx_new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind,
-                                      const char *name)
+static struct onnx_value *new_value(struct onnx_import *import, struct onnx_graph *graph, enum onnx_value_kind kind,
+                                    const char *name)
 {
     struct onnx_value *value = mdf_arena_allocate(&import->scratch, sizeof *value);
 
@@ -106,7 +106,7 @@ static struct onnx_value *declare(struct onnx_import *import, struct onnx_scope 
         return NULL;
     }
     if (value == NULL) {
-        value = mdf_onnx_new_value(import, scope->graph, kind, name);
+        value = new_value(import, scope->graph, kind, name);
     }
     if (value == NULL || !mdf_onnx_map_put(import, &scope->values, name, value)) {
         return NULL;
@@ -327,7 +327,7 @@ static bool add_bodies(struct onnx_import *import, struct onnx_node *node, struc
 /* The operator's signature, by the opset version that holds where the node stands. */
 static bool find_schema(struct onnx_import *import, const struct onnx_scope *scope, struct onnx_node *node)
 {
-    int opset = mdf_onnx_opset(import, scope, node->domain), model_opset;
+    int opset = opset_of(import, scope, node->domain), model_opset;
     bool is_own = *node->domain == '\0';
 
     if (opset == 0 && is_own && import->model->n_opset_import > 0) {
@@ -347,7 +347,7 @@ static bool find_schema(struct onnx_import *import, const struct onnx_scope *sco
         return mdf_onnx_fail(import, MDF_MODEL, "%s::%s is not there in opset %d, only from opset %d on",
                              mdf_schema_prefix(node->schema), node->operator, opset, node->schema->since);
     }
-    model_opset = is_own ? import->opset : mdf_onnx_opset(import, NULL, node->domain);
+    model_opset = is_own ? import->opset : opset_of(import, NULL, node->domain);
     node->opset = mdf_schema_find(node->domain, node->operator, model_opset) != node->schema ? opset : 0;
     return true;
 }
@@ -551,7 +551,7 @@ static bool make_result(struct onnx_import *import, struct onnx_graph *graph, st
         (source->kind == ONNX_VALUE_INPUT && source->constant.tensor == NULL && source->constant.sparse == NULL)) {
         return true;
     }
-    *value = mdf_onnx_new_value(import, graph, ONNX_VALUE_OUTPUT, source->name);
+    *value = new_value(import, graph, ONNX_VALUE_OUTPUT, source->name);
     return *value != NULL && mdf_onnx_add_identity(import, source, *value);
 }
 
@@ -620,7 +620,8 @@ static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__G
 
 struct onnx_graph *mdf_onnx_resolve(struct onnx_import *import)
 {
-    if (!mdf_onnx_check_ir_version(import) || !find_opset(import) || !mdf_onnx_index_functions(import) || !mdf_onnx_collect_names(import)) {
+    if (!mdf_onnx_check_ir_version(import) || !find_opset(import) || !mdf_onnx_index_functions(import) ||
+        !mdf_onnx_collect_names(import)) {
         return NULL;
     }
     return resolve_graph(import, import->model->graph, NULL, NULL);

@@ -29,7 +29,7 @@ bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_
     return true;
 }
 
-void *mdf_onnx_new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size)
+static void *new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size)
 {
     struct mdf_store *store;
     size_t n_bytes;
@@ -226,7 +226,7 @@ static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *ar
         return keep_mapping(import, raw->store) ? elements : NULL;
     }
     if (n_bits < 8 || n_elements == 0 || !raw->is_own) {
-        elements = mdf_onnx_new_elements(import, array, n_elements, mdf_dtype_size(array->dtype));
+        elements = new_elements(import, array, n_elements, mdf_dtype_size(array->dtype));
     }
     if (elements == NULL) {
         return NULL;
@@ -296,7 +296,7 @@ static bool packed_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_bytes, tensor->n_int32_data)) {
         return false;
     }
-    elements = mdf_onnx_new_elements(import, array, n_elements, 1);
+    elements = new_elements(import, array, n_elements, 1);
     packed = mdf_arena_array(&import->scratch, n_bytes, 1);
     if (elements == NULL || packed == NULL) {
         return mdf_onnx_out_of_memory(import);
@@ -320,7 +320,7 @@ static bool narrow_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (array->dtype == MDF_DTYPE_INT32) {
         return mdf_onnx_array_of(import, array, n_elements, tensor->int32_data);
     }
-    elements = mdf_onnx_new_elements(import, array, n_elements, size);
+    elements = new_elements(import, array, n_elements, size);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
@@ -345,7 +345,7 @@ static bool uint32_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_elements, tensor->n_uint64_data)) {
         return false;
     }
-    elements = mdf_onnx_new_elements(import, array, n_elements, sizeof *elements);
+    elements = new_elements(import, array, n_elements, sizeof *elements);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }

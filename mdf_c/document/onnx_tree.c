@@ -66,7 +66,7 @@ bool mdf_onnx_write_int(struct onnx_import *import, const char *key, int64_t int
     return mdf_onnx_write_node(import, key, &node);
 }
 
-bool mdf_onnx_write_shape(struct onnx_import *import, const char *key, const Mdf__TensorShapeProto *shape)
+static bool write_shape(struct onnx_import *import, const char *key, const Mdf__TensorShapeProto *shape)
 {
     const struct mdf_node nothing = {.kind = MDF_NODE_NULL};
     size_t i;
@@ -98,7 +98,7 @@ bool mdf_onnx_write_type(struct onnx_import *import, const Mdf__TypeProto *type)
     const char *text;
 
     return mdf_onnx_type_text(import, type, &text) && (text == NULL || mdf_onnx_write_text(import, "type", text)) &&
-           (shape == NULL || mdf_onnx_write_shape(import, "shape", shape));
+           (shape == NULL || write_shape(import, "shape", shape));
 }
 
 bool mdf_onnx_write_properties(struct onnx_import *import, Mdf__StringStringEntryProto *const *properties, size_t n)

@@ -4,6 +4,7 @@
  * keys are the text as it is written. Unlike there, an anchor may be set anew, a duplicate key is warned of, a file without a
  * document is an error, and !!omap is an object. A value that an alias stands for is shared with its anchor: the tree is
  * immutable, so this costs no memory, but whoever walks the tree walks the copies; MDF_DOCUMENT_MAX_ALIAS_NODES bounds them. */
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/document/formats.h"
 #include "mdf_c/document/yaml_outline.h"
 #include "mdf_c/document/yaml_scalar.h"
@@ -24,9 +25,7 @@ struct yaml_frame {
 
 /* A value that has a name. */
 struct anchor {
-    const char *name; /* NULL: a free place of the table */
-    uint64_t hash;
-    const char *text; /* of a scalar, as written; else NULL */
+    const char *name, *text; /* text: of a scalar, as written; else NULL */
     struct mdf_node node;
     size_t n_nodes, height; /* of the value, with all its aliases */
     bool open;              /* the value has not ended yet */
@@ -48,7 +47,9 @@ struct yaml_reader {
     const char *bytes;
     size_t size_bytes;
     struct yaml_frame frames[MDF_DOCUMENT_MAX_DEPTH];
-    struct anchor *anchors; /* open addressing; capacity is a power of two */
+    struct mdf_arena names;           /* of anchors */
+    struct name_table anchor_numbers; /* counted from 1 */
+    struct anchor *anchors;
     size_t n_anchors, anchors_capacity;
     size_t n_alias_nodes;
 };
@@ -131,67 +132,42 @@ static bool fail_tag(struct yaml_reader *reader, const yaml_event_t *event, cons
 
 /* ------------------------------------------------------------------ anchors */
 
-static uint64_t hash_of(const char *name)
+/* NULL: there is none of that name. */
+static struct anchor *find_anchor(const struct yaml_reader *reader, const char *name)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    const size_t *number = name_table_find(&reader->anchor_numbers, name);
 
-    for (; *name != '\0'; name++) {
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    }
-    return hash ^ hash >> 32;
+    return number != NULL ? &reader->anchors[*number - 1] : NULL;
 }
 
-/* The place of a name in the table: its anchor, or a free one. */
-static struct anchor *find_anchor(struct anchor *anchors, size_t capacity, const char *name, uint64_t hash)
+static bool add_anchor(struct yaml_reader *reader, const char *name)
 {
-    size_t i = (size_t)hash & (capacity - 1);
-
-    while (anchors[i].name != NULL && (anchors[i].hash != hash || strcmp(anchors[i].name, name) != 0)) {
-        i = (i + 1) & (capacity - 1);
-    }
-    return &anchors[i];
-}
-
-static bool grow_anchors(struct yaml_reader *reader)
-{
-    struct mdf_memory *memory = reader->tree->document->memory;
-    size_t capacity = reader->anchors_capacity == 0 ? 16 : reader->anchors_capacity * 2, i;
-    struct anchor *grown = mdf_memory_allocate_zeroed(memory, capacity, sizeof *grown);
+    struct anchor *grown = mdf_memory_grow(reader->tree->document->memory, reader->anchors, &reader->anchors_capacity,
+                                           reader->n_anchors + 1, sizeof *grown);
+    size_t *number;
 
     if (grown == NULL) {
-        return mdf_tree_out_of_memory(reader->tree);
+        return false;
     }
-    for (i = 0; i < reader->anchors_capacity; i++) {
-        if (reader->anchors[i].name != NULL) {
-            *find_anchor(grown, capacity, reader->anchors[i].name, reader->anchors[i].hash) = reader->anchors[i];
-        }
-    }
-    mdf_memory_release(memory, reader->anchors);
     reader->anchors = grown;
-    reader->anchors_capacity = capacity;
+    name = mdf_arena_text(&reader->names, name, strlen(name));
+    number = name != NULL ? name_table_add(&reader->anchor_numbers, &reader->names, name) : NULL;
+    if (number == NULL) {
+        return false;
+    }
+    grown[reader->n_anchors] = (struct anchor){.name = name};
+    *number = ++reader->n_anchors;
     return true;
 }
 
 /* The anchor of a name, made where there is none; NULL on error. */
 static struct anchor *make_anchor(struct yaml_reader *reader, const char *name)
 {
-    uint64_t hash = hash_of(name);
-    struct anchor *anchor;
-
-    if (reader->n_anchors * 2 >= reader->anchors_capacity && !grow_anchors(reader)) {
+    if (find_anchor(reader, name) == NULL && !add_anchor(reader, name)) {
+        mdf_tree_out_of_memory(reader->tree);
         return NULL;
     }
-    anchor = find_anchor(reader->anchors, reader->anchors_capacity, name, hash);
-    if (anchor->name == NULL) {
-        anchor->hash = hash;
-        anchor->name = mdf_arena_text(&reader->tree->document->arena, name, strlen(name));
-        if (anchor->name == NULL) {
-            mdf_tree_out_of_memory(reader->tree);
-            return NULL;
-        }
-        reader->n_anchors++;
-    }
-    return anchor;
+    return find_anchor(reader, name);
 }
 
 /* Counts the nodes of a value and its levels; sixteen packed numbers count as one node. */
@@ -239,13 +215,10 @@ static bool on_alias(struct yaml_reader *reader, const yaml_event_t *event)
     const char *name = (const char *)event->data.alias.anchor;
     uint32_t line = line_of(&event->start_mark), column = column_of(&event->start_mark);
     struct mdf_tree_frame *frame = mdf_tree_top(reader->tree);
-    const struct anchor *anchor = NULL;
+    const struct anchor *anchor = find_anchor(reader, name);
     struct mdf_node node;
 
-    if (reader->n_anchors > 0) {
-        anchor = find_anchor(reader->anchors, reader->anchors_capacity, name, hash_of(name));
-    }
-    if (anchor == NULL || anchor->name == NULL) {
+    if (anchor == NULL) {
         return mdf_tree_fail(reader->tree, MDF_SYNTAX, line, column, "there is no anchor before the alias '*%.*s'",
                              mdf_clip(name, 200), name);
     }
@@ -708,6 +681,7 @@ static bool read_text(struct mdf_tree *tree, const char *bytes, size_t size_byte
     reader->shift.line = SIZE_MAX;
     reader->bytes = bytes;
     reader->size_bytes = size_bytes;
+    mdf_arena_init(&reader->names, memory);
     if (yaml_parser_initialize(&reader->parser) == 0) {
         done = mdf_tree_out_of_memory(tree);
     } else {
@@ -716,6 +690,7 @@ static bool read_text(struct mdf_tree *tree, const char *bytes, size_t size_byte
         yaml_parser_delete(&reader->parser);
     }
     mdf_memory_release(memory, reader->anchors);
+    mdf_arena_release(&reader->names);
     mdf_memory_release(memory, reader);
     return done;
 }

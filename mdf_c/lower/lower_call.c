@@ -503,8 +503,7 @@ static bool add_broadcast(struct lowering *lowering, struct scope *scope, const 
 
 /* ------------------------------------------------------------------ calls */
 
-/* The deepest region that an input comes from. */
-static size_t depth_of(const struct lowering *lowering, const struct trial *trial)
+struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial)
 {
     size_t depth = 0, i;
 
@@ -513,7 +512,7 @@ static size_t depth_of(const struct lowering *lowering, const struct trial *tria
             depth = lowering->facts[trial->ids[i]].depth;
         }
     }
-    return depth;
+    return lowering_place(lowering, depth);
 }
 
 struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const struct mdf_call *form, const mdf_lowered_id *inputs)
@@ -541,7 +540,7 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
 
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
-    struct region *region = lowering_place(lowering, depth_of(lowering, trial));
+    struct region *region = lowering_place_of(lowering, trial);
     struct mdf_lowered_call *call = lowering_make_call(lowering, &trial->call, trial->ids);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
     size_t i;

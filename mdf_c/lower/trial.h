@@ -34,6 +34,8 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
 struct other_results;
 bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                         const struct other_results *others, bool *taken);
+/* Where an op on its inputs belongs: see lowering_place. */
+struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
 /* Runs the kernel on what trial->effective points at, afresh. */
 bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
 

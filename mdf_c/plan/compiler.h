@@ -125,6 +125,8 @@ struct target {
 
 /* --- list.c. False, with the error set: memory ran out; the list is as it was. */
 bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size);
+/* Of two size_t, for qsort. */
+int compare_numbers(const void *a, const void *b);
 
 /* --- unit.c: emission. Functions that return an operand return MDF_NO_OPERAND with the error set. */
 mdf_operand unit_new_slot(struct target *target, unsigned flags);

@@ -353,13 +353,6 @@ static bool find_receivers(struct graph_builder *builder, struct list *receivers
     return true;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The nodes that wait for nothing once a layer has run, in the order of the file. */
 static bool next_layer(struct graph_builder *builder, const struct mdf_program_layer *layer, const struct list *receivers,
                        size_t *n_waiting, struct mdf_program_layer *next)

@@ -23,3 +23,10 @@ bool list_add(struct compiler *compiler, struct list *list, const void *item, si
     list->n++;
     return true;
 }
+
+int compare_numbers(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return x < y ? -1 : x > y;
+}

@@ -336,13 +336,6 @@ static bool make_item(struct node_builder *builder, struct target *target, const
     return true;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The items that names refer to, in the order of the file: their numbers. */
 static bool find_items(struct compiler *compiler, const struct name_table *numbers, const struct list *names, struct list *found)
 {

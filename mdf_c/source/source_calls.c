@@ -14,11 +14,6 @@ const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer,
                : NULL;
 }
 
-const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call)
-{
-    return &writer->lowered->values[call->call->outputs[0]].form;
-}
-
 static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
     size_t i;

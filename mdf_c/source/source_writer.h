@@ -221,9 +221,8 @@ struct mdf_source_call {
     const void *settings;
 };
 
-/* The form of an input; NULL: omitted. Of the first output, which something reads. */
+/* The form of an input; NULL: omitted. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
-const struct mdf_value *mdf_source_output(const struct mdf_source_writer *writer, const struct mdf_source_call *call);
 
 /* --- source_uses.c */
 

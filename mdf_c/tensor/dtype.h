@@ -48,16 +48,11 @@ bool mdf_parse_type(const char *text, struct mdf_declared_type *type);
  * without a declared type (float64, or float32 with --float32). MDF_DTYPE_NONE: they share none. */
 mdf_dtype mdf_promote(mdf_dtype a, enum mdf_strength a_strength, mdf_dtype b, enum mdf_strength b_strength, mdf_dtype real);
 
-/* One element of a small float type as float32 and back (round to nearest even). `saturate` clips to the largest
- * finite value where the type is one of the float8 or float4 kinds. */
+/* One element of a small float type as float32 and back (round to nearest even). */
 float mdf_float16_to_float(uint16_t bits);
 uint16_t mdf_float16_from_float(float value);
-uint16_t mdf_float16_from_double(double value);
 float mdf_bfloat16_to_float(uint16_t bits);
 uint16_t mdf_bfloat16_from_float(float value);
-uint16_t mdf_bfloat16_from_double(double value);
-float mdf_float8_to_float(mdf_dtype dtype, uint8_t bits); /* float8_* and float4_e2m1fn */
-uint8_t mdf_float8_from_float(mdf_dtype dtype, float value, bool saturate);
 
 /* Converts `n` elements of any types but strings. Real to integer truncates (out of range: as x86 and numpy do, never
  * undefined), to bool is "not zero"; 2- and 4-bit integers keep their low bits; complex to real keeps the real part.

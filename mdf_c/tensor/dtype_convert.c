@@ -274,7 +274,7 @@ static void float16_from_floats(uint16_t *target, const float *source, size_t n)
     }
 }
 
-uint16_t mdf_float16_from_double(double value)
+static uint16_t float16_from_double(double value)
 {
     return (uint16_t)encode(&float16_format, value, false);
 }
@@ -292,12 +292,12 @@ uint16_t mdf_bfloat16_from_float(float value)
     return (uint16_t)choose((bits & 0x7fffffffu) > 0x7f800000u, nan, rounded);
 }
 
-uint16_t mdf_bfloat16_from_double(double value)
+static uint16_t bfloat16_from_double(double value)
 {
     return (uint16_t)encode(&bfloat16_format, value, false);
 }
 
-float mdf_float8_to_float(mdf_dtype dtype, uint8_t bits)
+static float float8_to_float(mdf_dtype dtype, uint8_t bits)
 {
     if (dtype == MDF_DTYPE_FLOAT8E8M0) {
         return decode_power(bits);
@@ -308,11 +308,6 @@ float mdf_float8_to_float(mdf_dtype dtype, uint8_t bits)
 static uint8_t float8_from_double(mdf_dtype dtype, double value, bool saturate)
 {
     return dtype == MDF_DTYPE_FLOAT8E8M0 ? encode_power(value, saturate) : (uint8_t)encode(format_of(dtype), value, saturate);
-}
-
-uint8_t mdf_float8_from_float(mdf_dtype dtype, float value, bool saturate)
-{
-    return float8_from_double(dtype, (double)value, saturate);
 }
 
 /* ------------------------------------------------------------------ elements, through int64 or float64 */
@@ -367,34 +362,22 @@ static int8_t sign_extend(int64_t value, int bits)
     X(UINT64, uint64_t, x)
 
 /* X(type, C type that holds it, element x as float64) for reals; complex numbers stand beside it. */
-#define REAL_LIST(X)                                                             \
-    X(FLOAT4E2M1FN, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT4E2M1FN, x))     \
-    X(FLOAT8E4M3FN, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E4M3FN, x))     \
-    X(FLOAT8E4M3FNUZ, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E4M3FNUZ, x)) \
-    X(FLOAT8E5M2, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E5M2, x))         \
-    X(FLOAT8E5M2FNUZ, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E5M2FNUZ, x)) \
-    X(FLOAT8E8M0, uint8_t, mdf_float8_to_float(MDF_DTYPE_FLOAT8E8M0, x))         \
-    X(FLOAT16, uint16_t, mdf_float16_to_float(x))                                \
-    X(BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))                              \
-    X(FLOAT32, float, x)                                                         \
+#define REAL_LIST(X)                                                         \
+    X(FLOAT4E2M1FN, uint8_t, float8_to_float(MDF_DTYPE_FLOAT4E2M1FN, x))     \
+    X(FLOAT8E4M3FN, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E4M3FN, x))     \
+    X(FLOAT8E4M3FNUZ, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E4M3FNUZ, x)) \
+    X(FLOAT8E5M2, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E5M2, x))         \
+    X(FLOAT8E5M2FNUZ, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E5M2FNUZ, x)) \
+    X(FLOAT8E8M0, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E8M0, x))         \
+    X(FLOAT16, uint16_t, mdf_float16_to_float(x))                            \
+    X(BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))                          \
+    X(FLOAT32, float, x)                                                     \
     X(FLOAT64, double, x)
 
 /* X(type, C type that holds it, int64 x as element) */
-#define FROM_INTEGER_LIST(X)           \
-    X(BOOL, uint8_t, x != 0)           \
-    X(INT2, int8_t, sign_extend(x, 2)) \
-    X(INT4, int8_t, sign_extend(x, 4)) \
-    X(INT8, int8_t, x)                 \
-    X(INT16, int16_t, x)               \
-    X(INT32, int32_t, x)               \
-    X(INT64, int64_t, x)               \
-    X(UINT2, uint8_t, x & 3)           \
-    X(UINT4, uint8_t, x & 15)          \
-    X(UINT8, uint8_t, x)               \
-    X(UINT16, uint16_t, x)             \
-    X(UINT32, uint32_t, x)             \
-    X(UINT64, uint64_t, x)             \
-    X(FLOAT32, float, x)               \
+#define FROM_INTEGER_LIST(X) \
+    INTEGER_LIST(X)          \
+    X(FLOAT32, float, x)     \
     X(FLOAT64, double, x)
 
 /* X(type, C type that holds it, float64 x as element) */
@@ -418,8 +401,8 @@ static int8_t sign_extend(int64_t value, int bits)
     X(FLOAT8E5M2, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2, x, saturate))         \
     X(FLOAT8E5M2FNUZ, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2FNUZ, x, saturate)) \
     X(FLOAT8E8M0, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E8M0, x, saturate))         \
-    X(FLOAT16, uint16_t, mdf_float16_from_double(x))                                      \
-    X(BFLOAT16, uint16_t, mdf_bfloat16_from_double(x))                                    \
+    X(FLOAT16, uint16_t, float16_from_double(x))                                          \
+    X(BFLOAT16, uint16_t, bfloat16_from_double(x))                                        \
     X(FLOAT32, float, x)                                                                  \
     X(FLOAT64, double, x)
 

@@ -61,6 +61,14 @@ size_t mdf_string_length(const char *string)
     return string == NULL ? 0 : string_of((char *)(uintptr_t)string)->length;
 }
 
+int mdf_string_compare(const char *a, const char *b)
+{
+    size_t a_length = mdf_string_length(a), b_length = mdf_string_length(b), shorter = a_length < b_length ? a_length : b_length;
+    int order = shorter > 0 ? memcmp(a, b, shorter) : 0;
+
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
 /* ------------------------------------------------------------------ buffers */
 
 static void *elements_of(struct mdf_buffer *buffer)

@@ -177,6 +177,8 @@ char *mdf_string_new(struct mdf_memory *memory, const char *bytes, size_t length
 char *mdf_string_share(char *string);
 void mdf_string_release(struct mdf_memory *memory, char *string);
 size_t mdf_string_length(const char *string);
+/* Below 0, 0 or above 0: in the order of their bytes, which is that of code points. */
+int mdf_string_compare(const char *a, const char *b);
 
 /* The one number that is left of an array, or of lists of them, once the indices are applied one after the other (as in Python,
  * negative ones from the end); false where there is none. */

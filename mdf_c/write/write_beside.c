@@ -3,6 +3,7 @@
  *
  * An array is called by the nearest key above it that is not one of MDF's own words ("w" for parameters.w.value), with a number
  * behind where that name is taken. */
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/values/npy.h"
 #include "mdf_c/values/zip_writer.h"
 #include "mdf_c/write/beside.h"
@@ -22,9 +23,8 @@ struct writer {
     size_t least_bytes;
     struct mention *mentions;
     struct mdf_zip_writer zip;
-    const char **names; /* of arrays: a hash table, never full; NULL: free */
-    size_t n_names, capacity;
-    const char *name; /* of what is being looked at */
+    struct name_table names; /* of arrays */
+    const char *name;        /* of what is being looked at */
     mdf_error *error;
     mdf_status status;
 };
@@ -42,59 +42,19 @@ static bool out_of_memory(struct writer *writer)
 
 /* ------------------------------------------------------------------ names */
 
-/* The slot of a name, or the free one where it would go. FNV-1a. */
-static const char **find_slot(const char **names, size_t capacity, const char *name)
-{
-    uint64_t sum = 0xcbf29ce484222325U;
-    const char *c;
-    size_t i;
-
-    for (c = name; *c != '\0'; c++) {
-        sum = (sum ^ (unsigned char)*c) * 0x100000001b3U;
-    }
-    for (i = (size_t)(sum ^ sum >> 32) & (capacity - 1); names[i] != NULL && strcmp(names[i], name) != 0;) {
-        i = (i + 1) & (capacity - 1);
-    }
-    return &names[i];
-}
-
-static bool grow(struct writer *writer)
-{
-    size_t capacity = writer->capacity == 0 ? 64 : writer->capacity * 2, i;
-    const char **grown = mdf_arena_array(writer->arena, capacity, sizeof *grown);
-
-    if (grown == NULL) {
-        return out_of_memory(writer);
-    }
-    for (i = 0; i < writer->capacity; i++) {
-        if (writer->names[i] != NULL) {
-            *find_slot(grown, capacity, writer->names[i]) = writer->names[i];
-        }
-    }
-    writer->names = grown;
-    writer->capacity = capacity;
-    return true;
-}
-
 /* A name that no other array has. */
 static const char *choose_name(struct writer *writer)
 {
-    const char *base = writer->name != NULL && strlen(writer->name) < LONGEST_NAME ? writer->name : "array", *name = base, **slot;
-    size_t number = writer->n_names;
+    const char *base = writer->name != NULL && strlen(writer->name) < LONGEST_NAME ? writer->name : "array", *name = base;
+    size_t number;
 
-    if (writer->n_names * 2 >= writer->capacity && !grow(writer)) {
+    for (number = writer->names.n; name != NULL && name_table_find(&writer->names, name) != NULL; number++) {
+        name = mdf_arena_printf(writer->arena, "%s_%zu", base, number);
+    }
+    if (name == NULL || name_table_add(&writer->names, writer->arena, name) == NULL) {
+        out_of_memory(writer);
         return NULL;
     }
-    for (slot = find_slot(writer->names, writer->capacity, name); *slot != NULL; number++) {
-        name = mdf_arena_printf(writer->arena, "%s_%zu", base, number);
-        if (name == NULL) {
-            out_of_memory(writer);
-            return NULL;
-        }
-        slot = find_slot(writer->names, writer->capacity, name);
-    }
-    *slot = name;
-    writer->n_names++;
     return name;
 }
 

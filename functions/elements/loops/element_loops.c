@@ -75,15 +75,6 @@ static double shrink_real(double x, const struct mdf_element_settings *given)
 #include "functions/elements/loops/elementwise_unsigned.inc"
 #include "functions/elements/loops/elementwise_end.inc"
 
-/* Strings in the order of their bytes, which is that of code points. */
-static int compare_strings(const char *a, const char *b)
-{
-    size_t a_length = mdf_string_length(a), b_length = mdf_string_length(b), shorter = a_length < b_length ? a_length : b_length;
-    int order = shorter == 0 ? 0 : memcmp(a, b, shorter);
-
-    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-}
-
 #define STRING_LOOP(name, sign)                                                                                  \
     bool mdf_element_##name##_string(void *target, const void *const operands[], const size_t steps[], size_t n, \
                                      const void *settings)                                                       \
@@ -93,7 +84,7 @@ static int compare_strings(const char *a, const char *b)
                                                                                                                  \
         (void)settings;                                                                                          \
         for (size_t i = 0; i < n; i++) {                                                                         \
-            out[i] = compare_strings(a[i * steps[0]], b[i * steps[1]]) sign 0;                                   \
+            out[i] = mdf_string_compare(a[i * steps[0]], b[i * steps[1]]) sign 0;                                \
         }                                                                                                        \
         return true;                                                                                             \
     }

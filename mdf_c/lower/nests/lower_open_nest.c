@@ -384,24 +384,11 @@ static bool is_worth_it(const struct opening *opening, const struct other_result
            trial->outputs[0] != NULL && trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].rank <= MDF_INLINE_RANK;
 }
 
-/* The deepest region that an operand comes from. */
-static size_t depth_of(const struct lowering *lowering, const struct trial *trial)
-{
-    size_t depth = 0, i;
-
-    for (i = 0; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].depth > depth) {
-            depth = lowering->facts[trial->ids[i]].depth;
-        }
-    }
-    return depth;
-}
-
 static bool add_nest(const struct opening *opening, struct mdf_lowered_nest *nest)
 {
     struct lowering *lowering = opening->lowering;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
-    struct region *region = lowering_place(lowering, depth_of(lowering, opening->trial));
+    struct region *region = lowering_place_of(lowering, opening->trial);
     mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &opening->trial->results[0]);
 
     if (id == MDF_LOWERED_NONE) {

@@ -234,15 +234,6 @@ bool draft_align(const struct mdf_value *operand, const struct mdf_value *result
     return true;
 }
 
-void draft_widen(struct nest_draft *draft)
-{
-    size_t i;
-
-    for (i = 0; i < draft->n_steps; i++) {
-        draft->steps[i].axes |= (uint8_t)(draft->steps[i].step.kind == MDF_NEST_ELEMENT ? (1u << draft->n_axes) - 1 : 0);
-    }
-}
-
 uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in, size_t n_axes, const uint8_t *axes,
                    unsigned lanes)
 {

@@ -44,8 +44,6 @@ uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to);
 /* Of a function of elements.def, over the axes of its operands. */
 struct mdf_element;
 uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const struct mdf_element *element, const uint8_t *in);
-/* Functions made so far go over all axes: where they are folded together, each has to have them. */
-void draft_widen(struct nest_draft *draft);
 uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in, size_t n_axes, const uint8_t *axes,
                    unsigned lanes);
 /* axes[d]: of dimension d of the value. */

@@ -228,13 +228,6 @@ static bool add_default_terminations(struct condition_builder *builder)
 
 /* ------------------------------------------------------------------ default conditions */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The senders of a node, each once; their number. */
 static size_t list_senders(const struct node_plan *plan, size_t *senders)
 {
