@@ -1,6 +1,7 @@
 /* lower_finish.c - memory for it all. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include <string.h>
 
@@ -82,19 +83,12 @@ static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_re
 
     for (i = 0; done && i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
+        const struct mdf_lowered_region *inner;
+        size_t j;
 
-        switch (op->code) {
-        case MDF_LOWERED_CALL:
-            done = connect_call(lowering, op->of.call);
-            break;
-        case MDF_LOWERED_IF:
-            done = connect_calls(lowering, &op->of.branches->then) && connect_calls(lowering, &op->of.branches->otherwise);
-            break;
-        case MDF_LOWERED_LOOP:
-            done = connect_calls(lowering, &op->of.loop->body);
-            break;
-        default:
-            break;
+        done = op->code != MDF_LOWERED_CALL || connect_call(lowering, op->of.call);
+        for (j = 0; done && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            done = connect_calls(lowering, inner);
         }
     }
     return done;

@@ -45,100 +45,75 @@ struct mdf_lowered_value {
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
 
-/* Ops of elements: out = f(in[0], in[1], in[2]) for each element; all operands have the type op->dtype, the result has it too
- * unless it says otherwise. Reals: float32, float64, in their own type, no contraction, no reassociation, IEEE 754. Whole: int32,
- * int64. */
+/* Codes of ops: X(code, name, whether it may bail out). A switch that asks for the code has no default, so that a new one does
+ * not build until it is said where it belongs.
+ *
+ * Ops of elements: out = f(in[0], in[1], in[2]) for each element; `in` and `out` say all that is read and written. All operands
+ * have the type op->dtype, the result has it too unless it says otherwise. Reals: float32, float64, in their own type, no
+ * contraction, no reassociation, IEEE 754. Whole: int32, int64. */
+#define MDF_LOWERED_ELEMENT_LIST(X)                                                                                            \
+    /* reals, and whole numbers that wrap */                                                                                   \
+    X(ADD, "add", false)                                                                                                       \
+    X(SUBTRACT, "subtract", false)                                                                                             \
+    X(MULTIPLY, "multiply", false)                                                                                             \
+    X(NEGATE, "negate", false)     /* of reals the sign bit is flipped */                                                      \
+    X(ABSOLUTE, "absolute", false) /* of reals the sign bit is cleared */                                                      \
+    /* reals */                                                                                                                \
+    X(DIVIDE, "divide", false)                                                                                                 \
+    X(DIVIDE_NONZERO, "divide_nonzero", true) /* bails out where in[1] is 0 */                                                 \
+    X(SQUARE_ROOT, "square_root", false)                                                                                       \
+    X(FLOOR, "floor", false)                                                                                                   \
+    X(CEILING, "ceiling", false)                                                                                               \
+    /* whole numbers; all bail out where in[1] is 0 */                                                                         \
+    X(QUOTIENT, "quotient", true)               /* truncated; the lowest number by -1 wraps */                                 \
+    X(REMAINDER, "remainder", true)             /* of the truncated quotient; by -1: 0 */                                      \
+    X(FLOOR_QUOTIENT, "floor_quotient", true)   /* rounded down; the lowest number by -1 bails out */                          \
+    X(FLOOR_REMAINDER, "floor_remainder", true) /* has the sign of in[1]; by -1: 0 */                                          \
+    /* int64, scalars only: bail out where the result does not fit 64 bits */                                                  \
+    X(ADD_EXACT, "add_exact", true)                                                                                            \
+    X(SUBTRACT_EXACT, "subtract_exact", true)                                                                                  \
+    X(MULTIPLY_EXACT, "multiply_exact", true)                                                                                  \
+    X(NEGATE_EXACT, "negate_exact", true)                                                                                      \
+    /* reals, whole numbers, bool; the result is bool. NaN is equal to nothing, and neither less nor greater */                \
+    X(EQUAL, "equal", false)                                                                                                   \
+    X(NOT_EQUAL, "not_equal", false)                                                                                           \
+    X(LESS, "less", false)                                                                                                     \
+    X(LESS_EQUAL, "less_equal", false)                                                                                         \
+    X(GREATER, "greater", false)                                                                                               \
+    X(GREATER_EQUAL, "greater_equal", false)                                                                                   \
+    /* bool (bytes 0 or 1) */                                                                                                  \
+    X(AND, "and", false)                                                                                                       \
+    X(OR, "or", false)                                                                                                         \
+    X(EXCLUSIVE_OR, "exclusive_or", false)                                                                                     \
+    X(NOT, "not", false)                                                                                                       \
+    /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */  \
+    X(SELECT, "select", false) /* in[0] ? in[1] : in[2] */                                                                     \
+    /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates      \
+     * towards zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps \
+     */                                                                                                                        \
+    X(CAST, "cast", true)                                                                                                      \
+    X(FUNCTION, "function", true) /* float64, scalars only; bails out where the result is not finite */                        \
+    X(ELEMENTS, "elements", true) /* any other function of elements, of any types: op->loop does it, whose false bails out */  \
+    /* of any type, array or scalar */                                                                                         \
+    X(COPY, "copy", false) /* a value of its own that equals in[0] */                                                          \
+    X(PART, "part", false) /* some elements of the array in[0], as op->of.part says */
+
+/* Ops of whole values; of PUT `in` and `out` say all, as of ops of elements. */
+#define MDF_LOWERED_WHOLE_LIST(X)                                                                                         \
+    X(PUT, "put", true)   /* the array in[0] with the elements of in[1] at a place that in[2] says, as op->of.put says */ \
+    X(CALL, "call", true) /* a kernel */                                                                                  \
+    X(NEST, "nest", true) /* element functions and folds over an index space of some axes (nest.h) */                     \
+    X(IF, "if", true)                                                                                                     \
+    X(LOOP, "loop", true) /* ONNX's Loop and Scan */
+
 enum mdf_lowered_code {
-    /* reals, and whole numbers that wrap */
-    MDF_LOWERED_ADD,
-    MDF_LOWERED_SUBTRACT,
-    MDF_LOWERED_MULTIPLY,
-    MDF_LOWERED_NEGATE,   /* of reals the sign bit is flipped */
-    MDF_LOWERED_ABSOLUTE, /* of reals the sign bit is cleared */
-    /* reals */
-    MDF_LOWERED_DIVIDE,
-    MDF_LOWERED_DIVIDE_NONZERO, /* bails out where in[1] is 0 */
-    MDF_LOWERED_SQUARE_ROOT,
-    MDF_LOWERED_FLOOR,
-    MDF_LOWERED_CEILING,
-    /* whole numbers; all bail out where in[1] is 0 */
-    MDF_LOWERED_QUOTIENT,        /* truncated; the lowest number by -1 wraps */
-    MDF_LOWERED_REMAINDER,       /* of the truncated quotient; by -1: 0 */
-    MDF_LOWERED_FLOOR_QUOTIENT,  /* rounded down; the lowest number by -1 bails out */
-    MDF_LOWERED_FLOOR_REMAINDER, /* has the sign of in[1]; by -1: 0 */
-    /* int64, scalars only: bail out where the result does not fit 64 bits */
-    MDF_LOWERED_ADD_EXACT,
-    MDF_LOWERED_SUBTRACT_EXACT,
-    MDF_LOWERED_MULTIPLY_EXACT,
-    MDF_LOWERED_NEGATE_EXACT,
-    /* reals, whole numbers, bool; the result is bool. NaN is equal to nothing, and neither less nor greater */
-    MDF_LOWERED_EQUAL,
-    MDF_LOWERED_NOT_EQUAL,
-    MDF_LOWERED_LESS,
-    MDF_LOWERED_LESS_EQUAL,
-    MDF_LOWERED_GREATER,
-    MDF_LOWERED_GREATER_EQUAL,
-    /* bool (bytes 0 or 1) */
-    MDF_LOWERED_AND,
-    MDF_LOWERED_OR,
-    MDF_LOWERED_EXCLUSIVE_OR,
-    MDF_LOWERED_NOT,
-    /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */
-    MDF_LOWERED_SELECT, /* in[0] ? in[1] : in[2] */
-    /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates towards
-     * zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps */
-    MDF_LOWERED_CAST,
-    MDF_LOWERED_FUNCTION, /* float64, scalars only; bails out where the result is not finite */
-    MDF_LOWERED_ELEMENTS, /* any other function of elements, of any types: op->loop does it, whose false bails out */
-    /* of any type, array or scalar: a value of its own that equals in[0] */
-    MDF_LOWERED_COPY,
-    MDF_LOWERED_PART, /* some elements of the array in[0], as op->of.part says */
-    MDF_LOWERED_PUT,  /* the array in[0] with the elements of in[1] at a place that in[2] says, as op->of.put says */
-    /* Ops of whole values: */
-    MDF_LOWERED_CALL, /* a kernel */
-    MDF_LOWERED_NEST, /* element functions and folds over an index space of some axes (nest.h) */
-    MDF_LOWERED_IF,
-    MDF_LOWERED_LOOP /* ONNX's Loop and Scan */
+#define MDF_LOWERED_ENUM(code, name, bails_out) MDF_LOWERED_##code,
+    MDF_LOWERED_ELEMENT_LIST(MDF_LOWERED_ENUM) MDF_LOWERED_WHOLE_LIST(MDF_LOWERED_ENUM)
 };
 
-/* Labels of a switch: all ops of elements, of which `in` and `out` say what is read and written. A switch with these and the ops
- * of whole values has no default, so that a new code does not build until it says where it belongs. */
-#define MDF_LOWERED_CASES_OF_ELEMENTS \
-    case MDF_LOWERED_ADD:             \
-    case MDF_LOWERED_SUBTRACT:        \
-    case MDF_LOWERED_MULTIPLY:        \
-    case MDF_LOWERED_NEGATE:          \
-    case MDF_LOWERED_ABSOLUTE:        \
-    case MDF_LOWERED_DIVIDE:          \
-    case MDF_LOWERED_DIVIDE_NONZERO:  \
-    case MDF_LOWERED_SQUARE_ROOT:     \
-    case MDF_LOWERED_FLOOR:           \
-    case MDF_LOWERED_CEILING:         \
-    case MDF_LOWERED_QUOTIENT:        \
-    case MDF_LOWERED_REMAINDER:       \
-    case MDF_LOWERED_FLOOR_QUOTIENT:  \
-    case MDF_LOWERED_FLOOR_REMAINDER: \
-    case MDF_LOWERED_ADD_EXACT:       \
-    case MDF_LOWERED_SUBTRACT_EXACT:  \
-    case MDF_LOWERED_MULTIPLY_EXACT:  \
-    case MDF_LOWERED_NEGATE_EXACT:    \
-    case MDF_LOWERED_EQUAL:           \
-    case MDF_LOWERED_NOT_EQUAL:       \
-    case MDF_LOWERED_LESS:            \
-    case MDF_LOWERED_LESS_EQUAL:      \
-    case MDF_LOWERED_GREATER:         \
-    case MDF_LOWERED_GREATER_EQUAL:   \
-    case MDF_LOWERED_AND:             \
-    case MDF_LOWERED_OR:              \
-    case MDF_LOWERED_EXCLUSIVE_OR:    \
-    case MDF_LOWERED_NOT:             \
-    case MDF_LOWERED_SELECT:          \
-    case MDF_LOWERED_CAST:            \
-    case MDF_LOWERED_FUNCTION:        \
-    case MDF_LOWERED_ELEMENTS:        \
-    case MDF_LOWERED_COPY:            \
-    case MDF_LOWERED_PART:            \
-    case MDF_LOWERED_PUT
+/* Labels of a switch: all ops of which `in` and `out` say what is read and written. */
+#define MDF_LOWERED_CASE(code, name, bails_out) case MDF_LOWERED_##code:
+#define MDF_LOWERED_CASES_OF_ELEMENTS MDF_LOWERED_ELEMENT_LIST(MDF_LOWERED_CASE) case MDF_LOWERED_PUT
 
 struct mdf_lowered_op {
     uint8_t code;  /* enum mdf_lowered_code */

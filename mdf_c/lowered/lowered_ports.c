@@ -6,6 +6,7 @@
  * back when the lowered form does not run or is released. Nothing in a slot changes before all that is needed for the outputs has
  * been allocated. */
 #include "mdf_c/lowered/lowered_parts.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include <assert.h>
 #include <string.h>
@@ -557,26 +558,17 @@ static void release_calls(struct mdf_memory *memory, const struct mdf_lowered_re
 
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
+        const struct mdf_lowered_region *inner;
 
-        switch (op->code) {
-        case MDF_LOWERED_CALL:
-            for (j = 0; j < MDF_CALL_SCRATCH; j++) {
-                mdf_value_clear(memory, &op->of.call->call.scratch[j]);
-            }
-            break;
-        case MDF_LOWERED_IF:
-            release_calls(memory, &op->of.branches->then);
-            release_calls(memory, &op->of.branches->otherwise);
-            break;
-        case MDF_LOWERED_LOOP:
-            release_calls(memory, &op->of.loop->body);
-            for (j = 0; j < op->of.loop->n_products; j++) {
-                mdf_value_clear(memory, &op->of.loop->products[j]->panels);
-                mdf_value_clear(memory, &op->of.loop->products[j]->results);
-            }
-            break;
-        default:
-            break;
+        for (j = 0; op->code == MDF_LOWERED_CALL && j < MDF_CALL_SCRATCH; j++) {
+            mdf_value_clear(memory, &op->of.call->call.scratch[j]);
+        }
+        for (j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_products; j++) {
+            mdf_value_clear(memory, &op->of.loop->products[j]->panels);
+            mdf_value_clear(memory, &op->of.loop->products[j]->results);
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            release_calls(memory, inner);
         }
     }
 }

@@ -162,3 +162,13 @@ size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lower
     }
     return SIZE_MAX;
 }
+
+/* ------------------------------------------------------------------ regions */
+
+const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i)
+{
+    if (op->code == MDF_LOWERED_IF && i < 2) {
+        return i == 0 ? &op->of.branches->then : &op->of.branches->otherwise;
+    }
+    return op->code == MDF_LOWERED_LOOP && i == 0 ? &op->of.loop->body : NULL;
+}

@@ -14,4 +14,7 @@ bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);
 
+/* Region number `i` inside an op, of an IF first the one that runs where the condition holds; NULL past the last. */
+const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i);
+
 #endif

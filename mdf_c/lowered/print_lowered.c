@@ -2,6 +2,7 @@
 #include "mdf_c/lowered/print_lowered.h"
 
 #include "mdf_c/code/code.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/tensor/print_value.h"
 
@@ -14,90 +15,9 @@ struct printing {
     const struct mdf_lowered *lowered;
 };
 
-const char *mdf_lowered_code_name(enum mdf_lowered_code code)
-{
-    switch (code) {
-    case MDF_LOWERED_ADD:
-        return "add";
-    case MDF_LOWERED_SUBTRACT:
-        return "subtract";
-    case MDF_LOWERED_MULTIPLY:
-        return "multiply";
-    case MDF_LOWERED_NEGATE:
-        return "negate";
-    case MDF_LOWERED_ABSOLUTE:
-        return "absolute";
-    case MDF_LOWERED_DIVIDE:
-        return "divide";
-    case MDF_LOWERED_DIVIDE_NONZERO:
-        return "divide_nonzero";
-    case MDF_LOWERED_SQUARE_ROOT:
-        return "square_root";
-    case MDF_LOWERED_FLOOR:
-        return "floor";
-    case MDF_LOWERED_CEILING:
-        return "ceiling";
-    case MDF_LOWERED_QUOTIENT:
-        return "quotient";
-    case MDF_LOWERED_REMAINDER:
-        return "remainder";
-    case MDF_LOWERED_FLOOR_QUOTIENT:
-        return "floor_quotient";
-    case MDF_LOWERED_FLOOR_REMAINDER:
-        return "floor_remainder";
-    case MDF_LOWERED_ADD_EXACT:
-        return "add_exact";
-    case MDF_LOWERED_SUBTRACT_EXACT:
-        return "subtract_exact";
-    case MDF_LOWERED_MULTIPLY_EXACT:
-        return "multiply_exact";
-    case MDF_LOWERED_NEGATE_EXACT:
-        return "negate_exact";
-    case MDF_LOWERED_EQUAL:
-        return "equal";
-    case MDF_LOWERED_NOT_EQUAL:
-        return "not_equal";
-    case MDF_LOWERED_LESS:
-        return "less";
-    case MDF_LOWERED_LESS_EQUAL:
-        return "less_equal";
-    case MDF_LOWERED_GREATER:
-        return "greater";
-    case MDF_LOWERED_GREATER_EQUAL:
-        return "greater_equal";
-    case MDF_LOWERED_AND:
-        return "and";
-    case MDF_LOWERED_OR:
-        return "or";
-    case MDF_LOWERED_EXCLUSIVE_OR:
-        return "exclusive_or";
-    case MDF_LOWERED_NOT:
-        return "not";
-    case MDF_LOWERED_SELECT:
-        return "select";
-    case MDF_LOWERED_CAST:
-        return "cast";
-    case MDF_LOWERED_FUNCTION:
-        return "function";
-    case MDF_LOWERED_ELEMENTS:
-        return "elements";
-    case MDF_LOWERED_COPY:
-        return "copy";
-    case MDF_LOWERED_PART:
-        return "part";
-    case MDF_LOWERED_PUT:
-        return "put";
-    case MDF_LOWERED_CALL:
-        return "call";
-    case MDF_LOWERED_NEST:
-        return "nest";
-    case MDF_LOWERED_IF:
-        return "if";
-    case MDF_LOWERED_LOOP:
-        return "loop";
-    }
-    return "";
-}
+static const char *const code_names[] = {
+#define NAME_OF(code, name, bails_out) [MDF_LOWERED_##code] = name,
+    MDF_LOWERED_ELEMENT_LIST(NAME_OF) MDF_LOWERED_WHOLE_LIST(NAME_OF)};
 
 /* ------------------------------------------------------------------ values */
 
@@ -145,7 +65,7 @@ static void print_element_op(struct mdf_text *text, const struct mdf_lowered *lo
     bool is_named = op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS;
 
     print_value(text, lowered, op->out);
-    mdf_text_printf(text, " = %s", mdf_lowered_code_name((enum mdf_lowered_code)op->code));
+    mdf_text_printf(text, " = %s", code_names[op->code]);
     if (is_named && op->operator!= NULL) {
         mdf_text_printf(text, " %s", op->operator->name);
     }
@@ -298,7 +218,7 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
         print_view(text, step);
         break;
     case MDF_NEST_ELEMENT:
-        mdf_text_printf(text, "%s%s%s", mdf_lowered_code_name((enum mdf_lowered_code)step->code), is_named ? " " : "",
+        mdf_text_printf(text, "%s%s%s", code_names[step->code], is_named ? " " : "",
                         is_named ? step->operator->name : "");
         print_operands(text, step);
         break;
@@ -493,28 +413,20 @@ void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered,
 
 static void print_nests(const struct printing *printing, const struct mdf_lowered_region *region)
 {
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
+        const struct mdf_lowered_region *inner;
 
-        switch ((enum mdf_lowered_code)op->code) {
-        MDF_LOWERED_CASES_OF_ELEMENTS:
-        case MDF_LOWERED_CALL:
-            break;
-        case MDF_LOWERED_NEST:
+        if (op->code == MDF_LOWERED_NEST) {
             mdf_lowered_op_print(printing->text, printing->lowered, op);
             print_origin(printing->text, op->origin);
             mdf_text_append_string(printing->text, "\n");
             print_steps(printing->text, op, STEP);
-            break;
-        case MDF_LOWERED_IF:
-            print_nests(printing, &op->of.branches->then);
-            print_nests(printing, &op->of.branches->otherwise);
-            break;
-        case MDF_LOWERED_LOOP:
-            print_nests(printing, &op->of.loop->body);
-            break;
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            print_nests(printing, inner);
         }
     }
 }

@@ -13,8 +13,6 @@ struct mdf_lowered_names {
     const void *context;
 };
 
-/* "add", "multiply": never NULL. */
-const char *mdf_lowered_code_name(enum mdf_lowered_code code);
 void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_names *names);
 /* The nests in it, wherever they are. */
 void mdf_lowered_print_nests(struct mdf_text *text, const struct mdf_lowered *lowered);

@@ -10,32 +10,11 @@ bool emission_is_comparison(unsigned code)
 
 bool emission_may_bail_out(const struct mdf_lowered_op *op)
 {
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_ADD:
-    case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_NEGATE:
-    case MDF_LOWERED_ABSOLUTE:
-    case MDF_LOWERED_DIVIDE:
-    case MDF_LOWERED_SQUARE_ROOT:
-    case MDF_LOWERED_FLOOR:
-    case MDF_LOWERED_CEILING:
-    case MDF_LOWERED_AND:
-    case MDF_LOWERED_OR:
-    case MDF_LOWERED_EXCLUSIVE_OR:
-    case MDF_LOWERED_NOT:
-    case MDF_LOWERED_SELECT:
-    case MDF_LOWERED_COPY:
-    case MDF_LOWERED_EQUAL:
-    case MDF_LOWERED_NOT_EQUAL:
-    case MDF_LOWERED_LESS:
-    case MDF_LOWERED_LESS_EQUAL:
-    case MDF_LOWERED_GREATER:
-    case MDF_LOWERED_GREATER_EQUAL:
-        return false;
-    default:
-        return true;
-    }
+    static const bool may[] = {
+#define MAY_BAIL_OUT(code, name, bails_out) [MDF_LOWERED_##code] = bails_out,
+        MDF_LOWERED_ELEMENT_LIST(MAY_BAIL_OUT) MDF_LOWERED_WHOLE_LIST(MAY_BAIL_OUT)};
+
+    return may[op->code];
 }
 
 /* ------------------------------------------------------------------ the row */
