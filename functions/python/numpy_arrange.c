@@ -578,25 +578,30 @@ static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, 
     return elements != NULL;
 }
 
+const struct mdf_value *mdf_numpy_along(struct mdf_call *call, const struct mdf_value *array, size_t slot, size_t *axis)
+{
+    int64_t length = (int64_t)array->length, number;
+    struct mdf_value *slots = mdf_python_slots(call);
+
+    *axis = 0;
+    if (mdf_python_given(call, 2) == NULL) {
+        return slots != NULL && mdf_python_reshape(call, &slots[slot], array, 1, &length) ? &slots[slot] : NULL;
+    }
+    return mdf_call_integer(call, 2, &number) && mdf_call_axis(call, number, array->rank, axis) ? array : NULL;
+}
+
 /* "a repeats axis=": without an axis of the flattened array. */
 static bool run_repeat(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    struct mdf_value *slots = mdf_python_slots(call);
-    size_t n, axis = 0;
+    size_t n, axis;
     const int64_t *repeats = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
-    int64_t length, number;
 
-    if (repeats == NULL || slots == NULL) {
+    if (repeats == NULL) {
         return false;
     }
-    if (mdf_python_given(call, 2) == NULL) {
-        length = (int64_t)array->length;
-        if (!mdf_python_reshape(call, &slots[SLOT_HELD], array, 1, &length)) {
-            return false;
-        }
-        array = &slots[SLOT_HELD];
-    } else if (!mdf_call_integer(call, 2, &number) || !mdf_call_axis(call, number, array->rank, &axis)) {
+    array = mdf_numpy_along(call, array, SLOT_HELD, &axis);
+    if (array == NULL) {
         return false;
     }
     if (n != 1 && (int64_t)n != mdf_value_shape(array)[axis]) {

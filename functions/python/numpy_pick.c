@@ -170,25 +170,16 @@ static bool take_blocks(struct mdf_call *call, const struct mdf_value *array, si
 static bool run_take(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *indices;
-    struct mdf_value *slots = mdf_python_slots(call);
-    size_t axis = 0, n;
-    int64_t number, length, *shape;
+    size_t axis, n;
+    int64_t *shape;
     void *elements;
 
-    if (array == NULL || slots == NULL || mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) == NULL) {
+    if (array == NULL || mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) == NULL) {
         return false;
     }
     indices = mdf_python_array_of(call, call->inputs[1], MDF_DTYPE_INT64, MDF_SLOT_OPERANDS + 1);
-    if (mdf_python_given(call, 2) == NULL) {
-        length = (int64_t)array->length;
-        if (!mdf_python_reshape(call, &slots[SLOT_HELD], array, 1, &length)) {
-            return false;
-        }
-        array = &slots[SLOT_HELD];
-    } else if (!mdf_call_integer(call, 2, &number) || !mdf_call_axis(call, number, array->rank, &axis)) {
-        return false;
-    }
-    shape = indices == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + indices->rank);
+    array = indices == NULL ? NULL : mdf_numpy_along(call, array, SLOT_HELD, &axis);
+    shape = array == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + indices->rank);
     if (shape == NULL) {
         return false;
     }

@@ -65,11 +65,6 @@ const char *mdf_value_to_string(const struct mdf_value *value)
     return mdf_value_is_scalar(value) && value->dtype == MDF_DTYPE_STRING ? *(char *const *)value->data : NULL;
 }
 
-static bool same_strings(const char *a, const char *b)
-{
-    return mdf_string_length(a) == mdf_string_length(b) && (mdf_string_length(a) == 0 || memcmp(a, b, mdf_string_length(a)) == 0);
-}
-
 static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
 {
     size_t size = mdf_dtype_size(a->dtype), i;
@@ -79,7 +74,7 @@ static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
         double u, v;
 
         if (a->dtype == MDF_DTYPE_STRING) {
-            if (!same_strings(((char **)a->data)[i], ((char **)b->data)[i])) {
+            if (mdf_string_compare(((char **)a->data)[i], ((char **)b->data)[i]) != 0) {
                 return false;
             }
             continue;
