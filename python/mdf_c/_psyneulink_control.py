@@ -1,7 +1,8 @@
-"""The controller of a composition: an OptimizationControlMechanism that tries allocations of control with GridSearch.
+"""The controller of a composition of PsyNeuLink: an OptimizationControlMechanism with GridSearch, as the runner has it.
 
-In come the values that its features saw in a trial; out goes the allocation with the best net outcome, for the next one. Allocations are
-tried as instances of one sweep.
+In comes what the controller looks at, and the state of the model as the trial has it; out goes the allocation of its control signals that
+PsyNeuLink finds: of all samples, each tried in a simulation that begins from that state, the one with the best net outcome. What is tried are
+inputs of the model (see document), by which its arguments are expressions; costs are computed here, as they are no part of a simulation.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _psyneulink_random as _random
-from ._psyneulink_document import Inlet, identifier, is_interface, port_id, source, unsupported
-from .engine import Model, State
-from .sweeping import sweep
+from ._psyneulink_document import Inlet
+from ._psyneulink_names import identifier, is_interface, is_randomization, port_id, source, unsupported
+from .engine import Program, State
+
+
+_MOST_SEEDS = 2**24
 
 
 class Controller:
@@ -30,22 +33,28 @@ class Controller:
         It decides before each trial, from what that trial is given, not after it.
     """
 
-    def __init__(self, composition: Any, inlets: list[Inlet], model: dict, settings: dict) -> None:
+    def __init__(self, composition: Any, inlets: list[Inlet], program: Program) -> None:
         self._mechanism = composition.controller
         _check(composition, self._mechanism)
+        self._function = self._mechanism.function
         self._signals = list(self._mechanism.control_signals)
         self._inlets = [[f"{inlet.node}.{inlet.port}" for inlet in inlets if inlet.signal is signal] for signal in self._signals]
-        self._samples = list(itertools.product(*(list(copy.deepcopy(s)) for s in self._mechanism.function.search_space)))
-        self._costs = [self._cost(sample) for sample in self._samples]
-        self._model, self._settings = Model(model), settings
+        self._first_generator = copy.deepcopy(self._function.parameters.random_state.get(None))
+        self._grid = [list(copy.deepcopy(samples)) for samples in self._function.search_space]
+        self._seeds = _Seeds(self._mechanism, self._grid)
         self._outcomes = [projection.sender for projection in self._mechanism.input_port.path_afferents]
         self._features = [_Feature(self._mechanism, i) for i in range(self._mechanism.num_state_input_ports)]
+        self._n_trials = int(self._mechanism.num_trials_per_estimate or 1)
+        self._simulation = program.state()
+        self._simulation._take_as_checked()
         self.before = composition.controller_mode == "before"
-        self.allocation = [float(np.ravel(signal.defaults.value)[0]) for signal in self._signals]
+        self.reset()
 
     def reset(self) -> None:
         """Forgets all trials."""
         self.allocation = [float(np.ravel(signal.defaults.value)[0]) for signal in self._signals]
+        self._generator = copy.deepcopy(self._first_generator)
+        self._seeds.reset()
         for feature in self._features:
             feature.reset()
 
@@ -60,22 +69,79 @@ class Controller:
         """Chooses the allocation; `given` tells what a port of the composition's input interface was given, `ports` to which of the
         model's ports an input port passes its value."""
         inputs = {name: feature.value(state, given) for feature in self._features for name in ports(feature.receiver)}
-        values = self._evaluate(inputs)
-        best = np.argmin(values) if self._mechanism.function.direction == "minimize" else np.argmax(values)
-        self.allocation = [float(value) for value in self._samples[best]]
+        samples = list(itertools.product(*self._seeds.in_grid()))
+        outcomes = [self._simulated(state, {**inputs, **self._inputs_of(sample)}) for sample in samples]
+        nets = [self._net_outcome(outcome, sample) for outcome, sample in zip(outcomes, samples)]
+        samples, nets = self._seeds.over_estimates(samples, nets)
+        self.allocation = [float(value) for value in samples[self._best(nets)]]
 
-    def _evaluate(self, inputs: dict[str, np.ndarray]) -> list[float]:
-        axes: dict[str, list] = {}
-        for sample in self._samples:
-            for name, value in self._inputs_of(sample).items():
-                axes.setdefault(name, []).append(value)
-        places = [f"{identifier(port.owner.name)}.{port_id(port)}" for port in self._outcomes]
-        found = sweep(self._model, axes, inputs, record=places, combine="zip", progress=False, **self._settings)
-        outcomes = sum(found[place] for place in places)
-        return [float(np.ravel(self._mechanism.compute_net_outcome(*pair))[0]) for pair in zip(outcomes, self._costs)]
+    def _best(self, nets: list[float]) -> int:
+        """The first of the best ones; or one of those, at random, as PsyNeuLink draws it, going through them once."""
+        signed = np.negative(nets) if self._function.direction == "minimize" else np.asarray(nets)
+        if not self._function.select_randomly_from_optimal_values:
+            return int(np.argmax(signed))
+        best, n_equal = 0, 1
+        for i in range(1, len(signed)):
+            if np.allclose(signed[i], signed[best]):
+                n_equal += 1
+                best = i if self._generator.rand() < 1 / n_equal else best
+            elif signed[i] > signed[best]:
+                best, n_equal = i, 1
+        return best
 
-    def _cost(self, sample: Any) -> float:
-        return float(self._mechanism.combine_costs([_cost_of(signal, value) for signal, value in zip(self._signals, sample)] + [0.0]))
+    def _simulated(self, state: State, inputs: dict[str, np.ndarray]) -> np.ndarray:
+        """The outcome of some trials that begin where the state is."""
+        self._simulation.restore(state)
+        for _ in range(self._n_trials):
+            self._simulation.set_inputs(inputs)
+            self._simulation.evaluate()
+        return sum(self._simulation.output(identifier(port.owner.name), port_id(port)) for port in self._outcomes)
+
+    def _net_outcome(self, outcome: np.ndarray, sample: Any) -> float:
+        costs = [_cost_of(signal, value) for signal, value in zip(self._signals, sample)] + [0.0]
+        return float(np.ravel(self._mechanism.compute_net_outcome(outcome, float(self._mechanism.combine_costs(costs))))[0])
+
+
+class _Seeds:
+    """The seeds of the estimates of each allocation: the samples of a signal of their own, the last one.
+
+    With other seeds for other allocations (`same_seed_for_all_allocations` False) PsyNeuLink counts on for each sample, but a grid keeps
+    those that it began with: a decision has the seeds that the last sample of the one before has left.
+    """
+
+    def __init__(self, mechanism: Any, grid: list[list[Any]]) -> None:
+        self._function, self._grid = mechanism.function, grid
+        self._place = next((i for i, signal in enumerate(mechanism.control_signals) if is_randomization(signal)), None)
+        self._counts_on = self._place is not None and not mechanism.parameters.same_seed_for_all_allocations.get(None)
+        self._next = int(mechanism._seed_counter) if self._place is not None else 0
+        is_apart = self._place is not None and mechanism.parameters.noise_stream_policy.get(None) == "independent"
+        self._n_streams = len(mechanism.random_variables) if is_apart else 0
+        self.reset()
+
+    def reset(self) -> None:
+        self._n_decisions = 0
+
+    def in_grid(self) -> list[list[Any]]:
+        """The grid of a decision, with its seeds."""
+        grid = list(self._grid)
+        if self._counts_on and self._n_decisions > 0:
+            n, n_samples = len(grid[self._place]), int(np.prod([len(values) for values in grid]))
+            first = self._next + n * (self._n_decisions * n_samples - 1)
+            grid[self._place] = [self._seed(number) for number in range(first, first + n)]
+        self._n_decisions += 1
+        return grid
+
+    def _seed(self, number: int) -> int:
+        """As OptimizationControlMechanism.gen_new_seed_sequence has it: a block for each estimate, with a seed for each stream."""
+        return number % (_MOST_SEEDS // self._n_streams) * self._n_streams if self._n_streams else number
+
+    def over_estimates(self, samples: list[Any], nets: list[float]) -> tuple[list[Any], list[float]]:
+        """Of each allocation the first estimate's sample, and what all estimates give."""
+        combine = self._function.aggregation_function
+        if not self._place or combine is None:  # the number of a dimension, as PsyNeuLink asks for it
+            return samples, nets
+        n = len(self._grid[self._place])
+        return samples[::n], list(np.ravel(combine(np.reshape(nets, (-1, n, 1)))))
 
 
 class _Feature:
@@ -86,9 +152,8 @@ class _Feature:
 
         self._port = mechanism.state_input_ports[number]
         self.receiver = mechanism._specified_INPUT_Node_InputPorts_in_order[number]
-        if len(self._port.path_afferents) != 1 or isinstance(self.receiver, str):
-            raise unsupported(mechanism, f"its state feature '{self._port.name}' comes from no one place in the composition")
-        self._sender = self._port.path_afferents[0].sender
+        if not self._port.path_afferents or isinstance(self.receiver, str):
+            raise unsupported(mechanism, f"its state feature '{self._port.name}' comes from no place in the composition")
         self._is_plain = isinstance(self._port.function, TransformFunction)
         self.reset()
 
@@ -96,12 +161,20 @@ class _Feature:
         self._function = None if self._is_plain else copy.deepcopy(self._port.function)
 
     def value(self, state: State, given: Callable[[Any], np.ndarray]) -> np.ndarray:
-        if is_interface(self._sender.owner):
-            value = given(self._sender)
-        else:
-            sender = source(self._sender)
-            value = state.output(identifier(sender.owner.name), port_id(sender))
+        value = sum(self._arrived(projection, state, given) for projection in self._port.path_afferents)
         return np.ravel(value if self._function is None else self._function(np.atleast_2d(value)))
+
+    @staticmethod
+    def _arrived(projection: Any, state: State, given: Callable[[Any], np.ndarray]) -> np.ndarray:
+        sender = projection.sender
+        if is_interface(sender.owner):
+            value = given(sender)
+        else:
+            sender = source(sender)
+            value = state.output(identifier(sender.owner.name), port_id(sender))
+            value = sender.defaults.value if value is None else value
+        matrix = np.asarray(projection.parameters.matrix.get(None), float)
+        return np.ravel(value) if projection.function._is_identity(defaults=True) else np.ravel(value) @ matrix
 
 
 def _check(composition: Any, mechanism: Any) -> None:
@@ -116,23 +189,12 @@ def _check(composition: Any, mechanism: Any) -> None:
         "it is not asked in each trial": composition.controller_time_scale != TimeScale.TRIAL
         or not isinstance(composition.controller_condition, Always),
         "it tries another composition than its own": mechanism.agent_rep is not composition,
-        "it tries an allocation more than once": (mechanism.num_estimates or 1) > 1 or (mechanism.num_trials_per_estimate or 1) > 1,
-        "it chooses among equals at random": function.select_randomly_from_optimal_values,
-        "it has several outcomes": mechanism.num_outcome_input_ports != 1,
+        "its simulations change what trials begin from": not mechanism.defaults.search_statefulness,
         "its reconfiguration has a cost": callable(mechanism.compute_reconfiguration_cost),
-        "its outcome depends on random numbers": _random.reach(composition, mechanism.input_port),
-        "the composition keeps values from trial to trial": bool(_stateful(composition)),
+        "it has several outcomes": mechanism.num_outcome_input_ports != 1,
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
         raise unsupported(mechanism, f"{reason}: that is not covered, run it with PsyNeuLink")
-
-
-def _stateful(composition: Any) -> list[Any]:
-    from psyneulink.core.compositions.composition import NodeRole
-
-    within = composition.get_nodes_by_role(NodeRole.CYCLE) + composition.get_nodes_by_role(NodeRole.FEEDBACK_SENDER)
-    recurrent = [node for node in composition.nodes if hasattr(node, "recurrent_projection")]
-    return [node for node in composition.stateful_nodes + within + recurrent if node is not composition.controller]
 
 
 def _cost_of(signal: Any, intensity: float) -> float:

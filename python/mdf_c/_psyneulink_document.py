@@ -19,9 +19,21 @@ from typing import Any
 import numpy as np
 
 from . import _psyneulink_random as _random
-from .errors import MdfUnsupportedError
-
-Part = dict[str, Any]
+from ._psyneulink_names import (
+    Part,
+    identifier,
+    is_composition,
+    is_interface,
+    is_randomization,
+    own_port,
+    owner,
+    plain,
+    port_id,
+    receivers,
+    source,
+    unsupported,
+    within,
+)
 
 _MODULATORY = ("ControlProjection", "GatingProjection", "LearningProjection")
 
@@ -129,72 +141,6 @@ def _with_parts(conditions: Any) -> Iterator[Any]:
         yield from _with_parts(part for part in parts if hasattr(part, "is_satisfied"))
 
 
-def unsupported(component: Any, what: str) -> MdfUnsupportedError:
-    """An error that names a component of PsyNeuLink."""
-    return MdfUnsupportedError(f"{type(component).__name__} '{component.name}': {what}")
-
-
-def identifier(name: str) -> str:
-    """A name of PsyNeuLink as the exporter writes it."""
-    from psyneulink.core.globals.utilities import parse_valid_identifier
-
-    return parse_valid_identifier(name)
-
-
-def is_interface(mechanism: Any) -> bool:
-    """Whether it is one of the mechanisms that pass values into and out of a composition."""
-    from psyneulink.core.components.mechanisms.processing.compositioninterfacemechanism import CompositionInterfaceMechanism
-
-    return isinstance(mechanism, CompositionInterfaceMechanism)
-
-
-def is_composition(node: Any) -> bool:
-    """Whether a node is a composition."""
-    return hasattr(node, "input_CIM")
-
-
-def port_id(port: Any, projection: Any = None) -> str:
-    """A mechanism's port, as the exporter writes it: an input port with several projections has one for each of them."""
-    from psyneulink.core.globals.mdf import _get_id_for_mdf_port
-
-    several = projection is not None and len(port.path_afferents) > 1
-    return _get_id_for_mdf_port(port, afferent=projection if several else None)
-
-
-def receivers(port: Any, projection: Any) -> Iterator[str]:
-    """Ids of the input ports by which `projection`, which leads to `port`, reaches mechanisms: of a mechanism, or of the node that a
-    nested composition is."""
-    if not is_interface(port.owner):
-        yield port_id(port, projection)
-        return
-    several = len(port.path_afferents) > 1
-    for id in _within(port):
-        yield _own_port(id, projection) if several else id
-
-
-def _within(port: Any) -> Iterator[str]:
-    """Names of what a port of a nested composition's interface passes its value to, in that composition."""
-    inside = next(pair[1] for pair in port.owner.port_map.values() if pair[0] is port)
-    for inner in inside.efferents:
-        yield from receivers(inner.receiver, inner)
-
-
-def _own_port(id: str, projection: Any) -> str:
-    return f"{id}_input_port_from_{identifier(projection.name)}"
-
-
-def source(port: Any) -> Any:
-    """The mechanism's output port that a port of an interface passes on."""
-    while is_interface(port.owner):
-        inside = next(pair[0] for pair in port.owner.port_map.values() if pair[1] is port)
-        port = inside.path_afferents[0].sender
-    return port
-
-
-def owner(port: Any) -> Any:
-    return port.owner.composition if is_interface(port.owner) else port.owner
-
-
 def _is_learning(node: Any) -> bool:
     from psyneulink.core.components.mechanisms.modulatory.learning.learningmechanism import LearningMechanism
 
@@ -254,8 +200,8 @@ def _add_up_inputs(part: Part, composition: Any) -> None:
     for port in composition.input_CIM.input_ports:
         if len(port.path_afferents) < 2:
             continue
-        for id in _within(port):
-            names = [_own_port(id, projection) for projection in port.path_afferents]
+        for id in within(port):
+            names = [own_port(id, projection) for projection in port.path_afferents]
             shape = list(np.shape(port.defaults.value))
             part.setdefault("input_ports", {}).update({name: {"shape": shape, "type": "float64"} for name in names})
             part.setdefault("functions", {})[id] = {"value": " + ".join(names)}
@@ -542,14 +488,6 @@ def _functions(mechanism: Any) -> list[tuple[str, Any]]:
     return found + ([("integrator_function", integrator)] if integrator is not None else [])
 
 
-def plain(value: Any) -> Any:
-    """Arrays as lists, numbers of NumPy as Python's; one number in an array as the number."""
-    array = np.asarray(value)
-    if array.dtype == object:
-        return [plain(item) for item in value]
-    return array.item() if array.size == 1 else array.tolist()
-
-
 def _add_function(part: Part, id: str, value: str) -> str:
     part.setdefault("functions", {})[id] = {"value": value}
     return id
@@ -572,19 +510,26 @@ def _noise(part: Part, mechanism: Any) -> None:
 def _generators(part: Part, mechanism: Any) -> None:
     """The seeds that functions draw by, and how far they have come."""
     for drawing in _random.drawings(mechanism):
+        written, arguments = _generator_place(part, mechanism, drawing)
+        arguments["seed"] = _random.describe(drawing.holder)["seed"]
+        written.setdefault("metadata", {})["random_state"] = _random.describe(drawing.holder)
         if drawing.kind == "decision":
-            _random.give_generator(part, {}, drawing.holder)
-            part.setdefault("parameters", {})["seed"] = {"value": part["metadata"]["random_state"]["seed"]}
-            continue
-        if drawing.kind == "input":
-            written = part["metadata"]["integrator_function"]["metadata"]["noise"]
-        else:
-            written = part["functions"][_function_id(mechanism, drawing.function)]
-        if drawing.kind == "noise":
-            written = part["functions"][part["functions"][written["args"]["noise"]]["args"]["variable0"]]
-        _random.give_generator(written, written.setdefault("args", {}), drawing.holder)
-        if drawing.holder is not drawing.function:
+            part.setdefault("parameters", {})["seed"] = {"value": arguments["seed"]}
+        elif drawing.holder is not drawing.function:
             _write_current(written, drawing.holder)
+
+
+def _generator_place(part: Part, mechanism: Any, drawing: _random.Drawing) -> tuple[Part, Part]:
+    """The dict of what draws, and the one that has its seed."""
+    if drawing.kind == "decision":
+        return part, {}
+    if drawing.kind == "input":
+        written = part["metadata"]["integrator_function"]["metadata"]["noise"]
+    else:
+        written = part["functions"][_function_id(mechanism, drawing.function)]
+    if drawing.kind == "noise":
+        written = part["functions"][part["functions"][written["args"]["noise"]]["args"]["variable0"]]
+    return written, written.setdefault("args", {})
 
 
 def _is_number(value: Any) -> bool:
@@ -691,17 +636,15 @@ def _modulations(part: Part, mechanism: Any) -> list[Inlet]:
     inlets = []
     for port in [*mechanism.input_ports, *mechanism.parameter_ports, *mechanism.output_ports]:
         for projection in port.mod_afferents:
-            if _is_randomization(source(projection.sender)):
-                continue  # of seeds: draws are the engine's
-            if not projection.function._is_identity(defaults=True):
-                raise unsupported(projection, "it has a function of its own: let the signal's mechanism compute it")
+            if _has_no_effect(mechanism, port, projection):
+                continue
             signal = source(projection.sender)
             value = np.asarray(signal.defaults.value, float)
             inlet = identifier(f"{port_id(port)}_from_{signal.owner.name}_{signal.name}")
             part["input_ports"][inlet] = {"shape": list(value.shape), "type": "float64"}
             if getattr(getattr(signal.owner, "composition", None), "controller", None) is signal.owner:  # no edge leads to it
                 part["input_ports"][inlet]["default_value"] = value.tolist()
-            _modulate(part, port, projection, inlet)
+            _modulate(part, port, projection, _projected(projection, inlet))
             _spread(part, port)
             inlets.append(Inlet(signal, identifier(mechanism.name), inlet))
     return inlets
@@ -719,11 +662,24 @@ def _spread(part: Part, port: Any) -> None:
             written["args"][name] = whole["args"][name]
 
 
-def _is_randomization(signal: Any) -> bool:
-    """Whether it gives the mechanisms that draw another seed for each estimate of an allocation."""
-    from psyneulink.core.components.mechanisms.modulatory.control.optimizationcontrolmechanism import RANDOMIZATION_CONTROL_SIGNAL
+def _has_no_effect(mechanism: Any, port: Any, projection: Any) -> bool:
+    """Of seeds: nothing draws by it, or an estimation's simulations, which draw as instances of a sweep, by seeds of their own."""
+    signal = source(projection.sender)
+    if not is_randomization(signal):
+        return False
+    of_estimation = type(getattr(signal.owner, "composition", None)).__name__ == "ParameterEstimationComposition"
+    return of_estimation or not any(drawing.holder is port.source._owner._owner for drawing in _random.drawings(mechanism))
 
-    return signal.name.startswith(RANDOMIZATION_CONTROL_SIGNAL)
+
+def _projected(projection: Any, inlet: str) -> str:
+    """What the projection makes of the signal."""
+    function = projection.function
+    if function._is_identity(defaults=True):
+        return inlet
+    numbers = {name: plain(getattr(function.parameters, name).get(None)) for name in ("slope", "intercept", "scale", "offset") if hasattr(function.parameters, name)}
+    if type(function).__name__ != "Linear" or numbers.get("scale", 1) != 1 or numbers.get("offset", 0) != 0:
+        raise unsupported(projection, "it has a function of its own that is not Linear: let the signal's mechanism compute it")
+    return f"({numbers['slope']} * {inlet} + {numbers['intercept']})"
 
 
 def _modulate(part: Part, port: Any, projection: Any, inlet: str) -> None:
@@ -756,6 +712,8 @@ def _modulated(part: Part, port: Any) -> tuple[Part, str] | None:
     if not hasattr(port, "source"):
         return _modulated_input(part, port, id)
     owner, name = port.source._owner._owner, port.source.mdf_name or port.source.name
+    if name == "seed":
+        return _modulated_seed(part, port.owner, owner)
     function = part.get("functions", {}).get(_function_id(port.owner, owner)) if owner is not port.owner else None
     if function is None:
         parameter = part.get("parameters", {}).get(name)
@@ -765,6 +723,15 @@ def _modulated(part: Part, port: Any) -> tuple[Part, str] | None:
         arguments[name] = plain(port.source.default_value)
         function.get("metadata", {}).pop(name, None)
     return arguments, name
+
+
+def _modulated_seed(part: Part, mechanism: Any, holder: Any) -> tuple[Part, str] | None:
+    drawing = next((drawing for drawing in _random.drawings(mechanism) if drawing.holder is holder), None)
+    if drawing is None:
+        return None
+    if drawing.kind == "decision":
+        return part["parameters"]["seed"], "value"
+    return _generator_place(part, mechanism, drawing)[1], "seed"
 
 
 def _modulated_input(part: Part, port: Any, id: str) -> tuple[Part, str]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ._psyneulink_document import unsupported, without_end
+from ._psyneulink_document import without_end
+from ._psyneulink_names import unsupported
 from .engine import Model
 from .sweeping import instance_seeds, sweep
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _psyneulink_document as _document
-from ._psyneulink_document import Part, identifier, plain, port_id, unsupported
+from ._psyneulink_names import Part, identifier, is_composition, is_interface, plain, port_id, source, unsupported
 
 _SUPERVISED = ("BackPropagation", "Reinforcement", "TDLearning")
 _LOSSES = ("Loss.MSE", "Loss.SSE", "Loss.L0")
@@ -123,7 +123,7 @@ def _check(composition: Any) -> None:
     reasons = {
         "it has a controller": composition.controller is not None and composition.enable_controller,
         "it has conditions": bool(_own_conditions(composition)) or not _ends_as_usual(composition),
-        "it learns in a nested composition": any(has_learning(node) for node in composition.nodes if _document.is_composition(node)),
+        "it learns in a nested composition": any(has_learning(node) for node in composition.nodes if is_composition(node)),
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
         raise unsupported(composition, f"{reason}: learning is not covered with that, learn with PsyNeuLink")
@@ -356,7 +356,7 @@ def _multiply_in_receiver(graph: Part, projection: Any, id: str, shape: tuple[in
     part["input_ports"][by] = {"shape": list(shape), "type": "float64"}
     is_row = len(replaced["shape"]) > 1
     part.setdefault("functions", {})[port] = {"value": f"numpy.reshape(numpy.matmul({sent}, {by}), (1, -1))" if is_row else f"numpy.matmul({sent}, {by})"}
-    sender = _document.source(projection.sender)
+    sender = source(projection.sender)
     before = graph["edges"].pop(key, {})
     graph["edges"][key] = _edge(
         identifier(sender.owner.name), port_id(sender), receiver, sent, bool(before.get("metadata", {}).get("feedback"))
@@ -396,9 +396,9 @@ def _connect_inputs(graph: Part, node: Any) -> None:
     """Edges from where its values come."""
     for port in node.input_ports:
         for projection in port.path_afferents:
-            if _document.is_interface(projection.sender.owner):
+            if is_interface(projection.sender.owner):
                 continue
-            sender = _document.source(projection.sender)
+            sender = source(projection.sender)
             edge = _edge(identifier(sender.owner.name), port_id(sender), identifier(node.name), port_id(port, projection))
             if not projection.function._is_identity(defaults=True):
                 matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
@@ -409,7 +409,7 @@ def _connect_inputs(graph: Part, node: Any) -> None:
 def _schedule(graph: Part, composition: Any, switch: str, places: dict[Any, str]) -> None:
     """What learns runs while it is to; a trial is one pass, as nothing has conditions of its own."""
     learning = [identifier(node.name) for node in composition.nodes if _is_learning_mechanism(node)]
-    learning += [identifier(node.name) for node in _plain_nodes(composition) if any(not _document.is_interface(p.sender.owner) for p in node.path_afferents)]
+    learning += [identifier(node.name) for node in _plain_nodes(composition) if any(not is_interface(p.sender.owner) for p in node.path_afferents)]
     learning += [place for projection, place in places.items() if _update(projection) == "after"]
     conditions = graph["conditions"]["node_specific"]
     for id in learning:

@@ -119,12 +119,6 @@ def _noise_of(component: Any) -> Any:
     return noise
 
 
-def give_generator(written: Part, arguments: Part, holder: Any) -> None:
-    """Writes a generator: its seed to `arguments`, how far it has come to the metadata of `written`."""
-    arguments["seed"] = describe(holder)["seed"]
-    written.setdefault("metadata", {})["random_state"] = describe(holder)
-
-
 def describe(component: Any) -> Part:
     """How far a generator has come: its seed, the words of 32 bits that it gave, and a normal deviate that is left.
 

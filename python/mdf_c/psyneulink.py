@@ -22,6 +22,7 @@ import numpy as np
 
 from . import _psyneulink_document as _document
 from . import _psyneulink_learning as _learning
+from . import _psyneulink_names as _names
 from . import _psyneulink_training as _training
 from . import engine
 from ._psyneulink_control import Controller
@@ -80,7 +81,7 @@ def compile(composition: Any, **settings: Any) -> Program | Estimation:
     model = getattr(composition, "model", None)
     if type(composition).__name__ == "ParameterEstimationComposition":
         if model is None:
-            raise _document.unsupported(composition, "it fits a hierarchy of participants: that is not covered, run it with PsyNeuLink")
+            raise _names.unsupported(composition, "it fits a hierarchy of participants: that is not covered, run it with PsyNeuLink")
         return Estimation(composition, Program(model, **settings), **settings)
     return Program(composition, **settings)
 
@@ -109,7 +110,7 @@ class Program:
         self._program = engine.compile(_document.without_end(self.model), **settings)
         self._controller = None
         if composition.controller is not None and composition.enable_controller:
-            self._controller = Controller(composition, inlets, self.model, settings)
+            self._controller = Controller(composition, inlets, self._program)
         self._inlets, self._targets = list(_inlets(composition)), list(_targets(composition) if self._learning is not None else ())
         self._ports_of = {inlet.port: inlet.names for inlet in self._inlets}
         outlets = list(_outlets(composition))
@@ -413,15 +414,15 @@ Given = Dict[Any, Union[np.ndarray, List[np.ndarray]]]
 def _inlets(composition: Any) -> Iterator[_Inlet]:
     gone = _document.left_out(composition)
     for port, (_, inside) in composition.input_CIM.port_map.items():
-        node = _document.owner(port)
+        node = _names.owner(port)
         if node in gone:
             continue
         names = []
         for projection in inside.efferents:
-            receiver = _document.owner(projection.receiver)
+            receiver = _names.owner(projection.receiver)
             if receiver not in gone:
-                id = _document.identifier(receiver.name)
-                names += [f"{id}.{name}" for name in _document.receivers(projection.receiver, projection)]
+                id = _names.identifier(receiver.name)
+                names += [f"{id}.{name}" for name in _names.receivers(projection.receiver, projection)]
         ports = node.external_input_ports
         yield _Inlet(port, inside, node, ports.index(port), names, port.defaults.value.shape if len(ports) == 1 else None)
 
@@ -438,8 +439,8 @@ def _outlets(composition: Any) -> Iterator[tuple[tuple[str, str], tuple[int, ...
         if interface._sender_is_probe(port) and not composition.include_probes_in_output:
             continue
         inner = next(pair[0] for pair in interface.port_map.values() if pair[1] is port).path_afferents[0].sender
-        place = _document.identifier(_document.owner(inner).name), _document.port_id(_document.source(inner))
-        yield place, _document.source(inner).defaults.value.shape
+        place = _names.identifier(_names.owner(inner).name), _names.port_id(_names.source(inner))
+        yield place, _names.source(inner).defaults.value.shape
 
 
 def _shaped(value: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -458,4 +459,4 @@ def _most_trials(composition: Any) -> float:
         return math.inf
     if type(condition) is AfterNTrials:
         return condition.args[0] if condition.args else condition.kwargs["n"]
-    raise _document.unsupported(composition, f"a run that ends by {condition}: give num_trials, or AfterNTrials")
+    raise _names.unsupported(composition, f"a run that ends by {condition}: give num_trials, or AfterNTrials")

@@ -18,6 +18,7 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import compositions  # noqa: E402
+import controlling  # noqa: E402, F401 - adds to the compositions
 import learning  # noqa: E402
 
 import mdf_c  # noqa: E402
@@ -221,12 +222,21 @@ def steps_of(inputs):
     return [{port: value.tolist() for port, value in step.items()} for step in inputs]
 
 
+def controlled_steps(program, inputs, num_trials):
+    """Inputs of the model, with the allocations that the controller has found."""
+    steps, record_steps = [], mdf_c.psyneulink.record_steps
+    mdf_c.psyneulink.record_steps = lambda state, step, *others: steps.append(step) or record_steps(state, step, *others)
+    program.run(inputs, num_trials)
+    mdf_c.psyneulink.record_steps = record_steps
+    return steps
+
+
 def record(name, folder):
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
     program = mdf_c.psyneulink.compile(composition)
-    steps = steps_of(program.model_inputs(inputs, num_trials))
+    steps = controlled_steps(program, inputs, num_trials) if composition.controller else program.model_inputs(inputs, num_trials)
     composition.run(inputs=inputs, num_trials=num_trials)
-    write_record(name, folder, program, steps, composition.results)
+    write_record(name, folder, program, steps_of(steps), composition.results)
 
 
 def record_learning(name, folder):

@@ -1067,21 +1067,6 @@ def another_generator():
     return alone(mechanism, [[1.0]])
 
 
-@refused(["OptimizationControlMechanism", "depends on random numbers"])
-def search_with_noise():
-    a = pnl.TransferMechanism(name="A", noise=pnl.NormalDist())
-    result = comp(a)
-    controller = pnl.OptimizationControlMechanism(
-        agent_rep=result,
-        state_features=[a.input_port],
-        objective_mechanism=pnl.ObjectiveMechanism(monitor=[a]),
-        function=pnl.GridSearch(),
-        control_signals=[pnl.ControlSignal(modulates=("slope", a), allocation_samples=[1.0, 2.0])],
-    )
-    result.add_controller(controller)
-    return result, {"A": [[1.0]]}, 1
-
-
 @refused(["KWTAMechanism 'T'", "code of their own"])
 def class_with_code():
     return alone(pnl.KWTAMechanism(name="T", input_shapes=3), [[1.0, 2.0, 3.0]])
@@ -1096,21 +1081,6 @@ def product_of_projections():
 def reset_of_recurrence():
     mechanism = pnl.RecurrentTransferMechanism(name="T", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
     return alone(mechanism, [[1.0]])
-
-
-@refused(["OptimizationControlMechanism", "keeps values from trial to trial"])
-def search_with_state():
-    a = pnl.TransferMechanism(name="A", integrator_mode=True)
-    result = comp(a)
-    controller = pnl.OptimizationControlMechanism(
-        agent_rep=result,
-        state_features=[a.input_port],
-        objective_mechanism=pnl.ObjectiveMechanism(monitor=[a]),
-        function=pnl.GridSearch(),
-        control_signals=[pnl.ControlSignal(modulates=("slope", a), allocation_samples=[1.0, 2.0])],
-    )
-    result.add_controller(controller)
-    return result, {"A": [[1.0]]}, 1
 
 
 @refused(["Composition 'comp'", "While"])

@@ -57,6 +57,10 @@ def xor_inputs(first, last):
 # Backpropagation
 
 
+def three_layers(**settings):
+    return layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3, **settings)
+
+
 @learns
 def backpropagation_xor():
     nodes = [transfer("input", 2, pnl.Linear), transfer("hidden", 5), transfer("output", 1)]
@@ -97,34 +101,34 @@ def backpropagation_softmax_hidden():
 
 @learns
 def loss_sse():
-    return layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3, loss_spec=pnl.Loss.SSE)
+    return three_layers(loss_spec=pnl.Loss.SSE)
 
 
 @learns
 def loss_l0():
-    return layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3, loss_spec=pnl.Loss.L0)
+    return three_layers(loss_spec=pnl.Loss.L0)
 
 
 @learns
 def online():
-    return layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3, learning_update=pnl.ONLINE)
+    return three_layers(learning_update=pnl.ONLINE)
 
 
 @learns
 def not_enabled():
-    return layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3, learning_update=False)
+    return three_layers(learning_update=False)
 
 
 @learns
 def not_enabled_in_the_composition():
-    result, arguments, inputs = layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3)
+    result, arguments, inputs = three_layers()
     result.enable_learning = False
     return result, arguments, inputs
 
 
 @learns
 def another_learning_rate():
-    result, arguments, inputs = layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3)
+    result, arguments, inputs = three_layers()
     return result, {**arguments, "learning_rate": 0.9}, inputs
 
 
@@ -141,13 +145,13 @@ def rates_of_projections():
 
 @learns
 def minibatches():
-    result, arguments, inputs = layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3)
+    result, arguments, inputs = three_layers()
     return result, {**arguments, "minibatch_size": 2}, inputs
 
 
 @learns
 def optimizations():
-    result, arguments, inputs = layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3)
+    result, arguments, inputs = three_layers()
     return result, {**arguments, "optimizations_per_minibatch": 3, "num_trials": 5}, inputs
 
 
@@ -199,7 +203,7 @@ def apart():
 @learns
 def learned_before_an_integrator():
     """What keeps values goes on from learning to running, and back."""
-    result, arguments, inputs = layers([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], learning_rate=0.3)
+    result, arguments, inputs = three_layers()
     slow = transfer("slow", 2, pnl.Linear, integrator_mode=True, integration_rate=0.3)
     result.add_node(slow)
     result.add_projection(pnl.MappingProjection(matrix=weights(3, 2, 7)), sender=result.nodes["L1"], receiver=slow)

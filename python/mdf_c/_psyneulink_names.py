@@ -1,0 +1,93 @@
+"""Names of a composition's parts as PsyNeuLink's exporter writes them, and what lies behind the ports of nested compositions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import MdfUnsupportedError
+
+Part = dict[str, Any]
+
+
+def unsupported(component: Any, what: str) -> MdfUnsupportedError:
+    """An error that names a component of PsyNeuLink."""
+    return MdfUnsupportedError(f"{type(component).__name__} '{component.name}': {what}")
+
+
+def identifier(name: str) -> str:
+    """A name of PsyNeuLink as the exporter writes it."""
+    from psyneulink.core.globals.utilities import parse_valid_identifier
+
+    return parse_valid_identifier(name)
+
+
+def is_interface(mechanism: Any) -> bool:
+    """Whether it is one of the mechanisms that pass values into and out of a composition."""
+    from psyneulink.core.components.mechanisms.processing.compositioninterfacemechanism import CompositionInterfaceMechanism
+
+    return isinstance(mechanism, CompositionInterfaceMechanism)
+
+
+def is_composition(node: Any) -> bool:
+    """Whether a node is a composition."""
+    return hasattr(node, "input_CIM")
+
+
+def port_id(port: Any, projection: Any = None) -> str:
+    """A mechanism's port, as the exporter writes it: an input port with several projections has one for each of them."""
+    from psyneulink.core.globals.mdf import _get_id_for_mdf_port
+
+    several = projection is not None and len(port.path_afferents) > 1
+    return _get_id_for_mdf_port(port, afferent=projection if several else None)
+
+
+def receivers(port: Any, projection: Any) -> Iterator[str]:
+    """Ids of the input ports by which `projection`, which leads to `port`, reaches mechanisms: of a mechanism, or of the node that a
+    nested composition is."""
+    if not is_interface(port.owner):
+        yield port_id(port, projection)
+        return
+    several = len(port.path_afferents) > 1
+    for id in within(port):
+        yield own_port(id, projection) if several else id
+
+
+def within(port: Any) -> Iterator[str]:
+    """Names of what a port of a nested composition's interface passes its value to, in that composition."""
+    inside = next(pair[1] for pair in port.owner.port_map.values() if pair[0] is port)
+    for inner in inside.efferents:
+        yield from receivers(inner.receiver, inner)
+
+
+def own_port(id: str, projection: Any) -> str:
+    return f"{id}_input_port_from_{identifier(projection.name)}"
+
+
+def source(port: Any) -> Any:
+    """The mechanism's output port that a port of an interface passes on."""
+    while is_interface(port.owner):
+        inside = next(pair[0] for pair in port.owner.port_map.values() if pair[1] is port)
+        port = inside.path_afferents[0].sender
+    return port
+
+
+def owner(port: Any) -> Any:
+    return port.owner.composition if is_interface(port.owner) else port.owner
+
+
+def is_randomization(signal: Any) -> bool:
+    """Whether it gives the mechanisms that draw another seed for each estimate of an allocation."""
+    from psyneulink.core.components.mechanisms.modulatory.control.optimizationcontrolmechanism import RANDOMIZATION_CONTROL_SIGNAL
+
+    return signal.name.startswith(RANDOMIZATION_CONTROL_SIGNAL)
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, numbers of NumPy as Python's; one number in an array as the number."""
+    array = np.asarray(value)
+    if array.dtype == object:
+        return [plain(item) for item in value]
+    return array.item() if array.size == 1 else array.tolist()
