@@ -9,10 +9,9 @@
 
 static double number_of(const struct mdf_node *node, double otherwise)
 {
-    if (node == NULL || (node->kind != MDF_NODE_INT && node->kind != MDF_NODE_REAL)) {
-        return otherwise;
-    }
-    return node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
+    double number;
+
+    return rewriting_number(node, &number) ? number : otherwise;
 }
 
 /* The row of numbers by which functions/psyneulink/draws.c knows a generator. */

@@ -171,18 +171,11 @@ static void name_parts(const struct mechanism *mechanism, const char *collection
 static void begin_like(const struct mechanism *mechanism, const struct mdf_node *variable)
 {
     struct mdf_node *initial = rewriting_find_path(mechanism->node, "parameters.previous_value.default_initial_value");
-    size_t n = 1, n_variable = 1, i;
 
     if (initial == NULL || variable == NULL || initial->kind != MDF_NODE_NUMBERS || variable->kind != MDF_NODE_NUMBERS) {
         return;
     }
-    for (i = 0; i < initial->as.numbers.rank; i++) {
-        n *= (size_t)initial->as.numbers.shape[i];
-    }
-    for (i = 0; i < variable->as.numbers.rank; i++) {
-        n_variable *= (size_t)variable->as.numbers.shape[i];
-    }
-    if (n == n_variable) {
+    if (rewriting_n_elements(initial) == rewriting_n_elements(variable)) {
         initial->as.numbers.rank = variable->as.numbers.rank;
         initial->as.numbers.shape = variable->as.numbers.shape;
     }

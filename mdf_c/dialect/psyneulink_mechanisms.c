@@ -44,20 +44,10 @@ static void add_state(const struct mechanism *mechanism, const char *id, const c
 static bool find_clip(const struct mechanism *mechanism, double *least, double *most)
 {
     struct mdf_node *clip = rewriting_find_path(mechanism->node, "parameters.clip.value"), items[2];
-    size_t i;
 
     clip = clip != NULL ? clip : rewriting_find_path(mechanism->node, "metadata.clip");
-    if (clip == NULL || mdf_node_length(clip) != 2 || !mdf_node_item(clip, 0, &items[0]) || !mdf_node_item(clip, 1, &items[1])) {
-        return false;
-    }
-    for (i = 0; i < 2; i++) {
-        if (items[i].kind != MDF_NODE_INT && items[i].kind != MDF_NODE_REAL) {
-            return false;
-        }
-    }
-    *least = items[0].kind == MDF_NODE_INT ? (double)items[0].as.integer : items[0].as.real;
-    *most = items[1].kind == MDF_NODE_INT ? (double)items[1].as.integer : items[1].as.real;
-    return true;
+    return clip != NULL && mdf_node_length(clip) == 2 && mdf_node_item(clip, 0, &items[0]) && mdf_node_item(clip, 1, &items[1]) &&
+           rewriting_number(&items[0], least) && rewriting_number(&items[1], most);
 }
 
 static void clip_value(const struct mechanism *mechanism, const char *value)
@@ -203,7 +193,7 @@ static void finish_walk(const struct mechanism *mechanism, const char *value)
     }
     if (rewriting_text(threshold) != NULL) { /* what modulates it */
         add_function(mechanism, "finishing_threshold", rewriting_text(threshold));
-    } else if (threshold == NULL || (threshold->kind != MDF_NODE_REAL && threshold->kind != MDF_NODE_INT)) {
+    } else if (!rewriting_number(threshold, &(double){0})) {
         return;
     } else {
         rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "finishing_threshold",

@@ -202,12 +202,14 @@ static bool find_matrix(const struct mdf_node *node, size_t *n_rows, size_t *n_c
 /* Element number `index` of packed numbers, or the number itself. */
 static double number_at(const struct mdf_node *node, size_t index)
 {
+    double number;
+
     if (node->kind == MDF_NODE_NUMBERS) {
         size_t size = mdf_dtype_size((mdf_dtype)node->packed_dtype);
 
         return mdf_element_to_double((mdf_dtype)node->packed_dtype, (const char *)node->as.numbers.elements + index * size);
     }
-    return node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
+    return rewriting_number(node, &number) ? number : 0;
 }
 
 static bool is_identity(const struct mdf_node *matrix)
@@ -362,27 +364,17 @@ static const struct mdf_node *find_part(const struct mechanism *mechanism, const
     return part != NULL && part->kind == MDF_NODE_INT && part->as.integer == absent ? NULL : part;
 }
 
-static size_t length_of(const struct mdf_node *array)
-{
-    size_t n = 1, i;
-
-    for (i = 0; array != NULL && array->kind == MDF_NODE_NUMBERS && i < array->as.numbers.rank; i++) {
-        n *= (size_t)array->as.numbers.shape[i];
-    }
-    return n;
-}
-
 /* The element at [row, column] of a number, a row (of the diagonal) or a matrix. */
 static double part_at(const struct mdf_node *part, size_t row, size_t column, size_t n)
 {
-    size_t length = length_of(part);
+    size_t length = rewriting_n_elements(part);
 
     return number_at(part, length == 1 ? 0 : length == n ? row : row * n + column);
 }
 
 static bool fits_matrix(const struct mdf_node *part, size_t n)
 {
-    size_t length = length_of(part);
+    size_t length = rewriting_n_elements(part);
 
     return part == NULL || length == 1 || length == n || length == n * n;
 }
@@ -479,7 +471,8 @@ void psyneulink_close_recurrence(const struct mechanism *mechanism, struct mdf_n
     }
     output = &outputs->as.object.entries[0];
     if (!make_recurrent_matrix(
-            mechanism, length_of(find_reals(mechanism->rewriting, &outputs->as.object.entries[0].value, "metadata.variable")),
+            mechanism,
+            rewriting_n_elements(find_reals(mechanism->rewriting, &outputs->as.object.entries[0].value, "metadata.variable")),
             &matrix)) {
         rewriting_refuse(mechanism->rewriting, mechanism->node,
                          "the matrix of the recurrent projection of node '%s' is not known: give its parameter 'matrix' the "

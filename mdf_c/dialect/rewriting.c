@@ -209,10 +209,30 @@ bool rewriting_is(const struct mdf_node *node, const char *text)
     return rewriting_text(node) != NULL && strcmp(rewriting_text(node), text) == 0;
 }
 
+bool rewriting_number(const struct mdf_node *node, double *number)
+{
+    if (node == NULL || (node->kind != MDF_NODE_INT && node->kind != MDF_NODE_REAL)) {
+        return false;
+    }
+    *number = node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
+    return true;
+}
+
 bool rewriting_is_number(const struct mdf_node *node, double number)
 {
-    return node != NULL && ((node->kind == MDF_NODE_INT && (double)node->as.integer == number) ||
-                            (node->kind == MDF_NODE_REAL && node->as.real == number));
+    double own;
+
+    return rewriting_number(node, &own) && own == number;
+}
+
+size_t rewriting_n_elements(const struct mdf_node *numbers)
+{
+    size_t n = 1, i;
+
+    for (i = 0; numbers != NULL && numbers->kind == MDF_NODE_NUMBERS && i < numbers->as.numbers.rank; i++) {
+        n *= (size_t)numbers->as.numbers.shape[i];
+    }
+    return n;
 }
 
 const char *rewriting_print(struct rewriting *rewriting, const char *format, ...)
@@ -319,8 +339,7 @@ static bool write_reals(const struct mdf_node *numbers, const int64_t *sizes, si
     size_t i;
 
     if (rank == 0) {
-        *(*elements)++ = numbers->kind == MDF_NODE_INT ? (double)numbers->as.integer : numbers->as.real;
-        return numbers->kind == MDF_NODE_INT || numbers->kind == MDF_NODE_REAL;
+        return rewriting_number(numbers, (*elements)++);
     }
     if ((numbers->kind != MDF_NODE_LIST && numbers->kind != MDF_NODE_NUMBERS) || (int64_t)mdf_node_length(numbers) != sizes[0]) {
         return false;

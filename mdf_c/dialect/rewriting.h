@@ -37,6 +37,8 @@ size_t rewriting_n_entries(const struct mdf_node *object);
 const char *rewriting_text(const struct mdf_node *node);
 /* Whether it is the text. */
 bool rewriting_is(const struct mdf_node *node, const char *text);
+/* The number that a node is, whole or real. False: it is none, or NULL. */
+bool rewriting_number(const struct mdf_node *node, double *number);
 /* Whether it is this number. */
 bool rewriting_is_number(const struct mdf_node *node, double number);
 
@@ -46,6 +48,8 @@ struct mdf_node rewriting_make_text(struct rewriting *rewriting, const struct md
 struct mdf_node rewriting_make_int(const struct mdf_node *place, int64_t integer);
 struct mdf_node rewriting_make_real(const struct mdf_node *place, double real);
 struct mdf_node rewriting_make_object(const struct mdf_node *place);
+/* How many elements packed numbers have; 1 for anything else. */
+size_t rewriting_n_elements(const struct mdf_node *numbers);
 /* A matrix of zeros, or a row (n_rows 0); its elements are at *elements. */
 struct mdf_node rewriting_make_matrix(struct rewriting *rewriting, const struct mdf_node *place, size_t n_rows, size_t n_columns,
                                       double **elements);
