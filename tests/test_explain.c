@@ -88,7 +88,7 @@ Test(explain, reasons)
     static const struct {
         const char *model, *piece;
     } cases[] = {
-        {VALUE("numpy.sum([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at numpy.sum"},
+        {VALUE("numpy.sort([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at numpy.sort"},
         {VALUE("[k + x for k in [1, 2]]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "because of random numbers, at numpy.random.rand, in node 'n', output port 'o'"},
@@ -213,6 +213,9 @@ Test(explain, lists_of_values)
                                          VALUE("[x, x * 2][-1]"),
                                          VALUE("numpy.array([x, x * 2])[1] + 1"),
                                          VALUE("(x, 1.5, x + 1, x, x, x)"),
+                                         VALUE("numpy.sum([x, 1])"),
+                                         VALUE("numpy.concatenate(([x, x], [1.5], [x * 2]))"),
+                                         VALUE("numpy.append([x, x], 3 * x)"),
                                          FUNCTION("ReduceSum", "\"data\": \"[x, 3 * x]\""),
                                          FUNCTION("Add", "\"A\": \"[x, x, x, x, x, x, x]\", \"B\": 1")};
     size_t i;

@@ -8,14 +8,16 @@
 #include "functions/kernel/call.h"
 
 struct mdf_move {
-    size_t n_data; /* how many inputs are moved, the first ones; MDF_MOVE_ALL. The others say how. */
-    bool in_order; /* all elements of input 0, in their order: only shape (or type) changes */
-    bool by_type;  /* ... and the other inputs count by their type alone */
-    bool cuts;     /* takes some of the elements, in rows that lie together */
-    bool zeros;    /* puts zeros in between */
-    size_t fills;  /* ... or any element: that of the input of this number where it is given, else an attribute's; 0: none */
-    bool shapes;   /* what says how are sizes: other ones give a result of another shape */
-    bool chooses;  /* what says how may differ from run to run, the shape staying as it is */
+    size_t n_data;   /* how many inputs are moved, the first ones; MDF_MOVE_ALL. The others say how. */
+    bool in_order;   /* all elements of input 0, in their order: only shape (or type) changes */
+    bool by_type;    /* ... and the other inputs count by their type alone */
+    bool cuts;       /* takes some of the elements, in rows that lie together */
+    bool zeros;      /* puts zeros in between */
+    size_t fills;    /* ... or any element: that of the input of this number where it is given, else an attribute's; 0: none */
+    bool shapes;     /* what says how are sizes: other ones give a result of another shape */
+    bool chooses;    /* what says how may differ from run to run, the shape staying as it is */
+    size_t n_behind; /* of MDF_MOVE_ALL: how many at the end are not */
+    bool promotes;   /* what is moved is brought to the type of the result */
 };
 
 #define MDF_MOVE_ALL SIZE_MAX
@@ -24,7 +26,7 @@ struct mdf_move {
 /* How many of a call's inputs are moved. */
 static inline size_t mdf_move_data(const struct mdf_move *move, size_t n_inputs)
 {
-    return move->n_data < n_inputs ? move->n_data : n_inputs;
+    return move->n_data < n_inputs - move->n_behind ? move->n_data : n_inputs - move->n_behind;
 }
 
 /* What stands for an element that is none of the inputs': 0, or what the operator fills with. */

@@ -145,7 +145,9 @@ struct mdf_operator {
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
     const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
-    const struct mdf_rule *infer;      /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
+    const struct mdf_operator
+        *of_items;                /* Python, of a list in input 0: the same with its items as inputs; NULL: there is none */
+    const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
 
 /* The row of a Python function; behind the formals come other columns. */

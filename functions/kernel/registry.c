@@ -146,11 +146,11 @@ static const char *lowered_as(const struct mdf_operator *row)
 {
     bool is_op = row->element != NULL || row->element_of != NULL || (row->move != NULL && row->move->in_order);
 
-    return row->form >= MDF_FORM_IF                                     ? "control"
-           : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM ? "product"
-           : is_op                                                      ? "op"
-           : row->fold != NULL || row->move != NULL                     ? "nest"
-                                                                        : "call";
+    return row->form >= MDF_FORM_IF                                          ? "control"
+           : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM      ? "product"
+           : is_op                                                           ? "op"
+           : row->fold != NULL || row->move != NULL || row->of_items != NULL ? "nest"
+                                                                             : "call";
 }
 
 static const char *derivative_of(const struct mdf_operator *row)
@@ -180,6 +180,6 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
 
     ways.has_c = row->element != NULL || row->element_of != NULL || row->fold != NULL ||
                  (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_INSERT) || row->move != NULL ||
-                 row->routine != NULL;
+                 row->routine != NULL || row->of_items != NULL;
     return ways;
 }

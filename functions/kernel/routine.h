@@ -35,12 +35,13 @@ struct mdf_routine {
     /* Inputs and outputs of the call have types and shapes; only what is constant has elements. False: there is no such function
      * for it, or memory ran out. */
     bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
-    bool by_axis;    /* whole numbers behind the first input say along which axis: they have to be constants */
-    const char *why; /* what is wrong where the function returns false; NULL: it always returns true */
+    bool by_axis;           /* whole numbers behind the first input say along which axis: they have to be constants */
+    bool takes_result_type; /* input 0 is brought to the type of the result before */
+    const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */
 };
 
 /* plan, and why the function refuses; NULL: it does not. */
-#define MDF_ROUTINE(plan, why) (&(const struct mdf_routine){plan, false, why})
+#define MDF_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what})
 
 /* Room for numbers, all 0: false where memory ran out. */
 bool mdf_routine_room(struct mdf_routine_plan *plan, size_t n_whole, size_t n_real);

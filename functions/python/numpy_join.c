@@ -2,6 +2,7 @@
  * split array_split, meshgrid.
  *
  * The arrays are brought to the type that they share. Source: numpy 2.4, "Joining arrays", "Splitting arrays". */
+#include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/ufunc.h"
 
@@ -72,13 +73,44 @@ static bool begin_items(struct mdf_call *call, size_t n)
     return (list->kind == MDF_KIND_LIST && list->length == n) || mdf_python_make_list(call, list, n) != NULL;
 }
 
-/* Takes the items of a list or the parts of an array. */
-static bool read_items(struct mdf_call *call, enum shaping shaping, size_t *n)
+/* Whether the items are inputs of their own; else the first input is a list of them. */
+static bool has_items_as_inputs(const struct mdf_call *call)
+{
+    return call->operator->of_items == NULL;
+}
+
+/* The input behind the items. */
+static size_t behind_items(const struct mdf_call *call)
+{
+    return has_items_as_inputs(call) ? call->n_inputs - 1 : 1;
+}
+
+static bool take_inputs(struct mdf_call *call, enum shaping shaping, size_t n)
+{
+    size_t i;
+
+    if (!begin_items(call, n)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        if (!add_item(call, i, call->inputs[i], shaping)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes the items of a list or the parts of an array; or the inputs, `n_behind` of which are others. */
+static bool read_items(struct mdf_call *call, enum shaping shaping, size_t n_behind, size_t *n)
 {
     const struct mdf_value *sequence = call->inputs[0];
     struct mdf_value *slots = mdf_python_slots(call);
     size_t i;
 
+    if (has_items_as_inputs(call)) {
+        *n = call->n_inputs - n_behind;
+        return take_inputs(call, shaping, *n);
+    }
     if (slots == NULL || !mdf_python_check_iterable(call, sequence)) {
         return false;
     }
@@ -154,12 +186,13 @@ static bool join_items(struct mdf_call *call, size_t n, int64_t axis, bool new_a
 /* "arrays axis=": the first axis where it is not given; None: of the flattened arrays. */
 static bool run_concatenate(struct mdf_call *call)
 {
-    const struct mdf_value *axis = mdf_call_input(call, 1);
+    size_t behind = behind_items(call);
+    const struct mdf_value *axis = mdf_call_input(call, behind);
     bool flat = axis != NULL && axis->kind == MDF_KIND_NONE;
     int64_t number;
     size_t n;
 
-    return mdf_python_integer(call, 1, 0, &number) && read_items(call, flat ? SHAPED_FLAT : SHAPED_AS_IS, &n) &&
+    return mdf_python_integer(call, behind, 0, &number) && read_items(call, flat ? SHAPED_FLAT : SHAPED_AS_IS, 1, &n) &&
            join_items(call, n, number, false);
 }
 
@@ -168,35 +201,36 @@ static bool run_stack(struct mdf_call *call)
     int64_t axis;
     size_t n;
 
-    return mdf_python_integer(call, 1, 0, &axis) && read_items(call, SHAPED_AS_IS, &n) && join_items(call, n, axis, true);
+    return mdf_python_integer(call, behind_items(call), 0, &axis) && read_items(call, SHAPED_AS_IS, 1, &n) &&
+           join_items(call, n, axis, true);
 }
 
 static bool run_vstack(struct mdf_call *call)
 {
     size_t n;
 
-    return read_items(call, SHAPED_RANK_2, &n) && join_items(call, n, 0, false);
+    return read_items(call, SHAPED_RANK_2, 0, &n) && join_items(call, n, 0, false);
 }
 
 static bool run_hstack(struct mdf_call *call)
 {
     size_t n;
 
-    return read_items(call, SHAPED_RANK_1, &n) && join_items(call, n, item_at(call, 0)->rank > 1, false);
+    return read_items(call, SHAPED_RANK_1, 0, &n) && join_items(call, n, item_at(call, 0)->rank > 1, false);
 }
 
 static bool run_dstack(struct mdf_call *call)
 {
     size_t n;
 
-    return read_items(call, SHAPED_RANK_3, &n) && join_items(call, n, 2, false);
+    return read_items(call, SHAPED_RANK_3, 0, &n) && join_items(call, n, 2, false);
 }
 
 static bool run_column_stack(struct mdf_call *call)
 {
     size_t n;
 
-    return read_items(call, SHAPED_COLUMN, &n) && join_items(call, n, 1, false);
+    return read_items(call, SHAPED_COLUMN, 0, &n) && join_items(call, n, 1, false);
 }
 
 /* "arr values axis=". */
@@ -281,13 +315,8 @@ static bool run_meshgrid(struct mdf_call *call)
     size_t n = call->n_inputs, i, k;
     int64_t *shape, *own;
 
-    if (slots == NULL || !begin_items(call, n)) {
+    if (slots == NULL || !take_inputs(call, SHAPED_FLAT, n)) {
         return false;
-    }
-    for (i = 0; i < n; i++) {
-        if (!add_item(call, i, call->inputs[i], SHAPED_FLAT)) {
-            return false;
-        }
     }
     shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, 2 * n + 1);
     items = shape == NULL ? NULL : mdf_python_make_list(call, mdf_call_target(call, 0), n);
@@ -311,15 +340,21 @@ static bool run_meshgrid(struct mdf_call *call)
     return true;
 }
 
+/* The row of a function that joins a list, and what it is where the items of the list are inputs. */
+#define JOIN(name, kernel, formals, n_others)                          \
+    MDF_FUNCTION(name, kernel, 0, formals,                             \
+                 .of_items = &(const struct mdf_operator)MDF_FUNCTION( \
+                     name, kernel, 0, NULL, .move = MDF_MOVE(MDF_MOVE_ALL, .n_behind = n_others, .promotes = true)))
+
 const struct mdf_operator mdf_operators_python_numpy_join[] = {
-    MDF_FUNCTION("numpy.concatenate", run_concatenate, 0, "arrays axis="),
-    MDF_FUNCTION("numpy.concat", run_concatenate, 0, "arrays axis="),
-    MDF_FUNCTION("numpy.stack", run_stack, 0, "arrays axis="),
-    MDF_FUNCTION("numpy.vstack", run_vstack, 0, "tup"),
-    MDF_FUNCTION("numpy.hstack", run_hstack, 0, "tup"),
-    MDF_FUNCTION("numpy.dstack", run_dstack, 0, "tup"),
-    MDF_FUNCTION("numpy.column_stack", run_column_stack, 0, "tup"),
-    MDF_FUNCTION("numpy.append", run_append, 0, "arr values axis="),
+    JOIN("numpy.concatenate", run_concatenate, "arrays axis=", 1),
+    JOIN("numpy.concat", run_concatenate, "arrays axis=", 1),
+    JOIN("numpy.stack", run_stack, "arrays axis=", 1),
+    JOIN("numpy.vstack", run_vstack, "tup", 0),
+    JOIN("numpy.hstack", run_hstack, "tup", 0),
+    JOIN("numpy.dstack", run_dstack, "tup", 0),
+    JOIN("numpy.column_stack", run_column_stack, "tup", 0),
+    MDF_FUNCTION("numpy.append", run_append, 0, "arr values axis=", .move = MDF_MOVE(2, .promotes = true)),
     MDF_FUNCTION("numpy.split", run_split, 0, "ary indices_or_sections axis="),
     MDF_FUNCTION("numpy.array_split", run_array_split, 0, "ary indices_or_sections axis="),
     MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi"),

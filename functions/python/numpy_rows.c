@@ -2,6 +2,8 @@
  *
  * Source: numpy 2.4, "Sorting, searching, and counting", "Sums, products, differences". */
 #include "functions/folds/ordering.h"
+#include "functions/kernel/routine.h"
+#include "functions/moves/indexing.h"
 #include "functions/python/numpy_rows.h"
 #include "functions/python/ufunc.h"
 
@@ -245,6 +247,46 @@ static bool run_cumprod(struct mdf_call *call)
     return cumulate(call, multiply_row);
 }
 
+/* Its input has been brought to the type of the result: running_routine.inc. */
+static bool plan_running(struct mdf_call *call, bool product, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *array = call->inputs[0], *axis = mdf_python_given(call, 1);
+    mdf_dtype dtype = (mdf_dtype)call->outputs[0]->dtype;
+    int64_t number;
+    size_t at = 0;
+
+    if (mdf_numpy_carrier(dtype) != dtype || array->dtype != (uint8_t)dtype || !mdf_routine_room(plan, 4, 0)) {
+        return false;
+    }
+    plan->function = "running";
+    plan->dtype = dtype;
+    plan->whole[0] = plan->whole[2] = 1;
+    plan->whole[1] = (int64_t)array->length;
+    plan->whole[3] = product;
+    if (axis == NULL) {
+        return true;
+    }
+    if (axis->data == NULL || !mdf_value_to_int64(axis, &number) || !mdf_call_axis(call, number, array->rank, &at)) {
+        return false;
+    }
+    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(array), 0, at);
+    plan->whole[1] = mdf_value_shape(array)[at];
+    plan->whole[2] = (int64_t)mdf_axes_product(mdf_value_shape(array), at + 1, array->rank);
+    return true;
+}
+
+static bool plan_cumsum(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_running(call, false, plan);
+}
+
+static bool plan_cumprod(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_running(call, true, plan);
+}
+
+#define RUNNING_ROUTINE(plan) (&(const struct mdf_routine){plan, .by_axis = true, .takes_result_type = true})
+
 /* ------------------------------------------------------------------ differences */
 
 /* `target` becomes the differences of neighbours along an axis; of bools, whether they differ. */
@@ -293,9 +335,9 @@ static bool run_diff(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
     MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis="),
     MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis="),
-    MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=",
+    MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumsum),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.reshape(numpy.flip(numpy.cumsum(numpy.flip(dy, x1), x1), x1), x0.shape)"})),
-    MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype="),
+    MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumprod)),
     MDF_FUNCTION("numpy.diff", run_diff, 0, "a n= axis="),
     {NULL}};

@@ -6,6 +6,7 @@
  * op has to give the same elements as the kernel did. */
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
+#include "functions/kernel/routine.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lower/trial.h"
 
@@ -52,10 +53,10 @@ static bool read_inputs(struct lowering *lowering, struct scope *scope, struct t
 
     for (i = 0; i < trial->n; i++) {
         trial->ids[i] = MDF_LOWERED_NONE;
-        if (trial->source->inputs[i] == MDF_NO_OPERAND) {
+        if (i >= trial->n_items && trial->source->inputs[i] == MDF_NO_OPERAND) {
             continue;
         }
-        trial->ids[i] = lowering_operand(lowering, scope, trial->source->inputs[i]);
+        trial->ids[i] = i < trial->n_items ? trial->items[i] : lowering_operand(lowering, scope, trial->source->inputs[i]);
         if (trial->ids[i] == MDF_LOWERED_NONE) {
             return false;
         }
@@ -198,23 +199,35 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     return done;
 }
 
-/* Lists whose items are known one by one are no values that a kernel could be given. */
-static bool has_list(struct lowering *lowering, const struct trial *trial)
+/* Whether input `i` is an array to the operator also where it is given a list. */
+static bool takes_array(const struct trial *trial, size_t i)
+{
+    const struct mdf_operator *operator= trial->source->operator;
+
+    return operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL;
+}
+
+/* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. */
+static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL) {
-            lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
-            return true;
+        if (trial->ids[i] == MDF_LOWERED_NONE || lowering->facts[trial->ids[i]].items == NULL) {
+            continue;
         }
+        trial->ids[i] = takes_array(trial, i) ? lowering_make_array(lowering, trial->ids[i]) : MDF_LOWERED_NONE;
+        if (trial->ids[i] == MDF_LOWERED_NONE) {
+            return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
+        }
+        trial->given[i] = trial->effective[i] = lowering_example(lowering, trial->ids[i]);
     }
-    return false;
+    return true;
 }
 
 static bool run_trial(struct lowering *lowering, struct trial *trial)
 {
-    if ((trial->source->signature != NULL && !convert_inputs(lowering, trial)) || has_list(lowering, trial)) {
+    if ((trial->source->signature != NULL && !convert_inputs(lowering, trial)) || !make_arrays(lowering, trial)) {
         return false;
     }
     if (!lowering_run_trial(lowering, trial) &&
@@ -686,6 +699,19 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
                                                  : lowering_try_nest(lowering, scope, trial, taken);
 }
 
+/* Whether calling the kernel takes longer than what it does. */
+static bool is_small(const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] != NULL && trial->results[i].length > LOWERING_FEW_ELEMENTS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -710,7 +736,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     } else if (is_single && view_op(lowering, trial, &op)) {
         return add_element_op(lowering, scope, trial, &op);
     }
-    if ((lowering->is_for_source || lowering->region->kind == REGION_BODY) &&
+    if ((lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial)) &&
         trial->source->operator->move != NULL &&(!lowering_move(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }
@@ -731,6 +757,12 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }
+    if (lowering->is_for_source &&
+        trial->source->operator->routine != NULL && trial->source->operator->routine->takes_result_type &&
+        trial->ids[0] != MDF_LOWERED_NONE && lowering_casts((mdf_dtype)trial->effective[0]->dtype) &&
+        lowering_casts((mdf_dtype)trial->results[0].dtype)) {
+        trial->ids[0] = lowering_cast(lowering, trial->ids[0], (mdf_dtype)trial->results[0].dtype);
+    }
     return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
@@ -746,6 +778,9 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if (!lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
         taken) {
         return !lowering_has_failed(lowering);
+    }
+    if (!lowering_spread_list(lowering, scope, &trial)) {
+        return false;
     }
     done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
            lowering_run_others(lowering, &trial, &others);

@@ -117,7 +117,17 @@ mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, s
     return add_call(lowering, "Slice", inputs, 4, NULL);
 }
 
-/* The same as nests, for C source, which has no kernels. NONE: there are none. */
+static size_t count_elements(const struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
+{
+    size_t n_elements = 0, i;
+
+    for (i = 0; i < n; i++) {
+        n_elements += arrays[i] != MDF_LOWERED_NONE ? lowering_example(lowering, arrays[i])->length : 0;
+    }
+    return n_elements;
+}
+
+/* The same as nests, for C source, which has no kernels, and for few elements. NONE: there are none. */
 static mdf_lowered_id join_by_nests(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
 {
     mdf_operand inputs[MOST_INPUTS] = {0}, output = MDF_OPERAND(MDF_OPERAND_SLOT, 0);
@@ -147,7 +157,8 @@ static mdf_lowered_id join_by_nests(struct lowering *lowering, const mdf_lowered
 
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
 {
-    mdf_lowered_id id = n > 1 && lowering->is_for_source ? join_by_nests(lowering, arrays, n) : MDF_LOWERED_NONE;
+    bool by_nests = n > 1 && (lowering->is_for_source || count_elements(lowering, arrays, n) <= LOWERING_FEW_ELEMENTS);
+    mdf_lowered_id id = by_nests ? join_by_nests(lowering, arrays, n) : MDF_LOWERED_NONE;
 
     if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
         return id;

@@ -1,6 +1,7 @@
 /* lower_list.c - lists whose items are known one by one, as [a, b] builds them: no value of the lowered form, but a row of
  * values. An item is taken, or all are laid one behind the other as the array that an operator makes of such a list; where
  * somebody looks at the list itself, its items are outputs (struct mdf_lowered_output). */
+#include "functions/kernel/move.h"
 #include "functions/python/python.h"
 #include "functions/python/python_values.h"
 #include "mdf_c/lower/trial.h"
@@ -95,22 +96,33 @@ static bool take_item(struct lowering *lowering, struct scope *scope, const stru
     return lowering_bind(lowering, scope, source->outputs[0], lowering->facts[list].items[number < 0 ? number + n : number]);
 }
 
+mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list)
+{
+    struct mdf_value array = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if ((lowering_is_constant(lowering, list) || lowering->facts[list].items != NULL) &&
+        mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0) {
+        array.strength = (uint8_t)mdf_numpy_strength(&array);
+        id = lowering_is_constant(lowering, list) ? lowering_keep_constant(lowering, &array)
+                                                  : lowering_list_as_array(lowering, list, &array);
+    }
+    mdf_value_clear(lowering->memory, &array);
+    return id;
+}
+
 static bool take_array(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
-    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]);
-    struct mdf_value array = {0};
-    bool done;
+    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]), array;
 
     if (list == MDF_LOWERED_NONE || lowering->facts[list].items == NULL ||
         (source->n_inputs > 1 && source->inputs[1] != MDF_NO_OPERAND)) {
         return list != MDF_LOWERED_NONE;
     }
     *taken = true;
-    done = mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0;
-    array.strength = (uint8_t)(done ? mdf_numpy_strength(&array) : array.strength);
-    done = done && lowering_bind(lowering, scope, source->outputs[0], lowering_list_as_array(lowering, list, &array));
-    mdf_value_clear(lowering->memory, &array);
-    return done || lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+    array = lowering_make_array(lowering, list);
+    return (array != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], array)) ||
+           lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
 }
 
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
@@ -130,6 +142,72 @@ bool lowering_list_call(struct lowering *lowering, struct scope *scope, const st
     default:
         return true;
     }
+}
+
+/* ------------------------------------------------------------------ as inputs */
+
+/* The items as arrays, lists of numbers among them too. NULL: they are something else, or memory ran out. */
+static mdf_lowered_id *find_arrays(struct lowering *lowering, mdf_lowered_id list)
+{
+    size_t n = lowering->facts[list].n_items, i;
+    mdf_lowered_id *arrays = mdf_arena_array(&lowering->scratch, n, sizeof *arrays);
+
+    if (arrays == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    for (i = 0; i < n; i++) {
+        mdf_lowered_id item = lowering->facts[list].items[i];
+        const struct mdf_value *value;
+
+        arrays[i] = lowering_example(lowering, item)->kind == MDF_KIND_LIST ? lowering_make_array(lowering, item) : item;
+        value = arrays[i] != MDF_LOWERED_NONE ? lowering_example(lowering, arrays[i]) : NULL;
+        if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING) {
+            return NULL;
+        }
+    }
+    return arrays;
+}
+
+bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    const struct mdf_code_call *source = trial->source;
+    struct mdf_code_call *spread;
+    mdf_operand *inputs;
+    mdf_lowered_id list, *items;
+    size_t n, i;
+
+    if (source->operator->of_items == NULL || source->inputs[0] == MDF_NO_OPERAND) {
+        return true;
+    }
+    list = lowering_any_value_of(lowering, scope, source->inputs[0]);
+    if (list == MDF_LOWERED_NONE || lowering->facts[list].items == NULL) {
+        return list != MDF_LOWERED_NONE;
+    }
+    items = find_arrays(lowering, list);
+    if (items == NULL) {
+        return !lowering_has_failed(lowering);
+    }
+    n = lowering->facts[list].n_items;
+    spread = mdf_arena_allocate(&lowering->lowered->arena, sizeof *spread);
+    if (spread != NULL) {
+        *spread = *source;
+        spread->operator= source->operator->of_items;
+        spread->n_inputs = n + spread->operator->move->n_behind;
+        spread->inputs = inputs = mdf_arena_array(&lowering->lowered->arena, spread->n_inputs, sizeof *inputs);
+    }
+    if (spread == NULL || inputs == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < spread->n_inputs; i++) {
+        size_t from = i < n ? 0 : i - n + 1;
+
+        inputs[i] = from < source->n_inputs ? source->inputs[from] : MDF_NO_OPERAND;
+    }
+    trial->source = spread;
+    trial->items = items;
+    trial->n_items = n;
+    return true;
 }
 
 /* ------------------------------------------------------------------ as an array */

@@ -258,7 +258,7 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
     return add_op_in(lowering, lowering_place(lowering, depth), op, example);
 }
 
-static bool casts(mdf_dtype dtype)
+bool lowering_casts(mdf_dtype dtype)
 {
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
            dtype == MDF_DTYPE_BOOL;
@@ -279,7 +279,7 @@ mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_d
         return id;
     }
     op.dtype = example->dtype;
-    if (!casts((mdf_dtype)example->dtype) || !casts(dtype)) {
+    if (!lowering_casts((mdf_dtype)example->dtype) || !lowering_casts(dtype)) {
         lowering_fail(lowering, MDF_REFUSED_CONVERSION);
         return MDF_LOWERED_NONE;
     }

@@ -148,6 +148,10 @@ struct region *lowering_place(struct lowering *lowering, size_t depth);
 bool lowering_add_op(struct lowering *lowering, struct region *region, const struct mdf_lowered_op *op);
 /* An element op: its new value, which is like `example`. */
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example);
+/* Calling a kernel takes longer than moving so many elements. */
+enum { LOWERING_FEW_ELEMENTS = 64 };
+/* Whether elements of a type are cast, to another such type. */
+bool lowering_casts(mdf_dtype dtype);
 /* A value of another type with the same elements, by a CAST; the same value where it has the type. */
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
 /* A copy, made in the innermost region, with another strength where that is asked for. */

@@ -8,7 +8,9 @@
 struct trial {
     const struct mdf_code_call *source;
     struct mdf_call call;
-    size_t n; /* inputs */
+    size_t n;                    /* inputs */
+    const mdf_lowered_id *items; /* the first inputs, where those of the source are a list; NULL: all are operands */
+    size_t n_items;
     mdf_lowered_id *ids;
     const struct mdf_value **given, **effective;
     struct mdf_value *converted, *results, **outputs;
@@ -25,6 +27,13 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial);
 void lowering_end_trial(struct lowering *lowering, struct trial *trial);
 /* Whether the inputs from number `first` on are constants, or not given. */
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
+/* lower_list.c: the array that a list makes which is constant, or whose items are known one by one. NONE: there is none, or it
+ * failed. */
+mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list);
+/* lower_list.c: a call of a list whose items are known one by one becomes one of the items, where its row has that. False: it
+ * failed.
+ */
+bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct trial *trial);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
 /* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.

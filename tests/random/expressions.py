@@ -18,7 +18,8 @@ _ARRAY_CALLS = ["numpy.sin({})", "numpy.cos({})", "numpy.tanh({})", "numpy.abs({
                 "numpy.square({})", "numpy.sign({})", "numpy.round({})", "numpy.arctan({})", "numpy.negative({})", "numpy.clip({}, -1, 1)", "numpy.log1p(numpy.abs({}))"]
 _REDUCTIONS = ["{}.sum()", "numpy.mean({})", "numpy.max({})", "numpy.min({})", "{}[0]", "{}[-1]", "numpy.dot({0}, {0})", "len({})", "numpy.linalg.norm({})",
                "{}.shape[0]", "numpy.prod({})", "numpy.argmax({})", "sum({})", "numpy.any({} > 0.5)", "numpy.all({} < 2)"]
-_REARRANGED = ["{}[::-1]", "numpy.cumsum({})", "numpy.roll({}, 1)", "numpy.sort({})", "numpy.flip({})", "{}.copy()", "numpy.cumprod({})"]
+_REARRANGED = ["{}[::-1]", "numpy.cumsum({})", "numpy.roll({}, 1)", "numpy.sort({})", "numpy.flip({})", "{}.copy()", "numpy.cumprod({})",
+               "numpy.concatenate(({0}[1:], {0}[:1]))", "numpy.append({0}[:-1], {0}[-1:], axis=0)"]
 
 
 class Scope:

@@ -202,6 +202,12 @@ static mdf_lowered_id find_filling(struct lowering *lowering, const struct trial
     return lowering_add_constant(lowering, &element, false);
 }
 
+static bool becomes(const struct mdf_move *move, const struct mdf_value *input, const struct mdf_value *result)
+{
+    return input->dtype == result->dtype ||
+           (move->promotes && lowering_casts((mdf_dtype)input->dtype) && lowering_casts((mdf_dtype)result->dtype));
+}
+
 /* Numbers the places by input: `inputs` are those that are moved, and what is put in between. False: the operator makes elements
  * of other types, or memory was refused. */
 static bool number_places(struct lowering *lowering, const struct trial *trial, size_t n_data, const struct mdf_value *positions,
@@ -231,7 +237,7 @@ static bool number_places(struct lowering *lowering, const struct trial *trial, 
             }
             place -= n;
         }
-        if (k == n_data || trial->effective[k]->dtype != result->dtype) {
+        if (k == n_data || !becomes(trial->source->operator->move, trial->effective[k], result)) {
             return false;
         }
         places[i] = ((int64_t)k << INPUT_SHIFT) + place;
@@ -342,6 +348,12 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
     }
     if (!is_cut && n_data > 1) {
         return true;
+    }
+    for (i = 0; i < n_data && trial->source->operator->move->promotes; i++) {
+        inputs[i] = lowering_cast(lowering, inputs[i], (mdf_dtype)result->dtype);
+        if (inputs[i] == MDF_LOWERED_NONE && trial->ids[i] != MDF_LOWERED_NONE) {
+            return false;
+        }
     }
     moving.region = place_of(lowering, trial);
     moving.out = *out = add_result(lowering, result, moving.region);
