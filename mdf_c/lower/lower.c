@@ -383,25 +383,13 @@ static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
     return (fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE;
 }
 
-/* Numbers and arrays in a list as the array that they make. */
-static bool bind_list_as_array(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_lowered_id list)
-{
-    struct mdf_value array = {0};
-    bool done = mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0 &&
-                lowering_bind(lowering, scope, target, lowering_list_as_array(lowering, list, &array));
-
-    mdf_value_clear(lowering->memory, &array);
-    return done;
-}
-
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
     mdf_lowered_id id = lowering_any_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
-        return (lowering->facts[id].items != NULL && bind_list_as_array(lowering, scope, instruction->a, id)) ||
-               lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+        return lowering_bind_list_as_array(lowering, scope, instruction->a, id, false);
     }
     return lowering_bind(lowering, scope, instruction->a, id);
 }

@@ -216,7 +216,7 @@ static bool make_arrays(struct lowering *lowering, struct trial *trial)
         if (trial->ids[i] == MDF_LOWERED_NONE || lowering->facts[trial->ids[i]].items == NULL) {
             continue;
         }
-        trial->ids[i] = takes_array(trial, i) ? lowering_make_array(lowering, trial->ids[i]) : MDF_LOWERED_NONE;
+        trial->ids[i] = takes_array(trial, i) ? lowering_make_array(lowering, trial->ids[i], true) : MDF_LOWERED_NONE;
         if (trial->ids[i] == MDF_LOWERED_NONE) {
             return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
         }

@@ -8,20 +8,16 @@
 
 #include <string.h>
 
-/* What the list is now. It lasts as long as the lowered form. */
+/* What the list is now. */
 static const struct mdf_value *keep_example(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
 {
-    struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
-    struct mdf_value *values;
+    struct mdf_value *kept = lowering_keep_value(lowering), *values;
     size_t i;
 
     if (kept == NULL) {
-        lowering_out_of_memory(lowering);
         return NULL;
     }
-    kept->next = lowering->lowered->kept;
-    lowering->lowered->kept = kept;
-    values = mdf_value_make_list(lowering->memory, &kept->value, n);
+    values = mdf_value_make_list(lowering->memory, kept, n);
     for (i = 0; i < n && values != NULL; i++) {
         if (!mdf_value_copy_apart(lowering->memory, &values[i], lowering_example(lowering, items[i]))) {
             values = NULL;
@@ -29,8 +25,9 @@ static const struct mdf_value *keep_example(struct lowering *lowering, const mdf
     }
     if (values == NULL) {
         lowering_out_of_memory(lowering);
+        return NULL;
     }
-    return values != NULL ? &kept->value : NULL;
+    return kept;
 }
 
 static bool build(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
@@ -96,14 +93,14 @@ static bool take_item(struct lowering *lowering, struct scope *scope, const stru
     return lowering_bind(lowering, scope, source->outputs[0], lowering->facts[list].items[number < 0 ? number + n : number]);
 }
 
-mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list)
+mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list, bool is_numpy)
 {
     struct mdf_value array = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     if ((lowering_is_constant(lowering, list) || lowering->facts[list].items != NULL) &&
         mdf_value_from_nested_list(lowering->memory, &array, lowering_example(lowering, list)) > 0) {
-        array.strength = (uint8_t)mdf_numpy_strength(&array);
+        array.strength = (uint8_t)(is_numpy ? mdf_numpy_strength(&array) : array.strength);
         id = lowering_is_constant(lowering, list) ? lowering_keep_constant(lowering, &array)
                                                   : lowering_list_as_array(lowering, list, &array);
     }
@@ -113,16 +110,14 @@ mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id lis
 
 static bool take_array(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
-    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]), array;
+    mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]);
 
     if (list == MDF_LOWERED_NONE || lowering->facts[list].items == NULL ||
         (source->n_inputs > 1 && source->inputs[1] != MDF_NO_OPERAND)) {
         return list != MDF_LOWERED_NONE;
     }
     *taken = true;
-    array = lowering_make_array(lowering, list);
-    return (array != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], array)) ||
-           lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
+    return lowering_bind_list_as_array(lowering, scope, source->outputs[0], list, true);
 }
 
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
@@ -160,7 +155,7 @@ static mdf_lowered_id *find_arrays(struct lowering *lowering, mdf_lowered_id lis
         mdf_lowered_id item = lowering->facts[list].items[i];
         const struct mdf_value *value;
 
-        arrays[i] = lowering_example(lowering, item)->kind == MDF_KIND_LIST ? lowering_make_array(lowering, item) : item;
+        arrays[i] = lowering_example(lowering, item)->kind == MDF_KIND_LIST ? lowering_make_array(lowering, item, true) : item;
         value = arrays[i] != MDF_LOWERED_NONE ? lowering_example(lowering, arrays[i]) : NULL;
         if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING) {
             return NULL;
@@ -259,4 +254,13 @@ mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id 
         }
     }
     return n == 1 ? rows[0] : lowering_join(lowering, rows, n);
+}
+
+bool lowering_bind_list_as_array(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_lowered_id list,
+                                 bool is_numpy)
+{
+    mdf_lowered_id array = lowering_make_array(lowering, list, is_numpy);
+
+    return (array != MDF_LOWERED_NONE && lowering_bind(lowering, scope, target, array)) ||
+           lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
 }

@@ -159,21 +159,31 @@ mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf
     return id;
 }
 
-mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value)
+struct mdf_value *lowering_keep_value(struct lowering *lowering)
 {
     struct mdf_lowered_kept *kept = mdf_arena_allocate(&lowering->lowered->arena, sizeof *kept);
 
     if (kept == NULL) {
         lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    kept->next = lowering->lowered->kept; /* of a list that is made in part, that part too is released with them */
+    lowering->lowered->kept = kept;
+    return &kept->value;
+}
+
+mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value)
+{
+    struct mdf_value *kept = lowering_keep_value(lowering);
+
+    if (kept == NULL) {
         return MDF_LOWERED_NONE;
     }
-    kept->next = lowering->lowered->kept; /* of a list that is copied in part, that part too is released with them */
-    lowering->lowered->kept = kept;
-    if (!mdf_value_copy_apart(lowering->memory, &kept->value, value)) {
+    if (!mdf_value_copy_apart(lowering->memory, kept, value)) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    return lowering_add_constant(lowering, &kept->value, true);
+    return lowering_add_constant(lowering, kept, true);
 }
 
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id)

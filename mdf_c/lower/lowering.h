@@ -72,8 +72,8 @@ struct fact {
     struct stacked_list *list;   /* NULL: it is none */
     const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
     size_t n_items;
-    bool is_open;                /* its shape is not known before: nothing but calls can read it, if it has another example */
-    struct mdf_value other;      /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
+    bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
+    struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
 
 struct lowering {
@@ -135,6 +135,8 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
+/* Room for a value that lasts as long as the lowered form; NULL: memory ran out. */
+struct mdf_value *lowering_keep_value(struct lowering *lowering);
 /* A constant with the elements that a value has now, also a list. */
 mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
@@ -263,6 +265,9 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* The array of a list's items, in the type and shape of `array`; NONE on failure, which is a refusal where they do not fit. */
 mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id list, const struct mdf_value *array);
+/* The target is the array that a list makes; `is_numpy`: of as strong a type as NumPy gives it. */
+bool lowering_bind_list_as_array(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_lowered_id list,
+                                 bool is_numpy);
 /* --- lower_call.c: a value with as many elements, in the type and shape of `example`. */
 mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example);
 /* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:

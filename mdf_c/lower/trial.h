@@ -27,9 +27,9 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial);
 void lowering_end_trial(struct lowering *lowering, struct trial *trial);
 /* Whether the inputs from number `first` on are constants, or not given. */
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
-/* lower_list.c: the array that a list makes which is constant, or whose items are known one by one. NONE: there is none, or it
- * failed. */
-mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list);
+/* lower_list.c: the array that a list makes which is constant, or whose items are known one by one; is_numpy: as strong
+ * as numpy has it. NONE: there is none, or it failed. */
+mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id list, bool is_numpy);
 /* lower_list.c: a call of a list whose items are known one by one becomes one of the items, where its row has that. False: it
  * failed.
  */

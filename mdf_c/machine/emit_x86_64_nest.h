@@ -209,6 +209,9 @@ void nest_close_loop(struct nest_code *code);
 void nest_go_to_vectors(struct nest_code *code, size_t at, size_t n);
 void nest_make_body(struct nest_code *code, size_t level, const struct mdf_nest_set *goals);
 void nest_emit_block(struct nest_code *code, uint32_t number, char *memory);
+/* A block again and again, as often as its counter says, or RAX where that has no register or the block is open; afterwards
+ * pointers are where the rounds have moved them. */
+void nest_emit_rounds(struct nest_code *code, uint32_t body, char *memory);
 /* Moves what is in a register, or a word, by a number. */
 void nest_add_number(struct nest_code *code, struct machine_operand operand, int64_t number);
 void nest_move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices);

@@ -493,23 +493,19 @@ void nest_move_pointers(struct nest_code *code, const struct nest_block *block, 
     }
 }
 
-static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
+void nest_emit_rounds(struct nest_code *code, uint32_t body, char *memory)
 {
     const struct nest_block *block = &code->blocks[body];
     struct assembler *assembler = nest_assembler(code);
     uint8_t number = code->counters[block->depth];
     struct machine_operand counter =
         number != NO_REGISTER ? in_register(number) : nest_word(code, (size_t)MOST_POINTERS + block->depth);
-    machine_label begin;
+    machine_label begin = new_label(assembler);
 
-    if (block->is_open) {
-        nest_emit_open_loop(code, body, memory);
-        return;
-    }
-    begin = new_label(assembler);
-    assemble_move_number(assembler, number != NO_REGISTER ? number : RAX, block->count);
     if (number == NO_REGISTER) {
         assemble_store(assembler, 8, RAX, counter);
+    } else if (block->is_open) {
+        assemble_move(assembler, number, RAX);
     }
     assemble_align(assembler, 16);
     bind_label(assembler, begin);
@@ -517,6 +513,19 @@ static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
     nest_move_pointers(code, block, (int64_t)block->advance);
     assemble_with_number(assembler, NUMBER_SUBTRACT, 8, counter, 1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, begin);
+}
+
+static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
+{
+    const struct nest_block *block = &code->blocks[body];
+    uint8_t number = code->counters[block->depth];
+
+    if (block->is_open) {
+        nest_emit_open_loop(code, body, memory);
+        return;
+    }
+    assemble_move_number(nest_assembler(code), number != NO_REGISTER ? number : RAX, block->count);
+    nest_emit_rounds(code, body, memory);
     nest_move_pointers(code, block, -(int64_t)(block->count * block->advance));
 }
 

@@ -242,10 +242,7 @@ void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory)
 {
     const struct nest_block *block = &code->blocks[body];
     struct assembler *assembler = nest_assembler(code);
-    uint8_t number = code->counters[block->depth];
-    struct machine_operand counter =
-        number != NO_REGISTER ? in_register(number) : nest_word(code, (size_t)MOST_POINTERS + block->depth);
-    machine_label begin = new_label(assembler), end = new_label(assembler);
+    machine_label end = new_label(assembler);
 
     nest_load_extent(code, RAX, block->modulus);
     if (block->divisor > 1) {
@@ -256,17 +253,7 @@ void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory)
     if (block->divisor == 0) {
         nest_emit_block(code, body, memory);
     } else {
-        if (number != NO_REGISTER) {
-            assemble_move(assembler, number, RAX);
-        } else {
-            assemble_store(assembler, 8, RAX, counter);
-        }
-        assemble_align(assembler, 16);
-        bind_label(assembler, begin);
-        nest_emit_block(code, body, memory);
-        nest_move_pointers(code, block, (int64_t)block->advance);
-        assemble_with_number(assembler, NUMBER_SUBTRACT, 8, counter, 1);
-        assemble_jump_if(assembler, IF_NOT_EQUAL, begin);
+        nest_emit_rounds(code, body, memory);
     }
     bind_label(assembler, end);
     if (block->is_last) {
