@@ -111,10 +111,17 @@ static void spill(struct nest_node *node)
     node->number = NO_REGISTER;
 }
 
+/* What a register for the value saves; `shares`: for each node of the code during which it keeps others from it. */
+static double worth_of(const struct nest_node *node, bool shares)
+{
+    return shares ? node->weight / (node->last - node->first + 1) : node->weight;
+}
+
 /* A free register for a value, or that of one which matters less, or none. */
-static void give_register(struct nest_code *code, uint32_t number, uint32_t *holders)
+static void give_register(struct nest_code *code, uint32_t number, bool shares, uint32_t *holders)
 {
     struct nest_node *node = &code->nodes[number];
+    double worth = 0, lowest = worth_of(node, shares);
     size_t least = code->n_registers, i;
 
     for (i = 0; i < code->n_registers; i++) {
@@ -125,22 +132,24 @@ static void give_register(struct nest_code *code, uint32_t number, uint32_t *hol
             least = i;
             break;
         }
-        if (least == code->n_registers || code->nodes[holders[i]].weight < code->nodes[holders[least]].weight) {
+        worth = worth_of(&code->nodes[holders[i]], shares);
+        if (worth < lowest) {
+            lowest = worth;
             least = i;
         }
     }
+    if (least == code->n_registers) {
+        spill(node);
+        return;
+    }
     if (holders[least] != NO_NODE) {
-        if (code->nodes[holders[least]].weight >= node->weight) {
-            spill(node);
-            return;
-        }
         spill(&code->nodes[holders[least]]);
     }
     holders[least] = number;
     node->number = (uint8_t)least;
 }
 
-static bool give_registers(struct nest_code *code, const uint32_t *order, uint32_t n)
+static bool give_registers(struct nest_code *code, const uint32_t *order, uint32_t n, bool shares)
 {
     uint32_t holders[16], i, k;
     bool all = true;
@@ -158,7 +167,7 @@ static bool give_registers(struct nest_code *code, const uint32_t *order, uint32
             }
         } else if (has_value(node) && node->last > node->first) {
             node->is_spilled = false;
-            give_register(code, order[i], holders);
+            give_register(code, order[i], shares, holders);
         }
     }
     for (i = 0; i < n; i++) {
@@ -345,9 +354,33 @@ static double block_cost(const struct nest_code *code, uint32_t block)
     return sum > longest ? sum : longest;
 }
 
+static double cost_of(const struct nest_code *code)
+{
+    double sum = 0;
+    uint32_t block;
+
+    for (block = 0; block < code->n_blocks; block++) {
+        sum += block_cost(code, block) * code->blocks[block].runs;
+    }
+    return sum;
+}
+
+/* Where not all values find a register, there are two ways to choose: what keeps a register for long may take it from many others,
+ * or be read so often that it is worth it. */
+static void choose_values(struct nest_code *code, const uint32_t *order, uint32_t n)
+{
+    code->n_registers -= has_wide_nodes(code) ? 4 : 2;
+    give_registers(code, order, n, false);
+    code->cost = cost_of(code);
+    give_registers(code, order, n, true);
+    if (code->cost < cost_of(code)) {
+        give_registers(code, order, n, false);
+    }
+}
+
 bool nest_find_places(struct nest_code *code)
 {
-    uint32_t *order = mdf_memory_allocate_zeroed(code->memory, code->n_nodes, sizeof *order), n, block;
+    uint32_t *order = mdf_memory_allocate_zeroed(code->memory, code->n_nodes, sizeof *order), n;
 
     if (order == NULL) {
         return false;
@@ -355,16 +388,13 @@ bool nest_find_places(struct nest_code *code)
     n = number_nodes(code, 0, order, 0);
     find_lives(code, order, n);
     code->n_registers = count_registers(code);
-    code->spills = !give_registers(code, order, n);
+    code->spills = !give_registers(code, order, n, false);
     if (code->spills) {
-        code->n_registers -= has_wide_nodes(code) ? 4 : 2;
-        give_registers(code, order, n);
+        choose_values(code, order, n);
     }
     give_slots(code);
     give_pointers(code);
-    for (block = 0, code->cost = 0; block < code->n_blocks; block++) {
-        code->cost += block_cost(code, block) * code->blocks[block].runs;
-    }
+    code->cost = cost_of(code);
     mdf_memory_release(code->memory, order);
     return true;
 }
