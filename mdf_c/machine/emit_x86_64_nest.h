@@ -88,8 +88,10 @@ struct nest_node {
     uint32_t at;          /* its number in the order of the code */
     uint32_t first, last; /* 2 * number, + 1 where it is written */
     double weight;
+    uint32_t n_uses;
     uint8_t number;  /* of its register; NO_REGISTER: none */
     bool is_spilled; /* lies in its slot, or where it is loaded from */
+    bool is_read;    /* of LOAD: the only node that needs it reads it in memory */
     uint32_t slot;
 };
 
@@ -236,10 +238,16 @@ void nest_change_parts(struct nest_code *code, size_t i, size_t end);
 bool nest_find_places(struct nest_code *code);
 /* Whether a value without a register is loaded for each use; else it lies in its slot. */
 bool nest_is_loaded_again(const struct nest_node *node);
+/* Which operand a node's instruction may read from memory; SIZE_MAX: none. */
+size_t nest_memory_input(const struct nest_code *code, const struct nest_node *node);
 /* Whether a load is turned with its neighbours: where all of them have registers. */
 bool nest_is_turned(const struct nest_code *code, const struct nest_node *node);
 
 /* --- emit_x86_64_nest_moves.c */
+/* Whether a value without a register lies in memory as an instruction may read it, and there: in its slot, or where it is loaded
+ * from. rcx may be taken until then. */
+bool nest_lies_in_memory(const struct nest_code *code, const struct nest_node *node);
+struct machine_operand nest_memory_operand(struct nest_code *code, const struct nest_node *node);
 /* A value's slot; a word; the row that begins at `offset`. */
 struct machine_operand nest_slot(const struct nest_node *node);
 struct machine_operand nest_word(const struct nest_code *code, size_t word);

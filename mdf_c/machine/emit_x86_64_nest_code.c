@@ -45,56 +45,50 @@ static void write_back(struct nest_code *code, const struct nest_node *node, uin
 
 /* ------------------------------------------------------------------ elements */
 
-/* An element op on registers. `constants` may be NULL: which operands are constants. */
-static void emit_element(struct nest_code *code, enum mdf_lowered_code element, unsigned dtype, unsigned result, size_t n_in,
-                         const uint8_t *registers, const mdf_lowered_id *constants, uint8_t target, unsigned active)
+/* An element op, of which the code, types, operands and result are said. */
+static void emit_element(struct nest_code *code, struct packed packed)
 {
-    struct packed packed = {.emission = code->emission,
-                            .assembler = nest_assembler(code),
-                            .lanes = code->shape.lanes,
-                            .width = code->shape.width,
-                            .active = active,
-                            .code = element,
-                            .dtype = dtype,
-                            .result = result,
-                            .out = target};
-    size_t k;
-
-    for (k = 0; k < n_in; k++) {
-        packed.in[k] = registers[k];
-        packed.constants[k] = constants == NULL ? MDF_LOWERED_NONE : constants[k];
-    }
+    packed.emission = code->emission;
+    packed.assembler = nest_assembler(code);
+    packed.lanes = code->shape.lanes;
+    packed.width = code->shape.width;
     packed_emit_op(&packed);
 }
 
-/* Whether the second operand may be read from memory. */
-static bool reads_memory(unsigned element)
+/* Where operand number `k` lies, of which the node may read one in memory: its register, if it has one. */
+static struct machine_operand operand_of(struct nest_code *code, const struct nest_node *node, size_t k)
 {
-    return element == MDF_LOWERED_ADD || element == MDF_LOWERED_SUBTRACT || element == MDF_LOWERED_MULTIPLY ||
-           element == MDF_LOWERED_DIVIDE;
+    const struct nest_node *operand = &code->nodes[node->in[k]];
+
+    return operand->is_spilled && nest_lies_in_memory(code, operand) ? nest_memory_operand(code, operand)
+                                                                     : in_register(operand_register(code, node, k));
 }
 
 static void emit_step(struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
-    bool is_real = step->operand_dtype == MDF_DTYPE_FLOAT32 || step->operand_dtype == MDF_DTYPE_FLOAT64;
-    mdf_lowered_id constants[MDF_MAX_OPERANDS];
-    uint8_t registers[MDF_MAX_OPERANDS] = {0}, target = target_register(code, node);
+    struct packed packed = {.code = (enum mdf_lowered_code)step->code,
+                            .dtype = step->operand_dtype,
+                            .result = step->dtype,
+                            .active = node->active,
+                            .out = target_register(code, node)};
     size_t k;
 
     for (k = 0; k < node->n_in; k++) {
         const struct nest_node *operand = &code->nodes[node->in[k]];
 
-        constants[k] = operand->code == NODE_NUMBER ? operand->constant : MDF_LOWERED_NONE;
-        if (operand->code == NODE_NUMBER && operand->is_spilled && k == 1 && is_real && reads_memory(step->code)) {
-            registers[k] = NO_REGISTER;
+        packed.constants[k] = operand->code == NODE_NUMBER ? operand->constant : MDF_LOWERED_NONE;
+        if (k != nest_memory_input(code, node)) {
+            packed.in[k] = operand_register(code, node, k);
+        } else if (operand->code == NODE_NUMBER && operand->is_spilled) {
+            packed.in[k] = NO_REGISTER;
         } else {
-            registers[k] = operand_register(code, node, k);
+            packed.memory = operand_of(code, node, k);
+            packed.in[k] = packed.memory.kind == IN_REGISTER ? packed.memory.number : NO_REGISTER;
         }
     }
-    emit_element(code, (enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype, node->n_in, registers, constants,
-                 target, node->active);
-    write_back(code, node, target);
+    emit_element(code, packed);
+    write_back(code, node, packed.out);
 }
 
 /* ------------------------------------------------------------------ folds */
@@ -191,16 +185,22 @@ static void emit_extreme(struct nest_code *code, enum mdf_nest_fold fold, unsign
     }
 }
 
-static void emit_take(struct nest_code *code, const struct mdf_nest_step *step, uint8_t total, uint8_t element, uint8_t target)
+static void emit_take(struct nest_code *code, const struct mdf_nest_step *step, uint8_t total, struct machine_operand element,
+                      uint8_t target)
 {
     unsigned dtype = step->operand_dtype;
-    uint8_t registers[] = {total, element};
 
     if (step->fold == MDF_NEST_SUM || step->fold == MDF_NEST_PRODUCT) {
-        emit_element(code, step->fold == MDF_NEST_SUM ? MDF_LOWERED_ADD : MDF_LOWERED_MULTIPLY, dtype, dtype, 2, registers, NULL,
-                     target, code->shape.lanes);
+        emit_element(code, (struct packed){.code = step->fold == MDF_NEST_SUM ? MDF_LOWERED_ADD : MDF_LOWERED_MULTIPLY,
+                                           .dtype = dtype,
+                                           .result = dtype,
+                                           .in = {total, element.kind == IN_REGISTER ? element.number : NO_REGISTER},
+                                           .constants = {MDF_LOWERED_NONE, MDF_LOWERED_NONE},
+                                           .memory = element,
+                                           .active = code->shape.lanes,
+                                           .out = target});
     } else {
-        emit_extreme(code, (enum mdf_nest_fold)step->fold, dtype, total, element, target);
+        emit_extreme(code, (enum mdf_nest_fold)step->fold, dtype, total, element.number, target);
     }
 }
 
@@ -260,13 +260,14 @@ static void take_index(struct nest_code *code, const struct nest_node *node)
 static void emit_take_product(struct nest_code *code, const struct nest_node *node, uint8_t total, uint8_t target)
 {
     struct assembler *assembler = nest_assembler(code);
-    uint8_t factor = operand_register(code, node, 1), other = operand_register(code, node, 2);
+    uint8_t factor = operand_register(code, node, 1);
+    struct machine_operand other = operand_of(code, node, 2);
     unsigned size = nest_vector_size(code, node->dtype);
 
     if (target != total) {
         assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(total));
     }
-    assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, factor, in_register(other));
+    assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, factor, other);
 }
 
 static void take(struct nest_code *code, const struct nest_node *node)
@@ -284,7 +285,9 @@ static void take(struct nest_code *code, const struct nest_node *node)
     if (node->n_in == 3) {
         emit_take_product(code, node, total, target);
     } else {
-        emit_take(code, step, total, operand_register(code, node, 1), target);
+        emit_take(code, step, total,
+                  nest_memory_input(code, node) == 1 ? operand_of(code, node, 1) : in_register(operand_register(code, node, 1)),
+                  target);
     }
     if (is_masked) {
         bool is_narrow = mdf_dtype_size((mdf_dtype)node->dtype) == 4;
@@ -324,7 +327,7 @@ static uint8_t join_neighbours(struct nest_code *code, const struct mdf_nest_ste
             assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, nest_vector_size(code, step->dtype), code->join_register,
                                         0, in_register(total), n * size == 8 ? 0x4E : 0xB1);
         }
-        emit_take(code, step, total, code->join_register, target);
+        emit_take(code, step, total, in_register(code->join_register), target);
         total = target;
     }
     return total;
@@ -348,7 +351,7 @@ static void join(struct nest_code *code, const struct nest_node *node)
             assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, 16, code->join_register, 0, in_register(total),
                                         n * size == 8 ? 0xEE : 0x55);
         }
-        emit_take(code, step, total, code->join_register, target);
+        emit_take(code, step, total, in_register(code->join_register), target);
         total = target;
     }
     assemble_vector(assembler, size == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8, 32, target, 0, in_register(total));

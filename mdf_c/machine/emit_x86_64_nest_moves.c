@@ -99,6 +99,20 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
     assemble_multiply_by(assembler, 8, RAX, in_register(RAX), (int32_t)(view->at_stride * (int64_t)size));
 }
 
+bool nest_lies_in_memory(const struct nest_code *code, const struct nest_node *node)
+{
+    if (!nest_is_loaded_again(node)) {
+        return true;
+    }
+    return node->code == NODE_LOAD && node->place.kind == PLACE_ROW && node->dtype != MDF_DTYPE_BOOL &&
+           node->active * nest_element_size(code, node->dtype) == nest_vector_size(code, node->dtype);
+}
+
+struct machine_operand nest_memory_operand(struct nest_code *code, const struct nest_node *node)
+{
+    return nest_is_loaded_again(node) ? operand_at(code, &node->place, 0) : nest_slot(node);
+}
+
 /* ------------------------------------------------------------------ masks of the first lanes */
 
 /* The mask of lanes of a round over the rest of the open axis. */

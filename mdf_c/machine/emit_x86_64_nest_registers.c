@@ -64,6 +64,51 @@ static double spill_cost(const struct nest_node *node)
     return node->code == NODE_NUMBER ? 0.25 : node->code == NODE_LOAD ? 0.5 : 0.75;
 }
 
+static bool is_real_type(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+size_t nest_memory_input(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    if (!is_real_type(step->operand_dtype)) {
+        return SIZE_MAX;
+    }
+    if (node->code == NODE_TAKE) {
+        return node->n_in < 4 && step->fold <= MDF_NEST_PRODUCT ? node->n_in - 1u : SIZE_MAX;
+    }
+    if (node->code != NODE_ELEMENT) {
+        return SIZE_MAX;
+    }
+    if (step->code == MDF_LOWERED_CAST) {
+        return step->operand_dtype == MDF_DTYPE_FLOAT32 && step->dtype == MDF_DTYPE_FLOAT64 ? 0 : SIZE_MAX;
+    }
+    return step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT || step->code == MDF_LOWERED_MULTIPLY ||
+                   step->code == MDF_LOWERED_DIVIDE
+               ? 1
+               : SIZE_MAX;
+}
+
+/* Loads that one node of the same block needs, which may read them itself. */
+static void find_reads(struct nest_code *code, const uint32_t *order, uint32_t n)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < n; i++) {
+        const struct nest_node *user = &code->nodes[order[i]];
+
+        for (k = 0; k < user->n_in; k++) {
+            struct nest_node *made = &code->nodes[user->in[k]];
+
+            made->is_read = made->n_uses == 1 && k == nest_memory_input(code, user) && made->code == NODE_LOAD &&
+                            made->block == user->block && nest_is_loaded_again(made) && nest_lies_in_memory(code, made);
+            made->is_spilled = made->is_read;
+        }
+    }
+}
+
 static void find_lives(struct nest_code *code, const uint32_t *order, uint32_t n)
 {
     uint32_t i, k;
@@ -75,6 +120,7 @@ static void find_lives(struct nest_code *code, const uint32_t *order, uint32_t n
             struct nest_node *made = &code->nodes[user->in[k]];
             uint32_t end = end_of_use(code, made, user);
 
+            made->n_uses++;
             made->last = end > made->last ? end : made->last;
             made->weight += code->blocks[user->block].runs * spill_cost(made);
         }
@@ -165,20 +211,15 @@ static bool give_registers(struct nest_code *code, const uint32_t *order, uint32
                 }
                 holders[k] = NO_NODE;
             }
-        } else if (has_value(node) && node->last > node->first) {
+        } else if (has_value(node) && node->last > node->first && !node->is_read) {
             node->is_spilled = false;
             give_register(code, order[i], shares, holders);
         }
     }
     for (i = 0; i < n; i++) {
-        all = all && !code->nodes[order[i]].is_spilled;
+        all = all && (!code->nodes[order[i]].is_spilled || code->nodes[order[i]].is_read);
     }
     return all;
-}
-
-static bool is_real_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
 /* Whether a step is emitted without the second and third scratch register. */
@@ -303,6 +344,9 @@ static double node_cost(const struct nest_code *code, const struct nest_node *no
     }
     switch ((enum node_code)node->code) {
     case NODE_LOAD:
+        if (node->is_read) {
+            return 0;
+        }
         return node->place.kind == PLACE_LANES ? lanes_cost(code, node) : node->n_in > 0 ? 6 : 1;
     case NODE_STORE:
         return node->place.kind == PLACE_LANES ? 3 * node->active : 2;
@@ -324,6 +368,14 @@ static double node_cost(const struct nest_code *code, const struct nest_node *no
     return 1;
 }
 
+/* Of bringing an operand to a register, or of reading it in memory. */
+static double read_cost(const struct nest_code *code, const struct nest_node *node, size_t k)
+{
+    const struct nest_node *operand = &code->nodes[node->in[k]];
+
+    return !operand->is_spilled ? 0 : k == nest_memory_input(code, node) && nest_lies_in_memory(code, operand) ? 0.4 : 1;
+}
+
 /* Of one run of a block: instructions, or what one total has to wait for, whichever takes longer. */
 static double block_cost(const struct nest_code *code, uint32_t block)
 {
@@ -336,7 +388,7 @@ static double block_cost(const struct nest_code *code, uint32_t block)
 
         sum += node_cost(code, node) + (node->is_spilled && !nest_is_loaded_again(node) ? 2 : 0);
         for (k = 0; k < node->n_in; k++) {
-            sum += code->nodes[node->in[k]].is_spilled ? 1 : 0;
+            sum += read_cost(code, node, k);
         }
         if (node->code != NODE_TAKE || code->nodes[node->in[0]].block == block) {
             continue;
@@ -365,8 +417,8 @@ static double cost_of(const struct nest_code *code)
     return sum;
 }
 
-/* Where not all values find a register, there are two ways to choose: what keeps a register for long may take it from many others,
- * or be read so often that it is worth it. */
+/* Where not all values find a register, there are two ways to choose: what keeps a register for long may take it from many
+ * others, or be read so often that it is worth it. */
 static void choose_values(struct nest_code *code, const uint32_t *order, uint32_t n)
 {
     code->n_registers -= has_wide_nodes(code) ? 4 : 2;
@@ -387,6 +439,7 @@ bool nest_find_places(struct nest_code *code)
     }
     n = number_nodes(code, 0, order, 0);
     find_lives(code, order, n);
+    find_reads(code, order, n);
     code->n_registers = count_registers(code);
     code->spills = !give_registers(code, order, n, false);
     if (code->spills) {

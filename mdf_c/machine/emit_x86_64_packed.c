@@ -82,6 +82,9 @@ static struct machine_operand operand_of(struct packed *packed, size_t k)
     if (packed->in[k] != NO_REGISTER) {
         return in_register(packed->in[k]);
     }
+    if (packed->constants[k] == MDF_LOWERED_NONE) {
+        return packed->memory;
+    }
     return constant_operand(packed->assembler, emission_constant(packed->emission, packed->constants[k]),
                             element_size(packed, packed->dtype));
 }
@@ -429,7 +432,7 @@ static void emit_cast(struct packed *packed)
     if (from == to) {
         assemble_vector(assembler, VECTOR_MOVE, size_of(packed, to), target, 0, in_register(first));
     } else if (from == MDF_DTYPE_FLOAT32) {
-        assemble_vector(assembler, VECTOR_DOUBLES_OF_FLOATS, size_of(packed, to), target, 0, in_register(first));
+        assemble_vector(assembler, VECTOR_DOUBLES_OF_FLOATS, size_of(packed, to), target, 0, operand_of(packed, 0));
     } else if (from == MDF_DTYPE_FLOAT64) {
         assemble_vector(assembler, VECTOR_FLOATS_OF_DOUBLES, size_of(packed, from), target, 0, in_register(first));
     } else if (to == MDF_DTYPE_FLOAT32) {

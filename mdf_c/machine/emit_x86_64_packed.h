@@ -16,8 +16,9 @@ struct packed {
     unsigned active; /* lanes that count, the first ones: others do not make it bail out */
     enum mdf_lowered_code code;
     unsigned dtype, result;                     /* of the operands, as in struct mdf_lowered_op; of what it makes */
-    uint8_t in[MDF_MAX_OPERANDS], out;          /* registers; NO_REGISTER: a constant that is read from memory */
+    uint8_t in[MDF_MAX_OPERANDS], out;          /* registers; NO_REGISTER: a constant, or `memory` */
     mdf_lowered_id constants[MDF_MAX_OPERANDS]; /* of operands that are one; else NONE */
+    struct machine_operand memory;              /* of the operand that has no register, and is no constant */
 };
 
 unsigned packed_size(const struct packed *packed, unsigned element_size); /* of the register: 16 or 32 */

@@ -218,8 +218,8 @@ enum vector_code {
     VECTOR_INTERLEAVE_LOWER = VECTOR_CODE(1, 0, 0, 0x14), /* of reals; within each half */
     VECTOR_INTERLEAVE_UPPER = VECTOR_CODE(1, 0, 0, 0x15),
     VECTOR_ADD_PRODUCT = VECTOR_CODE(2, 1, 1, 0xB8), /* of doubles: the target, which is read, plus first times second, fused */
-    VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14), /* number: which byte */
-    VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39), /* the register field is the source */
+    VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14),  /* number: which byte */
+    VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39),  /* the register field is the source */
     VECTOR_INSERT_HALF = VECTOR_CODE(3, 1, 0, 0x38),
     VECTOR_INSERT_BYTE = VECTOR_CODE(3, 1, 0, 0x20), /* number: which byte */
     VECTOR_INSERT_4 = VECTOR_CODE(3, 1, 0, 0x22),    /* of memory or a general register */
