@@ -274,6 +274,53 @@ Test(x86_64_assembler, vectors)
     }
 }
 
+/* In every register, with memory near and far, by an index and of constants. */
+Test(x86_64_assembler, vectors_of_64_bytes)
+{
+    double numbers[64];
+    float *singles = (float *)&numbers[56];
+    uint8_t first, second;
+
+    if (!mdf_has_avx512()) {
+        return;
+    }
+    for (int i = 0; i < 256; i++) {
+        first = (uint8_t)(i % 16);
+        second = (uint8_t)(i / 16);
+        if (first == second) {
+            continue;
+        }
+        for (int k = 0; k < 64; k++) {
+            numbers[k] = 1 + k;
+        }
+        begin();
+        assemble_vector(&assembler, VECTOR_LOAD, 64, first, 0, in_memory_at(RDX, RDI, 8, 64));      /* 13 + k */
+        assemble_vector(&assembler, VECTOR_ADD | OF_DOUBLES, 64, second, first, in_memory(RDX, 8)); /* 15 + 2 k */
+        assemble_vector(&assembler, VECTOR_MULTIPLY | OF_DOUBLES, 64, second, second,
+                        constant_operand(&assembler, UINT64_C(0x4000000000000000), 8)); /* 30 + 4 k */
+        assemble_vector(&assembler, VECTOR_EXCLUSIVE_OR | OF_DOUBLES, 64, first, first,
+                        constant_operand(&assembler, UINT64_C(1) << 63, 8));                     /* -13 - k */
+        assemble_vector(&assembler, VECTOR_ADD_PRODUCT, 64, first, second, in_register(second)); /* its square more */
+        assemble_vector(&assembler, VECTOR_STORE, 64, first, 0, in_memory(RDX, 256));
+        assemble_vector(&assembler, VECTOR_FLOATS_OF_DOUBLES, 64, second, 0, in_register(second));
+        assemble_vector(&assembler, VECTOR_STORE, 32, second, 0, in_memory(RDX, 448));
+        assemble_vector(&assembler, VECTOR_DOUBLES_OF_FLOATS, 64, second, 0, in_memory(RDX, 448));
+        assemble_vector_with_number(&assembler, VECTOR_UPPER_32, 64, second, 0, in_register(second), 1); /* 46 + 4 k */
+        assemble_vector(&assembler, VECTOR_BROADCAST_8, 64, second, 0, in_register(second));
+        assemble_vector(&assembler, VECTOR_STORE, 64, second, 0, in_memory(RDX, 320));
+        assemble_vector(&assembler, VECTOR_BROADCAST_4, 64, second, 0, constant_operand(&assembler, 0x40000000, 4));
+        assemble_vector(&assembler, VECTOR_MULTIPLY, 64, second, second, constant_operand(&assembler, 0x40400000, 4));
+        assemble_vector(&assembler, VECTOR_STORE, 32, second, 0, in_memory(RDX, 480));
+        assemble_vector_end(&assembler);
+        end(4, 0, numbers);
+        for (int k = 0; k < 8; k++) {
+            cr_assert_eq(numbers[32 + k], (30 + 4 * k) * (30 + 4 * k) - 13 - k, "registers %d, %d", first, second);
+            cr_assert_eq(numbers[40 + k], 46, "registers %d, %d", first, second);
+            cr_assert(singles[k] == (float)(30 + 4 * k) && singles[8 + k] == 6, "registers %d, %d", first, second);
+        }
+    }
+}
+
 Test(x86_64_assembler, scalars)
 {
     uint8_t first, target;

@@ -1,4 +1,5 @@
 /* emit_x86_64_nest.c - see emit_x86_64_nest.h. Chooses the shape of a nest, and enters it. */
+#include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
@@ -70,10 +71,9 @@ static unsigned widest_type(const struct mdf_lowered_nest *nest)
     return 4;
 }
 
-/* How many lanes an axis can have; 1: it makes no vectors, as the order of a fold would not be kept. */
-static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
+/* How many lanes, of `most`, an axis can have; 1: it makes no vectors, as the order of a fold would not be kept. */
+static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned most)
 {
-    unsigned most = width == 4 ? 8 : 4;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
@@ -145,6 +145,69 @@ static bool fits_lanes(const struct mdf_lowered_nest *nest, const struct nest_sh
     }
     lanes = fold_lanes(nest, axis);
     return nest->extents[axis] / at_once < 2 || at_once % lanes == 0;
+}
+
+/* ------------------------------------------------------------------ vectors of 64 bytes */
+
+/* Whether a step has the same value in all lanes. */
+static bool is_same_in_lanes(const struct mdf_nest_step *step, size_t axis)
+{
+    return step->level <= axis ||
+           (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && step->view.strides[axis] == 0);
+}
+
+/* Whether there are instructions for what a step does. */
+static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis, size_t lanes)
+{
+    bool is_real = step->dtype == MDF_DTYPE_FLOAT32 || step->dtype == MDF_DTYPE_FLOAT64;
+    bool is_of_reals = step->operand_dtype == MDF_DTYPE_FLOAT32 || step->operand_dtype == MDF_DTYPE_FLOAT64;
+    size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
+
+    switch ((enum mdf_nest_kind)step->kind) {
+    case MDF_NEST_LOAD:
+    case MDF_NEST_STORE:
+        if (step->view.at != MDF_NEST_NONE && !is_same_in_lanes(&nest->steps[step->view.at], axis)) {
+            return false;
+        }
+        if (step->level <= axis || step->view.strides[axis] == 0) {
+            return is_real || size == 8;
+        }
+        return is_real && (lanes * size < 64 || step->view.strides[axis] == 1);
+    case MDF_NEST_ELEMENT:
+        return is_real && is_of_reals &&
+               (is_called(step) || step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
+                step->code == MDF_LOWERED_MULTIPLY || step->code == MDF_LOWERED_DIVIDE || step->code == MDF_LOWERED_NEGATE ||
+                step->code == MDF_LOWERED_ABSOLUTE || step->code == MDF_LOWERED_SQUARE_ROOT || step->code == MDF_LOWERED_CAST);
+    case MDF_NEST_FOLD:
+        return is_real && is_of_reals && step->fold <= MDF_NEST_PRODUCT && step->order != MDF_NEST_PAIRWISE;
+    }
+    return false;
+}
+
+static bool folds_axis(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* How many lanes vectors of 64 bytes along an axis have; 0: there are none, or no instructions for them. What is left of the axis
+ * is moved by one instruction, and folds leave nothing. */
+static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
+{
+    unsigned lanes = 64 / width, rest = (unsigned)(nest->extents[axis] % lanes);
+    bool is_open = nest->is_open && axis == nest->open_axis;
+    size_t i;
+
+    if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 ||
+        (folds_axis(nest, axis) && (is_open || rest != 0 || most_lanes(nest, axis, lanes) < lanes))) {
+        return 0;
+    }
+    for (i = 0; i < nest->n_steps && has_widest_form(nest, &nest->steps[i], axis, lanes); i++) {
+    }
+    return i < nest->n_steps ? 0 : lanes;
 }
 
 /* ------------------------------------------------------------------ the best one */
@@ -230,16 +293,15 @@ static bool has_folds(const struct mdf_lowered_nest *nest)
 
 /* Four vectors side by side; more, where totals wait for each other, if there are registers for them; else fewer, also where half
  * of them would have no elements. */
-static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
+static void try_axis(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, unsigned lanes,
+                     struct nest_code **best)
 {
     static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
-    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .group = 1};
+    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .lanes = lanes, .group = 1};
     enum trial result = TRIAL_FAILED, last;
     size_t n_vectors, i;
 
-    shape.lanes = most_lanes(nest, axis, shape.width);
     if (axis == nest->n_axes) {
-        shape.lanes = 1;
         try_group(emission, nest, &shape, best);
         return;
     }
@@ -291,6 +353,19 @@ static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double
     return sum;
 }
 
+/* Vectors along an axis, of 64 bytes where there are at least two, else of whichever size costs less. */
+static void try_lanes(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
+{
+    unsigned width = widest_type(nest), widest = widest_lanes(nest, axis, width);
+
+    if (widest != 0) {
+        try_axis(emission, nest, axis, widest, best);
+    }
+    if (widest == 0 || nest->extents[axis] < 2 * (size_t)widest || *best == NULL) {
+        try_axis(emission, nest, axis, most_lanes(nest, axis, 32 / width), best);
+    }
+}
+
 /* The axes that promise most. */
 static struct nest_code *find_best(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
@@ -301,18 +376,18 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
 
     least = costs[nest->n_axes] = axis_cost(nest, nest->n_axes, 1);
     for (axis = 0; axis < nest->n_axes; axis++) {
-        unsigned lanes = most_lanes(nest, axis, width);
+        unsigned lanes = most_lanes(nest, axis, 32 / width);
 
         costs[axis] = lanes > 1 ? axis_cost(nest, axis, lanes) : INFINITY;
         least = costs[axis] < least ? costs[axis] : least;
     }
-    for (axis = 0; axis <= nest->n_axes; axis++) {
+    for (axis = 0; axis < nest->n_axes; axis++) {
         if (costs[axis] < 1.3 * least) {
-            try_axis(emission, nest, axis, &best);
+            try_lanes(emission, nest, axis, &best);
         }
     }
-    if (best == NULL) {
-        try_axis(emission, nest, nest->n_axes, &best);
+    if (costs[nest->n_axes] < 1.3 * least || best == NULL) {
+        try_axis(emission, nest, nest->n_axes, 1, &best);
     }
     return best;
 }

@@ -5,6 +5,8 @@
  * are unrolled is its shape; several shapes are written out, and the one that costs least is emitted. A node that depends on no
  * index of a loop stands in front of it. Code is emitted node by node, then: element ops by the emitter of packed ops.
  *
+ * Vectors have 32 bytes; 64 where the processor has them and all that they do is arithmetic (nest_vector_size).
+ *
  * While the code runs, r11 has the nest's memory: places for what finds no register, and rows that functions are called on. */
 #ifndef MDF_MACHINE_EMIT_X86_64_NEST_H
 #define MDF_MACHINE_EMIT_X86_64_NEST_H
@@ -22,7 +24,7 @@ enum {
     MOST_NODES = 1500,
     MOST_POINTERS = 256,
     NEST_MEMORY = R11,
-    NEST_SLOT = 32,                                                     /* bytes */
+    NEST_SLOT = 64,                                                     /* bytes */
     N_NEST_SAVED = 4,                                                   /* registers that are given back as they were */
     NEST_WORDS = MOST_POINTERS + MDF_NEST_MOST_AXES + 1 + N_NEST_SAVED, /* of 8 bytes: pointers, counters, saved registers */
     NO_AXIS = MDF_NEST_MOST_AXES,
@@ -252,9 +254,10 @@ struct machine_operand nest_memory_operand(struct nest_code *code, const struct 
 struct machine_operand nest_slot(const struct nest_node *node);
 struct machine_operand nest_word(const struct nest_code *code, size_t word);
 struct machine_operand nest_row(const struct nest_code *code, uint32_t offset);
-/* Bytes, in a register: of an element; of all lanes, 16 or 32. */
+/* Bytes, in a register: of an element; of all lanes, 16, 32 or 64; of the widest registers, 32 or 64. */
 unsigned nest_element_size(const struct nest_code *code, unsigned dtype);
 unsigned nest_vector_size(const struct nest_code *code, unsigned dtype);
+unsigned nest_widest_size(const struct nest_code *code);
 /* What a LOAD says, into a register; `index`: the register that has its index, if it has one. */
 void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index);
 /* The same for all that are turned with `first`. */

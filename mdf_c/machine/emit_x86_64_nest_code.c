@@ -25,7 +25,7 @@ static uint8_t operand_register(struct nest_code *code, const struct nest_node *
     } else if (nest_is_loaded_again(operand)) {
         nest_load(code, operand, number, NO_REGISTER);
     } else {
-        assemble_vector(nest_assembler(code), VECTOR_LOAD, 32, number, 0, nest_slot(operand));
+        assemble_vector(nest_assembler(code), VECTOR_LOAD, nest_widest_size(code), number, 0, nest_slot(operand));
     }
     return number;
 }
@@ -39,7 +39,7 @@ static uint8_t target_register(const struct nest_code *code, const struct nest_n
 static void write_back(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     if (node->is_spilled) {
-        assemble_vector(nest_assembler(code), VECTOR_STORE, 32, number, 0, nest_slot(node));
+        assemble_vector(nest_assembler(code), VECTOR_STORE, nest_widest_size(code), number, 0, nest_slot(node));
     }
 }
 
@@ -345,7 +345,9 @@ static void join(struct nest_code *code, const struct nest_node *node)
         total = join_neighbours(code, step, total, target);
     }
     for (n = step->order == MDF_NEST_PAIRWISE ? 0 : code->shape.lanes / 2; n > 0; n /= 2) {
-        if (n * size == 16) {
+        if (n * size == 32) {
+            assemble_vector_with_number(assembler, VECTOR_UPPER_32, 64, total, 0, in_register(code->join_register), 1);
+        } else if (n * size == 16) {
             assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, total, 0, in_register(code->join_register), 1);
         } else {
             assemble_vector_with_number(assembler, VECTOR_SHUFFLE_INTS, 16, code->join_register, 0, in_register(total),
@@ -354,7 +356,8 @@ static void join(struct nest_code *code, const struct nest_node *node)
         emit_take(code, step, total, in_register(code->join_register), target);
         total = target;
     }
-    assemble_vector(assembler, size == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8, 32, target, 0, in_register(total));
+    assemble_vector(assembler, size == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8, nest_widest_size(code), target, 0,
+                    in_register(total));
     write_back(code, node, target);
 }
 

@@ -34,7 +34,14 @@ unsigned nest_element_size(const struct nest_code *code, unsigned dtype)
 /* Of a register that has values of a type. */
 unsigned nest_vector_size(const struct nest_code *code, unsigned dtype)
 {
-    return code->shape.lanes * nest_element_size(code, dtype) > 16 ? 32 : 16;
+    unsigned size = code->shape.lanes * nest_element_size(code, dtype);
+
+    return size > 32 ? 64 : size > 16 ? 32 : 16;
+}
+
+unsigned nest_widest_size(const struct nest_code *code)
+{
+    return code->shape.lanes * code->shape.width > 32 ? 64 : 32;
 }
 
 struct machine_operand nest_row(const struct nest_code *code, uint32_t offset)
@@ -155,6 +162,7 @@ static unsigned move_code(size_t n_bytes, bool stores)
         return stores ? VECTOR_STORE_DOUBLE : VECTOR_LOAD_DOUBLE;
     case 16:
     case 32:
+    case 64:
         return stores ? VECTOR_STORE : VECTOR_LOAD;
     default:
         return 0;
@@ -234,7 +242,7 @@ static void load_row(struct nest_code *code, const struct nest_node *node, uint8
     } else if (size == 1) {
         extend_bools(code, number, with_index(operand_at(code, &node->place, 0), has_index));
     } else if (move_code(n_bytes, false) != 0) {
-        assemble_vector(assembler, move_code(n_bytes, false), n_bytes == 32 ? 32 : 16, number, 0,
+        assemble_vector(assembler, move_code(n_bytes, false), n_bytes >= 32 ? (unsigned)n_bytes : 16, number, 0,
                         with_index(operand_at(code, &node->place, 0), has_index));
     } else {
         nest_load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
@@ -352,6 +360,9 @@ void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_
 {
     if (bits == 0) {
         assemble_vector(nest_assembler(code), VECTOR_EXCLUSIVE_OR, 16, number, number, in_register(number));
+    } else if (nest_widest_size(code) == 64) {
+        assemble_vector(nest_assembler(code), size == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8, 64, number, 0,
+                        constant_operand(nest_assembler(code), bits, size));
     } else {
         assemble_vector(nest_assembler(code), VECTOR_LOAD, 32, number, 0, constant_operand(nest_assembler(code), bits, size));
     }
@@ -413,5 +424,6 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
                         number, SCRATCH_REAL, operand_at(code, &node->place, 0));
         return;
     }
-    assemble_vector(assembler, move_code(n_bytes, true), n_bytes == 32 ? 32 : 16, number, 0, operand_at(code, &node->place, 0));
+    assemble_vector(assembler, move_code(n_bytes, true), n_bytes >= 32 ? (unsigned)n_bytes : 16, number, 0,
+                    operand_at(code, &node->place, 0));
 }

@@ -62,7 +62,7 @@ bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
 
 unsigned packed_size(const struct packed *packed, unsigned element_size)
 {
-    return packed->lanes * element_size > 16 ? 32 : 16;
+    return packed->lanes * element_size > 32 ? 64 : packed->lanes * element_size > 16 ? 32 : 16;
 }
 
 /* Bytes of an element of the op's operands, in a register. */
@@ -157,8 +157,9 @@ static void emit_two(struct packed *packed, unsigned code)
 static void emit_with_constant(struct packed *packed, unsigned code, uint64_t bits)
 {
     uint8_t first = packed->in[0], target = packed->out;
+    unsigned size = size_of(packed, packed->dtype);
 
-    assemble_vector(packed->assembler, code, size_of(packed, packed->dtype), target, first,
+    assemble_vector(packed->assembler, size == 64 ? code | real_kind(packed) : code, size, target, first,
                     constant_operand(packed->assembler, bits, element_size(packed, packed->dtype)));
 }
 

@@ -187,11 +187,13 @@ void assemble_align(struct assembler *assembler, size_t alignment)
     }
 }
 
-/* The byte that names register and operand, and what follows it. `n_behind` bytes of the instruction come after. */
-static void put_operand(struct assembler *assembler, unsigned number, const struct machine_operand *operand, unsigned n_behind)
+/* The byte that names register and operand, and what follows it. `n_behind` bytes of the instruction come after; `may_be_short`:
+ * a displacement may have one byte. */
+static void put_operand(struct assembler *assembler, unsigned number, const struct machine_operand *operand, unsigned n_behind,
+                        bool may_be_short)
 {
     unsigned field = (number & 7) << 3, base = operand->number & 7, mode;
-    bool is_short = operand->displacement >= -128 && operand->displacement <= 127;
+    bool is_short = may_be_short && operand->displacement >= -128 && operand->displacement <= 127;
 
     if (operand->kind == IN_REGISTER) {
         put(assembler, 0xC0 | field | base);
@@ -278,7 +280,7 @@ void assemble_general(struct assembler *assembler, unsigned code, unsigned size,
     if (make_room(assembler)) {
         put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE);
         put_opcode(assembler, code);
-        put_operand(assembler, number, &operand, 0);
+        put_operand(assembler, number, &operand, 0, true);
     }
 }
 
@@ -287,7 +289,7 @@ void assemble_single(struct assembler *assembler, enum general_single code, unsi
     if (make_room(assembler)) {
         put_prefix(assembler, size, 0, &operand, false);
         put(assembler, code & 0xFF);
-        put_operand(assembler, (unsigned)code >> 8, &operand, 0);
+        put_operand(assembler, (unsigned)code >> 8, &operand, 0, true);
     }
 }
 
@@ -301,7 +303,7 @@ void assemble_with_number(struct assembler *assembler, enum general_with_number 
     }
     put_prefix(assembler, size, 0, &operand, false);
     put(assembler, size == 1 ? 0x80 : is_short ? 0x83 : 0x81);
-    put_operand(assembler, code, &operand, is_short ? 1 : 4);
+    put_operand(assembler, code, &operand, is_short ? 1 : 4, true);
     if (is_short) {
         put(assembler, (unsigned)number & 0xFF);
     } else {
@@ -315,7 +317,7 @@ void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t ta
     if (make_room(assembler)) {
         put_prefix(assembler, size, target, &operand, false);
         put(assembler, 0x69);
-        put_operand(assembler, target, &operand, 4);
+        put_operand(assembler, target, &operand, 4, true);
         put_four(assembler, (uint32_t)number);
     }
 }
@@ -327,7 +329,7 @@ void assemble_shift(struct assembler *assembler, enum general_shift code, unsign
     if (make_room(assembler)) {
         put_prefix(assembler, size, 0, &operand, false);
         put(assembler, 0xC1);
-        put_operand(assembler, code, &operand, 1);
+        put_operand(assembler, code, &operand, 1, true);
         put(assembler, n_bits);
     }
 }
@@ -342,7 +344,7 @@ void assemble_store(struct assembler *assembler, unsigned size, uint8_t number, 
     }
     put_prefix(assembler, size, number, &operand, size == 1);
     put(assembler, size == 1 ? 0x88 : GENERAL_STORE);
-    put_operand(assembler, number, &operand, 0);
+    put_operand(assembler, number, &operand, 0, true);
 }
 
 void assemble_load(struct assembler *assembler, unsigned size, uint8_t number, struct machine_operand operand)
@@ -359,7 +361,7 @@ void assemble_set_if(struct assembler *assembler, enum machine_condition conditi
     if (make_room(assembler)) {
         put_prefix(assembler, 4, 0, &operand, true);
         put_opcode(assembler, 0x0F90u + condition);
-        put_operand(assembler, 0, &operand, 0);
+        put_operand(assembler, 0, &operand, 0, true);
     }
 }
 
@@ -374,7 +376,7 @@ void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t 
     put_prefix(assembler, is_wide ? 8 : 4, 0, &operand, false);
     if (is_sign_extended) {
         put(assembler, 0xC7);
-        put_operand(assembler, 0, &operand, 4);
+        put_operand(assembler, 0, &operand, 4, true);
     } else {
         put(assembler, 0xB8u + (number & 7u));
     }
@@ -464,13 +466,39 @@ static void put_vector(struct assembler *assembler, unsigned code, unsigned size
         put(assembler, w << 7 | tail);
     }
     put(assembler, opcode);
-    put_operand(assembler, target, operand, n_behind);
+    put_operand(assembler, target, operand, n_behind, true);
+}
+
+/* Whether the form of 64 bytes says that elements have 8. */
+static bool has_long_elements(unsigned code)
+{
+    bool is_real = (code >> 10 & 3) == 1;
+
+    return (code >> 12 & 1) != 0 || code == VECTOR_BROADCAST_8 || (is_real && (code >> 8 & 3) == 1);
+}
+
+/* With the prefix EVEX: 64 bytes. Displacements have four bytes, as those of one are counted in sizes of the operand. */
+static void put_widest(struct assembler *assembler, unsigned code, unsigned target, unsigned first,
+                       struct machine_operand operand, unsigned n_behind)
+{
+    unsigned table = code >> 10 & 3, prefix = code >> 8 & 3, w = has_long_elements(code) ? 0x80u : 0u;
+    bool is_spread = operand.kind == AT_LABEL && code != VECTOR_BROADCAST_4 && code != VECTOR_BROADCAST_8;
+
+    put(assembler, 0x62);
+    put(assembler, (target > 7 ? 0u : 0x80u) | (has_upper_index(&operand) ? 0u : 0x40u) |
+                       (has_upper_base(&operand) ? 0u : 0x20u) | 0x10u | table);
+    put(assembler, w | (~first & 15u) << 3 | 4u | prefix);
+    put(assembler, is_spread ? 0x58 : 0x48);
+    put(assembler, code & 0xFF);
+    put_operand(assembler, target, &operand, n_behind, false);
 }
 
 void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                      struct machine_operand second)
 {
-    if (make_room(assembler)) {
+    if (size == 64 && make_room(assembler)) {
+        put_widest(assembler, code, target, first, second, 0);
+    } else if (make_room(assembler)) {
         put_vector(assembler, code, size, target, first, &second, 0);
     }
 }
@@ -478,7 +506,10 @@ void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, 
 void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                                  struct machine_operand second, uint8_t number)
 {
-    if (make_room(assembler)) {
+    if (size == 64 && make_room(assembler)) {
+        put_widest(assembler, code, target, first, second, 1);
+        put(assembler, number);
+    } else if (make_room(assembler)) {
         put_vector(assembler, code, size, target, first, &second, 1);
         put(assembler, number);
     }

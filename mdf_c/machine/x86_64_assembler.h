@@ -220,6 +220,7 @@ enum vector_code {
     VECTOR_ADD_PRODUCT = VECTOR_CODE(2, 1, 1, 0xB8), /* of doubles: the target, which is read, plus first times second, fused */
     VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14),  /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39),  /* the register field is the source */
+    VECTOR_UPPER_32 = VECTOR_CODE(3, 1, 1, 0x1B),    /* the same of 64 bytes */
     VECTOR_INSERT_HALF = VECTOR_CODE(3, 1, 0, 0x38),
     VECTOR_INSERT_BYTE = VECTOR_CODE(3, 1, 0, 0x20), /* number: which byte */
     VECTOR_INSERT_4 = VECTOR_CODE(3, 1, 0, 0x22),    /* of memory or a general register */
@@ -254,7 +255,8 @@ enum vector_comparison {
     VECTOR_GREATER = 30
 };
 
-/* `size` is 16 or 32 bytes (scalar instructions: 16). Instructions with one operand have `first` 0. */
+/* `size` is 16 or 32 bytes (scalar instructions: 16). Instructions with one operand have `first` 0. Of 64 bytes, with AVX-512 F
+ * and DQ, there are arithmetic and casts of reals, moves and broadcasts; a constant stands there for its first element. */
 void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                      struct machine_operand second);
 void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
