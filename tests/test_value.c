@@ -19,6 +19,36 @@ static struct mdf_value counted(struct mdf_memory *memory, size_t rank)
     return array;
 }
 
+/* Large arrays begin with a line of the cache, also in a buffer that had something else, and behind a shape that lies in it. */
+Test(value, large_arrays_begin_with_a_line)
+{
+    static const int64_t shape[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+    struct mdf_value array = {0};
+    struct mdf_memory memory;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < 100; i++) {
+        int64_t n = (int64_t)(64 + 7919 * i % 500);
+        bool has_long_shape = i % 3 == 0;
+        void *data = has_long_shape ? mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT32, 11, shape)
+                                    : mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT64, 1, &n);
+
+        cr_assert_not_null(data);
+        cr_expect(i % 5 != 1 || (uintptr_t)data % 64 == 0, "array %zu", i);
+        memset(data, 0xFF, has_long_shape ? 2048 * sizeof(float) : (size_t)n * sizeof(double));
+        cr_expect_eq(mdf_value_shape(&array)[0], has_long_shape ? 2 : n);
+        if (i % 7 == 0) {
+            cr_assert_not_null(mdf_value_make_list(&memory, &array, 20));
+            cr_assert(mdf_value_append(&memory, &array, &(struct mdf_value){0}));
+        }
+        if (i % 5 == 0) {
+            mdf_value_clear(&memory, &array);
+        }
+    }
+    mdf_value_clear(&memory, &array);
+    cr_expect_eq(memory.used_bytes, 0u);
+}
+
 /* Longer, with the elements that were there; shorter; of ranks whose shape lies in the value, and in the buffer. */
 Test(value, lengthen)
 {

@@ -8,6 +8,8 @@
 /* What takes some milliseconds: between them the work's request to stop is heard. */
 enum { ITEMS_PER_LOOK = 1 << 15, CONVERTED_PER_LOOK = 1 << 20 };
 
+enum { LINE_BYTES = 64, ALIGNED_BYTES = 512 /* of arrays that begin with a line */ };
+
 /* A string of a string array: the array points at its bytes. */
 struct string {
     atomic_size_t n_owners;
@@ -137,24 +139,43 @@ static struct mdf_buffer *share_buffer(struct mdf_buffer *buffer)
     return buffer;
 }
 
-/* A buffer with room for `bytes` behind `offset`, empty, that `value` alone owns or is to own: the one it has where that does,
- * else a new one, which the caller puts in its place with replace_buffer. */
+static bool fits(const struct mdf_buffer *buffer, size_t offset, size_t bytes)
+{
+    return owned_alone(buffer) && offset <= buffer->capacity_bytes && bytes <= buffer->capacity_bytes - offset;
+}
+
+/* A new buffer. What fills several lines of the cache begins with one: vectors as long as a line would else take two each time.
+ */
+static struct mdf_buffer *make_buffer(struct mdf_memory *memory, size_t offset, size_t bytes)
+{
+    size_t spare = bytes >= ALIGNED_BYTES ? LINE_BYTES - _Alignof(max_align_t) : 0, total;
+    struct mdf_buffer *buffer;
+
+    if (!mdf_size_add(offset, bytes, &total) || !mdf_size_add(total, spare, &total)) {
+        return NULL;
+    }
+    buffer = new_buffer(memory, total < sizeof(max_align_t) ? sizeof(max_align_t) : total);
+    if (buffer != NULL) {
+        buffer->offset = offset;
+        buffer->offset += spare == 0 ? 0 : (LINE_BYTES - (uintptr_t)elements_of(buffer) % LINE_BYTES) % LINE_BYTES;
+    }
+    return buffer;
+}
+
+/* A buffer with room for `bytes` behind `offset` or a little more, empty, that `value` alone owns or is to own: the one it has
+ * where that does, with elements where they were, else a new one, which the caller puts in its place with replace_buffer. */
 static struct mdf_buffer *find_buffer(struct mdf_memory *memory, const struct mdf_value *value, size_t offset, size_t bytes)
 {
     struct mdf_buffer *buffer = value->buffer;
-    size_t total;
+    bool stays = buffer != NULL && buffer->offset >= offset && buffer->offset - offset < LINE_BYTES;
 
-    if (!mdf_size_add(offset, bytes, &total)) {
-        return NULL;
+    if (!fits(buffer, stays ? buffer->offset : offset, bytes)) {
+        return make_buffer(memory, offset, bytes);
     }
-    if (!owned_alone(buffer) || buffer->capacity_bytes < total) {
-        buffer = new_buffer(memory, total < sizeof(max_align_t) ? sizeof(max_align_t) : total);
-    } else if (buffer->content != MDF_CONTENT_BYTES) {
+    if (buffer->content != MDF_CONTENT_BYTES) {
         empty_buffer(buffer);
     }
-    if (buffer != NULL) {
-        buffer->offset = offset;
-    }
+    buffer->offset = stays ? buffer->offset : offset;
     return buffer;
 }
 
@@ -351,7 +372,7 @@ static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value 
         return NULL;
     }
     replace_buffer(value, buffer);
-    if (!mdf_memory_zero(memory, buffer->data, n_bytes)) {
+    if (!mdf_memory_zero(memory, elements_of(buffer), n_bytes)) {
         mdf_value_clear(memory, value);
         return NULL;
     }
@@ -362,7 +383,7 @@ static struct mdf_value *make_items(struct mdf_memory *memory, struct mdf_value 
     value->strength = MDF_STRENGTH_LITERAL;
     value->rank = 0;
     value->length = length;
-    value->data = buffer->data;
+    value->data = elements_of(buffer);
     return value->data;
 }
 
@@ -420,7 +441,7 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
     const struct mdf_buffer *buffer = list->buffer;
 
     return buffer != NULL && buffer->memory == memory && buffer->content == MDF_CONTENT_VALUES &&
-           buffer->capacity_bytes / sizeof(struct mdf_value) > end_of_list(list) &&
+           (buffer->capacity_bytes - buffer->offset) / sizeof(struct mdf_value) > end_of_list(list) &&
            (owned_alone(buffer) || buffer->n_owned == end_of_list(list));
 }
 
