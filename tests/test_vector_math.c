@@ -291,7 +291,8 @@ Test(vector_math, powers)
     }
 }
 
-/* Base and exponent number `i` of a kind: usual ones; results of all sizes; whole exponents; next to 1; all bits. */
+/* Base and exponent number `i` of a kind: usual ones; results of all sizes; whole exponents; next to 1; all bits; results of all
+ * sizes from bases about 1. */
 static void power_case(bool is_double, uint64_t i, double *base, double *exponent)
 {
     uint64_t a = (i * 2 + 1) * 0x9e3779b97f4a7c15u, b = (a ^ a >> 29) * 0xbf58476d1ce4e5b9u;
@@ -299,16 +300,16 @@ static void power_case(bool is_double, uint64_t i, double *base, double *exponen
 
     *base = 4 * x;
     *exponent = 10 * y;
-    if (i % 5 == 1) {
+    if (i % 6 == 1) {
         *base = ldexp(1 + x, (int)(b % (is_double ? 2000 : 240)) - (is_double ? 1000 : 120));
         *exponent = (is_double ? 744 : 103) * y / log(*base);
-    } else if (i % 5 == 2) {
+    } else if (i % 6 == 2) {
         *base = 40 * x - 20;
         *exponent = floor(20 * y);
-    } else if (i % 5 == 3) {
+    } else if (i % 6 == 3) {
         *base = 1 + (x - 0.5) * 1e-3;
         *exponent = 1e5 * y;
-    } else if (i % 5 == 4) {
+    } else if (i % 6 == 4) {
         uint32_t narrow[2] = {(uint32_t)(a >> 20), (uint32_t)(b >> 20)};
         float of_narrow[2];
 
@@ -317,6 +318,9 @@ static void power_case(bool is_double, uint64_t i, double *base, double *exponen
         memcpy(exponent, &b, sizeof b);
         *base = is_double ? *base : (double)of_narrow[0];
         *exponent = is_double ? *exponent : (double)of_narrow[1];
+    } else if (i % 6 == 5) {
+        *base = 1 + (x - 0.5) * 0.1;
+        *exponent = (is_double ? 744 : 103) * y / log(*base);
     }
     *base = is_double ? *base : (double)(float)*base;
     *exponent = is_double ? *exponent : (double)(float)*exponent;
@@ -352,11 +356,10 @@ static void check_power(bool is_double, double x, double y, double z)
     } else if (isinf(rounded) || isinf(z) || wanted == 0) {
         cr_assert(rounded == z && signbit(rounded) == signbit(z), "%a to %a is %a", x, y, z);
     } else {
-        cr_assert(fabsl(z - wanted) <= (y == 3      ? 1.5L
-                                        : is_double ? 0.7L
-                                                    : 0.8L) *
-                                           unit_in_last_place(&type, wanted),
-                  "%a to %a is %a, not %La", x, y, z, wanted);
+        /* A subnormal result has been rounded before. */
+        long double bound = y == 3 ? 1.5L : !is_double ? 0.8L : fabsl(wanted) < 0x1p-1022L ? 0.8L : 0.6L;
+
+        cr_assert(fabsl(z - wanted) <= bound * unit_in_last_place(&type, wanted), "%a to %a is %a, not %La", x, y, z, wanted);
     }
 }
 

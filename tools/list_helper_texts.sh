@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_functions.inc and of all routines (functions/kernel/routine.h)
+# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_tables.inc, float64_functions.inc and of all routines (functions/kernel/routine.h)
 # as texts for generated C, one row a function, with the comment in front of it:
 #     {"modulo_float64", "static inline double mdf_modulo_float64(double a, double b)\n" ... },
 # Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D" in its text (mdf_source_of_type).
@@ -38,11 +38,15 @@ function split_arguments(line, start, arguments, i, c, depth, n) {
         }
     }
 }
-# CHOOSE(a, b, c) becomes (a ? b : c), PATCHED(a, b, f, x) ((a) ? f(x) : b), PATCHED_2(a, b, f, x, y) with f(x, y).
+# CHOOSE(a, b, c) becomes (a ? b : c), TAKE(rows, i) rows[i], PATCHED(a, b, f, x) ((a) ? f(x) : b), PATCHED_2(a, b, f, x, y) with f(x, y).
 function choices(line, start, end, arguments) {
     while ((start = index(line, "CHOOSE(")) > 0) {
         end = split_arguments(line, start + 7, arguments)
         line = substr(line, 1, start - 1) "(" arguments[1] " ? " arguments[2] " : " arguments[3] ")" substr(line, end)
+    }
+    while ((start = index(line, "TAKE(")) > 0) {
+        end = split_arguments(line, start + 5, arguments)
+        line = substr(line, 1, start - 1) arguments[1] "[" arguments[2] "]" substr(line, end)
     }
     while ((start = index(line, "PATCHED(")) > 0) {
         end = split_arguments(line, start + 8, arguments)
@@ -90,4 +94,4 @@ inside && /\*\/$/ { inside = 0; next }
 }
 writing { printf "%s", quoted($0) }
 writing && /^}/ { print "},"; writing = 0; comment = "" }
-' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_functions.inc $(find functions -name '*_routine.inc' | sort)
+' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_tables.inc functions/elements/float64_functions.inc $(find functions -name '*_routine.inc' | sort)

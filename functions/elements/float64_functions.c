@@ -1,6 +1,7 @@
 /* float64_functions.c - float64_functions.inc for numbers: mdf_exp_float64 and its kin, which vectors and generated C agree with.
  */
 #include "functions/elements/element_helpers.h"
+#include "functions/elements/float64_tables.inc"
 
 #define INLINE static inline
 #define ELEMENT double
@@ -13,6 +14,7 @@
 #define NOT_ABOVE(limit, x) mdf_not_above_float64(limit, x)
 #define NOT_BELOW(limit, x) mdf_not_below_float64(limit, x)
 #define SCALE(y, n) number_scale_float64(y, n)
+#define TAKE(rows, i) (rows)[i]
 #define PATCHED(condition, y, function, x) ((condition) ? function(x) : (y))
 #define PATCHED_2(condition, y, function, a, b) ((condition) ? function(a, b) : (y))
 #define SQRT(x) sqrt(x)

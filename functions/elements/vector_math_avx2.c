@@ -21,6 +21,7 @@
 #define NOT_ABOVE(limit, x) (VECTOR) _mm256_min_pd(_mm256_set1_pd(limit), (__m256d)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm256_max_pd(_mm256_set1_pd(limit), (__m256d)(x))
 #define ANY(mask) (_mm256_movemask_pd((__m256d)(mask)) != 0)
+#define TAKE(rows, i) (VECTOR) _mm256_i64gather_pd(rows, (__m256i)(i), 8)
 #include "functions/elements/vector_math.inc"
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2_few

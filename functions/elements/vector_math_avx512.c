@@ -12,6 +12,7 @@
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_pd(_mm512_set1_pd(limit), (__m512d)(x))
 #define SCALE(y, n) (VECTOR) _mm512_scalef_pd((__m512d)(y), (__m512d)((n)-6755399441055744.0))
 #define ANY(mask) (_mm512_movepi64_mask((__m512i)(mask)) != 0)
+#define TAKE(rows, i) (VECTOR) _mm512_i64gather_pd((__m512i)(i), rows, 8)
 #include "functions/elements/vector_math.inc"
 #define TARGET __attribute__((target("avx512f,avx512dq")))
 #define NAME(x) x##_avx512

@@ -2,6 +2,7 @@
 #ifndef MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_KERNELS_H
 #define MDF_FUNCTIONS_ELEMENTS_VECTOR_MATH_KERNELS_H
 
+#include "functions/elements/float64_tables.inc"
 #include "functions/elements/vector_math.h"
 #include "mdf_c/base/processor.h"
 
