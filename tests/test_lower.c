@@ -186,6 +186,14 @@ static const struct lowered_case cases[] = {
               "(numpy.array([-7.5, -2.5, -1.0, -0.1, 0.0, -0.0, 0.3, 1.0, 2.5, 8.0, numpy.inf, -numpy.inf, numpy.nan]))\"}, " \
               "\"p\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}")
 
+/* Rows longer than there are lanes, in which zeros of both signs and NaN are met in several; the largest of one is NaN. */
+#define EXTREMES(type, function)                                                                                            \
+    PARAMETER("\"r\": {\"value\": \"numpy.floor(7.0 * numpy.sin(numpy.reshape(numpy.arange(450.0), (3, 150))))\"}, \"s\": " \
+              "{\"value\": \"-0.75 * s\", \"default_initial_value\": \"numpy." type                                         \
+              "(numpy.where(r > 5.0, numpy.nan, numpy.where(numpy.abs(r) < 3.0, r * numpy.array([[0.0], [-0.0], [1.0]]), "  \
+              "r)))\"}, \"p\": "                                                                                            \
+              "{\"function\": \"onnx::" function "\", \"args\": {\"data\": \"s\", \"axes\": [1]}}")
+
 static const struct {
     const char *model;
     bool has_codes; /* else it is a loop */
@@ -204,7 +212,11 @@ static const struct {
                 {THROUGH("float32", "Softplus", "\"X\": \"s\""), false},
                 {THROUGH("float64", "Sigmoid", "\"X\": \"s\""), false},
                 {THROUGH("float64", "Mish", "\"X\": \"s\""), false},
-                {THROUGH("float32", "Elu", "\"X\": \"s\", \"alpha\": 0.3"), false}};
+                {THROUGH("float32", "Elu", "\"X\": \"s\", \"alpha\": 0.3"), false},
+                {THROUGH("float64", "Softmax", "\"input\": \"s\", \"axis\": -1"), false}, /* not a call of the kernel */
+                {EXTREMES("float64", "ReduceMax"), true},
+                {EXTREMES("float64", "ReduceMin"), true},
+                {EXTREMES("float32", "ReduceMax"), true}};
 
 static void write_no_name(const void *context, struct mdf_text *text, const struct mdf_value *value)
 {

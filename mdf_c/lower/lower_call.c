@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { MOST_SOFTMAX_ELEMENTS = 32 };
+
 /* ------------------------------------------------------------------ running the kernel */
 
 bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
@@ -712,6 +714,15 @@ static bool is_small(const struct trial *trial)
     return true;
 }
 
+/* Whether a nest takes less time than a call of the kernel: of few elements. The kernel of float32 takes NaN otherwise. */
+static bool is_short_softmax(const struct trial *trial)
+{
+    const struct mdf_value *result = &trial->results[0];
+
+    return trial->source->operator->form == MDF_FORM_SOFTMAX && result->dtype == MDF_DTYPE_FLOAT64 &&
+        result->length <= MOST_SOFTMAX_ELEMENTS;
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -753,7 +764,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
                                       : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
     }
-    if (lowering->is_for_source && !lowering_has_failed(lowering) &&
+    if ((lowering->is_for_source || is_short_softmax(trial)) && !lowering_has_failed(lowering) &&
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }

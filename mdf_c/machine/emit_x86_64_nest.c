@@ -116,6 +116,9 @@ static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape
 
         shape->unroll[axis] = 1;
         if (axis == shape->vector_axis) {
+            size_t at_once = shape->lanes * shape->group;
+
+            shape->unroll[axis] = !nest->is_open && lanes > at_once ? lanes / at_once : 1;
             n = (n + shape->lanes - 1) / shape->lanes;
             is_inner = is_inner && n < 2 * shape->group;
             work *= is_inner ? (n + shape->group - 1) / shape->group : 1;
@@ -135,7 +138,8 @@ static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape
     }
 }
 
-/* Whether the totals of folds over the vector axis are whole vectors, and loops over it take them all in turn. */
+/* Whether the totals of folds over the vector axis are whole vectors, and loops over it take them all in turn, in one round or
+ * in several that are written out. */
 static bool fits_lanes(const struct mdf_lowered_nest *nest, const struct nest_shape *shape)
 {
     size_t axis = shape->vector_axis, at_once = shape->lanes * shape->group, lanes;
@@ -144,7 +148,7 @@ static bool fits_lanes(const struct mdf_lowered_nest *nest, const struct nest_sh
         return true;
     }
     lanes = fold_lanes(nest, axis);
-    return nest->extents[axis] / at_once < 2 || at_once % lanes == 0;
+    return nest->extents[axis] / at_once < 2 || at_once % lanes == 0 || (!nest->is_open && lanes % at_once == 0);
 }
 
 /* ------------------------------------------------------------------ vectors of 64 bytes */

@@ -125,7 +125,7 @@ struct nest_shape {
     uint8_t vector_axis; /* the number of axes: none */
     bool turns;          /* elements side by side of lanes apart are loaded together */
     unsigned lanes, width, group;
-    size_t unroll[MDF_NEST_MOST_AXES];
+    size_t unroll[MDF_NEST_MOST_AXES]; /* indices in a round of a loop; of the vector axis: groups of vectors */
 };
 
 /* Of a step whose function is called on rows: in the nest's memory; or where an array has them as they are wanted. */

@@ -124,12 +124,21 @@ static uint32_t find_entry(const struct nest_code *code, size_t step)
 
 /* ------------------------------------------------------------------ places */
 
+/* Indices that are gone through together. */
+static size_t count_at_once(const struct nest_code *code, size_t axis)
+{
+    return axis == code->shape.vector_axis ? (size_t)code->shape.lanes * code->shape.group : 1;
+}
+
+/* Indices of a loop's round. */
+static size_t find_advance(const struct nest_code *code, size_t axis)
+{
+    return count_at_once(code, axis) * code->shape.unroll[axis];
+}
+
 static bool has_loop(const struct nest_code *code, size_t axis)
 {
-    const struct nest_shape *shape = &code->shape;
-    size_t advance = axis == shape->vector_axis ? shape->lanes * shape->group : shape->unroll[axis];
-
-    return nest_is_open_axis(code, axis) || code->nest->extents[axis] / advance >= 2;
+    return nest_is_open_axis(code, axis) || code->nest->extents[axis] / find_advance(code, axis) >= 2;
 }
 
 static uint32_t find_pointer(struct nest_code *code, struct nest_pointer pointer)
@@ -385,9 +394,7 @@ static void open_loop(struct nest_code *code, size_t axis, size_t count, size_t 
 /* Indices of an axis, from `first` on: as many rounds of a loop as there are, then the rest. */
 static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_t end, const struct mdf_nest_set *goals)
 {
-    bool is_vector = axis == code->shape.vector_axis;
-    size_t advance = is_vector ? code->shape.lanes * code->shape.group : code->shape.unroll[axis];
-    size_t count = has_loop(code, axis) ? (end - first) / advance : 0, round, at;
+    size_t advance = find_advance(code, axis), count = has_loop(code, axis) ? (end - first) / advance : 0, round, at;
 
     for (round = count > 0 ? 0 : 1; round < 2 && !code->failed; round++) {
         size_t last = round == 0 ? first + advance : end;
@@ -395,8 +402,8 @@ static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_
         if (round == 0) {
             open_loop(code, axis, count, advance);
         }
-        for (at = round == 0 ? first : first + count * advance; at < last && !code->failed; at += is_vector ? advance : 1) {
-            if (is_vector) {
+        for (at = round == 0 ? first : first + count * advance; at < last && !code->failed; at += count_at_once(code, axis)) {
+            if (axis == code->shape.vector_axis) {
                 nest_go_to_vectors(code, at, last - at);
             } else {
                 code->offsets[axis] = (int64_t)at;

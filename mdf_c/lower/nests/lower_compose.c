@@ -261,9 +261,11 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     struct nest_draft *draft = composing->draft;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
+    uint8_t compared = composing->lowering->is_for_source ? x : compose_without_nan(composing, x, lines->axis);
     uint8_t shifted, power, sum;
 
-    shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, x, 1, &lines->axis, 1));
+    shifted =
+        compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, compared, 1, &lines->axis, 1));
     power = compose_apply(composing, MDF_ELEMENT(exponential), shifted, 0);
     sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
                      is_vector ? MDF_EXP_SUM_PARTS : 1);
