@@ -248,6 +248,52 @@ Test(lower, functions_of_elements_are_made_of_codes)
     }
 }
 
+/* A product of a matrix of constants and a vector, whole numbers or reals. */
+#define MEETS(first, product, matrix)                                                                                           \
+    PARAMETER("\"s\": {\"value\": \"(3 * s + 1) % 7 - 2\", \"default_initial_value\": " first "}, \"w\": {\"value\": \"" matrix \
+              "\"}, \"p\": {\"value\": \"" product "\"}")
+#define WHOLE "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"
+#define REAL \
+    "\"numpy.where(numpy.arange(12) == 3, numpy.inf, numpy.where(numpy.arange(12) == 7, numpy.nan, numpy.arange(12) * 0.5))\""
+
+static const struct {
+    const char *model;
+    bool is_sparse;
+} multiplied[] = {{MEETS(WHOLE, "w @ s", "-0.5 * numpy.eye(12)"), true},
+                  {MEETS(WHOLE, "s @ w", "numpy.eye(12) + 0.25 * numpy.eye(12, k=-1)"), true},
+                  {MEETS(WHOLE, "w @ s", "numpy.roll(numpy.eye(12), 3) - 0.1 * numpy.eye(12, k=2)"), true},
+                  {MEETS(WHOLE, "w @ s", "0.1 * numpy.eye(12) + 0.7 * numpy.eye(12, k=1) - 1.3 * numpy.eye(12, k=4)"), true},
+                  {MEETS(WHOLE, "numpy.float32(w) @ (s > 2)", "numpy.eye(5, 12) * 0.3"), true},
+                  {MEETS(WHOLE, "w @ s", "numpy.zeros((4, 12))"), true},
+                  /* 0 times what is infinite or NaN is NaN; too much */
+                  {MEETS(WHOLE, "w @ s", "numpy.eye(12) * numpy.inf"), false},
+                  {MEETS(REAL, "w @ s", "numpy.eye(12)"), false},
+                  {MEETS(WHOLE, "w @ s", "numpy.eye(12) + numpy.eye(12, k=1) + numpy.eye(12, k=2) + numpy.eye(12, k=3)"), false}};
+
+/* Of constants what is 0 is not multiplied, where that changes no bit. */
+Test(lower, sparse_products)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof multiplied / sizeof *multiplied; i++) {
+        const char *why = compare(multiplied[i].model, NULL, 9, NAN);
+        const struct mdf_lowered_names names = {.write = write_no_name};
+        struct engine lowered;
+        struct mdf_text text;
+
+        cr_assert_null(why, "%s: %s", multiplied[i].model, why);
+        begin(&lowered, multiplied[i].model, NULL, false);
+        for (int step = 0; step < 4; step++) {
+            cr_assert_eq(mdf_evaluate(lowered.state, NAN, &lowered.error), MDF_OK, "%s", lowered.error.message);
+        }
+        mdf_text_init(&text, &memory);
+        mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
+        cr_expect_eq(strstr(text.bytes, "= call ") == NULL && strstr(text.bytes, "= sum ") == NULL, multiplied[i].is_sparse,
+                     "%s\n%s", multiplied[i].model, text.bytes);
+        mdf_text_release(&text);
+        engine_end(&lowered);
+    }
+}
+
 Test(lower, nodes_compute_what_their_instructions_say)
 {
     mdf_memory_init(&memory, NULL, 0);

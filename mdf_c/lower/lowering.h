@@ -280,6 +280,8 @@ mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial 
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* --- lower_matrices.c: the same for a product of matrices: its result; NONE without a refusal: it is not made. */
 mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *trial);
+/* lower_sparse.c: the same where one is a constant matrix of which most elements are 0. */
+mdf_lowered_id lowering_multiply_sparse(struct lowering *lowering, const struct trial *trial);
 /* --- lower_einsum.c: the same for Einsum, as nests that follow one another. */
 mdf_lowered_id lowering_einsum(struct lowering *lowering, struct trial *trial);
 /* An element op, with operands of any shapes that broadcast, as a NEST; its result. NONE without a refusal: it is not made. */

@@ -424,7 +424,14 @@ mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *
     enum mdf_form form = trial->source->operator->form;
     bool runs_here = !lowering->is_for_source;
     struct multiplying multiplying;
+    mdf_lowered_id sparse = MDF_LOWERED_NONE;
 
+    if ((form == MDF_FORM_MATMUL || form == MDF_FORM_DOT) && runs_here && has_matrices(trial)) {
+        sparse = lowering_multiply_sparse(lowering, trial);
+    }
+    if (sparse != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
+        return sparse;
+    }
     if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM) || !has_matrices(trial) ||
         (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) || (form == MDF_FORM_GEMM && runs_here) ||
         (runs_here && (is_large_outside(lowering, trial) || is_prepared(lowering, trial))) ||
