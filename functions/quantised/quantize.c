@@ -4,6 +4,7 @@
  * are one number, one along an axis, or one for each block of an axis. Sources: the ONNX operators of these names. */
 #include "functions/kernel/call.h"
 
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/operator.h"
 #include "mdf_c/base/processor.h"
@@ -27,22 +28,16 @@ static const struct mdf_setting quantize_settings[] = {
 
 /* ------------------------------------------------------------------ rows */
 
-/* The nearest whole number, even where two are as near, of |x| < 2^22: the sum has no place for the fraction. */
-static inline float round_small(float x)
+/* The nearest whole number to a quotient, even where two are as near, and the zero point; NaN: the lowest. It is cut off before
+ * it is rounded, by whole numbers below 2^22, so that a sum has no place for the fraction, and ends in the whole number's bits.
+ */
+static inline int32_t quantize_whole(float quotient, float zero, float lowest, float largest)
 {
     const float shift = 0x1.8p23f;
+    float cut = quotient >= lowest - zero ? quotient : lowest - zero;
 
-    return (x + shift) - shift;
-}
-
-/* Quotients are cut off first, where no zero point could bring them back into range. */
-static inline float quantize_whole(float quotient, float zero, float lowest, float largest)
-{
-    const float limit = 0x1p20f;
-    float cut = quotient < -limit ? -limit : quotient > limit ? limit : quotient;
-    float shifted = round_small(cut) + zero;
-
-    return shifted > largest ? largest : shifted >= lowest ? shifted : lowest; /* NaN: lowest */
+    cut = cut > largest - zero ? largest - zero : cut;
+    return (int32_t)(mdf_bits_float32(cut + shift) - mdf_bits_float32(shift)) + (int32_t)zero;
 }
 
 /* Work on n numbers, whose scales and zero points follow each other (step 1) or are one (step 0); zeros may be NULL. */
@@ -254,7 +249,7 @@ static void quantize_stretch(const struct run *run, size_t first, size_t n, size
         }
         round_to(run->precision, x, n_block);
         for (i = 0; run->rounds && i < n_block; i++) {
-            x[i] = quantize_whole(x[i], zeros != NULL ? zeros[i * step] : 0, run->lowest, run->largest);
+            x[i] = (float)quantize_whole(x[i], zeros != NULL ? zeros[i * step] : 0, run->lowest, run->largest);
         }
         for (i = 0; !run->rounds && zeros != NULL && i < n_block; i++) {
             x[i] += zeros[i * step];
@@ -390,7 +385,7 @@ static bool run_dynamic_quantize(struct mdf_call *call)
     lowest = lowest > 0 ? 0 : lowest;
     largest = largest < 0 ? 0 : largest;
     scale = (largest == lowest ? 1 : largest - lowest) / 255;
-    zero = quantize_whole(-lowest / scale, 0, 0, 255);
+    zero = (float)quantize_whole(-lowest / scale, 0, 0, 255);
     y = mdf_call_output(call, 0, MDF_DTYPE_UINT8, x->rank, mdf_value_shape(x));
     if (y != NULL) {
         row_kernels()->quantize(x->length, x->data, &scale, &zero, 0, 0, 255, sizeof *y, y);
