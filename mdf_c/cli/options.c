@@ -1,6 +1,7 @@
 /* options.c - see options.h. An option is one row of the table: how it is written, what it sets. */
 #include "mdf_c/cli/options.h"
 
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/write/model_schema.h"
@@ -123,6 +124,14 @@ static int check_together(const struct run_options *options, size_t n_names)
     return EXIT_DONE;
 }
 
+/* What the machine has, which takes system calls to find out, once for all that are bounded by it. */
+static void find_memory_bound(mdf_options *library)
+{
+    size_t bound = mdf_memory_bound(library->max_memory_bytes);
+
+    library->max_memory_bytes = bound == 0 ? SIZE_MAX : bound;
+}
+
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status)
 {
     size_t n_names;
@@ -140,6 +149,7 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
         options->n_steps = options->explain || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
     }
     *exit_status = check_together(options, n_names);
+    find_memory_bound(&options->library);
     return *exit_status == EXIT_DONE;
 }
 
