@@ -236,8 +236,8 @@ def test_snapshots(examples):
 
 
 def test_scheduling_mode():
-    """In exact time nodes of a circle run in one set, also where the file does not say so."""
-    model = model_of(nodes={name: {"output_ports": {"y": {"value": 1}}, "input_ports": {"x": {"default_value": 0}}} for name in "ab"})
+    """In exact time a node and the one that it feeds run in one set, also where the file does not say so."""
+    model = model_of(nodes={"a": {"output_ports": {"y": {"value": 1}}}, "b": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}}})
     graph = model["m"]["graphs"]["g"]
     graph["edges"] = {"e": {"sender": "a", "sender_port": "y", "receiver": "b", "receiver_port": "x"}}
     graph["conditions"] = {"node_specific": {"a": {"type": "Always"}}, "metadata": {"scheduling_mode": "EXACT_TIME"}}
