@@ -284,6 +284,11 @@ MDF_API mdf_status mdf_model_save_file_parted(const mdf_model *model, const char
 MDF_API const char *mdf_model_id(const mdf_model *model);
 MDF_API size_t mdf_model_n_graphs(const mdf_model *model);
 MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);
+/* A graph of a model (NULL: the one that runs where none is asked for), with its bodies, as a text for Graphviz's program dot.
+ * `detail`: 1 names of nodes, 2 ports, parameters and functions too, 3 all, 0: 2, or 1 for large graphs. Written to `text`, always
+ * terminated within `size` bytes; returns the length that the whole has. 0, and an empty text, where there is no such graph or
+ * detail, and where memory is refused. */
+MDF_API size_t mdf_model_dot(const mdf_model *model, const char *graph, int detail, char *text, size_t size);
 MDF_API void mdf_model_free(mdf_model *model);
 
 /* ------------------------------------------------------------------ programs */

@@ -114,101 +114,102 @@ static bool is_tried(struct given *g, int pointer)
 
 /* All of mdf.h. STATUS and MAKES: function, how many pointers are needed, how many there are, arguments; ASKS has the answer to
  * NULL before these, and DOES returns nothing. A check below sees that no function and no pointer is missing. */
-#define CALLS(STATUS, MAKES, ASKS, DOES)                                                                                \
-    ASKS(mdf_version, IS_NULL, 0, 0, )                                                                                  \
-    ASKS(mdf_version_number, IS_ZERO, 0, 0, )                                                                           \
-    ASKS(mdf_status_text, IS_NULL, 0, 0, MDF_VALUE)                                                                     \
-    ASKS(mdf_error_format, IS_ZERO, 1, 2, P(0, &g->failed), P(1, g->text), sizeof g->text)                              \
-    ASKS(mdf_dtype_name, IS_NULL, 0, 0, MDF_DTYPE_INT8)                                                                 \
-    ASKS(mdf_dtype_size, IS_ZERO, 0, 0, MDF_DTYPE_INT8)                                                                 \
-    ASKS(mdf_value_kind, IS_ZERO, 1, 1, P(0, g->value))                                                                 \
-    ASKS(mdf_value_tensor, IS_FALSE, 1, 2, P(0, g->value), P(1, &g->found))                                             \
-    ASKS(mdf_value_length, IS_ZERO, 1, 1, P(0, g->dict))                                                                \
-    ASKS(mdf_value_item, IS_NULL, 1, 1, P(0, g->dict), 0)                                                               \
-    ASKS(mdf_value_key, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                \
-    ASKS(mdf_value_table, IS_FALSE, 2, 3, P(0, g->list), P(1, &g->found.dtype), P(2, g->text), sizeof g->text)          \
-    MAKES(mdf_value_new_none, 0, 1, ERROR(0))                                                                           \
-    MAKES(mdf_value_new_tensor, 1, 2, P(0, &g->tensor), ERROR(1))                                                       \
-    MAKES(mdf_value_new_literal, 1, 2, P(0, &g->tensor), ERROR(1))                                                      \
-    MAKES(mdf_value_new_real, 0, 1, 1, ERROR(0))                                                                        \
-    MAKES(mdf_value_new_integer, 0, 1, 1, ERROR(0))                                                                     \
-    MAKES(mdf_value_new_truth, 0, 1, true, ERROR(0))                                                                    \
-    MAKES(mdf_value_new_text, 1, 2, P(0, "text"), ERROR(1))                                                             \
-    MAKES(mdf_value_new_list, 1, 2, P(0, g->items), 1, ERROR(1))                                                        \
-    MAKES(mdf_value_new_dict, 2, 3, P(0, g->names), P(1, g->items), 1, ERROR(2))                                        \
-    MAKES(mdf_value_keep, 1, 2, P(0, g->value), ERROR(1))                                                               \
-    DOES(mdf_value_free, 1, P(0, mdf_value_new_none(NULL)))                                                             \
-    ASKS(mdf_onnx_operator_name, IS_NULL, 0, 0, 0)                                                                      \
-    ASKS(mdf_onnx_operator_form, IS_ZERO, 1, 2, P(0, "Gemm"), 13, P(1, g->text), sizeof g->text)                        \
-    MAKES(mdf_model_load_file, 1, 2, P(0, "examples/newton_sqrt.json"), ERROR(1))                                       \
-    MAKES(mdf_model_load_file_as, 1, 4, P(0, "examples/newton_sqrt.json"), P(1, "json"), P(2, &g->options), ERROR(3))   \
-    MAKES(mdf_model_load_bytes, 2, 5, P(0, MODEL), strlen(MODEL), P(1, "json"), P(2, "m"), P(3, &g->options), ERROR(4)) \
-    STATUS(mdf_model_save_file, 2, 3, P(0, g->model), P(1, g->path), ERROR(2))                                          \
-    STATUS(mdf_model_save_file_parted, 2, 3, P(0, g->model), P(1, g->path), SIZE_MAX, ERROR(2))                         \
-    ASKS(mdf_model_id, IS_NULL, 1, 1, P(0, g->model))                                                                   \
-    ASKS(mdf_model_n_graphs, IS_ZERO, 1, 1, P(0, g->model))                                                             \
-    ASKS(mdf_model_graph_id, IS_NULL, 1, 1, P(0, g->model), 0)                                                          \
-    DOES(mdf_model_free, 1, P(0, mdf_model_load_file("examples/newton_sqrt.json", NULL)))                               \
-    MAKES(mdf_compile, 1, 3, P(0, g->model), P(1, &g->options), ERROR(2))                                               \
-    MAKES(mdf_compile_changeable, 2, 4, P(0, g->model), P(1, g->names), 1, P(2, &g->options), ERROR(3))                 \
-    DOES(mdf_program_free, 1, P(0, mdf_compile(g->model, NULL, NULL)))                                                  \
-    ASKS(mdf_program_model_id, IS_NULL, 1, 1, P(0, g->program))                                                         \
-    ASKS(mdf_program_graph_id, IS_NULL, 1, 1, P(0, g->program))                                                         \
-    ASKS(mdf_program_n_nodes, IS_ZERO, 1, 1, P(0, g->program))                                                          \
-    ASKS(mdf_program_node_id, IS_NULL, 1, 1, P(0, g->program), 0)                                                       \
-    ASKS(mdf_program_n_outputs, IS_ZERO, 1, 1, P(0, g->program), 0)                                                     \
-    ASKS(mdf_program_output_id, IS_NULL, 1, 1, P(0, g->program), 0, 0)                                                  \
-    ASKS(mdf_program_n_parts, IS_ZERO, 1, 1, P(0, g->program), 0, MDF_PART_INPUT)                                       \
-    ASKS(mdf_program_part_id, IS_NULL, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                                    \
-    ASKS(mdf_program_part_n_values, IS_ZERO, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                              \
-    ASKS(mdf_program_is_scheduled, IS_FALSE, 1, 1, P(0, g->program))                                                    \
-    ASKS(mdf_program_n_layers, IS_ZERO, 1, 1, P(0, g->program))                                                         \
-    ASKS(mdf_program_layer_size, IS_ZERO, 1, 1, P(0, g->program), 0)                                                    \
-    ASKS(mdf_program_layer_node, IS_MOST, 1, 1, P(0, g->program), 0, 0)                                                 \
-    ASKS(mdf_program_n_graph_inputs, IS_ZERO, 1, 1, P(0, g->program))                                                   \
-    ASKS(mdf_program_graph_input_name, IS_NULL, 1, 1, P(0, g->program), 0)                                              \
-    ASKS(mdf_program_n_results, IS_ZERO, 1, 1, P(0, g->program))                                                        \
-    ASKS(mdf_program_result_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                   \
-    DOES(mdf_check_run, 3, P(0, g->program), P(1, g->names), 1, 2, NAN, NULL, P(2, g->text))                            \
-    MAKES(mdf_state_new, 1, 2, P(0, g->program), ERROR(1))                                                              \
-    DOES(mdf_state_free, 1, P(0, mdf_state_new(g->program, NULL)))                                                      \
-    STATUS(mdf_state_reset, 1, 2, P(0, g->state), 7, ERROR(1))                                                          \
-    STATUS(mdf_state_copy, 2, 3, P(0, g->other), P(1, g->state), ERROR(2))                                              \
-    STATUS(mdf_set_parameter, 3, 4, P(0, reset(g->state)), P(1, "k"), P(2, &g->number), ERROR(3))                       \
-    STATUS(mdf_set_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                  \
-    STATUS(mdf_set_inputs, 3, 4, P(0, g->state), P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                        \
-    STATUS(mdf_lend_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                 \
-    STATUS(mdf_set_input_value, 3, 4, P(0, g->state), P(1, "x"), P(2, g->value), ERROR(3))                              \
-    STATUS(mdf_set_input_json, 3, 4, P(0, g->state), P(1, "x"), P(2, "[1, 2]"), ERROR(3))                               \
-    STATUS(mdf_evaluate, 1, 2, P(0, g->state), NAN, ERROR(1))                                                           \
-    STATUS(mdf_evaluate_anew, 3, 4, P(0, g->state), 7, P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                  \
-    STATUS(mdf_evaluate_series, 3, 6, P(0, g->state), P(1, &g->series), 1, 1, NAN, NAN, 0, P(2, &g->record), 1,         \
-           P(3, &g->n_done), P(4, &g->n_recorded), ERROR(5))                                                            \
-    STATUS(mdf_evaluate_steps, 2, 5, P(0, g->state), 1, NAN, NAN, 0, P(1, &g->record), 1, P(2, &g->n_done),             \
-           P(3, &g->n_recorded), ERROR(4))                                                                              \
-    ASKS(mdf_output, IS_NULL, 3, 3, P(0, g->state), P(1, "n"), P(2, "y"))                                               \
-    ASKS(mdf_output_at, IS_NULL, 1, 1, P(0, g->state), 0, 0)                                                            \
-    ASKS(mdf_result_at, IS_NULL, 1, 1, P(0, g->state), 0)                                                               \
-    ASKS(mdf_results_locate, IS_FALSE, 2, 2, P(0, g->state), P(1, g->results), 1)                                       \
-    ASKS(mdf_part_at, IS_NULL, 1, 1, P(0, g->state), 0, MDF_PART_INPUT, 0, 0)                                           \
-    ASKS(mdf_schedule_n_sets, IS_ZERO, 1, 1, P(0, g->state))                                                            \
-    ASKS(mdf_schedule_set_size, IS_ZERO, 1, 1, P(0, g->state), 1)                                                       \
-    ASKS(mdf_schedule_node, IS_MOST, 1, 1, P(0, g->state), 1, 0)                                                        \
-    ASKS(mdf_schedule_read, IS_ZERO, 1, 2, P(0, g->state), P(1, g->words), sizeof g->words / sizeof *g->words)          \
-    ASKS(mdf_schedule_pass, IS_ZERO, 1, 1, P(0, g->state), 1)                                                           \
-    ASKS(mdf_schedule_time_ms, IS_NOT_A_NUMBER, 1, 1, P(0, g->state), 1)                                                \
-    ASKS(mdf_explain, IS_ZERO, 1, 2, P(0, g->state), P(1, g->text), sizeof g->text)                                     \
-    ASKS(mdf_state_peak_bytes, IS_ZERO, 1, 1, P(0, g->state))                                                           \
-    DOES(mdf_state_interrupt, 1, P(0, g->state))                                                                        \
-    DOES(mdf_state_forget_interrupt, 1, P(0, g->state))                                                                 \
-    DOES(mdf_state_limit_time, 1, P(0, g->state), 1.0)                                                                  \
-    MAKES(mdf_sweep_new, 2, 3, P(0, g->program), P(1, &g->sweep_options), ERROR(2))                                     \
-    DOES(mdf_sweep_free, 1, P(0, mdf_sweep_new(g->program, &g->sweep_options, NULL)))                                   \
-    ASKS(mdf_sweep_n_rows, IS_ZERO, 1, 1, P(0, g->sweep))                                                               \
-    ASKS(mdf_sweep_form, IS_FALSE, 1, 2, P(0, g->sweep), 0, P(1, &g->found))                                            \
-    STATUS(mdf_sweep_run, 2, 3, P(0, g->sweep), P(1, g->arrays), ERROR(2))                                              \
-    ASKS(mdf_sweep_n_done, IS_ZERO, 1, 1, P(0, g->sweep))                                                               \
-    DOES(mdf_sweep_interrupt, 1, P(0, g->sweep))                                                                        \
+#define CALLS(STATUS, MAKES, ASKS, DOES)                                                                                        \
+    ASKS(mdf_version, IS_NULL, 0, 0, )                                                                                          \
+    ASKS(mdf_version_number, IS_ZERO, 0, 0, )                                                                                   \
+    ASKS(mdf_status_text, IS_NULL, 0, 0, MDF_VALUE)                                                                             \
+    ASKS(mdf_error_format, IS_ZERO, 1, 2, P(0, &g->failed), P(1, g->text), sizeof g->text)                                      \
+    ASKS(mdf_dtype_name, IS_NULL, 0, 0, MDF_DTYPE_INT8)                                                                         \
+    ASKS(mdf_dtype_size, IS_ZERO, 0, 0, MDF_DTYPE_INT8)                                                                         \
+    ASKS(mdf_value_kind, IS_ZERO, 1, 1, P(0, g->value))                                                                         \
+    ASKS(mdf_value_tensor, IS_FALSE, 1, 2, P(0, g->value), P(1, &g->found))                                                     \
+    ASKS(mdf_value_length, IS_ZERO, 1, 1, P(0, g->dict))                                                                        \
+    ASKS(mdf_value_item, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                       \
+    ASKS(mdf_value_key, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                        \
+    ASKS(mdf_value_table, IS_FALSE, 2, 3, P(0, g->list), P(1, &g->found.dtype), P(2, g->text), sizeof g->text)                  \
+    MAKES(mdf_value_new_none, 0, 1, ERROR(0))                                                                                   \
+    MAKES(mdf_value_new_tensor, 1, 2, P(0, &g->tensor), ERROR(1))                                                               \
+    MAKES(mdf_value_new_literal, 1, 2, P(0, &g->tensor), ERROR(1))                                                              \
+    MAKES(mdf_value_new_real, 0, 1, 1, ERROR(0))                                                                                \
+    MAKES(mdf_value_new_integer, 0, 1, 1, ERROR(0))                                                                             \
+    MAKES(mdf_value_new_truth, 0, 1, true, ERROR(0))                                                                            \
+    MAKES(mdf_value_new_text, 1, 2, P(0, "text"), ERROR(1))                                                                     \
+    MAKES(mdf_value_new_list, 1, 2, P(0, g->items), 1, ERROR(1))                                                                \
+    MAKES(mdf_value_new_dict, 2, 3, P(0, g->names), P(1, g->items), 1, ERROR(2))                                                \
+    MAKES(mdf_value_keep, 1, 2, P(0, g->value), ERROR(1))                                                                       \
+    DOES(mdf_value_free, 1, P(0, mdf_value_new_none(NULL)))                                                                     \
+    ASKS(mdf_onnx_operator_name, IS_NULL, 0, 0, 0)                                                                              \
+    ASKS(mdf_onnx_operator_form, IS_ZERO, 1, 2, P(0, "Gemm"), 13, P(1, g->text), sizeof g->text)                                \
+    MAKES(mdf_model_load_file, 1, 2, P(0, "examples/newton_sqrt.json"), ERROR(1))                                               \
+    MAKES(mdf_model_load_file_as, 1, 4, P(0, "examples/newton_sqrt.json"), P(1, "json"), P(2, &g->options), ERROR(3))           \
+    MAKES(mdf_model_load_bytes, 2, 5, P(0, MODEL), strlen(MODEL), P(1, "json"), P(2, "m"), P(3, &g->options), ERROR(4))         \
+    STATUS(mdf_model_save_file, 2, 3, P(0, g->model), P(1, g->path), ERROR(2))                                                  \
+    STATUS(mdf_model_save_file_parted, 2, 3, P(0, g->model), P(1, g->path), SIZE_MAX, ERROR(2))                                 \
+    ASKS(mdf_model_id, IS_NULL, 1, 1, P(0, g->model))                                                                           \
+    ASKS(mdf_model_n_graphs, IS_ZERO, 1, 1, P(0, g->model))                                                                     \
+    ASKS(mdf_model_graph_id, IS_NULL, 1, 1, P(0, g->model), 0)                                                                  \
+    ASKS(mdf_model_dot, IS_ZERO, 1, 3, P(0, g->model), P(1, mdf_model_graph_id(g->model, 0)), 2, P(2, g->text), sizeof g->text) \
+    DOES(mdf_model_free, 1, P(0, mdf_model_load_file("examples/newton_sqrt.json", NULL)))                                       \
+    MAKES(mdf_compile, 1, 3, P(0, g->model), P(1, &g->options), ERROR(2))                                                       \
+    MAKES(mdf_compile_changeable, 2, 4, P(0, g->model), P(1, g->names), 1, P(2, &g->options), ERROR(3))                         \
+    DOES(mdf_program_free, 1, P(0, mdf_compile(g->model, NULL, NULL)))                                                          \
+    ASKS(mdf_program_model_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
+    ASKS(mdf_program_graph_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
+    ASKS(mdf_program_n_nodes, IS_ZERO, 1, 1, P(0, g->program))                                                                  \
+    ASKS(mdf_program_node_id, IS_NULL, 1, 1, P(0, g->program), 0)                                                               \
+    ASKS(mdf_program_n_outputs, IS_ZERO, 1, 1, P(0, g->program), 0)                                                             \
+    ASKS(mdf_program_output_id, IS_NULL, 1, 1, P(0, g->program), 0, 0)                                                          \
+    ASKS(mdf_program_n_parts, IS_ZERO, 1, 1, P(0, g->program), 0, MDF_PART_INPUT)                                               \
+    ASKS(mdf_program_part_id, IS_NULL, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                                            \
+    ASKS(mdf_program_part_n_values, IS_ZERO, 1, 1, P(0, g->program), 0, MDF_PART_INPUT, 0)                                      \
+    ASKS(mdf_program_is_scheduled, IS_FALSE, 1, 1, P(0, g->program))                                                            \
+    ASKS(mdf_program_n_layers, IS_ZERO, 1, 1, P(0, g->program))                                                                 \
+    ASKS(mdf_program_layer_size, IS_ZERO, 1, 1, P(0, g->program), 0)                                                            \
+    ASKS(mdf_program_layer_node, IS_MOST, 1, 1, P(0, g->program), 0, 0)                                                         \
+    ASKS(mdf_program_n_graph_inputs, IS_ZERO, 1, 1, P(0, g->program))                                                           \
+    ASKS(mdf_program_graph_input_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                      \
+    ASKS(mdf_program_n_results, IS_ZERO, 1, 1, P(0, g->program))                                                                \
+    ASKS(mdf_program_result_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                           \
+    DOES(mdf_check_run, 3, P(0, g->program), P(1, g->names), 1, 2, NAN, NULL, P(2, g->text))                                    \
+    MAKES(mdf_state_new, 1, 2, P(0, g->program), ERROR(1))                                                                      \
+    DOES(mdf_state_free, 1, P(0, mdf_state_new(g->program, NULL)))                                                              \
+    STATUS(mdf_state_reset, 1, 2, P(0, g->state), 7, ERROR(1))                                                                  \
+    STATUS(mdf_state_copy, 2, 3, P(0, g->other), P(1, g->state), ERROR(2))                                                      \
+    STATUS(mdf_set_parameter, 3, 4, P(0, reset(g->state)), P(1, "k"), P(2, &g->number), ERROR(3))                               \
+    STATUS(mdf_set_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                          \
+    STATUS(mdf_set_inputs, 3, 4, P(0, g->state), P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                                \
+    STATUS(mdf_lend_input, 3, 4, P(0, g->state), P(1, "x"), P(2, &g->tensor), ERROR(3))                                         \
+    STATUS(mdf_set_input_value, 3, 4, P(0, g->state), P(1, "x"), P(2, g->value), ERROR(3))                                      \
+    STATUS(mdf_set_input_json, 3, 4, P(0, g->state), P(1, "x"), P(2, "[1, 2]"), ERROR(3))                                       \
+    STATUS(mdf_evaluate, 1, 2, P(0, g->state), NAN, ERROR(1))                                                                   \
+    STATUS(mdf_evaluate_anew, 3, 4, P(0, g->state), 7, P(1, g->inputs), P(2, &g->tensor), 1, ERROR(3))                          \
+    STATUS(mdf_evaluate_series, 3, 6, P(0, g->state), P(1, &g->series), 1, 1, NAN, NAN, 0, P(2, &g->record), 1,                 \
+           P(3, &g->n_done), P(4, &g->n_recorded), ERROR(5))                                                                    \
+    STATUS(mdf_evaluate_steps, 2, 5, P(0, g->state), 1, NAN, NAN, 0, P(1, &g->record), 1, P(2, &g->n_done),                     \
+           P(3, &g->n_recorded), ERROR(4))                                                                                      \
+    ASKS(mdf_output, IS_NULL, 3, 3, P(0, g->state), P(1, "n"), P(2, "y"))                                                       \
+    ASKS(mdf_output_at, IS_NULL, 1, 1, P(0, g->state), 0, 0)                                                                    \
+    ASKS(mdf_result_at, IS_NULL, 1, 1, P(0, g->state), 0)                                                                       \
+    ASKS(mdf_results_locate, IS_FALSE, 2, 2, P(0, g->state), P(1, g->results), 1)                                               \
+    ASKS(mdf_part_at, IS_NULL, 1, 1, P(0, g->state), 0, MDF_PART_INPUT, 0, 0)                                                   \
+    ASKS(mdf_schedule_n_sets, IS_ZERO, 1, 1, P(0, g->state))                                                                    \
+    ASKS(mdf_schedule_set_size, IS_ZERO, 1, 1, P(0, g->state), 1)                                                               \
+    ASKS(mdf_schedule_node, IS_MOST, 1, 1, P(0, g->state), 1, 0)                                                                \
+    ASKS(mdf_schedule_read, IS_ZERO, 1, 2, P(0, g->state), P(1, g->words), sizeof g->words / sizeof *g->words)                  \
+    ASKS(mdf_schedule_pass, IS_ZERO, 1, 1, P(0, g->state), 1)                                                                   \
+    ASKS(mdf_schedule_time_ms, IS_NOT_A_NUMBER, 1, 1, P(0, g->state), 1)                                                        \
+    ASKS(mdf_explain, IS_ZERO, 1, 2, P(0, g->state), P(1, g->text), sizeof g->text)                                             \
+    ASKS(mdf_state_peak_bytes, IS_ZERO, 1, 1, P(0, g->state))                                                                   \
+    DOES(mdf_state_interrupt, 1, P(0, g->state))                                                                                \
+    DOES(mdf_state_forget_interrupt, 1, P(0, g->state))                                                                         \
+    DOES(mdf_state_limit_time, 1, P(0, g->state), 1.0)                                                                          \
+    MAKES(mdf_sweep_new, 2, 3, P(0, g->program), P(1, &g->sweep_options), ERROR(2))                                             \
+    DOES(mdf_sweep_free, 1, P(0, mdf_sweep_new(g->program, &g->sweep_options, NULL)))                                           \
+    ASKS(mdf_sweep_n_rows, IS_ZERO, 1, 1, P(0, g->sweep))                                                                       \
+    ASKS(mdf_sweep_form, IS_FALSE, 1, 2, P(0, g->sweep), 0, P(1, &g->found))                                                    \
+    STATUS(mdf_sweep_run, 2, 3, P(0, g->sweep), P(1, g->arrays), ERROR(2))                                                      \
+    ASKS(mdf_sweep_n_done, IS_ZERO, 1, 1, P(0, g->sweep))                                                                       \
+    DOES(mdf_sweep_interrupt, 1, P(0, g->sweep))                                                                                \
     ASKS(mdf_sweep_seed, IS_ZERO, 0, 0, 1, 2)
 
 /* A parameter is set before the first evaluation. */

@@ -2,6 +2,7 @@
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/stop.h"
+#include "mdf_c/pictures/write_dot.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
 #include "mdf_c/run/spare_states.h"
@@ -140,6 +141,26 @@ size_t mdf_model_n_graphs(const mdf_model *model)
 const char *mdf_model_graph_id(const mdf_model *model, size_t index)
 {
     return index < mdf_model_n_graphs(model) ? model->graphs[index].id : NULL;
+}
+
+size_t mdf_model_dot(const mdf_model *model, const char *graph, int detail, char *text, size_t size)
+{
+    const struct mdf_graph *drawn = NULL;
+    struct mdf_memory memory;
+    struct mdf_text dot;
+    size_t length = 0;
+
+    if (model != NULL && detail >= MDF_DETAIL_AUTOMATIC && detail <= MDF_DETAIL_ALL) {
+        drawn = graph != NULL ? mdf_model_find_graph(model, graph) : mdf_model_main_graph(model);
+        mdf_memory_init(&memory, &model->memory.allocator, 0);
+    }
+    if (drawn == NULL) {
+        return mdf_give_text(NULL, text, size);
+    }
+    mdf_text_init(&dot, &memory);
+    length = mdf_give_text(mdf_write_dot(&dot, model, drawn, (enum mdf_detail)detail, NULL) == MDF_OK ? &dot : NULL, text, size);
+    mdf_text_release(&dot);
+    return length;
 }
 
 void mdf_model_free(mdf_model *model)

@@ -237,3 +237,16 @@ bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *o
            check_values(options->inputs, options->n_inputs, "inputs", error) &&
            check_records(options->records, options->n_records, error);
 }
+
+size_t mdf_give_text(const struct mdf_text *whole, char *text, size_t size)
+{
+    size_t length = whole != NULL && !whole->failed ? whole->length : 0, n = length < size ? length : size - 1;
+
+    if (text != NULL && size > 0) {
+        if (length > 0) {
+            memcpy(text, whole->bytes, n);
+        }
+        text[length > 0 ? n : 0] = '\0';
+    }
+    return length;
+}

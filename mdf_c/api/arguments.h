@@ -4,6 +4,7 @@
 #define MDF_API_ARGUMENTS_H
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/text.h"
 
 /* The caller's error where none is set in it, else NULL: the first error wins, and nothing is added to it. */
 mdf_error *mdf_unset_error(mdf_error *error);
@@ -23,5 +24,9 @@ const char *mdf_record_fault(const mdf_record *record, uint64_t n_steps);
 /* The caller's options with all fields of this library; NULL stands for zeros. */
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error);
 bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *options, mdf_error *error);
+
+/* Writes a text (NULL: none) into the caller's, terminated within `size` bytes; `text` may be NULL. Returns the length that the
+ * whole has; 0 where memory was refused. */
+size_t mdf_give_text(const struct mdf_text *whole, char *text, size_t size);
 
 #endif

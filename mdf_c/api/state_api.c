@@ -456,21 +456,13 @@ double mdf_schedule_time_ms(const mdf_state *state, size_t set)
 size_t mdf_explain(const mdf_state *state, char *text, size_t size)
 {
     struct mdf_text explanation;
-    size_t length, n;
+    size_t length;
 
-    if (text != NULL && size > 0) {
-        text[0] = '\0';
-    }
     if (!mdf_state_is_free(state)) {
-        return 0;
+        return mdf_give_text(NULL, text, size);
     }
     mdf_text_init(&explanation, &state->shared->memory);
-    length = mdf_state_explain(&explanation, state) ? explanation.length : 0;
-    if (text != NULL && size > 0 && length > 0) {
-        n = length < size ? length : size - 1;
-        memcpy(text, explanation.bytes, n);
-        text[n] = '\0';
-    }
+    length = mdf_give_text(mdf_state_explain(&explanation, state) ? &explanation : NULL, text, size);
     mdf_text_release(&explanation);
     return length;
 }

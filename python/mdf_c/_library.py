@@ -185,6 +185,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_result_at": (c_void_p, c_void_p, c_size_t),
     "mdf_results_locate": (c_bool, c_void_p, POINTER(Tensor), c_size_t),
     "mdf_schedule_read": (c_size_t, c_void_p, POINTER(c_size_t), c_size_t),
+    "mdf_model_dot": (c_size_t, c_void_p, c_char_p, c_int, c_char_p, c_size_t),
     "mdf_explain": (c_size_t, c_void_p, c_char_p, c_size_t),
     "mdf_state_peak_bytes": (c_size_t, c_void_p),
     "mdf_state_interrupt": (None, c_void_p),

@@ -35,6 +35,7 @@ from ._library import (
     text,
 )
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
+from .drawing import Drawing, titled
 from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
@@ -226,6 +227,36 @@ class Model(Uncopied):
     def __repr__(self) -> str:
         return f"<mdf_c.Model {self.id!r}, graphs {self.graphs}>"
 
+    def graph(self, graph: str | None = None, detail: int = 0) -> Drawing:
+        """A picture of one of the graphs, with the bodies of its loops.
+
+        Parameters
+        ----------
+        graph : str, optional
+            Its id; by default the one that runs where none is asked for.
+        detail : {0, 1, 2, 3}
+            1: names of nodes; 2: ports, parameters and functions too; 3: all; 0: 2, or 1 for large graphs.
+
+        Raises
+        ------
+        MdfNameError
+            There is no such graph.
+        ValueError
+            There is no such detail.
+        """
+        if detail not in (0, 1, 2, 3):
+            raise ValueError(f"detail is 0, 1, 2 or 3, not {detail!r}")
+        arguments = self._pointer, None if graph is None else c_text(graph, "graph"), detail
+        length = lib.mdf_model_dot(*arguments, None, 0)
+        if not length and graph not in (None, *self.graphs):
+            raise MdfNameError(f"the model has no graph '{graph}': its graphs are {', '.join(self.graphs)}")
+        dot = ctypes.create_string_buffer(length + 1)
+        lib.mdf_model_dot(*arguments, dot, len(dot))
+        return Drawing(text(dot.value))
+
+    def _repr_html_(self) -> str:
+        return titled(repr(self), self.graph()._repr_html_())
+
     def save(self, path: str | os.PathLike) -> None:
         """Writes the model: .json, .yaml, .yml or .bson by suffix.
 
@@ -306,6 +337,13 @@ class Program(Uncopied):
 
     def __repr__(self) -> str:
         return f"<mdf_c.Program of graph {self.graph_id!r}, inputs {self.inputs}, results {self.results}>"
+
+    def graph(self, detail: int = 0) -> Drawing:
+        """A picture of the program's graph. See :meth:`Model.graph`."""
+        return Model._read(self._origin).graph(self.graph_id, detail)
+
+    def _repr_html_(self) -> str:
+        return titled(repr(self), self.graph()._repr_html_())
 
     def part_ids(self, node: int, kind: int) -> list[str]:
         """Ids of the parts of one kind (PART_INPUT, ...) that node number `node` has."""

@@ -14,11 +14,13 @@ import numpy as np
 from ._documents import Source
 from ._library import Record, Series, Tensor, lib
 from ._values import dtype_number
+from .drawing import plot_traces, shown, table, titled
 from .engine import Program, State, compile, find_ports, warn_of_run
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.figure import Figure
 
 # How long the engine evaluates before Python may look at signals.
 _BUDGET_S = 0.05
@@ -26,7 +28,7 @@ _BUDGET_S = 0.05
 Inputs = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """What a run computed. ``result["NODE.PORT"]``, ``result["PORT"]`` and ``result["NAME"]`` look values up.
 
@@ -79,6 +81,34 @@ class Result:
         """
         ((node, port),) = self._find(name)
         return self.trace[f"{node}.{port}"]
+
+    def __repr__(self) -> str:
+        words = {name: np.array2string(np.asarray(value), threshold=6).split() for name, value in self.results.items()}
+        found = ", ".join(f"{name}={' '.join(parts)}" for name, parts in words.items())
+        return f"<mdf_c.Result of {self.steps} steps: {found}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{node}.{port}", shown(value)) for node, ports in self.outputs.items() for port, value in ports.items()]
+        recorded = f", recorded {', '.join(self.trace)}" if self.trace else ""
+        return titled(f"{self.steps} steps{recorded}", table(["output", "value after the last step"], rows))
+
+    def plot(self, *names: str) -> Figure:
+        """The trace over time (or steps), a panel for each port: lines, or colours for an array of many numbers.
+
+        Parameters
+        ----------
+        *names : str
+            NODE.PORT or a unique PORT; by default all that was recorded.
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+        ValueError
+            Nothing was recorded that has numbers.
+        """
+        chosen = {f"{node}.{port}" for name in names for node, port in self._find(name)} if names else set(self.trace)
+        return plot_traces({name: values for name, values in self.trace.items() if name in chosen}, *self._axis())
 
     def to_pandas(self) -> pandas.DataFrame:
         """The trace as a table, a row a step; an array of several numbers has a column each, ``PORT[i,j]``.

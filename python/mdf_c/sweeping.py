@@ -19,12 +19,14 @@ from ._documents import Origin, Source, format_of
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
 from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
 from ._values import as_array, is_array, unmasked
+from .drawing import plot_sweep, shown, table, titled
 from .engine import Model, Program, Settings, _options, _Warnings, warn_of_run
 from .running import input_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.figure import Figure
 
 # Parts that a cluster's work is cut into, for each of its threads: enough that a lost worker costs little.
 _CHUNKS_PER_THREAD = 8
@@ -32,7 +34,7 @@ _CHUNKS_PER_THREAD = 8
 _WHOLE = ctypes.c_size_t(-1).value
 
 
-@dataclass
+@dataclass(repr=False)
 class SweepResult:
     """What a sweep computed. ``result["NODE.PORT"]`` and ``result["PORT"]`` look arrays up.
 
@@ -66,6 +68,40 @@ class SweepResult:
         if len(found) != 1:
             raise KeyError(f"'{name}' is not one of the recorded ports {list(self.outputs)}")
         return self.outputs[found[0]]
+
+    def __repr__(self) -> str:
+        shape = dict(zip(self.dims, self._shape()))
+        return f"<mdf_c.SweepResult of {self.seeds.size} instances over {shape}: {', '.join(self.outputs)}>"
+
+    def _shape(self) -> tuple[int, ...]:
+        return next(iter(self.outputs.values())).shape[: len(self.dims)]
+
+    def _repr_html_(self) -> str:
+        rows = [(name, shown(values)) for part in (self.axes, self.outputs) for name, values in part.items()]
+        return titled(repr(self), table(["swept or recorded", "values"], rows))
+
+    def plot(self, *names: str) -> Figure:
+        """What was recorded over one axis of the sweep, or, as colours, over two: a panel for each port.
+
+        Parameters
+        ----------
+        *names : str
+            NODE.PORT or a unique PORT; by default all that was recorded.
+
+        Raises
+        ------
+        ImportError
+            matplotlib is not installed.
+        ValueError
+            There are more axes: choose among them with :meth:`to_xarray`.
+        """
+        chosen = {name: self[name] for name in names} if names else self.outputs
+        over_time = not np.isnan(self.times).any()
+        ticks = {**self.axes, "instance": np.arange(len(self.seeds)), "step": self.times if over_time else self.steps}
+        dims = list(self.dims)
+        if not self.is_grid and len(self.axes) == 1 and dims[0] == "instance":
+            dims[0] = next(iter(self.axes))
+        return plot_sweep(chosen, dims, ticks)
 
     def to_xarray(self) -> xarray.Dataset:
         """The arrays as a data set whose coordinates are the swept values and the steps.

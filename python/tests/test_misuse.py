@@ -148,7 +148,7 @@ def test_the_library_with_nothing():
             if name in ("mdf_dtype_name", "mdf_onnx_operator_name"):
                 continue  # without pointers
             found = function(*(nothing(kind, number) for kind in function.argtypes))
-            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_reset")):
+            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_reset", "mdf_state_copy")):
                 assert _library.STATUSES[found] == "USAGE", name
             elif name == "mdf_program_layer_node":
                 assert found == ctypes.c_size_t(-1).value, "a position that is none"
