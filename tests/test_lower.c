@@ -242,7 +242,10 @@ Test(lower, functions_of_elements_are_made_of_codes)
         }
         mdf_text_init(&text, &memory);
         mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
-        cr_expect_eq(strstr(text.bytes, "= elements ") == NULL, composed[i].has_codes, "%s", text.bytes);
+        /* without vectors of machine code the kernel is as fast as a nest */
+        if (composed[i].has_codes || mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+            cr_expect_eq(strstr(text.bytes, "= elements ") == NULL, composed[i].has_codes, "%s", text.bytes);
+        }
         mdf_text_release(&text);
         engine_end(&lowered);
     }
@@ -287,8 +290,9 @@ Test(lower, sparse_products)
         }
         mdf_text_init(&text, &memory);
         mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
-        cr_expect_eq(strstr(text.bytes, "= call ") == NULL && strstr(text.bytes, "= sum ") == NULL, multiplied[i].is_sparse,
-                     "%s\n%s", multiplied[i].model, text.bytes);
+        cr_expect_eq(strstr(text.bytes, "= call ") == NULL && strstr(text.bytes, "= sum ") == NULL,
+                     multiplied[i].is_sparse && mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s\n%s", multiplied[i].model,
+                     text.bytes);
         mdf_text_release(&text);
         engine_end(&lowered);
     }
