@@ -124,7 +124,7 @@ class _Seeds:
     def in_grid(self) -> list[list[Any]]:
         """The grid of a decision, with its seeds."""
         grid = list(self._grid)
-        if self._counts_on and self._n_decisions > 0:
+        if self._place is not None and self._counts_on and self._n_decisions > 0:
             n, n_samples = len(grid[self._place]), int(np.prod([len(values) for values in grid]))
             first = self._next + n * (self._n_decisions * n_samples - 1)
             grid[self._place] = [self._seed(number) for number in range(first, first + n)]

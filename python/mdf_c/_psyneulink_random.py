@@ -135,12 +135,12 @@ def describe(component: Any) -> Part:
         raise MdfUnsupportedError(
             f"{type(component).__name__} '{component.name}': its generator is a {type(generator).__name__}: only NumPy's RandomState is known"
         )
-    _, key, position, has_normal, normal = generator.get_state()
-    n_drawn = _count(seed, key, position)
+    told = generator.get_state(legacy=False)
+    n_drawn = _count(seed, told["state"]["key"], told["state"]["pos"])
     if n_drawn is None:
         raise MdfUnsupportedError(f"{type(component).__name__} '{component.name}': its generator is not where its seed, {seed}, leads")
     state = {"seed": seed, "drawn": n_drawn}
-    return {**state, "normal": float(normal)} if has_normal else state
+    return {**state, "normal": float(told["gauss"])} if told["has_gauss"] else state
 
 
 def _count(seed: int, key: np.ndarray, position: int) -> int | None:
@@ -154,5 +154,5 @@ def _blocks(seed: int) -> Iterator[np.ndarray]:
     """The words that a generator holds, as it is new and after each block of them."""
     generator = np.random.RandomState([seed])
     for _ in range(_MOST_BLOCKS):
-        yield generator.get_state()[1]
+        yield generator.get_state(legacy=False)["state"]["key"]
         generator.bytes(4 * _WORDS_PER_BLOCK)

@@ -66,7 +66,7 @@ def batches(composition: Any, inputs: Any, targets: Any, plan: Schedule) -> Iter
         if plan.minibatch_size > plan.num_trials:
             raise ValueError(f"minibatch_size {plan.minibatch_size} is more than num_trials, {plan.num_trials}")
         if callable(given):
-            yield from _drawn(composition, given, plan, n_epochs)
+            yield from _drawn(composition, given, plan.num_trials, n_epochs)
         else:
             yield parsed, [i % n_given for i in plan.order(plan.num_trials, n_epochs)]
 
@@ -92,12 +92,12 @@ def _parsed(composition: Any, inputs: Any, targets: Any) -> tuple[Any, int]:
     )
 
 
-def _drawn(composition: Any, function: Any, plan: Schedule, epochs: int) -> Iterator[tuple[dict[Any, Any], list[int]]]:
+def _drawn(composition: Any, function: Any, num_trials: int, epochs: int) -> Iterator[tuple[dict[Any, Any], list[int]]]:
     """Trials from a function, until it has none: of a minibatch all are executed."""
-    if plan.num_trials == sys.maxsize and epochs > 1:
+    if num_trials == sys.maxsize and epochs > 1:
         raise ValueError("num_trials is needed where inputs are a function, and epochs more than 1")
     for _ in range(epochs):
-        for number in range(plan.num_trials):
+        for number in range(num_trials):
             try:
                 given = function(number)
             except (StopIteration, IndexError):

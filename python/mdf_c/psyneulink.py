@@ -105,26 +105,27 @@ class Program:
     def __init__(self, composition: Any, **settings: Any) -> None:
         self.composition = composition
         self.model, inlets = _document.document(composition)
-        self._learning = self._not_learning = None
-        self._add_learning()
+        self._learning = self._learning_or_why_not()
         self._program = engine.compile(_document.without_end(self.model), **settings)
-        self._controller = None
+        self._controller: Controller | None = None
         if composition.controller is not None and composition.enable_controller:
             self._controller = Controller(composition, inlets, self._program)
-        self._inlets, self._targets = list(_inlets(composition)), list(_targets(composition) if self._learning is not None else ())
+        self._inlets = list(_inlets(composition))
+        self._targets = list(_targets(composition)) if isinstance(self._learning, _learning.Learning) else []
         self._ports_of = {inlet.port: inlet.names for inlet in self._inlets}
         outlets = list(_outlets(composition))
         self.outlets, self._shapes = [place for place, _ in outlets], [shape for _, shape in outlets]
         self._most_trials = _most_trials(composition)
         self.reset()
 
-    def _add_learning(self) -> None:
+    def _learning_or_why_not(self) -> _learning.Learning | MdfUnsupportedError:
         model = copy.deepcopy(self.model)
         try:
-            self._learning = _learning.add_learning(model, self.composition)
-            self.model = model
+            learning = _learning.add_learning(model, self.composition)
         except MdfUnsupportedError as error:  # what can not be learned here can be run
-            self._not_learning = error
+            return error
+        self.model = model
+        return learning
 
     def reset(self) -> None:
         """Forgets all trials, and what was learned."""
@@ -159,14 +160,15 @@ class Program:
             The inputs are none for this composition.
         """
         given, n_given = self._given(inputs, num_trials)
-        num_trials = n_given if num_trials is None else num_trials
-        num_trials = min(num_trials, self._most_trials)
-        if num_trials < 1:
-            raise ValueError(f"num_trials must be at least 1, not {num_trials}")
+        n_trials = n_given if num_trials is None else num_trials
+        if self._most_trials is not None:
+            n_trials = min(n_trials, self._most_trials)
+        if n_trials < 1:
+            raise ValueError(f"num_trials must be at least 1, not {n_trials}")
         if self._controller is not None:
-            self._run_controlled(given, n_given, num_trials)
+            self._run_controlled(self._controller, given, n_given, n_trials)
         else:
-            self._blocks.append(self._record(given, n_given, num_trials))
+            self._blocks.append(self._record(given, n_given, n_trials))
         return self._results_of(self._blocks[-1], len(self._blocks[-1][0]) - 1)
 
     def learn(
@@ -228,8 +230,8 @@ class Program:
             yield {**self._rows(nodes, order), **held}, len(order)
 
     def _learning_or_error(self) -> _learning.Learning:
-        if self._learning is None:
-            raise self._not_learning
+        if isinstance(self._learning, MdfUnsupportedError):
+            raise self._learning
         return self._learning
 
     def _rows(self, nodes: Mapping[Any, Any], order: list[int]) -> dict[str, np.ndarray]:
@@ -242,28 +244,28 @@ class Program:
 
     def _record(self, given: Given, n_given: int, num_trials: int) -> list[np.ndarray]:
         """Values of the outlets, trial by trial."""
-        if n_given == 1 and self._learning is None:
+        if n_given == 1 and isinstance(self._learning, MdfUnsupportedError):
             return record_steps(self.state, self._step(given, 0), num_trials, self.outlets)
-        if all(isinstance(rows, np.ndarray) for rows in given.values()):
-            rows = {name: given[inlet.inside] for inlet in self._inlets if inlet.inside in given for name in inlet.names}
+        at_once = {port: rows for port, rows in given.items() if isinstance(rows, np.ndarray)}
+        if len(at_once) == len(given):
+            rows = {name: at_once[inlet.inside] for inlet in self._inlets if inlet.inside in at_once for name in inlet.names}
             return record_series(self.state, {**rows, **self._held(learns=False)}, num_trials, self.outlets)
         steps = [self._step(given, i % n_given) for i in range(num_trials)]
         return record_steps(self.state, steps, num_trials, self.outlets)
 
-    def _run_controlled(self, given: Given, n_given: int, num_trials: int) -> None:
+    def _run_controlled(self, controller: Controller, given: Given, n_given: int, num_trials: int) -> None:
         """Trial by trial, with a decision before or after each."""
-        controller = self._controller
         for trial in range(num_trials):
             number = trial % n_given
             if controller.before:
-                self._decide(given, number)
+                self._decide(controller, given, number)
             steps = {**self._step(given, number), **controller.inputs()}
             self._blocks.append(record_steps(self.state, steps, 1, self.outlets))
             if not controller.before:
-                self._decide(given, number)
+                self._decide(controller, given, number)
 
-    def _decide(self, given: Given, number: int) -> None:
-        self._controller.decide(self.state, lambda port: given[port][number], lambda port: self._ports_of[port])
+    def _decide(self, controller: Controller, given: Given, number: int) -> None:
+        controller.decide(self.state, lambda port: given[port][number], lambda port: self._ports_of[port])
 
     def _step(self, given: Given, number: int) -> dict[str, np.ndarray]:
         """Inputs of a trial, by names of the model's ports."""
@@ -272,11 +274,12 @@ class Program:
 
     def _held(self, learns: bool, learning_rate: float | None = None) -> dict[str, np.ndarray]:
         """Inputs that are the same in all trials, each in one row: whether the model learns, and at which rate."""
-        if self._learning is None:
+        if isinstance(self._learning, MdfUnsupportedError):
             return {}
-        rates = self._learning.rates if learning_rate is not None else {}
-        rows = {name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in rates.items()}
-        return {**rows, self._learning.switch: np.array([[float(learns)]])}
+        rows = {self._learning.switch: np.array([[float(learns)]])}
+        if learning_rate is not None:
+            rows.update({name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in self._learning.rates.items()})
+        return rows
 
     def _last_results(self, n: int) -> np.ndarray:
         """Results of so many trials, or of all that there are."""
@@ -343,7 +346,7 @@ class Program:
         by_key = {key: inlet for inlet in self._inlets for key in (inlet.node, inlet.node.name)}
         if not isinstance(inputs, dict) or len(inputs) != len(self._inlets) or not inputs.keys() <= by_key.keys():
             return None
-        given = {}
+        given: Given = {}
         for key, value in inputs.items():
             try:
                 array = np.asarray(value, float)
@@ -449,14 +452,14 @@ def _shaped(value: Any, shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(shape) if array.size == math.prod(shape) else array
 
 
-def _most_trials(composition: Any) -> float:
-    """How many trials the termination of a run lets go."""
+def _most_trials(composition: Any) -> int | None:
+    """How many trials the termination of a run lets go; None: any number."""
     from psyneulink.core.scheduling.condition import AfterNTrials, Never
     from psyneulink.core.scheduling.time import TimeScale
 
     condition = composition.termination_processing.get(TimeScale.RUN)
     if condition is None or isinstance(condition, Never):
-        return math.inf
+        return None
     if type(condition) is AfterNTrials:
         return condition.args[0] if condition.args else condition.kwargs["n"]
     raise _names.unsupported(composition, f"a run that ends by {condition}: give num_trials, or AfterNTrials")
