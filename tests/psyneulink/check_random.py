@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random compositions of PsyNeuLink by mdf_c.psyneulink against Composition.run: mechanisms of several classes, projections of all
 kinds, circles, control, nested compositions, conditions; for every fourth seed one that learns by backpropagation, too. What is
-refused counts as such.
+refused counts as such. A trial that PsyNeuLink does not end (two nodes that wait for each other) may not end here: it is an error, that it
+can not or that it takes too long.
 
     check_random.py [--seeds N] [--from SEED]
 
@@ -9,6 +10,8 @@ The last line is `N models, N refused, N found`.
 """
 
 import argparse
+import contextlib
+import signal
 import sys
 import warnings
 
@@ -228,15 +231,54 @@ def copied(arguments):
     return {name: dict(value) if isinstance(value, dict) else value for name, value in arguments.items()}
 
 
-def check(seed):
-    """None: they agree; a text: they do not, or it is refused."""
+LONGEST_RUN_S = 30  # a composition takes PsyNeuLink one or two
+
+
+class EndlessError(Exception):
+    """PsyNeuLink goes on and on."""
+
+
+@contextlib.contextmanager
+def ending():
+    def stop(*_):
+        raise EndlessError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST_RUN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def made(seed):
     begin_anew()
     maker = Maker(seed)
+    composition = maker.composition()
+    composition._analyze_graph()
+    return composition, maker.inputs(composition, 3), int(maker.rng.integers(1, 5))
+
+
+def check_endless(seed):
+    composition, inputs, n_trials = made(seed)  # the one that was stopped is broken
     try:
-        composition = maker.composition()
-        composition._analyze_graph()
-        inputs, n_trials = maker.inputs(composition, 3), int(maker.rng.integers(1, 5))
-        composition.run(inputs=dict(inputs), num_trials=n_trials)
+        mdf_c.psyneulink.compile(composition, time_limit=5.0).run(inputs, n_trials)
+    except mdf_c.MdfUnsupportedError:
+        raise
+    except mdf_c.MdfError as error:
+        return None if "can never end" in str(error) or isinstance(error, mdf_c.MdfLimitError) else str(error)
+    return f"PsyNeuLink does not end in {LONGEST_RUN_S} s what ends here"
+
+
+def check(seed):
+    """None: they agree; a text: they do not, or it is refused."""
+    try:
+        composition, inputs, n_trials = made(seed)
+        with ending():
+            composition.run(inputs=dict(inputs), num_trials=n_trials)
+    except EndlessError:
+        return check_endless(seed)
     except Exception as error:  # it is no composition
         print(f"{seed}: PsyNeuLink: {type(error).__name__}", flush=True)
         return None
