@@ -167,6 +167,7 @@ check-install: all
 PSYNEULINK ?= python3
 check-psyneulink: all
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_live.py $(NAMES)
+	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_coverage.py
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_random.py --seeds $(or $(SEEDS),50) --from $(or $(FROM),0)
 	@$(if $(TEST_MDF),MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_test_mdf.py $(TEST_MDF))
 

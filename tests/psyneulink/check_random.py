@@ -21,6 +21,7 @@ warnings.simplefilter("ignore")
 
 import psyneulink as pnl  # noqa: E402
 from check_live import agree, wrong_matrix  # noqa: E402
+from psyneulink.core.components.component import ComponentError  # noqa: E402
 from psyneulink.core.globals.utilities import set_global_seed  # noqa: E402
 
 import mdf_c  # noqa: E402
@@ -216,7 +217,7 @@ def check_learning(seed):
         for _ in range(2):
             composition.learn(**copied(arguments))
             composition.run(inputs=dict(arguments["inputs"]))
-    except pnl.CompositionError as error:
+    except (pnl.CompositionError, ComponentError) as error:
         print(f"{seed}: PsyNeuLink: {error}", flush=True)
         return None
     if not all(np.isfinite(np.ravel(port).astype(float)).all() for trial in composition.results for port in trial):
