@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROGRAMS = ("mdf-run", "mdf-convert", "mdf-compile")
+PROGRAMS = ("mdf-run", "mdf-convert", "mdf-compile", "mdf-merge")
 BINARIES = ("libmdf.so", *PROGRAMS)
 # The loader's own, and the C library's: never carried along.
 SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libutil)\.so")

@@ -31,6 +31,8 @@ static void set_up(void)
     setenv("CONVERT", text, 1);
     snprintf(text, sizeof text, "%s/mdf-compile", build);
     setenv("COMPILE", text, 1);
+    snprintf(text, sizeof text, "%s/mdf-merge", build);
+    setenv("MERGE", text, 1);
     setenv("OUT", folder, 1);
     setenv("M", "tests/data/two_nodes.json", 1);
 }
@@ -140,8 +142,21 @@ static const struct {
     {"$CONVERT $M", 2, "mdf-convert: error: two file names are needed\n"},
     {"$CONVERT a b c", 2, "mdf-convert: error: one file name too many: c\n"},
     /* output */
-    {"$RUN $M -o $OUT/a.png", 2, "mdf-run: error: --output must be a file .json, .csv or .npz, not '/tmp/"},
-    {"$RUN $M -o ''", 2, "mdf-run: error: --output must be a file .json, .csv or .npz, not ''\n"},
+    {"$RUN $M -o $OUT/a.png", 2,
+     "mdf-run: error: --output must be a file .json, .csv or .npz, or of a sweep a folder .zarr, not '/tmp/"},
+    {"$RUN $M -o ''", 2, "mdf-run: error: --output must be a file .json, .csv or .npz, or of a sweep a folder .zarr, not ''\n"},
+    {"$RUN $M -o $OUT/a.zarr", 2, "mdf-run: error: a folder .zarr is for --sweep: one run goes to .json, .csv or .npz\n"},
+    {"$RUN $M --sweep s.yaml --resume", 2, "mdf-run: error: --resume, --part and --chunk are for --sweep with -o FOLDER.zarr\n"},
+    {"$RUN $M --sweep s.yaml -o $OUT/a.npz --part 1/2", 2, "mdf-run: error: --resume, --part and --chunk are for --sweep with"},
+    {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --part 3/2", 2,
+     "mdf-run: error: --part must be I/N, part I of N, I from 1 to N, not '3/2'\n"},
+    {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --part 0/2", 2,
+     "mdf-run: error: --part must be I/N, part I of N, I from 1 to N, not"},
+    {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --part 1/2x", 2,
+     "mdf-run: error: --part must be I/N, part I of N, I from 1 to N, not"},
+    {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --chunk 0", 2, "mdf-run: error: --chunk must be a whole number from 1 to 100000000"},
+    {"$MERGE $OUT/a.zarr", 2, "mdf-merge: error: a folder to make and the parts are needed\n"},
+    {"$MERGE $OUT/a.zarr /nosuch.zarr", 1, "/nosuch.zarr/.zattrs: error: "},
     {"$RUN $M -o /nosuch/a.json", 1, "/nosuch/a.json: error: the file can not be written: there is no such file or directory\n"},
     {"$RUN $M -o /tmp", 1, "/tmp: error: the file can not be written: it is a directory\n"},
     {"$RUN $M -o /dev/full", 1, "/dev/full: error: the file can not be written: the device is full\n"},
@@ -184,6 +199,7 @@ Test(command_line, refused)
 static const char *const taken[] = {
     "$RUN --version | grep -q '^mdf-run '",
     "$CONVERT $M --help | grep -q '^usage: mdf-convert '",
+    "$MERGE -h | grep -q '^usage: mdf-merge '",
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
     "$COMPILE --version --nope | grep -q '^mdf-compile '",
     "$RUN --ops | head -n 1 | grep -q '^# Operators$'",

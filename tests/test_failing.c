@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 1 << 14, COMMAND_SIZE = 1024, MOST_CALLS = 60 };
+enum { TEXT_SIZE = 1 << 14, COMMAND_SIZE = 1024, MOST_CALLS = 60, MOST_STORE_CALLS = 200 };
 
 /* A folder of the test's own. */
 static char folder[] = "/tmp/mdf_failing_XXXXXX";
@@ -216,6 +216,40 @@ Test(failing, files_are_old_or_new)
             }
             cr_expect(n > 3 && n < MOST_CALLS, "%s: %d calls", writings[i].command, n);
         }
+    }
+}
+
+/* Parts of a sweep whose n-th call fails, or is the last: --resume goes on, and all is as if nothing had happened. */
+Test(failing, a_folder_of_chunks_goes_on_after_any_call)
+{
+    static const char sweep[] = "$BUILD/mdf-run --quiet --sweep $FOLDER/s.yaml examples/cooling.yaml --chunk 2";
+    static const char *const hows[] = {"full", "broken", "killed"};
+    char command[COMMAND_SIZE], text[TEXT_SIZE];
+    size_t how;
+    int n;
+
+    snprintf(command, sizeof command,
+             "echo '{parameters: {cup.time_constant: [100.0, 200.0, 300.0]}, steps: 4, dt: 1}' > $FOLDER/s.yaml && %s -o "
+             "$FOLDER/all.zarr",
+             sweep);
+    cr_assert_eq(run(command, text), 0, "%s: %s", command, text);
+    for (how = 0; how < sizeof hows / sizeof *hows; how++) {
+        for (n = 1; n < MOST_STORE_CALLS; n++) {
+            snprintf(command, sizeof command,
+                     "rm -rf $FOLDER/a.zarr; FAIL_FILE_AT=%d FAIL_FILE_HOW=%s LD_PRELOAD=$BUILD/tests/preload/fail_file.so %s -o "
+                     "$FOLDER/a.zarr",
+                     n, hows[how], sweep);
+            if (run(command, text) == 0) {
+                cr_expect(strstr(text, "FAIL_FILE: no such call") != NULL, "%s: goes on: %s", command, text);
+                break;
+            }
+            snprintf(command, sizeof command,
+                     "%s -o $FOLDER/a.zarr --resume && diff -r -x '*.new' "
+                     "$FOLDER/all.zarr $FOLDER/a.zarr",
+                     sweep);
+            cr_assert_eq(run(command, text), 0, "call %d, %s: %s", n, hows[how], text);
+        }
+        cr_expect(n > 20 && n < MOST_STORE_CALLS, "%s: %d calls", hows[how], n);
     }
 }
 

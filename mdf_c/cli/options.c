@@ -7,7 +7,9 @@
 #include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char help[] =
@@ -21,6 +23,8 @@ static const char help[] =
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
+    "      --resume, --part I/N, --chunk N   of a sweep to -o FOLDER.zarr: what is not there yet; one of N parts; instances a "
+    "chunk\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
     "      --dialect reference|psyneulink, --scheduling-mode standard|exact_time   default: as the file says\n"
     "      --seed N, --threads N, --plain, --compile   default: all cores; no fast ways; as C (mdf-compile)\n"
@@ -43,9 +47,26 @@ enum { STEPS_TO_WARM_UP = 3 };
 static const char *output_fault(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path, *suffix = strrchr(base, '.');
-    bool is_known = suffix == NULL || strcmp(suffix, ".json") == 0 || strcmp(suffix, ".csv") == 0 || strcmp(suffix, ".npz") == 0;
+    bool is_known = suffix == NULL || strcmp(suffix, ".json") == 0 || strcmp(suffix, ".csv") == 0 ||
+                    strcmp(suffix, ".npz") == 0 || strcmp(suffix, ".zarr") == 0;
 
-    return is_known && path[0] != '\0' ? NULL : "must be a file .json, .csv or .npz";
+    return is_known && path[0] != '\0' ? NULL : "must be a file .json, .csv or .npz, or of a sweep a folder .zarr";
+}
+
+bool read_part(const char *text, uint64_t *part, uint64_t *n_parts)
+{
+    int length = 0;
+
+    return strspn(text, "0123456789/") == strlen(text) && strlen(text) < 20 &&
+           sscanf(text, "%" SCNu64 "/%" SCNu64 "%n", part, n_parts, &length) == 2 && text[length] == '\0' && *part >= 1 &&
+           *part <= *n_parts;
+}
+
+static const char *part_fault(const char *text)
+{
+    uint64_t part, n_parts;
+
+    return read_part(text, &part, &n_parts) ? NULL : "must be I/N, part I of N, I from 1 to N";
 }
 
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
@@ -67,6 +88,9 @@ static const struct option_row rows[] = {
     {"dump", '\0', ARGUMENT_WORD, .offset = FIELD(dump), .least = DUMP_CODE, .words = dump_words},
     {"record", '\0', ARGUMENT_TEXT, .offset = FIELD(record)},
     {"sweep", '\0', ARGUMENT_TEXT, .offset = FIELD(sweep_path)},
+    {"resume", '\0', ARGUMENT_FLAG, .offset = FIELD(resume)},
+    {"part", '\0', ARGUMENT_TEXT, .offset = FIELD(part), .fault = part_fault},
+    {"chunk", '\0', ARGUMENT_COUNT, .offset = FIELD(n_chunk), .least = 1, .most = 100000000},
     {"typed", '\0', ARGUMENT_FLAG, .offset = FIELD(typed)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(library.float32)},
     {"seed", '\0', ARGUMENT_COUNT, .offset = FIELD(library.seed)},
@@ -102,6 +126,8 @@ static const struct command_line line = {"mdf-run", help, rows, sizeof rows / si
 
 static int check_together(const struct run_options *options, size_t n_names)
 {
+    bool goes_to_store = options->output_path != NULL && mdf_ends_with(options->output_path, ".zarr");
+
     if (n_names != 1) {
         return usage_error(&line, n_names == 0 ? "no model was given" : "more than one model was given");
     }
@@ -112,6 +138,12 @@ static int check_together(const struct run_options *options, size_t n_names)
                                         options->typed || options->compile || options->time || options->n_repeats > 1)) {
         return usage_error(&line,
                            "--sweep does not go with --inputs, --plot, --schedule, --typed, --compile, --time or --repeat");
+    }
+    if ((options->resume || options->part != NULL || options->n_chunk > 0) && (options->sweep_path == NULL || !goes_to_store)) {
+        return usage_error(&line, "--resume, --part and --chunk are for --sweep with -o FOLDER.zarr");
+    }
+    if (goes_to_store && options->sweep_path == NULL) {
+        return usage_error(&line, "a folder .zarr is for --sweep: one run goes to .json, .csv or .npz");
     }
     if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
         return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");

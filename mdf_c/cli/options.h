@@ -22,6 +22,9 @@ struct run_options {
     const char *graph_image_path, *plot_path; /* NULL: none */
     enum mdf_detail graph_detail;
     const char *sweep_path; /* NULL: one evaluation */
+    bool resume;            /* goes on with the store that is there */
+    const char *part;       /* I/N; NULL: all of the sweep */
+    uint64_t n_chunk;       /* instances of a chunk of a store; 0: chosen */
     const char *record;     /* NAME,NAME,...; NULL: all ports */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
@@ -36,6 +39,8 @@ extern const char *const loop_condition_words[], *const dialect_words[], *const 
 
 /* Reads the command line. False: the program ends with *exit_status; what is to be said has been said. */
 bool parse_run_options(int argc, char **argv, struct run_options *options, int *exit_status);
+/* I/N as numbers; false: it is no such text. */
+bool read_part(const char *text, uint64_t *part, uint64_t *n_parts);
 void release_run_options(struct run_options *options);
 
 #endif

@@ -146,6 +146,11 @@ mdf_status mdf_new_file_write(struct mdf_new_file *new_file, const void *bytes, 
                                                         : fail(error, new_file->path, "the file can not be written", errno);
 }
 
+mdf_status mdf_new_file_sync(struct mdf_new_file *new_file, mdf_error *error)
+{
+    return fsync(new_file->file) == 0 ? MDF_OK : fail(error, new_file->path, "the file can not be written", errno);
+}
+
 mdf_status mdf_new_file_commit(struct mdf_new_file *new_file, mdf_error *error)
 {
     bool done = close(new_file->file) == 0;

@@ -6,7 +6,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/tensor/value.h"
 
-enum { MDF_NPY_DEEPEST_RANK = 64 /* NumPy's own limit */ };
+enum { MDF_NPY_DEEPEST_RANK = 64 /* NumPy's own limit */, MDF_NPY_DESCR_SIZE = 32 };
 
 /* A file whose head has been read and borne out by its size. */
 struct mdf_npy {
@@ -25,6 +25,10 @@ mdf_status mdf_npy_open(const void *bytes, size_t size_bytes, struct mdf_npy *np
 bool mdf_npy_is_plain(const struct mdf_npy *npy);
 /* Writes the elements, which are no strings, as they are in memory. */
 void mdf_npy_copy(const struct mdf_npy *npy, void *target);
+
+/* The type that NumPy can hold the elements of `dtype` in without loss, and its name: "<f8". Not of strings. */
+mdf_dtype mdf_npy_dtype(mdf_dtype dtype);
+void mdf_npy_describe(mdf_dtype dtype, char descr[MDF_NPY_DESCR_SIZE]);
 
 /* Appends the head of a file of an array whose type NumPy has; its length is a multiple of 64. The elements as they are in memory
  * are to follow. */

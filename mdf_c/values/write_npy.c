@@ -16,8 +16,7 @@
 #define BYTE_ORDER_MARK '>'
 #endif
 
-/* The type that NumPy can hold the elements of `dtype` in without loss. */
-static mdf_dtype stored_dtype(mdf_dtype dtype)
+mdf_dtype mdf_npy_dtype(mdf_dtype dtype)
 {
     bool is_small_real = mdf_dtype_kind(dtype) == 'f' && (mdf_dtype_size(dtype) == 1 || dtype == MDF_DTYPE_BFLOAT16);
 
@@ -137,11 +136,21 @@ static mdf_status append_converted(struct mdf_text *bytes, const struct mdf_valu
 }
 
 /* "<f4": byte order, kind, bytes of an element (of strings: characters). */
+static void describe(char descr[MDF_NPY_DESCR_SIZE], char kind, size_t size)
+{
+    snprintf(descr, MDF_NPY_DESCR_SIZE, "%c%c%zu", size == 1 && kind != 'U' ? '|' : BYTE_ORDER_MARK, kind, size);
+}
+
+void mdf_npy_describe(mdf_dtype dtype, char descr[MDF_NPY_DESCR_SIZE])
+{
+    describe(descr, mdf_dtype_kind(dtype), mdf_dtype_size(dtype));
+}
+
 static void append_head(struct mdf_text *bytes, const struct mdf_value *value, char kind, size_t size)
 {
-    char descr[32];
+    char descr[MDF_NPY_DESCR_SIZE];
 
-    snprintf(descr, sizeof descr, "%c%c%zu", size == 1 && kind != 'U' ? '|' : BYTE_ORDER_MARK, kind, size);
+    describe(descr, kind, size);
     append_header(bytes, value, descr);
 }
 
@@ -152,7 +161,7 @@ void mdf_npy_append_head(struct mdf_text *bytes, const struct mdf_value *value)
 
 mdf_status mdf_write_npy(struct mdf_text *bytes, const struct mdf_value *value, mdf_error *error)
 {
-    mdf_dtype dtype = stored_dtype((mdf_dtype)value->dtype);
+    mdf_dtype dtype = mdf_npy_dtype((mdf_dtype)value->dtype);
     mdf_status status = MDF_OK;
     size_t width;
 

@@ -22,6 +22,7 @@ from .errors import (
 from .evaluable import EvaluableGraph
 from .registration import register
 from .running import Result, run
+from .stored import StoredSweep, open_sweep
 from .sweeping import SweepResult, instance_seeds, sweep
 
 __version__ = "0.1.0"
@@ -42,12 +43,14 @@ __all__ = [
     "Result",
     "Settings",
     "State",
+    "StoredSweep",
     "SweepResult",
     "check",
     "compile",
     "from_onnx",
     "instance_seeds",
     "load",
+    "open_sweep",
     "psyneulink",
     "register",
     "run",

@@ -2,41 +2,21 @@
  * --input for inputs that the file does not give. */
 #include "mdf_c/cli/sweep/run_sweep.h"
 
-#include "mdf_c/cli/progress_bar.h"
-#include "mdf_c/cli/run_inputs.h"
-#include "mdf_c/cli/run_report.h"
-#include "mdf_c/cli/sweep/sweep_file.h"
-#include "mdf_c/cli/sweep/sweep_report.h"
+#include "mdf_c/cli/sweep/sweep_run.h"
+
+#include "mdf_c/base/stop.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One call. Small parts lie in the file's arena. */
-struct sweep_run {
-    struct mdf_memory *memory;
-    const struct run_options *options;
-    const mdf_program *plain; /* without changeable parameters */
-    mdf_program *program;
-    struct sweep_file file;
-    struct run_inputs inputs; /* of --input */
-    struct run_report ports;  /* those that are recorded */
-    size_t n_instances;
-    mdf_sweep_options asked;
-    uint64_t *seeds;
-    mdf_sweep *sweep;
-    struct mdf_value *results; /* of each port: [instances, rows, ...] */
-    struct progress_bar bar;
-    mdf_error *error;
-};
-
-static bool out_of_memory(struct sweep_run *run)
+bool sweep_out_of_memory(struct sweep_run *run)
 {
     mdf_memory_error(run->memory, run->error);
     return false;
 }
 
-static bool usage(struct sweep_run *run, const char *why)
+bool sweep_usage(struct sweep_run *run, const char *why)
 {
     mdf_error_set(run->error, MDF_USAGE, "%s", why);
     mdf_error_at(run->error, run->options->sweep_path, 0, 0);
@@ -58,7 +38,7 @@ static bool count_instances(struct sweep_run *run)
     run->n_instances = file->is_grid ? 1 : n_values(&file->swept[0]);
     for (i = 0; i < file->n_swept; i++) {
         if (file->is_grid && !mdf_size_multiply(run->n_instances, n_values(&file->swept[i]), &run->n_instances)) {
-            return usage(run, "the grid has too many instances");
+            return sweep_usage(run, "the grid has too many instances");
         }
         if (!file->is_grid && n_values(&file->swept[i]) != run->n_instances) {
             mdf_error_set(run->error, MDF_VALUE,
@@ -110,7 +90,7 @@ static bool compile(struct sweep_run *run, const mdf_model *model)
     size_t n = 0, i;
 
     if (names == NULL) {
-        return out_of_memory(run);
+        return sweep_out_of_memory(run);
     }
     for (i = 0; i < run->file.n_swept; i++) {
         if (!is_input(run->plain, run->file.swept[i].name)) {
@@ -131,26 +111,48 @@ static void view(mdf_sweep_values *values, const char *name, unsigned axes, cons
                                  .values = {(mdf_dtype)array->dtype, array->rank, mdf_value_shape(array), array->data}};
 }
 
-/* The value of each instance, in a row. */
-static bool spread(struct sweep_run *run, const struct sweep_report *grid, size_t index, mdf_sweep_values *values)
+/* Bytes of one value of a swept name. */
+static size_t size_of_one(const struct sweep_entry *entry)
+{
+    return entry->values.length / n_values(entry) * mdf_dtype_size((mdf_dtype)entry->values.dtype);
+}
+
+/* Room for the value of each instance that is held, in a row. */
+static bool spread(struct sweep_run *run, size_t index, mdf_sweep_values *values)
 {
     struct sweep_entry *entry = &run->file.swept[index];
-    size_t size = entry->values.length / n_values(entry) * mdf_dtype_size((mdf_dtype)entry->values.dtype), total, i;
     int64_t *shape = mdf_arena_array(&run->file.arena, entry->values.rank, sizeof *shape);
-    char *elements = mdf_size_multiply(size, run->n_instances, &total) ? mdf_arena_allocate(&run->file.arena, total) : NULL;
+    size_t total;
 
-    if (shape == NULL || elements == NULL) {
-        return out_of_memory(run);
+    run->spread[index] = (struct sweep_spread){shape, NULL};
+    if (mdf_size_multiply(size_of_one(entry), run->capacity, &total)) {
+        run->spread[index].data = mdf_arena_allocate(&run->file.arena, total);
     }
-    for (i = 0; i < run->n_instances && size > 0; i++) {
-        memcpy(elements + i * size, (const char *)entry->values.data + sweep_position(grid, index, i) * size, size);
+    if (shape == NULL || run->spread[index].data == NULL) {
+        return sweep_out_of_memory(run);
     }
     view(values, entry->name, MDF_SWEEP_PER_INSTANCE, &entry->values);
     memcpy(shape, values->values.shape, entry->values.rank * sizeof *shape);
-    shape[0] = (int64_t)run->n_instances;
+    shape[0] = (int64_t)run->capacity;
     values->values.shape = shape;
-    values->values.data = elements;
+    values->values.data = run->spread[index].data;
     return true;
+}
+
+static void fill_values(struct sweep_run *run, size_t first, size_t n)
+{
+    const struct sweep_report grid = {.is_grid = run->file.is_grid, .swept = run->grid, .n_swept = run->file.n_swept};
+    struct sweep_entry *swept = run->file.swept;
+    size_t index, i;
+
+    for (index = 0; index < run->file.n_swept; index++) {
+        size_t size = size_of_one(&swept[index]);
+
+        for (i = 0; i < n && size > 0; i++) {
+            memcpy(run->spread[index].data + i * size,
+                   (const char *)swept[index].values.data + sweep_position(&grid, index, first + i) * size, size);
+        }
+    }
 }
 
 /* An input of --input that the file does not give. */
@@ -174,22 +176,26 @@ static bool add_input(struct sweep_run *run, size_t index, mdf_sweep_values *inp
     return true;
 }
 
-static bool collect_values(struct sweep_run *run, const struct sweep_report *grid)
+static bool collect_values(struct sweep_run *run)
 {
     const struct sweep_file *file = &run->file;
     size_t n_single = run->inputs.single.length, i;
     mdf_sweep_values *parameters = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *parameters);
     mdf_sweep_values *inputs = mdf_arena_array(&run->file.arena, file->n_swept + file->n_given + n_single, sizeof *inputs);
 
-    if (parameters == NULL || inputs == NULL) {
-        return out_of_memory(run);
+    run->spread = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *run->spread);
+    run->grid = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *run->grid);
+    if (parameters == NULL || inputs == NULL || run->spread == NULL || run->grid == NULL) {
+        return sweep_out_of_memory(run);
     }
+    run->asked.n_parameters = run->asked.n_inputs = 0;
     run->asked.parameters = parameters;
     run->asked.inputs = inputs;
     for (i = 0; i < file->n_swept; i++) {
         bool goes_in = is_input(run->plain, file->swept[i].name);
 
-        if (!spread(run, grid, i, goes_in ? &inputs[run->asked.n_inputs++] : &parameters[run->asked.n_parameters++])) {
+        run->grid[i].values = file->swept[i].values;
+        if (!spread(run, i, goes_in ? &inputs[run->asked.n_inputs++] : &parameters[run->asked.n_parameters++])) {
             return false;
         }
     }
@@ -204,30 +210,62 @@ static bool collect_values(struct sweep_run *run, const struct sweep_report *gri
     return true;
 }
 
+static bool are_seeds_listed(const struct sweep_run *run)
+{
+    return run->options->library.seed == 0 && run->file.seeds.kind == MDF_KIND_TENSOR && run->file.seeds.rank > 0;
+}
+
 static bool collect_seeds(struct sweep_run *run)
 {
     const struct mdf_value *given = &run->file.seeds;
-    bool are_listed = run->options->library.seed == 0 && given->kind == MDF_KIND_TENSOR && given->rank > 0;
-    uint64_t seed = run->options->library.seed;
-    size_t i;
 
-    if (are_listed && (given->rank != 1 || given->length != run->n_instances)) {
+    if (are_seeds_listed(run) && (given->rank != 1 || given->length != run->n_instances)) {
         mdf_error_set(run->error, MDF_VALUE, "'seeds' has %zu numbers for %zu instances: give one number, or one an instance",
                       given->length, run->n_instances);
         mdf_error_at(run->error, run->options->sweep_path, 0, 0);
         return false;
     }
+    mdf_memory_release(run->memory, run->seeds);
+    run->seeds = mdf_memory_allocate_zeroed(run->memory, run->capacity, sizeof *run->seeds);
+    run->asked.seeds = run->seeds;
+    return run->seeds != NULL || sweep_out_of_memory(run);
+}
+
+static void fill_seeds(struct sweep_run *run, size_t first, size_t n)
+{
+    const struct mdf_value *given = &run->file.seeds;
+    bool are_listed = are_seeds_listed(run);
+    uint64_t seed = run->options->library.seed;
+    size_t i;
+
     if (seed == 0 && given->kind == MDF_KIND_TENSOR && given->rank == 0) {
         seed = (uint64_t) * (const int64_t *)given->data;
     }
-    run->seeds = mdf_memory_allocate_zeroed(run->memory, run->n_instances, sizeof *run->seeds);
-    if (run->seeds == NULL) {
-        return out_of_memory(run);
+    for (i = 0; i < n; i++) {
+        run->seeds[i] = are_listed ? (uint64_t)((const int64_t *)given->data)[first + i] : mdf_sweep_seed(seed, first + i);
     }
-    for (i = 0; i < run->n_instances; i++) {
-        run->seeds[i] = are_listed ? (uint64_t)((const int64_t *)given->data)[i] : mdf_sweep_seed(seed, i);
+}
+
+void take_instances(struct sweep_run *run, size_t first, size_t n)
+{
+    size_t i;
+
+    fill_values(run, first, n);
+    fill_seeds(run, first, n);
+    for (i = 0; i < run->file.n_swept; i++) {
+        run->spread[i].shape[0] = (int64_t)n;
     }
-    run->asked.seeds = run->seeds;
+    run->asked.first_instance = first;
+    run->asked.n_instances = n;
+}
+
+bool hold_instances(struct sweep_run *run, size_t capacity)
+{
+    run->capacity = capacity;
+    if (!collect_values(run) || !collect_seeds(run)) {
+        return false;
+    }
+    take_instances(run, 0, capacity);
     return true;
 }
 
@@ -237,7 +275,7 @@ static bool collect_records(struct sweep_run *run)
     size_t i;
 
     if (records == NULL) {
-        return out_of_memory(run);
+        return sweep_out_of_memory(run);
     }
     for (i = 0; i < run->ports.n_columns; i++) {
         records[i] = (mdf_record){.node = run->ports.columns[i].node, .output = run->ports.outputs[i], .dtype = MDF_DTYPE_NONE};
@@ -254,8 +292,8 @@ static bool show(void *context, size_t n_done, size_t n_instances)
     struct sweep_run *run = context;
 
     (void)n_instances;
-    show_progress(&run->bar, (double)n_done);
-    return true;
+    show_progress(&run->bar, (double)(run->n_before + n_done));
+    return mdf_clock_s() < run->end_s;
 }
 
 static bool take_options(struct sweep_run *run)
@@ -263,7 +301,6 @@ static bool take_options(struct sweep_run *run)
     const struct run_options *options = run->options;
     mdf_sweep_options *asked = &run->asked;
 
-    asked->n_instances = run->n_instances;
     asked->n_steps = options->n_steps > 1 || run->file.n_steps == 0 ? options->n_steps : run->file.n_steps;
     asked->dt = isnan(options->dt) ? run->file.dt : options->dt;
     asked->record_every = options->trace && !run->file.has_every ? 1 : run->file.every;
@@ -277,33 +314,37 @@ static bool take_options(struct sweep_run *run)
         return false;
     }
     return asked->record_every <= asked->n_steps ||
-           usage(run, "'every' is more than the number of steps: nothing would be recorded");
+           sweep_usage(run, "'every' is more than the number of steps: nothing would be recorded");
 }
 
 /* The arrays that the results go to. */
-static bool make_results(struct sweep_run *run, void **arrays)
+bool make_results(struct sweep_run *run, void **arrays)
 {
     size_t i, j;
 
+    run->results = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *run->results);
+    if (run->results == NULL) {
+        return sweep_out_of_memory(run);
+    }
     for (i = 0; i < run->asked.n_records; i++) {
         mdf_tensor form;
         int64_t *shape;
 
         if (!mdf_sweep_form(run->sweep, i, &form)) {
-            return usage(run, "there is nothing to record");
+            return sweep_usage(run, "there is nothing to record");
         }
         shape = mdf_arena_array(&run->file.arena, form.rank + 2, sizeof *shape);
         if (shape == NULL) {
-            return out_of_memory(run);
+            return sweep_out_of_memory(run);
         }
-        shape[0] = (int64_t)run->n_instances;
+        shape[0] = (int64_t)run->capacity;
         shape[1] = (int64_t)mdf_sweep_n_rows(run->sweep);
         for (j = 0; j < form.rank; j++) {
             shape[j + 2] = form.shape[j];
         }
         arrays[i] = mdf_value_make_tensor(run->memory, &run->results[i], form.dtype, form.rank + 2, shape);
         if (arrays[i] == NULL) {
-            return out_of_memory(run);
+            return sweep_out_of_memory(run);
         }
     }
     return true;
@@ -314,9 +355,8 @@ static bool evaluate(struct sweep_run *run)
     void **arrays = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *arrays);
     bool done;
 
-    run->results = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *run->results);
-    if (arrays == NULL || run->results == NULL) {
-        return out_of_memory(run);
+    if (arrays == NULL) {
+        return sweep_out_of_memory(run);
     }
     run->sweep = mdf_sweep_new(run->program, &run->asked, run->error);
     if (run->sweep == NULL || !make_results(run, arrays)) {
@@ -334,7 +374,7 @@ static bool evaluate(struct sweep_run *run)
 /* ------------------------------------------------------------------ output */
 
 /* Names of what was swept and of what was recorded; one that is both gets "swept." before it where it was swept. */
-static bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct sweep_column *recorded)
+bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct sweep_column *recorded)
 {
     size_t i, j;
 
@@ -344,7 +384,7 @@ static bool name_columns(struct sweep_run *run, struct sweep_column *swept, stru
         recorded[i].name = mdf_arena_printf(&run->file.arena, "%s.%s", port->node_id, port->port_id);
         recorded[i].values = run->results[i];
         if (recorded[i].name == NULL) {
-            return out_of_memory(run);
+            return sweep_out_of_memory(run);
         }
     }
     for (i = 0; i < run->file.n_swept; i++) {
@@ -356,7 +396,7 @@ static bool name_columns(struct sweep_run *run, struct sweep_column *swept, stru
             }
         }
         if (swept[i].name == NULL) {
-            return out_of_memory(run);
+            return sweep_out_of_memory(run);
         }
     }
     return true;
@@ -383,32 +423,39 @@ static bool save(struct sweep_run *run, const struct mdf_text *text)
     return print_output(text->bytes, text->length, run->error) == MDF_OK;
 }
 
+struct sweep_report describe_sweep(const struct sweep_run *run, const struct sweep_column *swept,
+                                   const struct sweep_column *recorded)
+{
+    return (struct sweep_report){.model = mdf_program_model_id(run->program),
+                                 .graph = mdf_program_graph_id(run->program),
+                                 .n_steps = run->asked.n_steps,
+                                 .every = run->asked.record_every,
+                                 .dt = run->asked.dt,
+                                 .is_grid = run->file.is_grid,
+                                 .n_instances = run->n_instances,
+                                 .n_rows = mdf_sweep_n_rows(run->sweep),
+                                 .swept = swept,
+                                 .recorded = recorded,
+                                 .n_swept = run->file.n_swept,
+                                 .n_recorded = run->asked.n_records,
+                                 .seeds = run->seeds};
+}
+
 static bool write_results(struct sweep_run *run)
 {
     struct sweep_column *swept = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *swept);
     struct sweep_column *recorded = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *recorded);
-    const struct sweep_report report = {.model = mdf_program_model_id(run->program),
-                                        .graph = mdf_program_graph_id(run->program),
-                                        .n_steps = run->asked.n_steps,
-                                        .every = run->asked.record_every,
-                                        .dt = run->asked.dt,
-                                        .is_grid = run->file.is_grid,
-                                        .n_instances = run->n_instances,
-                                        .n_rows = mdf_sweep_n_rows(run->sweep),
-                                        .swept = swept,
-                                        .recorded = recorded,
-                                        .n_swept = run->file.n_swept,
-                                        .n_recorded = run->asked.n_records,
-                                        .seeds = run->seeds};
+    struct sweep_report report;
     struct mdf_text text;
     bool done;
 
     if (swept == NULL || recorded == NULL) {
-        return out_of_memory(run);
+        return sweep_out_of_memory(run);
     }
     if (!name_columns(run, swept, recorded)) {
         return false;
     }
+    report = describe_sweep(run, swept, recorded);
     mdf_text_init(&text, run->memory);
     done = writer_of(run->options->output_path)(&text, &report, run->error) == MDF_OK && save(run, &text);
     mdf_text_release(&text);
@@ -417,20 +464,20 @@ static bool write_results(struct sweep_run *run)
 
 /* ------------------------------------------------------------------ all of it */
 
-/* The grid, before there are results, for where each instance has its values. */
+/* What is asked for, with all instances held but where they go to a store, which first sees but one. */
 static bool collect(struct sweep_run *run)
 {
-    struct sweep_column *swept = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *swept);
-    const struct sweep_report grid = {.is_grid = run->file.is_grid, .swept = swept, .n_swept = run->file.n_swept};
-    size_t i;
+    size_t capacity = is_store(run->options->output_path) ? 1 : run->n_instances;
 
-    if (swept == NULL) {
-        return out_of_memory(run);
+    return hold_instances(run, capacity) && collect_records(run) && take_options(run);
+}
+
+static bool evaluate_and_write(struct sweep_run *run, const mdf_model *model)
+{
+    if (is_store(run->options->output_path) && !run->options->check) {
+        return run_into_store(run, model);
     }
-    for (i = 0; i < run->file.n_swept; i++) {
-        swept[i].values = run->file.swept[i].values;
-    }
-    return collect_values(run, &grid) && collect_seeds(run) && collect_records(run) && take_options(run);
+    return evaluate(run) && (run->options->check || write_results(run));
 }
 
 static int perform(struct sweep_run *run, const mdf_model *model)
@@ -463,19 +510,19 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     }
     if (!check_run_inputs(&run->inputs, run->program, run->asked.inputs, run->asked.n_inputs, run->asked.n_steps,
                           run->asked.dt)) {
-        out_of_memory(run);
+        sweep_out_of_memory(run);
         return EXIT_MODEL;
     }
-    if ((printer.strict && printer.n_warnings > 0) || !evaluate(run)) {
+    if (printer.strict && printer.n_warnings > 0) {
         return EXIT_MODEL;
     }
-    return run->options->check || write_results(run) ? EXIT_DONE : EXIT_MODEL;
+    return evaluate_and_write(run, model) ? EXIT_DONE : EXIT_MODEL;
 }
 
 int run_sweep(struct mdf_memory *memory, const struct run_options *options, const mdf_model *model, const mdf_program *program,
               mdf_error *error)
 {
-    struct sweep_run run = {.memory = memory, .options = options, .plain = program, .error = error};
+    struct sweep_run run = {.memory = memory, .options = options, .plain = program, .end_s = INFINITY, .error = error};
     int exit_status;
     size_t i;
 

@@ -17,15 +17,14 @@ size_t sweep_position(const struct sweep_report *report, size_t index, size_t in
     return report->is_grid ? instance % (size_t)mdf_value_shape(&report->swept[index].values)[0] : instance;
 }
 
-/* Number of the step that a row stands for, counted from 1. */
-static uint64_t step_of(const struct sweep_report *report, size_t row)
+uint64_t sweep_step_of(const struct sweep_report *report, size_t row)
 {
     return report->every > 0 ? (row + 1) * report->every : report->n_steps;
 }
 
-static double time_of(const struct sweep_report *report, size_t row)
+double sweep_time_of(const struct sweep_report *report, size_t row)
 {
-    return report->dt * (double)(step_of(report, row) - 1);
+    return report->dt * (double)(sweep_step_of(report, row) - 1);
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -81,11 +80,11 @@ static void append_rows(struct mdf_text *text, const struct sweep_report *report
 
     mdf_text_append_string(text, ", \"steps\": [");
     for (row = 0; row < report->n_rows; row++) {
-        mdf_text_printf(text, "%s%" PRIu64, row > 0 ? ", " : "", step_of(report, row));
+        mdf_text_printf(text, "%s%" PRIu64, row > 0 ? ", " : "", sweep_step_of(report, row));
     }
     mdf_text_append_string(text, "]");
     for (row = 0; row < report->n_rows && !isnan(report->dt); row++) {
-        mdf_format_float64(time_of(report, row), number);
+        mdf_format_float64(sweep_time_of(report, row), number);
         mdf_text_printf(text, "%s%s%s", row > 0 ? ", " : ", \"times\": [", number, row + 1 == report->n_rows ? "]" : "");
     }
 }
@@ -198,13 +197,13 @@ static void append_csv_row(struct mdf_text *text, const struct sweep_report *rep
     size_t i;
 
     if (!isnan(report->dt)) {
-        mdf_format_float64(time_of(report, row), number);
+        mdf_format_float64(sweep_time_of(report, row), number);
     }
     mdf_text_printf(text, "%zu", instance);
     for (i = 0; i < report->n_swept; i++) {
         append_cells(text, &report->swept[i], 1, sweep_position(report, i, instance));
     }
-    mdf_text_printf(text, ",%" PRIu64 ",%" PRIu64 ",%s", report->seeds[instance], step_of(report, row), number);
+    mdf_text_printf(text, ",%" PRIu64 ",%" PRIu64 ",%s", report->seeds[instance], sweep_step_of(report, row), number);
     for (i = 0; i < report->n_recorded; i++) {
         append_cells(text, &report->recorded[i], 2, instance * report->n_rows + row);
     }
@@ -247,8 +246,8 @@ static mdf_status add_rows(struct mdf_memory *memory, const struct sweep_report 
         return mdf_memory_error(memory, error);
     }
     for (row = 0; row < report->n_rows; row++) {
-        numbers[row] = (int64_t)step_of(report, row);
-        reals[row] = time_of(report, row);
+        numbers[row] = (int64_t)sweep_step_of(report, row);
+        reals[row] = sweep_time_of(report, row);
     }
     steps->name = "step";
     times->name = "time";

@@ -27,6 +27,10 @@ struct sweep_report {
 /* The number of the value that an instance has of swept name number `index`: of a grid, the last name changes fastest. */
 size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance);
 
+/* Number of the step that a row stands for, counted from 1, and its time. */
+uint64_t sweep_step_of(const struct sweep_report *report, size_t row);
+double sweep_time_of(const struct sweep_report *report, size_t row);
+
 mdf_status write_sweep_json(struct mdf_text *text, const struct sweep_report *report, mdf_error *error);
 mdf_status write_sweep_csv(struct mdf_text *text, const struct sweep_report *report, mdf_error *error);
 mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *report, mdf_error *error);
