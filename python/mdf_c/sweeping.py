@@ -6,8 +6,9 @@ import ctypes
 import functools
 import math
 import os
+import queue
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Sw
 from ._values import as_array, is_array, unmasked
 from .drawing import plot_sweep, shown, table, titled
 from .engine import Model, Program, Settings, _options, _Warnings, warn_of_run
+from .errors import MdfError
 from .running import input_names
 
 if TYPE_CHECKING:
@@ -188,9 +190,10 @@ def sweep(
         Each value with each, or the first with the first, the second with the second.
     threads : int
         0: all cores.
-    client : dask.distributed.Client, optional
-        Spreads the instances over its workers, where this package must be installed. Work of a worker that is lost is done
-        again by others.
+    client : concurrent.futures.Executor or dask.distributed.Client, optional
+        Spreads the instances over its workers, where this package must be installed. An executor is anything with
+        ``submit(function, *arguments)`` whose futures have ``result``, ``cancel`` and ``add_done_callback``. Work of a worker
+        that dask loses is done again by others; an executor that loses one says so itself (BrokenExecutor).
     progress
         True: a bar, where tqdm is installed; or a function, called now and then with the number of instances done.
     **settings
@@ -245,7 +248,14 @@ def _origin(model: Source) -> Origin:
     if isinstance(model, Model):
         return Origin(f"{model.id}.json", "json", _written(model))
     origin = Origin.of(model)
-    return origin if origin.content is not None else Origin(origin.name, format_of(origin.name), Path(origin.name).read_bytes())
+    if origin.content is not None:
+        return origin
+    packed = Origin(origin.name, format_of(origin.name), Path(origin.name).read_bytes())
+    try:
+        Model._read(packed)
+    except MdfError:  # arrays lie beside it; or else the file itself tells what is wrong
+        return _origin(Model._read(origin))
+    return packed
 
 
 def _written(model: Model) -> bytes:
@@ -418,21 +428,49 @@ def _evaluate_part(source: Origin, parameters: tuple[str, ...], settings: tuple,
     return NativeSweep(_compiled(source, parameters, settings), plan, 1).run()
 
 
-def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:
-    from distributed import as_completed
+def _is_dask(client: Any) -> bool:
+    return hasattr(client, "scheduler_info")
 
-    n_threads = max(1, sum(worker["nthreads"] for worker in client.scheduler_info()["workers"].values()))
-    size = max(1, math.ceil(n / (n_threads * _CHUNKS_PER_THREAD)))
+
+def _n_threads(client: Any) -> int:
+    """How many parts can be evaluated at once, as far as the client tells."""
+    if _is_dask(client):
+        return max(1, sum(client.nthreads().values()))
+    return getattr(client, "_max_workers", None) or os.cpu_count() or 1
+
+
+def _ending(futures: Iterable[Any]) -> Iterator[Any]:
+    """The futures in the order in which they end, whatever executor they are of."""
+    ended: queue.SimpleQueue = queue.SimpleQueue()
+    n = 0
+    for future in futures:
+        future.add_done_callback(ended.put)
+        n += 1
+    for _ in range(n):
+        yield ended.get()
+
+
+def _cancel(client: Any, futures: list[Any]) -> None:
+    if _is_dask(client):
+        client.cancel(futures)
+    else:
+        for future in futures:
+            future.cancel()
+
+
+def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:
+    size = max(1, math.ceil(n / (_n_threads(client) * _CHUNKS_PER_THREAD)))
     common = (program.source, tuple(program.parameters), tuple(program.settings.items()))
     # Not pure: dask would take parts that are alike, but for what it can not see, for one.
-    futures = {
-        client.submit(_evaluate_part, *common, plan.part(first, first + size), pure=False): first for first in range(0, n, size)
-    }
+    options = {"pure": False} if _is_dask(client) else {}
     rows = plan.steps // plan.every if plan.every else 1
     arrays = [np.empty((n, rows, *shape), dtype) for dtype, shape in plan.forms]
+    futures: dict[Any, int] = {}
     done = 0
     try:
-        for future in as_completed(list(futures)):
+        for first in range(0, n, size):
+            futures[client.submit(_evaluate_part, *common, plan.part(first, first + size), **options)] = first
+        for future in _ending(futures):
             first = futures[future]
             part = future.result()
             for array, values in zip(arrays, part):
@@ -441,6 +479,6 @@ def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tel
             if tell is not None:
                 tell(done)
     except BaseException:
-        client.cancel(list(futures))
+        _cancel(client, list(futures))
         raise
     return arrays

@@ -142,3 +142,12 @@ def test_a_stored_sweep_as_netcdf(run, tmp_path):
     with pytest.raises(FileNotFoundError):
         stored.to_netcdf(tmp_path / "half.nc")
     assert not list(tmp_path.glob("half*"))
+
+
+def test_the_script_for_slurm_does_what_its_page_says(run):
+    script = ROOT / "tests/cluster/slurm_array.sh"
+    ended = subprocess.run(
+        ["bash", str(script)], cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "BUILD": BUILD}
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "gave the bytes of one call" in ended.stdout
