@@ -44,6 +44,7 @@ check mdf-run --compile examples/cooling.yaml --dt 1
 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml --threads 2
 # libzip leaves a block where it gets no memory while it writes.
 FAIL_ALLOCATION_LEFT=1 check mdf-run --sweep "$folder/sweep.yaml" examples/cooling.yaml -o "$folder/sweep.npz"
+check mdf-run --quiet --sweep "$folder/sweep.yaml" examples/cooling.yaml --chunk 2 --resume -o "$folder/sweep.zarr"
 for suffix in json yaml bson; do
     check mdf-convert examples/cooling.yaml "$folder/out.$suffix"
 done
