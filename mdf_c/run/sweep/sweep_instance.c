@@ -268,21 +268,57 @@ static bool is_stopped(const struct instance *instance, double *next_s)
     return atomic_load_explicit(&sweep->interrupted, memory_order_relaxed);
 }
 
+static bool has_series(const struct mdf_sweep *sweep)
+{
+    size_t i;
+
+    for (i = 0; i < sweep->n_inputs; i++) {
+        if (sweep->inputs[i].step_bytes != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Steps from number `step` on that nobody looks at, before the next one that is recorded: how many were done, many at once. The
+ * first goes by itself, without a time increment. Slow ones are few at once, so that a request to stop is met. */
+static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint64_t *at_once)
+{
+    enum { MOST_AT_ONCE = 1 << 16 };
+    static const double short_s = 0.01;
+    const struct mdf_sweep *sweep = instance->sweep;
+    uint64_t every = sweep->record_every > 0 ? sweep->record_every : sweep->n_steps, n = every - 1 - step % every;
+    double start_s;
+
+    n = n < sweep->n_steps - 1 - step ? n : sweep->n_steps - 1 - step;
+    n = n < *at_once ? n : *at_once;
+    if (step == 0 || n == 0 || has_series(sweep) || !mdf_state_set_increment(instance->state, sweep->dt)) {
+        return 0;
+    }
+    start_s = mdf_clock_s();
+    n = mdf_whole_skip(instance->state, n);
+    if (*at_once < MOST_AT_ONCE && mdf_clock_s() - start_s < short_s) {
+        *at_once *= 2;
+    }
+    return n;
+}
+
 static mdf_status run_steps(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
     mdf_status status = set_parameters(instance);
+    uint64_t step, at_once = 1;
     double next_s = 0;
     size_t row = 0;
-    uint64_t step;
 
     for (step = 0; step < sweep->n_steps && status == MDF_OK; step++) {
         if (is_stopped(instance, &next_s)) {
             return mdf_error_set(instance->error, MDF_INTERRUPTED, "interrupted");
         }
+        step += skip_steps(instance, step, &at_once);
         status = set_inputs(instance, step);
         if (status == MDF_OK) {
-            status = mdf_state_evaluate(instance->state, step == 0 ? NAN : sweep->dt, instance->error);
+            status = mdf_state_evaluate_begun(instance->state, step == 0 ? NAN : sweep->dt, instance->error);
         }
         if (status == MDF_OK && is_recorded(sweep, step)) {
             status = take_row(instance, row++);
@@ -311,7 +347,14 @@ static mdf_status run(const struct instance *instance)
                                          : mdf_sweep_seed_of(sweep->seed, sweep->first_instance + instance->number);
     mdf_status status = mdf_state_restart(instance->state, seed, instance->error);
 
-    return status == MDF_OK ? run_steps(instance) : status;
+    if (status == MDF_OK && !mdf_state_begin(instance->state, instance->error)) {
+        return MDF_OUT_OF_MEMORY;
+    }
+    if (status == MDF_OK) {
+        status = run_steps(instance);
+        mdf_state_end(instance->state);
+    }
+    return status;
 }
 
 mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, void *const *arrays,
