@@ -143,6 +143,48 @@ Test(sweep, each_instance_is_a_run_of_its_own_whatever_the_number_of_threads)
     end(&fixture);
 }
 
+Test(sweep, steps_that_nobody_looks_at_are_the_same_many_at_once)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"r\": {\"value\": 3.7}, \"x\": {\"value\": "
+        "\"r * x * (1 - x)\", \"default_initial_value\": 0.4}}, \"output_ports\": {\"X\": {\"value\": \"x\"}}}}}}}}";
+    static const char *const names[] = {"r"};
+    const size_t every[] = {2, 7, 15, STEPS};
+    struct fixture fixture;
+    double all[N * STEPS];
+    size_t i, j, row, n_rows;
+
+    begin_with(&fixture, model, names, 1, NULL);
+    for (i = 0; i < N; i++) {
+        fixture.a[i] = 3.6 + 0.01 * (double)i;
+    }
+    fixture.shape[0] = N;
+    fixture.parameters[0] = (mdf_sweep_values){"r", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, fixture.shape, fixture.a}};
+    fixture.records[0] = (mdf_record){.dtype = MDF_DTYPE_NONE};
+    fixture.options = (mdf_sweep_options){.n_instances = N,
+                                          .parameters = fixture.parameters,
+                                          .n_parameters = 1,
+                                          .records = fixture.records,
+                                          .n_records = 1,
+                                          .n_steps = STEPS,
+                                          .dt = NAN,
+                                          .record_every = 1,
+                                          .n_threads = 1};
+    cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+    memcpy(all, fixture.results, sizeof all);
+    for (i = 0; i < sizeof every / sizeof *every; i++) {
+        fixture.options.record_every = every[i];
+        n_rows = STEPS / every[i];
+        cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
+        for (j = 0; j < N; j++) {
+            for (row = 0; row < n_rows; row++) {
+                cr_assert_eq(fixture.results[j * n_rows + row], all[j * STEPS + (row + 1) * every[i] - 1]);
+            }
+        }
+    }
+    end(&fixture);
+}
+
 Test(sweep, seeds_and_steps_can_be_chosen)
 {
     struct fixture fixture;

@@ -194,17 +194,19 @@ static void trace_separate(struct trace *trace, const struct separate *separate,
     }
 }
 
-static void trace_arrays(struct trace *trace, const struct separate *separate, const mdf_sweep *sweep, void *const *arrays)
+/* Rows of steps from number `first` on. */
+static void trace_arrays(struct trace *trace, const struct separate *separate, const mdf_sweep *sweep, void *const *arrays,
+                         size_t first)
 {
-    size_t instance, step, record;
+    size_t n_rows = mdf_sweep_n_rows(sweep), n_before = separate->n_steps - n_rows, instance, step, record;
     mdf_tensor form;
 
     for (instance = 0; instance < separate->n_instances; instance++) {
-        for (step = 0; step < separate->n_steps; step++) {
+        for (step = first; step < separate->n_steps; step++) {
             for (record = 0; record < separate->n_records && mdf_sweep_form(sweep, record, &form); record++) {
                 size_t n = value_at(separate, 0, separate->n_steps - 1, separate->record_of[record])->length;
 
-                form.data = (char *)arrays[record] + (instance * separate->n_steps + step) * n * mdf_dtype_size(form.dtype);
+                form.data = (char *)arrays[record] + (instance * n_rows + step - n_before) * n * mdf_dtype_size(form.dtype);
                 trace_row(trace, separate, record, &form, instance, step);
             }
         }
@@ -265,8 +267,9 @@ static bool make_options(const struct random_case *what, const struct separate *
     return true;
 }
 
+/* Traces steps from number `first` on. */
 static void run_sweep(const mdf_program *program, const struct options *options, const struct separate *separate,
-                      struct trace *trace)
+                      struct trace *trace, size_t first)
 {
     mdf_error error = {0};
     mdf_sweep *sweep = mdf_sweep_new(program, &options->sweep, &error);
@@ -285,7 +288,7 @@ static void run_sweep(const mdf_program *program, const struct options *options,
     if (sweep == NULL || mdf_sweep_run(sweep, arrays, &error) != MDF_OK) {
         trace_error(trace, &error, 0, 0);
     } else {
-        trace_arrays(trace, separate, sweep, arrays);
+        trace_arrays(trace, separate, sweep, arrays, first);
     }
     for (i = 0; i < separate->n_records; i++) {
         free(arrays[i]);
@@ -293,7 +296,18 @@ static void run_sweep(const mdf_program *program, const struct options *options,
     mdf_sweep_free(sweep);
 }
 
-/* On one thread, whose state goes from instance to instance, and on two, which must be the same. */
+/* Two ways of one sweep, which must be the same. */
+static void hold_against(struct trace *trace, const struct trace *one, const struct trace *other, const char *difference)
+{
+    mdf_error error = {.code = MDF_USAGE};
+
+    if (other->text.length != one->text.length || memcmp(other->text.bytes, one->text.bytes, one->text.length) != 0) {
+        snprintf(error.message, sizeof error.message, "%s", difference);
+        trace_error(trace, &error, 0, 0);
+    }
+}
+
+/* On one thread, whose state goes from instance to instance, and on two. */
 static void run_on_threads(const mdf_program *program, struct options *options, const struct separate *separate,
                            struct trace *trace)
 {
@@ -302,13 +316,43 @@ static void run_on_threads(const mdf_program *program, struct options *options, 
     trace_init(&other, trace->text.memory);
     other.is_wrong = trace->is_wrong;
     options->sweep.n_threads = 1;
-    run_sweep(program, options, separate, trace);
+    run_sweep(program, options, separate, trace, 0);
     options->sweep.n_threads = 2;
-    run_sweep(program, options, separate, &other);
-    if (other.text.length != trace->text.length || memcmp(other.text.bytes, trace->text.bytes, trace->text.length) != 0) {
-        trace_error(trace, &(mdf_error){.code = MDF_USAGE, .message = "the sweep differs on two threads"}, 0, 0);
-    }
+    run_sweep(program, options, separate, &other, 0);
+    hold_against(trace, trace, &other, "the sweep differs on two threads");
     trace_release(&other);
+}
+
+/* The last step alone, in the forms that all steps have together: those before are done many at once. */
+static void run_unrecorded(const mdf_program *program, struct options *options, const struct separate *separate,
+                           struct trace *trace)
+{
+    mdf_sweep *sweep;
+    mdf_error error = {0};
+    struct trace all, last;
+    size_t i;
+
+    trace_init(&all, trace->text.memory);
+    trace_init(&last, trace->text.memory);
+    options->sweep.n_threads = 1;
+    sweep = mdf_sweep_new(program, &options->sweep, &error);
+    if (sweep != NULL) {
+        run_sweep(program, options, separate, &all, separate->n_steps - 1);
+        for (i = 0; i < separate->n_records; i++) {
+            mdf_tensor form;
+
+            mdf_sweep_form(sweep, i, &form);
+            options->records[i].dtype = form.dtype;
+            options->records[i].rank = form.rank;
+            options->records[i].shape = form.shape;
+        }
+        options->sweep.record_every = 0;
+        run_sweep(program, options, separate, &last, separate->n_steps - 1);
+        hold_against(trace, &all, &last, "the sweep differs where only its last step is recorded");
+    }
+    mdf_sweep_free(sweep);
+    trace_release(&all);
+    trace_release(&last);
 }
 
 /* False where a parameter can not be swept, as it is fixed when the model is compiled. */
@@ -331,6 +375,7 @@ static bool compare(struct ways *ways, const struct separate *separate, struct t
         trace_error(trace, &error, 0, 0);
     } else if (is_there) {
         run_on_threads(program, options, separate, trace);
+        run_unrecorded(program, options, separate, trace);
     }
     mdf_program_free(program);
     free(options);

@@ -6,7 +6,7 @@ import numpy as np
 import onnx_file
 
 PER_INSTANCE, PER_STEP, TYPED = 1, 2, 4  # of mdf.h
-N_INSTANCES, MOST_PARAMETERS, MOST_STEPS = 3, 3, 6
+N_INSTANCES, MOST_PARAMETERS, MOST_STEPS = 3, 3, 8
 
 
 def make(case, both_axes=True):
