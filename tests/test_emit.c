@@ -528,35 +528,10 @@ static size_t make_program(struct generator *generator)
 
 /* ------------------------------------------------------------------ comparison */
 
-static bool same_element(mdf_dtype dtype, const char *a, const char *b)
-{
-    double x, y;
-
-    if (memcmp(a, b, mdf_dtype_size(dtype)) == 0) {
-        return true;
-    }
-    if (!is_real(dtype)) {
-        return false;
-    }
-    x = mdf_element_to_double(dtype, a);
-    y = mdf_element_to_double(dtype, b);
-    return isnan(x) && isnan(y); /* of two NaN operands, C does not say which one's bits are kept */
-}
-
 static bool same(const struct mdf_value *a, const struct mdf_value *b)
 {
-    size_t size = mdf_dtype_size((mdf_dtype)a->dtype), i;
-
-    if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank || a->length != b->length ||
-        a->strength != b->strength) {
-        return false;
-    }
-    for (i = 0; i < a->length; i++) {
-        if (!same_element((mdf_dtype)a->dtype, (const char *)a->data + i * size, (const char *)b->data + i * size)) {
-            return false;
-        }
-    }
-    return true;
+    return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank && a->length == b->length &&
+           a->strength == b->strength && mdf_elements_same((mdf_dtype)a->dtype, a->data, b->data, a->length);
 }
 
 /* Runs the program as it stands and as machine code, twice; whether it was done. */

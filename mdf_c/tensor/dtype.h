@@ -60,6 +60,9 @@ uint16_t mdf_bfloat16_from_float(float value);
 bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
                           bool saturate);
 
+/* Whether n elements have the same bits, or are NaN both: of two NaN operands C does not say which one's bits are kept. */
+bool mdf_elements_same(mdf_dtype dtype, const void *a, const void *b, size_t n);
+
 /* One element read as float64 or int64 (real numbers truncate; NaN gives INT64_MIN), any type but strings. */
 double mdf_element_to_double(mdf_dtype dtype, const void *element);
 int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element);

@@ -7,6 +7,7 @@
 
 #include "mdf_c/base/processor.h"
 
+#include <math.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -654,6 +655,20 @@ double mdf_element_to_double(mdf_dtype dtype, const void *element)
 
     load_double(dtype, &real, element, 1);
     return real;
+}
+
+bool mdf_elements_same(mdf_dtype dtype, const void *a, const void *b, size_t n)
+{
+    const char *x = a, *y = b;
+    size_t size = mdf_dtype_size(dtype), i;
+
+    for (i = 0; i < n; i++, x += size, y += size) {
+        if (memcmp(x, y, size) != 0 && (mdf_dtype_kind(dtype) != 'f' || !isnan(mdf_element_to_double(dtype, x)) ||
+                                        !isnan(mdf_element_to_double(dtype, y)))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element)

@@ -82,7 +82,6 @@ static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nes
     struct mdf_lowered stand_in = {0};
     mdf_lowered_id id = nest->steps[nest->n_steps - 1].view.id;
     const struct mdf_value *result = lowering_example(lowering, id);
-    size_t n_bytes = result->length * mdf_dtype_size((mdf_dtype)result->dtype);
     bool same;
 
     copy.steps = mdf_arena_array(&lowering->scratch, nest->n_steps, sizeof *copy.steps);
@@ -96,9 +95,9 @@ static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nes
                                                                             : stand_in.arrays[nest->n_steps - 1].data;
 
         if (makes_it) {
-            memcpy(lowering->facts[id].example.data, elements, n_bytes);
+            memcpy(lowering->facts[id].example.data, elements, result->length * mdf_dtype_size((mdf_dtype)result->dtype));
         }
-        same = memcmp(elements, result->data, n_bytes) == 0;
+        same = mdf_elements_same((mdf_dtype)result->dtype, elements, result->data, result->length);
     }
     if (stand_in.arena.has_refused) {
         lowering_out_of_memory(lowering);
