@@ -1,6 +1,8 @@
 /* test_copy_state.c - states that go on from where another one is: an evaluation of the copy gives the bits of one of the
  * original, and changes nothing in it. All ways of running: tests/random ("copied"). */
 #include "mdf_c/mdf.h"
+#include "mdf_c/run/slot_reads.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -191,4 +193,34 @@ Test(copy_state, where_memory_is_refused_it_is_as_new)
         end(&fixture);
     }
     cr_expect_gt(n, 2u, "nothing was refused");
+}
+
+/* A value that is one of two others is a view of it, which is made anew in each evaluation: copied, it might outlive what it is
+ * of. */
+Test(copy_state, what_both_ways_of_a_choice_make_is_not_kept)
+{
+    static const char text[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"parameters\": "
+                               "{\"s\": {\"value\": \"s if not k >= x else x\"}, \"k\": {\"value\": 2}}}}}}}}";
+    const struct mdf_code *code;
+    struct mdf_memory memory;
+    struct mdf_arena arena;
+    struct engine engine;
+    size_t n = 0, i;
+    uint32_t *kept;
+
+    cr_assert(engine_begin(&engine, text, NULL), "%s", engine.error.message);
+    code = engine.program->code;
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_arena_init(&arena, &memory);
+    kept = mdf_program_kept_slots(engine.program, &memory, &arena);
+    cr_assert_not_null(kept);
+    for (i = 0; i < code->n_instructions; i++) {
+        if (code->instructions[i].opcode == MDF_OPCODE_BORROW) {
+            cr_expect_eq(kept[MDF_OPERAND_INDEX(code->instructions[i].a)], MDF_READ_BY_NOBODY);
+            n++;
+        }
+    }
+    cr_expect_eq(n, 2u);
+    mdf_arena_release(&arena);
+    engine_end(&engine);
 }

@@ -18,6 +18,19 @@ struct reading {
     size_t n_parts;
 };
 
+/* What is done and what is done else overlap in the jump between them: one may end while one that began later goes on. */
+static void leave_parts(struct reading *reading, size_t at)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < reading->n_parts; i++) {
+        if (reading->parts[i].end > at) {
+            reading->parts[n++] = reading->parts[i];
+        }
+    }
+    reading->n_parts = n;
+}
+
 static void read_operand(struct reading *reading, size_t at, mdf_operand operand)
 {
     if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
@@ -124,9 +137,7 @@ bool mdf_slot_reads_add(const struct mdf_code *code, struct mdf_memory *memory, 
     for (i = 0; i < n && reading.written_until != NULL && reading.parts != NULL; i++) {
         reading.n_parts = 0;
         for (at = ranges[i].first; at < ranges[i].end; at++) {
-            while (reading.n_parts > 0 && reading.parts[reading.n_parts - 1].end <= at) {
-                reading.n_parts--;
-            }
+            leave_parts(&reading, at);
             go_through(&reading, at);
         }
     }
