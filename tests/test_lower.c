@@ -119,6 +119,7 @@ static const struct lowered_case cases[] = {
     {STATE("p / (3 - p) if p < 2 else 0.5", "0.5"), true},
     {STATE("1 / p if p != 0 else 4.0", "0.0"), true}, /* the branch that is not taken would fail */
     {STATE("p + 1 if p < 20 else p + 0.5", "0"), false},
+    {STATE("[p][p > 0]", "-1.5"), false},                                /* an item of a list: of an array it would be a mask */
     {STATE("p + (2 < p < 9) + (p > 3 and p < 7 or p == 1)", "0"), true}, /* a whole number plus a truth */
     {STATE("[p[1], p[0] + 1]", "[1, 2]"), false},
     {STATE("p * 0.5 + numpy.array([1.0, 2.0, 3.0])", "[[0.5, 1.5, 2.5], [1.0, 2.0, 3.0]]"), true},

@@ -201,11 +201,14 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     return done;
 }
 
-/* Whether input `i` is an array to the operator also where it is given a list. */
+/* Whether input `i` is an array to the operator also where it is given a list; items of a list are none of an array. */
 static bool takes_array(const struct trial *trial, size_t i)
 {
     const struct mdf_operator *operator= trial->source->operator;
 
+    if (operator->form == MDF_FORM_LIST_ITEM) {
+        return false;
+    }
     return operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL;
 }
 
