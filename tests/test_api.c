@@ -219,6 +219,50 @@ Test(api, evaluations_as_new_are_lowered)
     end(&fixture);
 }
 
+#define TWO_IN_A_ROW                                                                                                             \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": {\"value\": \"x * " \
+    "x\"}}, "                                                                                                                    \
+    "\"output_ports\": {\"y\": {\"value\": \"p\"}}}, \"b\": {\"input_ports\": {\"y\": {}}, \"output_ports\": {\"z\": "           \
+    "{\"value\": "                                                                                                               \
+    "\"y + 2\"}}}}, \"edges\": {\"e\": {\"sender\": \"a\", \"sender_port\": \"y\", \"receiver\": \"b\", \"receiver_port\": "     \
+    "\"y\"}}}}}}"
+
+/* Of graphs in which nothing is left for a later evaluation: what a state found out is of use to the next one from the start. */
+Test(api, a_new_state_is_lowered_from_its_first_evaluation)
+{
+    enum { N_LIVES = 12 };
+    static const int64_t shapes[] = {3, 5};
+    static const double reals[] = {0.5, 0.25, 2, 4, 8};
+    static const int64_t integers[] = {3, 4, 5};
+    struct fixture fixture;
+    char text[64];
+    mdf_tensor z;
+
+    begin(&fixture, TWO_IN_A_ROW);
+    for (int life = 0; life < N_LIVES; life++) {
+        bool is_integer = life / 4 == 1, is_longer = life / 4 == 2;
+        const mdf_tensor x = {is_integer ? MDF_DTYPE_INT64 : MDF_DTYPE_FLOAT64, 1, &shapes[is_longer],
+                              is_integer ? (const void *)integers : reals};
+
+        cr_expect_eq(mdf_value_kind(mdf_output(fixture.state, "b", "z")), MDF_KIND_NONE, "nothing has run in life %d", life);
+        cr_expect_eq(mdf_schedule_n_sets(fixture.state), 0);
+        cr_assert_eq(mdf_set_input(fixture.state, "x", &x, NULL), MDF_OK);
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, &fixture.error), MDF_OK, "%s", fixture.error.message);
+        cr_assert(mdf_value_tensor(mdf_output(fixture.state, "b", "z"), &z));
+        cr_expect_eq(z.shape[0], *x.shape);
+        cr_expect(is_integer ? ((const int64_t *)z.data)[2] == 27 : ((const double *)z.data)[2] == 6, "life %d", life);
+        cr_expect_eq(mdf_schedule_n_sets(fixture.state), 2);
+        cr_expect_eq(mdf_schedule_node(fixture.state, 0, 0), 0);
+        cr_expect_eq(mdf_schedule_node(fixture.state, 1, 0), 1);
+        mdf_explain(fixture.state, text, sizeof text);
+        cr_expect_eq(strncmp(text, "graph 'g': lowered", 18) == 0, life >= 2, "life %d: %s", life, text);
+        mdf_state_free(fixture.state);
+        fixture.state = mdf_state_new(fixture.program, &fixture.error);
+        cr_assert_not_null(fixture.state);
+    }
+    end(&fixture);
+}
+
 /* Whose memory a program keeps for the next one. */
 Test(api, new_states_are_new_where_others_were_freed)
 {

@@ -38,7 +38,7 @@ static void forget_graph(struct mdf_state *state)
     }
     forget_inputs(state);
     memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
-    for (i = 0; state->nodes != NULL && i < program->n_nodes; i++) {
+    for (i = 0; state->nodes != NULL && !state->leaves_nothing && i < program->n_nodes; i++) {
         state->nodes[i].n_runs = 0; /* lowered forms stay, and are used again once types and shapes are stable */
     }
     if (state->whole != NULL) {

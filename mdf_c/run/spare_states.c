@@ -3,6 +3,7 @@
 #include "mdf_c/run/spare_states.h"
 
 #include "mdf_c/run/restart.h"
+#include "mdf_c/run/whole/whole.h"
 
 #include <math.h>
 
@@ -17,11 +18,12 @@ static bool is_small(const struct mdf_memory *memory)
     return used <= MOST_BYTES && (memory->limit_bytes == 0 || used <= memory->limit_bytes / PARTS_OF_BOUND);
 }
 
-/* What failed may have left anything; what a loop has been given up for, a new state would try again. */
+/* What failed may have left anything; what a loop has been given up for, a new state would try again, unless a whole
+ * evaluation runs as one program. */
 static bool is_fit(const struct mdf_state *state)
 {
     return !state->program->is_plain && state->shared->execution.context.error.code == MDF_OK &&
-           !state->shared->execution.has_given_up && is_small(&state->shared->memory);
+           (!state->shared->execution.has_given_up || mdf_whole_goes_on(state)) && is_small(&state->shared->memory);
 }
 
 /* What was given to the ports is let go of, be it the caller's own. */

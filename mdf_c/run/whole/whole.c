@@ -76,9 +76,30 @@ void mdf_whole_write_back(struct mdf_state *state)
     }
 }
 
+bool mdf_whole_goes_on(const struct mdf_state *state)
+{
+    return state->leaves_nothing && state->whole != NULL && !state->whole->single.fast.is_given_up;
+}
+
+static bool is_small(const struct mdf_state *state)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
+        size_t length = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
+
+        n += length > 1 ? length : 0;
+    }
+    return n <= LARGEST_LENGTH;
+}
+
 void mdf_whole_renew(struct mdf_state *state)
 {
-    state->whole->n_runs = 0;
+    if (state->leaves_nothing) {
+        state->whole->was_large = !is_small(state);
+    } else {
+        state->whole->n_runs = 0;
+    }
     state->whole->have_all_run = false;
     if (state->whole->is_away) {
         visit_counters(state, look_at_home);
@@ -99,18 +120,6 @@ void mdf_whole_release(struct mdf_state *state)
 }
 
 /* ------------------------------------------------------------------ making it */
-
-static bool is_small(const struct mdf_state *state)
-{
-    size_t n = 0, i;
-
-    for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
-        size_t length = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
-
-        n += length > 1 ? length : 0;
-    }
-    return n <= LARGEST_LENGTH;
-}
 
 static void make_request(struct mdf_state *state, struct mdf_lowering_request *request,
                          bool (*go_through)(struct lowering *, struct scope *, void *), uint32_t self)
@@ -289,7 +298,7 @@ static int64_t time_before(const struct mdf_state *state, const struct masks *ma
     return time;
 }
 
-static bool record(struct mdf_state *state)
+static bool record_passes(struct mdf_state *state)
 {
     const struct mdf_value *array = &state->whole->single.fast.lowered->arrays[state->whole->single.mask];
     struct masks masks = {array->data, array->length, 0};
@@ -303,6 +312,36 @@ static bool record(struct mdf_state *state)
         }
     }
     return true;
+}
+
+/* All nodes, layer by layer, of a graph without conditions: the first evaluation of a life. */
+static bool record_layers(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_memory *memory = &state->shared->memory;
+    size_t i, j;
+
+    mdf_schedule_record_clear(&state->schedule);
+    for (i = 0; i < program->n_layers; i++) {
+        bool done = mdf_schedule_record_set(&state->schedule, memory, 0, 0);
+
+        for (j = 0; done && j < program->layers[i].n_nodes; j++) {
+            done = mdf_schedule_record_node(&state->schedule, memory, program->layers[i].nodes[j]);
+        }
+        if (!done) {
+            return mdf_state_out_of_memory(state);
+        }
+    }
+    memset(state->has_run, true, program->n_nodes * sizeof *state->has_run);
+    return true;
+}
+
+static bool record(struct mdf_state *state)
+{
+    if (state->program->schedule != NULL) {
+        return record_passes(state);
+    }
+    return state->schedule.n_nodes == state->program->n_nodes || record_layers(state);
 }
 
 /* ------------------------------------------------------------------ running it */
@@ -319,7 +358,7 @@ static void note_who_has_run(struct mdf_state *state)
     for (i = 0; i < program->n_edges; i++) {
         struct mdf_state_port *port = &state->ports[program->edges[i].port];
 
-        port->is_fed = port->is_fed || state->has_run[program->edges[i].sender] || program->edges[i].has_initial;
+        port->is_fed = port->is_fed || mdf_whole_brings(state, &program->edges[i]);
     }
 }
 
@@ -332,14 +371,16 @@ static void follow_first_runs(struct mdf_state *state)
     if (whole->have_all_run) {
         return;
     }
-    if (memcmp(whole->had_run, state->has_run, n * sizeof *state->has_run) != 0) {
+    if (state->leaves_nothing) { /* each node has run before those that it feeds */
+        note_who_has_run(state);
+    } else if (memcmp(whole->had_run, state->has_run, n * sizeof *state->has_run) != 0) {
         mdf_fast_release(&whole->single.fast);
         mdf_fast_release(&whole->many.fast);
         memset(&whole->single.fast, 0, sizeof whole->single.fast);
         memset(&whole->many.fast, 0, sizeof whole->many.fast);
         note_who_has_run(state);
     }
-    whole->have_all_run = memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
+    whole->have_all_run = state->leaves_nothing || memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
 }
 
 /* Without conditions all nodes have run, in the evaluation before; with them there has been a set that JustRan can look at. */
@@ -348,7 +389,7 @@ static enum mdf_refusal_reason look_at_order(struct mdf_state *state)
     const struct mdf_program *program = state->program;
 
     if (program->schedule == NULL) {
-        return state->schedule.n_nodes == program->n_nodes ? MDF_REFUSED_NOT : MDF_REFUSED_NODES_WAIT;
+        return state->schedule.n_nodes == program->n_nodes || state->leaves_nothing ? MDF_REFUSED_NOT : MDF_REFUSED_NODES_WAIT;
     }
     if (!mdf_whole_has_mask(program)) {
         return MDF_REFUSED_MANY_NODES;
@@ -387,7 +428,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
     if (!is_ready(state)) {
         return MDF_WHOLE_NOT_RUN;
     }
-    if (whole->single.fast.lowered == NULL && !is_small(state)) {
+    if (whole->single.fast.lowered == NULL && (whole->was_large || !is_small(state))) {
         whole->single.fast.refusal.reason = whole->refused = MDF_REFUSED_LARGE_GRAPH;
         whole->single.fast.is_given_up = true;
         return MDF_WHOLE_NOT_RUN;
@@ -397,7 +438,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
     }
     spend_inputs(state);
     whole->is_away = state->program->schedule != NULL;
-    return state->program->schedule == NULL || record(state) ? MDF_WHOLE_DONE : MDF_WHOLE_FAILED;
+    return record(state) ? MDF_WHOLE_DONE : MDF_WHOLE_FAILED;
 }
 
 /* Inputs that are given again in each step are in their ports. */

@@ -21,7 +21,9 @@ struct mdf_whole_program {
 
 struct mdf_whole {
     struct mdf_whole_program single, many;
-    unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered */
+    unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered; where nothing is left for later ones
+                      * (mdf_program_leaves_nothing), those of earlier lives count too */
+    bool was_large;  /* in the life before */
     int64_t n_steps;
     struct mdf_value *counters; /* see whole_schedule.h; NULL: nothing has been made yet */
     bool is_away;               /* counts and clocks are in the counters, not with the scheduler */
@@ -56,10 +58,15 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
 void mdf_whole_write_back(struct mdf_state *state);
 /* The graph begins anew. */
 void mdf_whole_renew(struct mdf_state *state);
+/* Whether a new life of the state begins where this one ends: its first evaluation may run as one program. */
+bool mdf_whole_goes_on(const struct mdf_state *state);
 
 /* --- whole_nodes.c: for requests; the plan is the state. */
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
+/* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
+ * has run before. */
+bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_edge *edge);
 /* What edges bring: those from nodes that have not run bring nothing, or what their ports hold at first. */
 bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
 /* The node's instructions. */

@@ -20,10 +20,9 @@ static bool lower_edge(struct lowering *lowering, struct scope *scope, const str
            lowering_run(lowering, scope, port->combine.first, port->combine.end);
 }
 
-/* Whether an edge brings something, the sender's initial value perhaps. */
-static bool brings(const struct mdf_state *state, const struct mdf_program_edge *edge)
+bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_edge *edge)
 {
-    return state->has_run[edge->sender] || edge->has_initial;
+    return state->has_run[edge->sender] || edge->has_initial || state->leaves_nothing;
 }
 
 bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
@@ -36,13 +35,13 @@ bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
         bool is_first = true;
 
-        if (!brings(state, edge)) {
+        if (!mdf_whole_brings(state, edge)) {
             continue;
         }
         for (j = 0; j < i; j++) {
             const struct mdf_program_edge *other = &program->edges[node->edges[j]];
 
-            is_first = is_first && (other->port != edge->port || !brings(state, other));
+            is_first = is_first && (other->port != edge->port || !mdf_whole_brings(state, other));
         }
         if (!lower_edge(lowering, scope, program, edge, is_first)) {
             return false;
