@@ -284,20 +284,23 @@ static bool lend_port(struct mdf_state *state, size_t port, const struct mdf_val
     return true;
 }
 
-mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
-                               mdf_error *error)
+mdf_status mdf_state_set_named(struct mdf_state *state, const struct mdf_named_port *named, const struct mdf_value *value,
+                               enum mdf_input_way way, mdf_error *error)
 {
-    const struct mdf_named_port *named = mdf_program_ports_named(state->program, name);
-
-    if (named == NULL) {
-        return mdf_port_unknown(state->program, name, error);
-    }
     for (; named != NULL; named = mdf_program_next_named(state->program, named)) {
         if (way == MDF_INPUT_LENT ? !lend_port(state, named->port, value) : !mdf_state_set_port(state, named->port, value)) {
             return mdf_memory_error(&state->shared->memory, error);
         }
     }
     return MDF_OK;
+}
+
+mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
+                               mdf_error *error)
+{
+    const struct mdf_named_port *named = mdf_program_ports_named(state->program, name);
+
+    return named != NULL ? mdf_state_set_named(state, named, value, way, error) : mdf_port_unknown(state->program, name, error);
 }
 
 static bool port_error(struct mdf_state *state, const struct mdf_program_port *port)

@@ -76,6 +76,9 @@ enum mdf_input_way { MDF_INPUT_COPIED, MDF_INPUT_LENT };
 /* `value` for every port that `name` stands for. */
 mdf_status mdf_state_set_input(struct mdf_state *state, const char *name, const struct mdf_value *value, enum mdf_input_way way,
                                mdf_error *error);
+/* The same for a name that has been looked up (mdf_program_ports_named). */
+mdf_status mdf_state_set_named(struct mdf_state *state, const struct mdf_named_port *named, const struct mdf_value *value,
+                               enum mdf_input_way way, mdf_error *error);
 mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *error);
 /* The same for several evaluations in a row, which have the time of one: between mdf_state_begin and mdf_state_end. */
 bool mdf_state_begin(struct mdf_state *state, mdf_error *error);

@@ -24,8 +24,25 @@ static void give_inputs(struct mdf_state *state)
     }
 }
 
+/* Finds the ports of the inputs that change, once for all steps. */
+static mdf_status find_ports(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port **ports,
+                             mdf_error *error)
+{
+    mdf_status status = MDF_OK;
+    size_t i;
+
+    for (i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
+        ports[i] = mdf_program_ports_named(state->program, steps->inputs[i].name);
+        if (ports[i] == NULL) {
+            status = mdf_port_unknown(state->program, steps->inputs[i].name, error);
+        }
+    }
+    return status;
+}
+
 /* What a step has of the inputs that change. */
-static mdf_status give_series(struct mdf_state *state, const struct mdf_steps *steps, uint64_t step, mdf_error *error)
+static mdf_status give_series(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port **ports,
+                              uint64_t step, mdf_error *error)
 {
     mdf_status status = MDF_OK;
     size_t i;
@@ -36,7 +53,7 @@ static mdf_status give_series(struct mdf_state *state, const struct mdf_steps *s
 
         mdf_value_borrow_tensor(&state->shared->memory, &view, tensor->dtype, MDF_STRENGTH_TYPED, tensor->rank, tensor->shape,
                                 (const char *)tensor->data + (size_t)step * steps->inputs[i].step_bytes);
-        status = mdf_state_set_input(state, steps->inputs[i].name, &view, MDF_INPUT_COPIED, error);
+        status = mdf_state_set_named(state, ports[i], &view, MDF_INPUT_COPIED, error);
         mdf_value_clear(&state->shared->memory, &view);
     }
     return status;
@@ -91,18 +108,14 @@ static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *step
     return n;
 }
 
-mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,
-                                    uint64_t *n_recorded, mdf_error *error)
+static mdf_status evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port **ports,
+                                 uint64_t *n_done, uint64_t *n_recorded, mdf_error *error)
 {
     double end_s = steps->budget_s > 0 ? mdf_clock_s() + steps->budget_s : INFINITY;
     mdf_status status = MDF_OK;
     uint64_t at_once = 1;
     bool fits = true;
 
-    *n_done = *n_recorded = 0;
-    if (!mdf_state_begin(state, error)) {
-        return MDF_OUT_OF_MEMORY;
-    }
     keep_inputs(state);
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
         if (*n_done > 0 && steps->n_records == 0 && steps->n_inputs == 0) {
@@ -112,7 +125,7 @@ mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_st
             *n_recorded += n_skipped;
         }
         give_inputs(state);
-        status = give_series(state, steps, *n_done, error);
+        status = give_series(state, steps, ports, *n_done, error);
         if (status == MDF_OK) {
             status = mdf_state_evaluate_begun(state, *n_done == 0 ? steps->first_dt : steps->dt, error);
         }
@@ -125,6 +138,23 @@ mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_st
             break;
         }
     }
-    mdf_state_end(state);
+    return status;
+}
+
+mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,
+                                    uint64_t *n_recorded, mdf_error *error)
+{
+    struct mdf_memory *memory = &state->shared->memory;
+    const struct mdf_named_port **ports = mdf_memory_allocate_zeroed(memory, steps->n_inputs + 1, sizeof *ports);
+    mdf_status status = ports != NULL ? find_ports(state, steps, ports, error) : mdf_memory_error(memory, error);
+
+    *n_done = *n_recorded = 0;
+    if (status == MDF_OK && !mdf_state_begin(state, error)) {
+        status = MDF_OUT_OF_MEMORY;
+    } else if (status == MDF_OK) {
+        status = evaluate_steps(state, steps, ports, n_done, n_recorded, error);
+        mdf_state_end(state);
+    }
+    mdf_memory_release(memory, ports);
     return status;
 }
