@@ -454,6 +454,28 @@ Test(lower, nests_are_made_where_there_are_vectors)
     cr_expect_null(compare(BROADCAST_IN("2"), NULL, 4, NAN));
 }
 
+#define ONE_BY_ONE(first)                                                          \
+    PARAMETER("\"s\": {\"value\": \"-0.5 * s\", \"default_initial_value\": " first \
+              "}, \"w\": {\"value\": [[0.25]]}, \"p\": {\"value\": \"s @ w\"}")
+
+/* The projections between mechanisms of one unit: a call of the kernel would take many times what is computed. */
+Test(lower, a_product_of_two_numbers_is_a_nest)
+{
+    static const char *const models[] = {ONE_BY_ONE("[8.0]"), ONE_BY_ONE("[[-0.0], [3.0]]")};
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct engine engine;
+        const struct mdf_lowered *lowered = lower_node(&engine, models[i]);
+
+        cr_expect_null(compare(models[i], NULL, 9, NAN));
+        for (size_t k = 0; k < lowered->region.n_ops && mdf_machine_has_vectors(MDF_DTYPE_FLOAT64); k++) {
+            cr_expect_neq(lowered->region.ops[k].code, MDF_LOWERED_CALL);
+        }
+        engine_end(&engine);
+    }
+}
+
 /* A result that is large is made where the one before was: a state does not hold two of them. */
 Test(lower, large_results_are_made_where_they_were)
 {

@@ -30,6 +30,8 @@ NAMES = (
     "lca_finished",
     "transfer_until_finished",
     "lib_cohen_huston_horse_race",
+    "botvinick_conflict",
+    "necker_cube",
     "feedback_cycle",
     "ddm_analytical",
     "ddm_integrator_step",

@@ -443,6 +443,82 @@ def lib_cohen_huston_horse_race():
     return result, {"COLORS_INPUT": [[1, 0, 0]], "WORDS_INPUT": [[0, 1, 0]], "TASK_INPUT": [[1, 0]]}, 10
 
 
+@composition
+def botvinick_conflict():
+    """Botvinick et al. (2001): units settle on the task alone, then the words meet the colors; conflict is the energy of the responses."""
+
+    def recurrent(name, size, function, **settings):
+        return pnl.RecurrentTransferMechanism(
+            name=name,
+            input_shapes=size,
+            function=function,
+            hetero=-2.0,
+            integrator_mode=True,
+            integration_rate=0.01,
+            **settings,
+        )
+
+    color_in, word_in = (pnl.ProcessingMechanism(name=name, input_shapes=3) for name in ("COLOR INPUT", "WORD INPUT"))
+    task_in = pnl.ProcessingMechanism(name="TASK INPUT", input_shapes=2)
+    color, word = (recurrent(name, 3, pnl.Logistic(x_0=4.0)) for name in ("COLOR HIDDEN", "WORD HIDDEN"))
+    task = recurrent("TASK DEMAND", 2, pnl.Logistic())
+    energy = pnl.Stability(
+        default_variable=np.zeros(2),
+        metric=pnl.ENERGY,
+        matrix=np.array([[0.0, -4.0], [-4.0, 0.0]]),
+    )
+    conflict = {
+        pnl.NAME: "DECISION ENERGY",
+        pnl.VARIABLE: (pnl.OWNER_VALUE, 0),
+        pnl.FUNCTION: energy,
+    }
+    response = recurrent("RESPONSE", 2, pnl.Logistic(), output_ports=[pnl.RESULT, conflict])
+    weak, strong = 1.5 * np.eye(3, 2), 2.5 * np.eye(3, 2)
+    to_color, to_word = (
+        np.array([[4.0] * 3, [0.0] * 3]),
+        np.array([[0.0] * 3, [4.0] * 3]),
+    )
+    result = comp(
+        [color_in, np.eye(3), color, weak, response, weak.T, color],
+        [word_in, np.eye(3), word, strong, response, strong.T, word],
+        [task_in, np.eye(2), task, to_color, color, to_color.T, task],
+        [task_in, np.eye(2), task, to_word, word, to_word.T, task],
+        name="conflict",
+    )
+    inputs = {
+        "COLOR INPUT": [[0, 0, 0]] * 5 + [[1, 0, 0]] * 15,
+        "WORD INPUT": [[0, 0, 0]] * 5 + [[0, 1, 0]] * 15,
+    }
+    return result, {**inputs, "TASK INPUT": [[1, 0]] * 20}, 20
+
+
+@composition
+def necker_cube():
+    """Corners of a cube, seen in two ways: those of one way excite their neighbours, the two of a corner inhibit each other."""
+    n_corners = 8
+    corners = [
+        [
+            pnl.TransferMechanism(
+                name=f"{way}{i}",
+                function=pnl.Linear(),
+                integrator_mode=True,
+                integration_rate=0.5,
+            )
+            for i in range(n_corners)
+        ]
+        for way in "AB"
+    ]
+    edges = [(i, i ^ bit) for i in range(n_corners) for bit in (1, 2, 4)]
+    pathways = [[ways[i], np.array([[0.25]]), ways[j]] for ways in corners for i, j in edges]
+    pathways += [[sender[i], np.array([[-0.5]]), receiver[i]] for sender, receiver in (corners, corners[::-1]) for i in range(n_corners)]
+    rng = np.random.RandomState(3)
+    return (
+        comp(*pathways, name="necker"),
+        {node: [[rng.normal()]] for ways in corners for node in ways},
+        10,
+    )
+
+
 # Schedules
 
 

@@ -292,7 +292,7 @@ static bool is_worth_it(const struct multiplying *multiplying)
     size_t k = multiplying->product.k, n = multiplying->result->length * k;
 
     return multiplying->a->dtype == multiplying->result->dtype && multiplying->b->dtype == multiplying->result->dtype &&
-           mdf_dtype_kind((mdf_dtype)multiplying->result->dtype) == 'f' && k > 1 && n <= MOST_PRODUCTS &&
+           mdf_dtype_kind((mdf_dtype)multiplying->result->dtype) == 'f' && k > 0 && n <= MOST_PRODUCTS &&
            order != MDF_PRODUCT_IN_BLOCKS;
 }
 

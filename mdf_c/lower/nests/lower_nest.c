@@ -138,8 +138,7 @@ static mdf_lowered_id add_nest(struct lowering *lowering, struct nest_draft *dra
     struct region *region;
     mdf_lowered_id id;
 
-    if (draft->has_failed ||
-        (!lowering->is_for_source && (draft->n_axes == 0 || n_points > MOST_POINTS || !has_vectors(draft)))) {
+    if (draft->has_failed || (!lowering->is_for_source && (n_points > MOST_POINTS || !has_vectors(draft)))) {
         return MDF_LOWERED_NONE;
     }
     id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
