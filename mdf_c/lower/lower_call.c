@@ -726,6 +726,67 @@ static bool is_short_softmax(const struct trial *trial)
         result->length <= MOST_SOFTMAX_ELEMENTS;
 }
 
+/* A mean of several arrays, or a function between bounds: a kernel goes through the result once for each. */
+static bool is_composed(const struct lowering *lowering, const struct trial *trial)
+{
+    enum mdf_form form = trial->source->operator->form;
+
+    return (form == MDF_FORM_MEAN || form == MDF_FORM_CLIP) && (lowering->region->kind == REGION_BODY || is_small(trial));
+}
+
+static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial);
+
+/* The call `source`, which has two inputs, of these: its result. */
+static mdf_lowered_id call_two(struct lowering *lowering, const struct mdf_code_call *source, mdf_lowered_id a, mdf_lowered_id b)
+{
+    const mdf_lowered_id items[] = {a, b};
+    struct trial trial = {.source = source, .items = items, .n_items = 2};
+    struct scope scope = {0}; /* of its own: for the one result */
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (lowering_begin_trial(lowering, &trial) && read_inputs(lowering, &scope, &trial) && run_trial(lowering, &trial) &&
+        add_ops(lowering, &scope, &trial)) {
+        id = lowering_value_of(lowering, &scope, source->outputs[0]);
+    }
+    lowering_end_trial(lowering, &trial);
+    return id;
+}
+
+/* A function of more than two arrays is that of two, one after the other; *taken: the call is such a one. */
+static bool fold_operands(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
+{
+    struct mdf_code_call *two;
+    const struct mdf_value *result = &trial->results[0];
+    mdf_operand *operands;
+    mdf_lowered_id total = trial->ids[0];
+    size_t i;
+
+    *taken = false;
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR) {
+            return true;
+        }
+    }
+    two = mdf_arena_allocate(&lowering->lowered->arena, sizeof *two);
+    operands = mdf_arena_array(&lowering->lowered->arena, 3, sizeof *operands);
+    if (two == NULL || operands == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    operands[2] = MDF_OPERAND(MDF_OPERAND_SLOT, 0);
+    *two = *trial->source;
+    two->signature = NULL; /* inputs have the types that the operator wants */
+    two->inputs = operands;
+    two->outputs = operands + 2;
+    two->n_inputs = 2;
+    for (i = 1; i < trial->n && total != MDF_LOWERED_NONE; i++) {
+        total = call_two(lowering, two, total, trial->ids[i]);
+    }
+    *taken = total != MDF_LOWERED_NONE && lowering_has_same_form(lowering_example(lowering, total), result) &&
+             memcmp(lowering_example(lowering, total)->data, result->data,
+                    result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+    return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], total));
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -733,6 +794,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
 
     if (lowering_has_constants(lowering, trial, 0) || has_only_shape(lowering, trial)) {
         return fold(lowering, scope, trial);
+    }
+    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n > 2 && trial->results[0].length > 0 &&
+        (!fold_operands(lowering, scope, trial, &taken) || taken)) {
+        return taken && !lowering_has_failed(lowering);
     }
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
@@ -767,7 +832,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
                                       : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
     }
-    if ((lowering->is_for_source || is_short_softmax(trial)) && !lowering_has_failed(lowering) &&
+    if ((lowering->is_for_source || is_short_softmax(trial) || is_composed(lowering, trial)) && !lowering_has_failed(lowering) &&
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }

@@ -109,6 +109,10 @@ static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
     const void *address;
     size_t i;
 
+    if (emission_puts_number(emission->lowered, op)) {
+        emission_put_number(emission, op);
+        return;
+    }
     for (i = 1; i < op->n_in; i++) {
         if (emission->lowered->values[op->in[i]].is_scalar) {
             emission_publish(emission, op->in[i]);
@@ -158,6 +162,10 @@ static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
     const struct mdf_lowered_value *values = emission->lowered->values;
     size_t i;
 
+    if (emission_is_point(emission->lowered, nest)) {
+        emission_point(emission, nest);
+        return;
+    }
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && values[nest->steps[i].view.id].is_scalar) {
             emission_publish(emission, nest->steps[i].view.id);

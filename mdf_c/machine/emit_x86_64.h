@@ -196,6 +196,13 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
 
+/* --- emit_x86_64_points.c: whether an op puts a number where an array lies, and a nest only loads and stores numbers at indices;
+ * code for these, which changes no register but those of results. */
+bool emission_puts_number(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+void emission_put_number(struct emission *emission, const struct mdf_lowered_op *op);
+bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
+void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
+
 /* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
 bool emission_nest(struct emission *emission, struct mdf_lowered_nest *nest);
 /* Whether vectors have lanes for elements of a type. */

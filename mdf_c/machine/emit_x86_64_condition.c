@@ -140,12 +140,26 @@ static uint8_t vector_comparison(unsigned code)
     return comparisons[code - MDF_LOWERED_EQUAL];
 }
 
-/* The third scratch register becomes all ones or all zeros, in its first `size` bytes. Changes rax, rcx and the second. */
+static bool is_mask_of_two(unsigned code)
+{
+    return code == MDF_LOWERED_AND || code == MDF_LOWERED_OR;
+}
+
+/* The third scratch register becomes all ones or all zeros, in its first `size` bytes. Changes rax, rcx and the second; of AND
+ * and OR the first too. */
 static void make_mask(struct emission *emission, mdf_lowered_id condition, unsigned size)
 {
     const struct mdf_lowered_op *op = emission_deferred(emission, condition);
     struct assembler *assembler = emission->assembler;
 
+    if (op != NULL && is_mask_of_two(op->code)) { /* of two comparisons: emit_x86_64_lives.c */
+        make_mask(emission, op->in[0], size);
+        emission_move_real(emission, SCRATCH_REAL, THIRD_SCRATCH_REAL);
+        make_mask(emission, op->in[1], size);
+        assemble_vector(assembler, op->code == MDF_LOWERED_AND ? VECTOR_AND : VECTOR_OR, 16, THIRD_SCRATCH_REAL,
+                        THIRD_SCRATCH_REAL, in_register(SCRATCH_REAL));
+        return;
+    }
     if (op != NULL && is_real_type(op->dtype)) {
         unsigned real = op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOAT : OF_DOUBLE;
         uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);

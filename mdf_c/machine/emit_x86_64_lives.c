@@ -100,10 +100,26 @@ static bool is_logic(unsigned code)
     return code == MDF_LOWERED_NOT || code == MDF_LOWERED_AND || code == MDF_LOWERED_OR;
 }
 
+/* Whether a choice of reals may have a mask of two comparisons of such. */
+static bool is_mask_of_two(const struct emission *emission, const struct mdf_lowered_op *op, unsigned dtype)
+{
+    size_t i;
+
+    for (i = 0; i < op->n_in; i++) {
+        uint32_t step = emission->lives[op->in[i]].step;
+        const struct mdf_lowered_op *made = step == nowhere ? NULL : emission->steps[step].op;
+
+        if (made == NULL || emission->steps[step].kind != STEP_OP || !emission_is_comparison(made->code) || made->dtype != dtype) {
+            return false;
+        }
+    }
+    return (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) && (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
+}
+
 /* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes
- * may have changed by then. */
+ * may have changed by then. It jumps, or chooses among elements of the type `chosen`. */
 static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_t region, uint32_t changed, bool jumps,
-                           size_t length)
+                           unsigned chosen, size_t length)
 {
     struct life *life = id != MDF_LOWERED_NONE ? &emission->lives[id] : NULL;
     const struct step *step;
@@ -114,7 +130,8 @@ static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_
     }
     step = &emission->steps[life->step];
     if (step->kind != STEP_OP || step->region != region ||
-        !(emission_is_comparison(step->op->code) || (jumps && life->n_uses == 1 && is_logic(step->op->code)))) {
+        !(emission_is_comparison(step->op->code) ||
+          (life->n_uses == 1 && (jumps ? is_logic(step->op->code) : is_mask_of_two(emission, step->op, chosen))))) {
         return;
     }
     for (i = 0; i < step->op->n_in; i++) {
@@ -124,7 +141,7 @@ static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_
     }
     life->n_as_condition++;
     for (i = 0; i < step->op->n_in && is_logic(step->op->code); i++) {
-        note_condition(emission, step->op->in[i], region, changed, true, length + 1);
+        note_condition(emission, step->op->in[i], region, changed, jumps, chosen, length + 1);
     }
 }
 
@@ -142,11 +159,12 @@ static void defer_conditions(struct emission *emission)
         const struct step *step = &emission->steps[at];
 
         if (step->kind == STEP_IF) {
-            note_condition(emission, step->op->of.branches->condition, step->region, nowhere - 1, true, 0);
+            note_condition(emission, step->op->of.branches->condition, step->region, nowhere - 1, true, MDF_DTYPE_NONE, 0);
         } else if (step->kind == STEP_END_LOOP) {
-            note_condition(emission, step->op->of.loop->next_condition, step->region, step->partner, true, 0);
+            note_condition(emission, step->op->of.loop->next_condition, step->region, step->partner, true, MDF_DTYPE_NONE, 0);
         } else if (step->kind == STEP_OP && (step->op->code == MDF_LOWERED_SELECT || is_cast_of_condition(emission, step->op))) {
-            note_condition(emission, step->op->in[0], step->region, nowhere - 1, false, 0);
+            note_condition(emission, step->op->in[0], step->region, nowhere - 1, false,
+                           emission->lowered->values[step->op->out].form.dtype, 0);
         }
     }
     for (at = 0; at < emission->n_steps; at++) {

@@ -114,10 +114,12 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
         return false;
     }
-    emission->steps[at].clobbers = op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_NEST ||
-                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
-                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-                                   op->code == MDF_LOWERED_PUT || (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+    emission->steps[at].clobbers =
+        op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
+        op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
+        (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
+        (op->code == MDF_LOWERED_PUT && !emission_puts_number(emission->lowered, op)) ||
+        (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
 }
 
@@ -240,7 +242,8 @@ static void visit_op(struct emission *emission, visitor visit, const struct mdf_
     }
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            visit_read(emission, visit, op->of.nest->steps[i].view.id, USE);
+            visit_read(emission, visit, op->of.nest->steps[i].view.id,
+                       emission_is_point(emission->lowered, op->of.nest) ? LATE : USE);
         } else if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
             visit_write(emission, visit, op->of.nest->steps[i].view.id);
         }

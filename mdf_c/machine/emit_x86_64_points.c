@@ -1,0 +1,185 @@
+/* emit_x86_64_points.c - see emit_x86_64.h. Single elements of arrays, at indices that are known only when it runs: a PUT of a
+ * number in place, and a NEST of one point that only loads and stores numbers. Both stay within registers, as ops on scalars do;
+ * others call a function, or are emitted as nests are. */
+#include "mdf_c/lowered/nest.h"
+#include "mdf_c/machine/emit_x86_64.h"
+
+static bool is_near(int64_t number)
+{
+    return number > -INT32_MAX && number < INT32_MAX;
+}
+
+static bool is_number(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    size_t size = mdf_dtype_size((mdf_dtype)lowered->values[id].form.dtype);
+
+    return lowered->values[id].is_scalar && (size == 1 || size == 2 || size == 4 || size == 8) &&
+           lowered->values[id].form.dtype != MDF_DTYPE_STRING;
+}
+
+/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
+static void check_index(struct emission *emission, int64_t limit)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label from_start = new_label(assembler);
+
+    assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_NOT_NEGATIVE, from_start);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)limit);
+    bind_label(assembler, from_start);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+}
+
+/* The element at `base` plus rax times `step` bytes plus `offset`. */
+static struct machine_operand element_at(struct emission *emission, uint8_t base, int64_t step, int64_t offset)
+{
+    if (step == 1 || step == 2 || step == 4 || step == 8) {
+        return in_memory_at(base, RAX, (uint8_t)step, (int32_t)offset);
+    }
+    assemble_multiply_by(emission->assembler, 8, RAX, in_register(RAX), (int32_t)step);
+    return in_memory_at(base, RAX, 1, (int32_t)offset);
+}
+
+/* ------------------------------------------------------------------ PUT */
+
+bool emission_puts_number(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_put *put = op->of.put;
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
+    bool fits = put->is_in_place && is_number(lowered, op->in[1]) && lowered->values[op->out].form.dtype == op->dtype &&
+                lowered->values[op->in[1]].form.dtype == op->dtype && lowered->values[op->in[2]].form.dtype == MDF_DTYPE_INT64;
+    size_t i;
+
+    for (i = 0; i < put->n_indices; i++) {
+        fits = fits && is_near(put->limits[i]) && is_near(put->steps[i] * size);
+    }
+    return fits && put->n_indices > 0;
+}
+
+static void load_index(struct emission *emission, const struct mdf_lowered_op *op, size_t i)
+{
+    if (emission->lowered->values[op->in[2]].is_scalar) {
+        emission_load_general(emission, op->in[2], RAX);
+    } else {
+        assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
+        assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
+    }
+}
+
+static void store_number(struct emission *emission, mdf_lowered_id id, struct machine_operand place)
+{
+    unsigned size = emission->lives[id].size;
+    mdf_dtype dtype = (mdf_dtype)emission->lowered->values[id].form.dtype;
+
+    if (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) {
+        assemble_vector(emission->assembler, size == 4 ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
+                        emission_real(emission, id, SCRATCH_REAL), 0, place);
+    } else {
+        assemble_store(emission->assembler, size, emission_general(emission, id, RCX), place);
+    }
+}
+
+void emission_put_number(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_lowered_put *put = op->of.put;
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
+    struct machine_operand place = in_register(RAX);
+    size_t i;
+
+    for (i = 0; i < put->n_indices; i++) {
+        load_index(emission, op, i);
+        check_index(emission, put->limits[i]);
+        if (i == 0) {
+            assemble_load(assembler, 8, RDX, emission_array_data(op->in[0]));
+            assemble_store(assembler, 8, RDX, emission_array_data(op->out));
+        }
+        place = element_at(emission, RDX, put->steps[i] * size, 0);
+        if (i + 1 < put->n_indices) {
+            assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, place);
+        }
+    }
+    store_number(emission, op->in[1], place);
+}
+
+/* ------------------------------------------------------------------ NEST */
+
+/* Whether a step loads a number, or an element of an array that has nothing or such a number as its index. */
+static bool is_covered_load(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    const struct mdf_nest_view *view = &step->view;
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)step->dtype);
+    const struct mdf_nest_step *index = view->at == MDF_NEST_NONE ? NULL : &nest->steps[view->at];
+
+    if (lowered->values[view->id].is_scalar) {
+        return is_number(lowered, view->id);
+    }
+    return (size == 1 || size == 2 || size == 4 || size == 8) && step->dtype != MDF_DTYPE_STRING && is_near(view->first * size) &&
+           (index == NULL || (index->kind == MDF_NEST_LOAD && index->dtype == MDF_DTYPE_INT64 &&
+                              is_number(lowered, index->view.id) && is_near(view->at_limit) && is_near(view->at_stride * size)));
+}
+
+bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool is_covered = step->kind == MDF_NEST_LOAD ? is_covered_load(lowered, nest, step)
+                                                      : step->kind == MDF_NEST_STORE && is_number(lowered, step->view.id) &&
+                                                            nest->steps[step->in[0]].kind == MDF_NEST_LOAD;
+
+        if (!is_covered) {
+            return false;
+        }
+    }
+    return nest->n_axes == 0;
+}
+
+/* The scalar `out` becomes the element. */
+static void load_number(struct emission *emission, mdf_lowered_id out, struct machine_operand place)
+{
+    unsigned size = emission->lives[out].size;
+    uint8_t target;
+
+    if (emission->lives[out].kind == LIFE_REAL) {
+        target = emission_target(emission, out, SCRATCH_REAL);
+        assemble_vector(emission->assembler, size == 4 ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, target, 0, place);
+    } else {
+        target = emission_target(emission, out, RAX);
+        assemble_load(emission->assembler, size, target, place);
+    }
+    emission_finish(emission, out, target);
+}
+
+static void emit_store(struct emission *emission, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store)
+{
+    const struct mdf_nest_view *view = &nest->steps[store->in[0]].view;
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)store->dtype);
+
+    if (emission->lowered->values[view->id].is_scalar) {
+        emission_copy(emission, store->view.id, view->id);
+        return;
+    }
+    if (view->at == MDF_NEST_NONE) {
+        assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+        load_number(emission, store->view.id, in_memory(RDX, (int32_t)(view->first * size)));
+        return;
+    }
+    emission_load_general(emission, nest->steps[view->at].view.id, RAX);
+    check_index(emission, view->at_limit);
+    assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+    load_number(emission, store->view.id, element_at(emission, RDX, view->at_stride * size, view->first * size));
+}
+
+void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_STORE) {
+            emit_store(emission, nest, &nest->steps[i]);
+        }
+    }
+}
