@@ -17,6 +17,7 @@ struct mdf_move {
     bool shapes;     /* what says how are sizes: other ones give a result of another shape */
     bool chooses;    /* what says how may differ from run to run, the shape staying as it is */
     size_t n_behind; /* of MDF_MOVE_ALL: how many at the end are not */
+    bool by_tuples;  /* ... and has an index of each of the first axes along its last one */
     bool promotes;   /* what is moved is brought to the type of the result */
 };
 

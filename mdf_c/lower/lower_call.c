@@ -795,8 +795,8 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (lowering_has_constants(lowering, trial, 0) || has_only_shape(lowering, trial)) {
         return fold(lowering, scope, trial);
     }
-    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n > 2 && trial->results[0].length > 0 &&
-        (!fold_operands(lowering, scope, trial, &taken) || taken)) {
+    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length>
+                     0 &&(!fold_operands(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
     }
     if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {

@@ -1,9 +1,12 @@
 /* lower_put.c - PUT for calls that put one element, or one row, into an array at an index: ScatterElements and ScatterND with a
- * single index. See lowering.h. */
+ * single index; with a few of them a PUT for each, one after the other. See lowering.h. */
 #include "functions/moves/indexing.h"
+#include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/trial.h"
 
 #include <string.h>
+
+enum { MOST_PUTS = 8 };
 
 /* Whether what the call puts replaces what was there. */
 static bool replaces(const struct trial *trial)
@@ -13,14 +16,15 @@ static bool replaces(const struct trial *trial)
     return reduction == NULL || *reduction == NULL || strcmp(*reduction, "none") == 0;
 }
 
-/* ScatterElements of one element: all indices but that along the axis are 0. */
+/* ScatterElements of one element: all indices but that along the axis are 0; of several: of a row. */
 static bool put_element(const struct trial *trial, struct mdf_lowered_put *put)
 {
     const struct mdf_value *data = trial->effective[0];
     size_t axis = lowering_axis(trial->source, data->rank, 0);
     int64_t strides[MDF_INLINE_RANK];
 
-    if (trial->effective[1]->length != 1 || axis >= data->rank) {
+    if (axis >= data->rank ||
+        (trial->effective[1]->length != 1 && (data->rank != 1 || trial->effective[1]->length != trial->effective[2]->length))) {
         return false;
     }
     mdf_strides(data->rank, mdf_value_shape(data), strides);
@@ -28,18 +32,18 @@ static bool put_element(const struct trial *trial, struct mdf_lowered_put *put)
     return true;
 }
 
-/* ScatterND of one row: the indices are those of the first axes. */
+/* ScatterND of rows: the indices of each are those of the first axes. */
 static bool put_row(const struct trial *trial, struct mdf_lowered_put *put)
 {
     const struct mdf_value *data = trial->effective[0], *indices = trial->effective[1];
-    int64_t strides[MDF_INLINE_RANK];
+    int64_t strides[MDF_INLINE_RANK], depth;
 
-    if (indices->rank == 0 || indices->length == 0 || indices->length > data->rank ||
-        mdf_value_shape(indices)[indices->rank - 1] != (int64_t)indices->length) {
+    depth = indices->rank == 0 || indices->length == 0 ? 0 : mdf_value_shape(indices)[indices->rank - 1];
+    if (depth == 0 || depth > (int64_t)data->rank) {
         return false;
     }
     mdf_strides(data->rank, mdf_value_shape(data), strides);
-    *put = (struct mdf_lowered_put){.n_indices = indices->length};
+    *put = (struct mdf_lowered_put){.n_indices = (size_t)depth};
     memcpy(put->steps, strides, put->n_indices * sizeof *strides);
     memcpy(put->limits, mdf_value_shape(data), put->n_indices * sizeof *put->limits);
     return true;
@@ -67,24 +71,63 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
            (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put));
 }
 
+/* Elements [first, first + n) of an array, as a row. */
+static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t first, size_t n)
+{
+    const struct mdf_value *whole = lowering_example(lowering, id);
+    const struct mdf_nest_view view = {.id = id, .first = (int64_t)first, .at = MDF_NEST_NONE};
+    struct mdf_lowered_part *part = mdf_arena_allocate(&lowering->lowered->arena, sizeof *part);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_PART, .dtype = whole->dtype, .n_in = 1, .in = {id}, .of.part = part};
+    struct nest_draft *draft;
+    struct mdf_value row = {0};
+    int64_t length = (int64_t)n;
+
+    if (whole->length == n) {
+        return id;
+    }
+    if (n == 1) {
+        draft = draft_new(lowering);
+        return draft == NULL ? MDF_LOWERED_NONE
+                             : lowering_add_computed_nest(
+                                   lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL, NULL);
+    }
+    if (part == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    *part = (struct mdf_lowered_part){.first = first, .n_rows = 1, .n = n, .step = n};
+    mdf_value_borrow_tensor(lowering->memory, &row, (mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength, 1, &length,
+                            (const char *)whole->data + first * mdf_dtype_size((mdf_dtype)whole->dtype));
+    return lowering_add_element_op(lowering, op, &row);
+}
+
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .n_in = 3};
     struct mdf_lowered_put put;
+    mdf_lowered_id result = trial->ids[0], indices;
+    size_t n, length, i;
 
     *taken = find_put(lowering, trial, &put);
+    n = *taken ? trial->effective[1]->length / put.n_indices : 0;
+    length = *taken && n > 0 ? trial->effective[2]->length / n : 0;
+    *taken = n == 1 || (n > 1 && n <= MOST_PUTS && length * n == trial->effective[2]->length && !lowering->is_for_source);
     if (!*taken) {
         return true;
     }
-    op.of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *op.of.put);
-    if (op.of.put == NULL) {
-        return lowering_out_of_memory(lowering);
+    indices = lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64);
+    for (i = 0; i < n && indices != MDF_LOWERED_NONE && result != MDF_LOWERED_NONE; i++) {
+        struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .dtype = trial->effective[0]->dtype, .n_in = 3, .in = {result}};
+
+        op.of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *op.of.put);
+        if (op.of.put == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+        *op.of.put = put;
+        op.in[1] = take(lowering, trial->ids[2], i * length, length);
+        op.in[2] = take(lowering, indices, i * put.n_indices, put.n_indices);
+        result = op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE
+                     ? lowering_add_element_op(lowering, op, &trial->results[0])
+                     : MDF_LOWERED_NONE;
     }
-    *op.of.put = put;
-    op.dtype = trial->effective[0]->dtype;
-    op.in[0] = trial->ids[0];
-    op.in[1] = trial->ids[2];
-    op.in[2] = lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64);
-    return op.in[2] != MDF_LOWERED_NONE &&
-           lowering_bind(lowering, scope, trial->source->outputs[0], lowering_add_element_op(lowering, op, &trial->results[0]));
+    return indices != MDF_LOWERED_NONE && lowering_bind(lowering, scope, trial->source->outputs[0], result);
 }

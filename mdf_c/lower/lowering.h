@@ -293,6 +293,9 @@ bool lowering_compose(struct lowering *lowering, struct scope *scope, struct tri
 /* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+/* --- lower_gather_nd.c: a NEST for GatherND by indices that are not known before: its result; NONE without a refusal: there is
+ * none. */
+mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial);
 /* --- lower_group.c: element ops on arrays become nests, and nests of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */

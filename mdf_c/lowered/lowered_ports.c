@@ -39,7 +39,8 @@ enum way {
     WAY_GIVE,  /* the array and the slot change places, */
     WAY_SWAP,  /* and then the array and `spare` */
     WAY_WRITE, /* elements are written where the slot has its own */
-    WAY_COPY   /* the slot and `spare` change places */
+    WAY_COPY,  /* the slot and `spare` change places */
+    WAY_SHARE  /* the same of a list whose items lie in `whole` */
 };
 
 struct array_output {
@@ -47,6 +48,7 @@ struct array_output {
     bool is_remade; /* a CALL or LOOP makes the array anew, whatever is there */
     enum way way;   /* while outputs are put there */
     struct mdf_value spare;
+    struct mdf_value whole; /* of WAY_SHARE: the array whose memory the list keeps, which somebody else holds until then */
 };
 
 /* From so many bytes on a result is made where the slot has the one before: two places that take turns need twice the cache. */
@@ -195,8 +197,8 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
         if (!lowered->values[output->id].is_scalar || output->n_items > 0) {
             ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
-            ports->has_remade =
-                ports->has_remade || (output->gives && ports->array_outputs[ports->n_array_outputs - 1].is_remade);
+            ports->has_remade = ports->has_remade || ((output->gives || output->is_list) &&
+                                                      ports->array_outputs[ports->n_array_outputs - 1].is_remade);
         }
     }
 }
@@ -299,6 +301,32 @@ static bool is_read(const struct mdf_lowered *lowered, const char *bytes, size_t
     return false;
 }
 
+/* A list of which only `list` has the items, which lie in one array: that is its last item, behind those that it tells of, so
+ * that nobody takes the others for its own. NULL: it is none. */
+static struct mdf_value *shared_items(const struct mdf_value *list)
+{
+    struct mdf_buffer *buffer = list->buffer;
+    bool is_own = list->kind == MDF_KIND_LIST && buffer != NULL && list->length > 0 &&
+                  atomic_load_explicit(&buffer->n_owners, memory_order_acquire) == 1 && buffer->store == NULL &&
+                  list->data == (char *)buffer->data + buffer->offset && buffer->n_owned == list->length + 1;
+
+    return is_own ? list->data : NULL;
+}
+
+/* The array that the list of the time before last lay in is there to be written anew. */
+static void take_array_of_list(struct mdf_lowered *lowered, const struct array_output *output)
+{
+    struct mdf_value *items = shared_items(&output->spare), *array = &lowered->arrays[output->output->id], *last;
+
+    if (items != NULL) {
+        last = &items[output->spare.length];
+        if (mdf_value_own_elements(array) == NULL) {
+            mdf_value_swap(array, last);
+        }
+        mdf_value_clear(lowered->context->memory, last);
+    }
+}
+
 /* Takes large results back from slots whose elements only this form makes, to be written anew where they are. */
 static void take_results(struct mdf_lowered *lowered)
 {
@@ -311,6 +339,10 @@ static void take_results(struct mdf_lowered *lowered)
         const char *elements = output->is_remade && output->output->gives ? mdf_value_own_elements(slot) : NULL;
         size_t n_bytes = elements == NULL ? 0 : slot->length * mdf_dtype_size((mdf_dtype)slot->dtype);
 
+        if (output->output->is_list) {
+            take_array_of_list(lowered, output);
+            continue;
+        }
         if (n_bytes >= LARGE_RESULT_BYTES && slot->dtype != MDF_DTYPE_STRING && !is_read(lowered, elements, n_bytes)) {
             mdf_value_swap(slot, array);
             mdf_value_clear(lowered->context->memory, slot);
@@ -382,6 +414,34 @@ static void detach_scalars(const struct mdf_lowered *lowered)
     }
 }
 
+/* The list of what lies in an array that the slot, or nobody, will have: items borrow from it, and the list keeps it. */
+static bool prepare_rows(struct mdf_lowered *lowered, struct array_output *output, size_t n)
+{
+    struct mdf_memory *memory = lowered->context->memory;
+    const struct mdf_value *array = &lowered->arrays[output->output->id], *form = &lowered->values[output->output->item].form;
+    size_t n_bytes = mdf_lowered_size(lowered, output->output->item), i;
+    struct mdf_value *items = output->spare.length == n ? shared_items(&output->spare) : NULL;
+
+    if (items == NULL) {
+        mdf_value_clear(memory, &output->spare);
+        items = mdf_value_make_list(memory, &output->spare, n + 1);
+        if (items == NULL) {
+            return false;
+        }
+        output->spare.length = n;
+        for (i = 0; i < n; i++) {
+            items[i] = *form;
+        }
+    }
+    for (i = 0; i < n; i++) {
+        items[i].data = (char *)array->data + i * n_bytes;
+    }
+    output->spare.dtype = form->dtype;
+    output->whole = *array;
+    output->way = WAY_SHARE;
+    return true;
+}
+
 /* The list of what lies in an array, each in memory of its own: that of the list of the time before last, where nobody has it. */
 static bool prepare_list(struct mdf_lowered *lowered, struct array_output *output)
 {
@@ -390,6 +450,9 @@ static bool prepare_list(struct mdf_lowered *lowered, struct array_output *outpu
     size_t n_bytes = mdf_lowered_size(lowered, output->output->item), n = array->length / form->length, i;
     struct mdf_value *items;
 
+    if (output->is_remade && array->buffer != NULL && n > 0 && form->rank <= MDF_INLINE_RANK) {
+        return prepare_rows(lowered, output, n);
+    }
     items = output->spare.length == n && output->spare.kind == MDF_KIND_LIST ? mdf_value_own_items(&output->spare) : NULL;
     if (items == NULL) {
         mdf_value_clear(memory, &output->spare);
@@ -490,6 +553,13 @@ static void put_array(struct mdf_lowered *lowered, struct array_output *output)
     case WAY_COPY:
         mdf_value_swap(slot, &output->spare);
         keep_memory(lowered, &output->spare);
+        break;
+    case WAY_SHARE:
+        mdf_value_share(lowered->context->memory, (struct mdf_value *)output->spare.data + output->spare.length, &output->whole);
+        mdf_value_swap(slot, &output->spare);
+        if (shared_items(&output->spare) == NULL) {
+            mdf_value_clear(lowered->context->memory, &output->spare);
+        }
         break;
     }
 }

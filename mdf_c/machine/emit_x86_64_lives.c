@@ -109,11 +109,13 @@ static bool is_mask_of_two(const struct emission *emission, const struct mdf_low
         uint32_t step = emission->lives[op->in[i]].step;
         const struct mdf_lowered_op *made = step == nowhere ? NULL : emission->steps[step].op;
 
-        if (made == NULL || emission->steps[step].kind != STEP_OP || !emission_is_comparison(made->code) || made->dtype != dtype) {
+        if (made == NULL || emission->steps[step].kind != STEP_OP || !emission_is_comparison(made->code) ||
+            made->dtype != dtype) {
             return false;
         }
     }
-    return (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) && (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
+    return (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) &&
+           (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
 }
 
 /* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes

@@ -105,19 +105,38 @@ void emission_put_number(struct emission *emission, const struct mdf_lowered_op 
 
 /* ------------------------------------------------------------------ NEST */
 
-/* Whether a step loads a number, or an element of an array that has nothing or such a number as its index. */
-static bool is_covered_load(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+/* Whether a step loads a number, or an element of an array by no index or a whole number. */
+static bool is_covered_load(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                            const struct mdf_nest_step *step)
 {
     const struct mdf_nest_view *view = &step->view;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)step->dtype);
-    const struct mdf_nest_step *index = view->at == MDF_NEST_NONE ? NULL : &nest->steps[view->at];
 
     if (lowered->values[view->id].is_scalar) {
         return is_number(lowered, view->id);
     }
     return (size == 1 || size == 2 || size == 4 || size == 8) && step->dtype != MDF_DTYPE_STRING && is_near(view->first * size) &&
-           (index == NULL || (index->kind == MDF_NEST_LOAD && index->dtype == MDF_DTYPE_INT64 &&
-                              is_number(lowered, index->view.id) && is_near(view->at_limit) && is_near(view->at_stride * size)));
+           (view->at == MDF_NEST_NONE ||
+            (nest->steps[view->at].dtype == MDF_DTYPE_INT64 && is_near(view->at_limit) && is_near(view->at_stride * size)));
+}
+
+/* What makes an index of others. */
+static bool is_covered_element(const struct mdf_nest_step *step)
+{
+    bool is_sum = step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT || step->code == MDF_LOWERED_MULTIPLY;
+
+    return step->dtype == MDF_DTYPE_INT64 && (is_sum ? step->operand_dtype == MDF_DTYPE_INT64
+                                                     : step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_INT32);
+}
+
+/* What is loaded becomes a number, or an element of an array. */
+static bool is_covered_store(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                             const struct mdf_nest_step *step)
+{
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)step->dtype);
+
+    return nest->steps[step->in[0]].kind == MDF_NEST_LOAD &&
+           (is_number(lowered, step->view.id) || (!lowered->values[step->view.id].is_scalar && is_near(step->view.first * size)));
 }
 
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
@@ -127,14 +146,60 @@ bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lower
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_covered = step->kind == MDF_NEST_LOAD ? is_covered_load(lowered, nest, step)
-                                                      : step->kind == MDF_NEST_STORE && is_number(lowered, step->view.id) &&
-                                                            nest->steps[step->in[0]].kind == MDF_NEST_LOAD;
+                          : step->kind == MDF_NEST_ELEMENT
+                              ? is_covered_element(step)
+                              : step->kind == MDF_NEST_STORE && is_covered_store(lowered, nest, step);
 
         if (!is_covered) {
             return false;
         }
     }
     return nest->n_axes == 0;
+}
+
+static void load_whole(struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number);
+
+/* Where a step that loads finds its element; changes rax and rdx. */
+static struct machine_operand find_element(struct emission *emission, const struct mdf_lowered_nest *nest,
+                                           const struct mdf_nest_step *load)
+{
+    const struct mdf_nest_view *view = &load->view;
+    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)load->dtype);
+
+    if (view->at == MDF_NEST_NONE) {
+        assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+        return in_memory(RDX, (int32_t)(view->first * size));
+    }
+    load_whole(emission, nest, view->at);
+    check_index(emission, view->at_limit);
+    assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+    return element_at(emission, RDX, view->at_stride * size, view->first * size);
+}
+
+/* rax = the whole number that a step makes; changes rcx and rdx. */
+static void load_whole(struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number)
+{
+    const struct mdf_nest_step *step = &nest->steps[number];
+    struct assembler *assembler = emission->assembler;
+
+    if (step->kind == MDF_NEST_LOAD && emission->lowered->values[step->view.id].is_scalar) {
+        emission_load_general(emission, step->view.id, RAX);
+    } else if (step->kind == MDF_NEST_LOAD) {
+        assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(emission, nest, step));
+    } else if (step->code == MDF_LOWERED_CAST) {
+        load_whole(emission, nest, step->in[0]);
+        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
+    } else {
+        load_whole(emission, nest, step->in[1]);
+        assemble_push(assembler, RAX);
+        load_whole(emission, nest, step->in[0]);
+        assemble_pop(assembler, RCX);
+        assemble_general(assembler,
+                         step->code == MDF_LOWERED_ADD        ? GENERAL_ADD
+                         : step->code == MDF_LOWERED_SUBTRACT ? GENERAL_SUBTRACT
+                                                              : GENERAL_MULTIPLY,
+                         8, RAX, in_register(RCX));
+    }
 }
 
 /* The scalar `out` becomes the element. */
@@ -155,22 +220,25 @@ static void load_number(struct emission *emission, mdf_lowered_id out, struct ma
 
 static void emit_store(struct emission *emission, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store)
 {
-    const struct mdf_nest_view *view = &nest->steps[store->in[0]].view;
-    int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)store->dtype);
+    const struct mdf_nest_step *load = &nest->steps[store->in[0]];
+    struct assembler *assembler = emission->assembler;
+    unsigned size = (unsigned)mdf_dtype_size((mdf_dtype)store->dtype);
+    struct machine_operand place = in_memory(RDX, (int32_t)(store->view.first * (int64_t)size));
 
-    if (emission->lowered->values[view->id].is_scalar) {
-        emission_copy(emission, store->view.id, view->id);
-        return;
+    if (!emission->lowered->values[store->view.id].is_scalar) {
+        if (emission->lowered->values[load->view.id].is_scalar) {
+            assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
+            store_number(emission, load->view.id, place);
+        } else {
+            assemble_load(assembler, size, RAX, find_element(emission, nest, load));
+            assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
+            assemble_store(assembler, size, RAX, place);
+        }
+    } else if (emission->lowered->values[load->view.id].is_scalar) {
+        emission_copy(emission, store->view.id, load->view.id);
+    } else {
+        load_number(emission, store->view.id, find_element(emission, nest, load));
     }
-    if (view->at == MDF_NEST_NONE) {
-        assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
-        load_number(emission, store->view.id, in_memory(RDX, (int32_t)(view->first * size)));
-        return;
-    }
-    emission_load_general(emission, nest->steps[view->at].view.id, RAX);
-    check_index(emission, view->at_limit);
-    assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
-    load_number(emission, store->view.id, element_at(emission, RDX, view->at_stride * size, view->first * size));
 }
 
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)

@@ -623,8 +623,12 @@ bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial 
         *taken = outs[0] != MDF_LOWERED_NONE;
         return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], outs[0]) : !lowering_has_failed(lowering);
     }
-    if (!may_move(lowering, trial, mdf_move_data(move, trial->n))) {
-        return true;
+    if (is_worth_it(lowering, &trial->results[0]) && (outs[0] = lowering_gather_nd(lowering, trial)) != MDF_LOWERED_NONE) {
+        *taken = true;
+        return lowering_bind(lowering, scope, trial->source->outputs[0], outs[0]);
+    }
+    if (lowering_has_failed(lowering) || !may_move(lowering, trial, mdf_move_data(move, trial->n))) {
+        return !lowering_has_failed(lowering);
     }
     *taken = find_positions(lowering, trial, positions);
     for (i = 0; i < n && done && *taken; i++) {

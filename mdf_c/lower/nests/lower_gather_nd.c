@@ -1,0 +1,118 @@
+/* lower_gather_nd.c - NESTs for GatherND by indices that are not known before. See lowering.h.
+ *
+ * A load has one index. That of several axes is their place among all of these; each index but the first is brought to
+ * its axis by a row of numbers before, from the end where it is negative, so that none reaches into the row beside. */
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/trial.h"
+
+#include "functions/elements/element.h"
+#include "functions/kernel/move.h"
+#include "functions/moves/indexing.h"
+
+enum { LONGEST_AXIS = 1 << 16 };
+
+/* How many axes of the data the indices are of; 0: it is not covered. */
+static size_t find_depth(const struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_value *data, *indices;
+    const int64_t *batch_dims = lowering_setting(trial->source->operator, trial->source->settings, "batch_dims");
+    int64_t depth;
+
+    if (trial->source->operator->move == NULL || !trial->source->operator->move->by_tuples || trial->n != 2 ||
+        trial->outputs[0] == NULL || trial->ids[0] == MDF_LOWERED_NONE || trial->ids[1] == MDF_LOWERED_NONE ||
+        lowering->is_for_source || lowering_is_constant(lowering, trial->ids[1]) ||
+        lowering->facts[trial->ids[0]].is_open || lowering->facts[trial->ids[1]].is_open) {
+        return 0;
+    }
+    data = trial->effective[0];
+    indices = trial->effective[1];
+    if (data->kind != MDF_KIND_TENSOR || indices->kind != MDF_KIND_TENSOR || data->rank > MDF_INLINE_RANK || indices->rank == 0 ||
+        indices->rank > MDF_INLINE_RANK || trial->results[0].length == 0 || trial->results[0].rank > MDF_INLINE_RANK ||
+        data->length < 2 || (indices->dtype != MDF_DTYPE_INT64 && indices->dtype != MDF_DTYPE_INT32) ||
+        (batch_dims != NULL && *batch_dims != 0 && *batch_dims != MDF_NOT_GIVEN)) {
+        return 0;
+    }
+    depth = mdf_value_shape(indices)[indices->rank - 1];
+    return depth > 0 && depth <= (int64_t)data->rank ? (size_t)depth : 0;
+}
+
+/* The index `in`, from 0 on, of an axis of so many elements. */
+static uint8_t bring_to_axis(struct lowering *lowering, struct nest_draft *draft, uint8_t in, int64_t size)
+{
+    int64_t *numbers = size > LONGEST_AXIS ? NULL : mdf_arena_array(&lowering->scratch, (size_t)size, sizeof *numbers), i;
+    struct mdf_nest_view view = {.at = in, .at_stride = 1, .at_limit = size};
+    struct mdf_value row = {0};
+
+    if (numbers == NULL) {
+        draft->has_failed = true;
+        return in;
+    }
+    for (i = 0; i < size; i++) {
+        numbers[i] = i;
+    }
+    mdf_value_borrow_tensor(lowering->memory, &row, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &size, numbers);
+    view.id = lowering_add_constant(lowering, &row, false);
+    if (size == 1 || view.id == MDF_LOWERED_NONE) {
+        draft->has_failed = true; /* one element is no array */
+        return in;
+    }
+    return draft_load_elements(lowering, draft, &view, 0, NULL, NULL);
+}
+
+/* The place among the first `depth` axes that the indices say; those of one element lie along `axes`. */
+static uint8_t find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
+                          const uint8_t *axes)
+{
+    const struct mdf_value *indices = trial->effective[1];
+    const int64_t *shape = mdf_value_shape(trial->effective[0]);
+    int64_t strides[MDF_INLINE_RANK];
+    uint8_t place = 0;
+    size_t i;
+
+    mdf_strides(indices->rank, mdf_value_shape(indices), strides);
+    for (i = 0; i < depth && !draft->has_failed; i++) {
+        const struct mdf_nest_view view = {.id = trial->ids[1], .first = (int64_t)i, .at = MDF_NEST_NONE};
+        uint8_t in = draft_load_elements(lowering, draft, &view, indices->rank - 1u, axes, strides);
+
+        in = draft_cast(draft, in, MDF_DTYPE_INT64);
+        if (i > 0) {
+            uint8_t size = draft_number(lowering, draft, MDF_DTYPE_INT64, (double)shape[i]);
+
+            in = bring_to_axis(lowering, draft, in, shape[i]);
+            place = draft_apply(lowering, draft, MDF_ELEMENT(multiply), (const uint8_t[]){place, size});
+            in = draft_apply(lowering, draft, MDF_ELEMENT(add), (const uint8_t[]){place, in});
+        }
+        place = in;
+    }
+    return place;
+}
+
+mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial)
+{
+    size_t depth = find_depth(lowering, trial), n_before, d;
+    struct nest_draft *draft = depth > 0 ? draft_new(lowering) : NULL;
+    const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
+    struct mdf_nest_view view = {.id = trial->ids[0], .at_stride = 1, .at_limit = 1};
+    uint8_t axes[MDF_INLINE_RANK], data_axes[MDF_INLINE_RANK], in;
+    int64_t strides[MDF_INLINE_RANK];
+
+    if (draft == NULL || result->rank + depth + 1 != data->rank + trial->effective[1]->rank) {
+        return MDF_LOWERED_NONE;
+    }
+    for (d = 0; d < result->rank; d++) {
+        axes[d] = draft_axis(draft, mdf_value_shape(result)[d]);
+    }
+    n_before = trial->effective[1]->rank - 1u;
+    for (d = 0; d < data->rank; d++) {
+        data_axes[d] = d < depth ? DRAFT_NO_AXIS : axes[n_before + d - depth];
+        view.at_limit *= d < depth ? mdf_value_shape(data)[d] : 1;
+        view.at_stride *= d < depth ? 1 : mdf_value_shape(data)[d];
+    }
+    view.at = find_place(lowering, draft, trial, depth, axes);
+    if (draft->has_failed) {
+        return MDF_LOWERED_NONE;
+    }
+    mdf_strides(data->rank, mdf_value_shape(data), strides);
+    in = draft_load_elements(lowering, draft, &view, data->rank, data_axes, strides);
+    return lowering_add_nest(lowering, draft, in, result, axes);
+}
