@@ -112,10 +112,11 @@ static bool is_covered_load(const struct mdf_lowered *lowered, const struct mdf_
     const struct mdf_nest_view *view = &step->view;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)step->dtype);
 
-    if (lowered->values[view->id].is_scalar) {
+    if (lowered->values[view->id].is_scalar && view->at == MDF_NEST_NONE) {
         return is_number(lowered, view->id);
     }
-    return (size == 1 || size == 2 || size == 4 || size == 8) && step->dtype != MDF_DTYPE_STRING && is_near(view->first * size) &&
+    return !lowered->values[view->id].is_scalar && (size == 1 || size == 2 || size == 4 || size == 8) &&
+           step->dtype != MDF_DTYPE_STRING && is_near(view->first * size) &&
            (view->at == MDF_NEST_NONE ||
             (nest->steps[view->at].dtype == MDF_DTYPE_INT64 && is_near(view->at_limit) && is_near(view->at_stride * size)));
 }
@@ -241,6 +242,17 @@ static void emit_store(struct emission *emission, const struct mdf_lowered_nest 
     }
 }
 
+static bool is_needed(const struct mdf_lowered_nest *nest, size_t number)
+{
+    struct mdf_nest_set needed = {{0}};
+    size_t i;
+
+    for (i = number + 1; i < nest->n_steps; i++) {
+        mdf_nest_add_operands(&nest->steps[i], &needed);
+    }
+    return mdf_nest_set_has(&needed, number);
+}
+
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     size_t i;
@@ -248,6 +260,8 @@ void emission_point(struct emission *emission, const struct mdf_lowered_nest *ne
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
             emit_store(emission, nest, &nest->steps[i]);
+        } else if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at != MDF_NEST_NONE && !is_needed(nest, i)) {
+            find_element(emission, nest, &nest->steps[i]); /* an index is looked at also where nobody needs the element */
         }
     }
 }
