@@ -1,6 +1,7 @@
 /* fast.c - see fast.h. */
 #include "mdf_c/lower/fast.h"
 
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit.h"
@@ -20,7 +21,8 @@ static void drop(struct mdf_fast *fast)
     fast->lowered = NULL;
 }
 
-/* Whether a nest over many elements is nothing but a function, or an operation on truths, of which kernels have more in a register. */
+/* Whether a nest over many elements is nothing but a function, or an operation on truths, of which kernels have more in a
+ * register. */
 static bool is_long_function(const struct mdf_lowered_nest *nest)
 {
     bool is_function = mdf_nest_count(nest, 0, nest->n_axes) >= MDF_LOWER_LONG;
@@ -30,9 +32,8 @@ static bool is_long_function(const struct mdf_lowered_nest *nest)
         const struct mdf_nest_step *step = &nest->steps[i];
 
         n += step->kind == MDF_NEST_ELEMENT || step->kind == MDF_NEST_FOLD;
-        is_function = is_function &&
-                      (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS || step->code == MDF_LOWERED_CAST ||
-                       step->dtype == MDF_DTYPE_BOOL);
+        is_function = is_function && (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS ||
+                                      step->code == MDF_LOWERED_CAST || step->dtype == MDF_DTYPE_BOOL);
     }
     return is_function && n == 1;
 }
@@ -42,16 +43,43 @@ static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
     return op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
 }
 
-static bool has_long_arrays(const struct mdf_lowered *lowered)
-{
-    size_t i;
+struct long_arrays {
+    const struct mdf_lowered *lowered;
+    bool is_read;
+};
 
-    for (i = 0; i < lowered->n_values; i++) {
-        if (lowered->values[i].form.length > LARGEST_LENGTH) {
-            return true;
+static void look_at_length(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct long_arrays *arrays = context;
+
+    (void)is_aliased;
+    arrays->is_read = arrays->is_read || arrays->lowered->values[id].form.length > LARGEST_LENGTH;
+}
+
+static void look_at_result(void *context, mdf_lowered_id id)
+{
+    look_at_length(context, id, false);
+}
+
+/* Loops go through them item by item. */
+static bool has_long_arrays(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+{
+    struct long_arrays arrays = {.lowered = lowered};
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops && !arrays.is_read; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code != MDF_LOWERED_LOOP && op->code != MDF_LOWERED_IF) {
+            mdf_lowered_visit_reads(op, look_at_length, &arrays);
+            mdf_lowered_visit_results(op, look_at_result, &arrays);
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            arrays.is_read = arrays.is_read || has_long_arrays(lowered, inner);
         }
     }
-    return false;
+    return arrays.is_read;
 }
 
 /* Whether the lowered form saves anything that kernels by themselves do, be it all: it costs memory. */
@@ -63,7 +91,7 @@ static bool is_worth_it(const struct mdf_lowered *lowered)
     for (i = 0; i < lowered->region.n_ops; i++) {
         saves_time = saves_time || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
     }
-    return saves_time && !has_long_arrays(lowered);
+    return saves_time && !has_long_arrays(lowered, &lowered->region);
 }
 
 static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
@@ -74,7 +102,8 @@ static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
     fast->lowered = mdf_lower(request, &fast->refusal);
     if (fast->lowered != NULL && request->readers != NULL && !is_worth_it(fast->lowered)) {
-        fast->refusal.reason = has_long_arrays(fast->lowered) ? MDF_REFUSED_LONG_ARRAYS : MDF_REFUSED_ONLY_KERNELS;
+        fast->refusal.reason =
+            has_long_arrays(fast->lowered, &fast->lowered->region) ? MDF_REFUSED_LONG_ARRAYS : MDF_REFUSED_ONLY_KERNELS;
         fast->is_given_up = true;
         drop(fast);
     }

@@ -2,6 +2,7 @@
  * copied or borrowed is another name of the same value, jumps become branches. */
 #include "mdf_c/lower/lowering.h"
 
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/verify.h"
 
@@ -604,6 +605,54 @@ static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_ope
     return NULL;
 }
 
+/* Smaller arrays are soon written, and stay in the cache. */
+enum { SMALLEST_TO_GO = 32 << 10 };
+
+/* Whether an output is a large stack that nothing goes through, and that need not be there. */
+static bool may_go(const struct lowering *lowering, const struct mdf_lowering_request *request, const struct binding *binding)
+{
+    const struct mdf_lowered_region *region = &lowering->lowered->region;
+    const struct mdf_value *form;
+    bool is_stack = false;
+    size_t i, j;
+
+    if (request->may_go == NULL || MDF_OPERAND_INDEX(binding->operand) >= mdf_frame_code(request->frame)->n_slots ||
+        !request->may_go[MDF_OPERAND_INDEX(binding->operand)] || binding->id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    form = lowering_example(lowering, binding->id);
+    if (form->kind != MDF_KIND_TENSOR || form->length * mdf_dtype_size((mdf_dtype)form->dtype) < SMALLEST_TO_GO) {
+        return false;
+    }
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
+
+        if (mdf_lowered_reads(&region->ops[i], binding->id)) {
+            return false;
+        }
+        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+            is_stack = is_stack || loop->stacks[j].stack == binding->id;
+        }
+    }
+    return is_stack;
+}
+
+/* Whether all slots that are left with a value need not have it. */
+static bool is_left_out(const struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
+                        mdf_lowered_id id)
+{
+    bool goes = true;
+    size_t i;
+
+    for (i = 0; request->may_go != NULL && goes && i < scope->capacity; i++) {
+        const struct binding *binding = &scope->bindings[i];
+
+        goes = binding->operand == MDF_NO_OPERAND || binding->id != id || !binding->is_written ||
+               !is_observed(request, binding) || may_go(lowering, request, binding);
+    }
+    return request->may_go != NULL && goes;
+}
+
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
@@ -612,6 +661,9 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     lowered->outputs = mdf_arena_array(&lowered->arena, count_outputs(lowering, scope), sizeof *lowered->outputs);
     if (lowered->outputs == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    if (request->may_go != NULL) {
+        memset(request->is_gone, 0, mdf_frame_code(request->frame)->n_slots * sizeof *request->is_gone);
     }
     for (i = 0; i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
@@ -622,6 +674,10 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         if (binding->id == MDF_LOWERED_NONE) {
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+        }
+        if (is_left_out(lowering, request, scope, binding->id)) {
+            request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
+            continue;
         }
         if (!lowering->is_for_source && lowering->facts[binding->id].items != NULL) {
             if (!add_list_items(lowering, lowering_slot(scope, binding->operand), binding->id)) {
@@ -669,7 +725,7 @@ static bool lower_all(struct lowering *lowering, const struct mdf_lowering_reque
         return false;
     }
     lowering->region = NULL;
-    if (!lowering_group(lowering, &whole)) {
+    if (!lowering_fuse_loops(lowering, &whole) || !lowering_group(lowering, &whole)) {
         return false;
     }
     lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};

@@ -35,6 +35,10 @@ struct mdf_lowering_request {
      * is kept but what they themselves read when they run again. */
     const uint32_t *readers;
     uint32_t self;
+    /* Of each slot of the frame's code: a large array that is left there need not be, where it is stacked by a loop and nothing
+     * here goes through it; then it is marked in `is_gone`. NULL: none. */
+    const bool *may_go;
+    bool *is_gone;
     const bool *keeps;  /* of each slot: it is kept in any case; NULL: none */
     const bool *stays;  /* of each slot: its value is the same in all runs, a constant; NULL: of none */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */

@@ -369,9 +369,6 @@ bool loop_end(struct loop *loop)
     for (i = 0; i < loop->result->n_stacks; i++) {
         look_through_copies(&loop->result->body, &loop->result->stacks[i]);
     }
-    if (!lowering_find_products(lowering, loop->result, loop->region.depth)) {
-        return false;
-    }
     for (i = 0; i < loop->n_carried; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
 

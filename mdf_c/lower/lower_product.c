@@ -2,6 +2,7 @@
  * prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan input, it leaves the
  * body, and is computed for a block of runs at once. See lowered.h for both. */
 #include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include "functions/products/gemm/gemm.h"
 
@@ -102,6 +103,17 @@ static size_t count_calls(const struct mdf_lowered_region *region)
     return n;
 }
 
+/* Whether a value is the same in all runs of a loop whose body is that deep; `facts` say of a state what it is behind the loop.
+ */
+static bool stays(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id id, size_t depth)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
+    }
+    return i == loop->n_states && lowering->facts[id].depth < depth;
+}
+
 static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loop, const struct mdf_lowered_region *region,
                          size_t depth)
 {
@@ -115,7 +127,7 @@ static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loo
                                            !add_products(lowering, loop, &op->of.branches->otherwise, depth))) {
             return false;
         }
-        if (op->code != MDF_LOWERED_CALL || !describe(lowering->lowered, op, &found) || lowering->facts[found.b].depth >= depth) {
+        if (op->code != MDF_LOWERED_CALL || !describe(lowering->lowered, op, &found) || !stays(lowering, loop, found.b, depth)) {
             continue;
         }
         product = mdf_arena_allocate(&lowering->lowered->arena, sizeof *product);
@@ -160,7 +172,7 @@ static bool may_leave_body(const struct lowering *lowering, const struct mdf_low
             return false;
         }
     }
-    return (product->start == MDF_LOWERED_NONE || lowering->facts[product->start].depth < depth) &&
+    return (product->start == MDF_LOWERED_NONE || stays(lowering, loop, product->start, depth)) &&
            rows_of(loop, product->a) != NULL;
 }
 
@@ -206,9 +218,29 @@ static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *lo
     loop->body.n_ops = n;
 }
 
-bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
+bool lowering_multiplies_items(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id item)
 {
-    size_t n = lowering->is_for_source ? 0 : count_calls(&loop->body);
+    size_t depth = lowering->facts[item].depth, i;
+
+    for (i = 0; i < loop->body.n_ops && !lowering->is_for_source; i++) {
+        const struct mdf_lowered_op *op = &loop->body.ops[i];
+        const struct mdf_lowered_rows *rows;
+        struct mdf_lowered_product found;
+
+        if (op->code == MDF_LOWERED_CALL && describe(lowering->lowered, op, &found) && stays(lowering, loop, found.b, depth) &&
+            may_leave_body(lowering, loop, &found, depth)) {
+            rows = rows_of(loop, found.a);
+            if (rows->parameter == item) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool find_products_of(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
+{
+    size_t n = count_calls(&loop->body);
 
     if (n == 0) {
         return true;
@@ -224,4 +256,24 @@ bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *
         compute_ahead(lowering, loop, depth);
     }
     return true;
+}
+
+static bool find_products(struct lowering *lowering, const struct mdf_lowered_region *region, size_t depth)
+{
+    const struct mdf_lowered_region *inner;
+    bool done = true;
+    size_t i, j;
+
+    for (i = 0; done && i < region->n_ops; i++) {
+        for (j = 0; done && (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
+            done = find_products(lowering, inner, depth + 1);
+        }
+        done = done && (region->ops[i].code != MDF_LOWERED_LOOP || find_products_of(lowering, region->ops[i].of.loop, depth + 1));
+    }
+    return done;
+}
+
+bool lowering_find_products(struct lowering *lowering)
+{
+    return lowering->is_for_source || find_products(lowering, &lowering->lowered->region, 0);
 }

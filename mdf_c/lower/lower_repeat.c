@@ -208,7 +208,7 @@ mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetit
     loop->n_stacks = 1;
     lowering->facts[id].depth = repetition->region.outer->depth;
     lowering->facts[id].region = repetition->region.outer;
-    lowering->facts[id].is_open = true;
+    lowering->facts[id].is_open = lowering->facts[id].is_watched = true;
     return id;
 }
 

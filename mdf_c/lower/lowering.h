@@ -68,6 +68,7 @@ struct fact {
     bool is_view;                /* a PART's that lies in its operand */
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
+    bool is_watched;             /* a stack that the caller looks at, though it is no output */
     const struct growth *growth; /* NULL: it is none */
     struct stacked_list *list;   /* NULL: it is none */
     const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
@@ -301,9 +302,13 @@ bool lowering_group(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);
 
-/* --- lower_product.c: finds the products of a loop whose body is complete, and those that can be computed ahead. `depth`: of the
- * body. */
-bool lowering_find_products(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth);
+/* --- lower_fuse.c: loops of a region that run equally often become one. */
+bool lowering_fuse_loops(struct lowering *lowering, struct region *region);
+
+/* --- lower_product.c: finds the products of all loops, when all is there, and those that can be computed ahead. */
+bool lowering_find_products(struct lowering *lowering);
+/* Whether a loop computes a product ahead of its runs whose first operand is an item, a parameter of the loop. */
+bool lowering_multiplies_items(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id item);
 
 /* --- lower_rules.c */
 /* The code for a kernel on operands of one type; ELEMENTS where there is none. `is_traced`: the kernel ran one loop over

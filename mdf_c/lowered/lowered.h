@@ -289,6 +289,13 @@ struct mdf_lowered_output {
 
 struct mdf_lowered_ports;
 
+/* Two loops of the model that run equally often, of which the second goes through what the first yields, or through the same. */
+struct mdf_lowered_pair {
+    struct mdf_lowered_pair *next;
+    const struct mdf_origin *first, *second;
+    const char *why_apart; /* NULL: they are one LOOP */
+};
+
 /* A value that a constant looks at. */
 struct mdf_lowered_kept {
     struct mdf_lowered_kept *next;
@@ -300,6 +307,7 @@ struct mdf_lowered {
     struct mdf_lowered_value *values;
     size_t n_values;
     struct mdf_lowered_kept *kept;
+    struct mdf_lowered_pair *pairs; /* the latest first */
     struct mdf_lowered_region region;
     mdf_lowered_id *inputs; /* values whose place is INPUT */
     size_t n_inputs;

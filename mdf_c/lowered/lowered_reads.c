@@ -6,16 +6,19 @@
 struct visit {
     mdf_lowered_read read;
     void *context;
+    mdf_lowered_id from, to; /* where `read` is NULL: each of the first becomes the second */
 };
 
-static void read(const struct visit *visit, mdf_lowered_id id, bool is_aliased)
+static void read(const struct visit *visit, mdf_lowered_id *id, bool is_aliased)
 {
-    if (id != MDF_LOWERED_NONE) {
-        visit->read(visit->context, id, is_aliased);
+    if (visit->read == NULL) {
+        *id = *id == visit->from ? visit->to : *id;
+    } else if (*id != MDF_LOWERED_NONE) {
+        visit->read(visit->context, *id, is_aliased);
     }
 }
 
-static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op);
+static void visit_op(const struct visit *visit, struct mdf_lowered_op *op);
 
 static void visit_region(const struct visit *visit, const struct mdf_lowered_region *region)
 {
@@ -26,63 +29,63 @@ static void visit_region(const struct visit *visit, const struct mdf_lowered_reg
     }
 }
 
-static void visit_branches(const struct visit *visit, const struct mdf_lowered_if *branches)
+static void visit_branches(const struct visit *visit, struct mdf_lowered_if *branches)
 {
     size_t i;
 
-    read(visit, branches->condition, false);
+    read(visit, &branches->condition, false);
     visit_region(visit, &branches->then);
     visit_region(visit, &branches->otherwise);
     for (i = 0; i < branches->n_merges; i++) {
-        read(visit, branches->merges[i].then, true);
-        read(visit, branches->merges[i].otherwise, true);
+        read(visit, &branches->merges[i].then, true);
+        read(visit, &branches->merges[i].otherwise, true);
     }
 }
 
-static void visit_loop(const struct visit *visit, const struct mdf_lowered_loop *loop)
+static void visit_loop(const struct visit *visit, struct mdf_lowered_loop *loop)
 {
     size_t i;
 
-    read(visit, loop->trip_count, false);
-    read(visit, loop->condition, false);
+    read(visit, &loop->trip_count, false);
+    read(visit, &loop->condition, false);
     for (i = 0; i < loop->n_states; i++) {
-        read(visit, loop->states[i].initial, true);
+        read(visit, &loop->states[i].initial, true);
     }
     for (i = 0; i < loop->n_rows; i++) {
-        read(visit, loop->rows[i].source, false);
+        read(visit, &loop->rows[i].source, false);
     }
     for (i = 0; i < loop->n_products; i++) {
-        read(visit, loop->products[i]->a, false);
-        read(visit, loop->products[i]->b, false);
-        read(visit, loop->products[i]->start, false);
+        read(visit, &loop->products[i]->a, false);
+        read(visit, &loop->products[i]->b, false);
+        read(visit, &loop->products[i]->start, false);
     }
     visit_region(visit, &loop->body);
-    read(visit, loop->next_condition, false);
+    read(visit, &loop->next_condition, false);
     for (i = 0; i < loop->n_states; i++) {
-        read(visit, loop->states[i].next, true);
+        read(visit, &loop->states[i].next, true);
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        read(visit, loop->stacks[i].item, false);
+        read(visit, &loop->stacks[i].item, false);
         if (loop->stacks[i].appends) {
-            read(visit, loop->stacks[i].initial, false);
+            read(visit, &loop->stacks[i].initial, false);
         }
     }
 }
 
-static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op)
+static void visit_op(const struct visit *visit, struct mdf_lowered_op *op)
 {
     size_t i;
 
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         for (i = 0; i < op->of.call->n_inputs; i++) {
-            read(visit, op->of.call->inputs[i], false);
+            read(visit, &op->of.call->inputs[i], false);
         }
         break;
     case MDF_LOWERED_NEST:
         for (i = 0; i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-                read(visit, op->of.nest->steps[i].view.id, false);
+                read(visit, &op->of.nest->steps[i].view.id, false);
             }
         }
         break;
@@ -94,7 +97,7 @@ static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op)
         break;
     MDF_LOWERED_CASES_OF_ELEMENTS:
         for (i = 0; i < op->n_in; i++) {
-            read(visit, op->in[i], op->code == MDF_LOWERED_PART);
+            read(visit, &op->in[i], op->code == MDF_LOWERED_PART);
         }
         break;
     }
@@ -102,7 +105,14 @@ static void visit_op(const struct visit *visit, const struct mdf_lowered_op *op)
 
 void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read visitor, void *context)
 {
-    visit_op(&(struct visit){visitor, context}, op);
+    struct mdf_lowered_op same = *op;
+
+    visit_op(&(struct visit){.read = visitor, .context = context}, &same);
+}
+
+void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, mdf_lowered_id to)
+{
+    visit_op(&(struct visit){.from = from, .to = to}, op);
 }
 
 struct search {
@@ -127,6 +137,44 @@ bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
 }
 
 /* ------------------------------------------------------------------ makers */
+
+void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context)
+{
+    size_t i;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        for (i = 0; i < op->of.call->n_outputs; i++) {
+            if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
+                visitor(context, op->of.call->outputs[i]);
+            }
+        }
+        break;
+    case MDF_LOWERED_NEST:
+        for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
+            if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
+                visitor(context, op->of.nest->steps[i].view.id);
+            }
+        }
+        break;
+    case MDF_LOWERED_IF:
+        for (i = 0; i < op->of.branches->n_merges; i++) {
+            visitor(context, op->of.branches->merges[i].out);
+        }
+        break;
+    case MDF_LOWERED_LOOP:
+        for (i = 0; i < op->of.loop->n_states; i++) {
+            visitor(context, op->of.loop->states[i].parameter);
+        }
+        for (i = 0; i < op->of.loop->n_stacks; i++) {
+            visitor(context, op->of.loop->stacks[i].stack);
+        }
+        break;
+    MDF_LOWERED_CASES_OF_ELEMENTS:
+        visitor(context, op->out);
+        break;
+    }
+}
 
 static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
 {

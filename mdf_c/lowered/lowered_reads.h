@@ -1,4 +1,4 @@
-/* lowered_reads.h - which values an op reads: one walk for all who ask. */
+/* lowered_reads.h - which values an op reads, and makes: one walk for all who ask. */
 #ifndef MDF_LOWERED_LOWERED_READS_H
 #define MDF_LOWERED_LOWERED_READS_H
 
@@ -10,6 +10,12 @@ typedef void (*mdf_lowered_read)(void *context, mdf_lowered_id id, bool is_alias
 /* Calls `read` for each value that an op, or one inside it, reads; several times where it is read several times. */
 void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read visitor, void *context);
 bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
+/* An op, and what is inside it, reads `to` wherever it read `from`. */
+void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, mdf_lowered_id to);
+
+/* Calls `result` for each value that can be seen behind an op because of it: of a LOOP also what its states are then. */
+typedef void (*mdf_lowered_result)(void *context, mdf_lowered_id id);
+void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context);
 
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);

@@ -91,6 +91,7 @@ static bool copy_graph(struct mdf_state *target, const struct mdf_state *source)
     memcpy(target->has_run, source->has_run, program->n_nodes * sizeof *source->has_run);
     copy_counts_of_runs(target, source);
     mdf_epilogues_forget(target);
+    mdf_whole_forget(target);
     mdf_buffer_reuse_forget(target);
     if (program->schedule != NULL) {
         mdf_scheduler_copy(&target->scheduler, &source->scheduler, program);

@@ -20,7 +20,8 @@ struct explanation {
     struct mdf_text *text;
     struct mdf_arena *arena;
     const struct mdf_state *state;
-    size_t *nodes; /* of each of the code's origins: the number of the node that it is in, plus 1 */
+    const struct mdf_lowered *lowered; /* in which the calls are that are looked at; NULL: they are in none */
+    size_t *nodes;                     /* of each of the code's origins: the number of the node that it is in, plus 1 */
     size_t n_origins;
     struct called **called; /* of each node: what the lowered form of the graph calls there */
     bool failed;
@@ -243,11 +244,32 @@ static void explain_bodies(struct explanation *explanation, const struct mdf_fra
     }
 }
 
-/* A call with bodies that are not run with what is around them. */
-static bool explain_by_itself(struct mdf_text *text, const struct mdf_fast *fast, bool is_plain, int indent)
+/* Which loops in front of it one has become one with, or why not. */
+static void write_pairs(const struct explanation *explanation, const struct mdf_origin *origin, int indent)
 {
+    const struct mdf_lowered_pair *pair = explanation->lowered == NULL ? NULL : explanation->lowered->pairs;
+
+    for (; pair != NULL; pair = pair->next) {
+        if (pair->second != origin || pair->first == NULL) {
+            continue;
+        }
+        begin_line(explanation->text, indent);
+        mdf_text_append_string(explanation->text,
+                               pair->why_apart == NULL ? "one loop with that of " : "not one loop with that of ");
+        mdf_text_append_visible(explanation->text, pair->first->path != NULL ? pair->first->path : "");
+        mdf_text_printf(explanation->text, "%s%s\n", pair->why_apart == NULL ? "" : ", as ",
+                        pair->why_apart == NULL ? "" : pair->why_apart);
+    }
+}
+
+/* A call with bodies that are not run with what is around them. */
+static bool explain_by_itself(struct explanation *explanation, const struct mdf_fast *fast, bool is_plain, int indent)
+{
+    struct mdf_text *text = explanation->text;
+
     if (fast != NULL && fast->has_run) {
         write_lowered(text, fast->lowered, indent + STEP);
+        explanation->lowered = fast->lowered;
         return true;
     }
     mdf_text_append_string(text, "its bodies step by step\n");
@@ -269,6 +291,7 @@ static void explain_call(struct explanation *explanation, const struct mdf_frame
     const struct mdf_code *code = mdf_frame_code(frame);
     const struct mdf_code_call *call = &code->calls[instruction->target];
     const char *path = code->origins[instruction->origin].path;
+    const struct mdf_lowered *around = explanation->lowered;
 
     begin_line(explanation->text, indent);
     mdf_text_printf(explanation->text, "%s (", call->operator->name);
@@ -277,10 +300,12 @@ static void explain_call(struct explanation *explanation, const struct mdf_frame
     if (is_inside) {
         mdf_text_append_string(explanation->text, "with what is around it\n");
     } else {
-        is_inside = explain_by_itself(explanation->text, mdf_frame_kept(frame, instruction->target),
+        is_inside = explain_by_itself(explanation, mdf_frame_kept(frame, instruction->target),
                                       explanation->state->program->is_plain, indent);
     }
+    write_pairs(explanation, &code->origins[instruction->origin], indent + STEP);
     explain_bodies(explanation, frame, call, is_inside, indent + STEP);
+    explanation->lowered = around;
 }
 
 /* Of instructions [first, end): the calls with bodies, and the graphs within nodes. */
@@ -359,6 +384,7 @@ static void explain_node(struct explanation *explanation, size_t index, bool is_
     } else if (own != NULL && own->fast.has_run) {
         write_lowered(explanation->text, own->fast.lowered, indent + STEP);
         note_region(explanation, &own->fast.lowered->region);
+        explanation->lowered = own->fast.lowered;
         is_lowered = true;
     } else if (!explain_epilogue(explanation, index)) {
         write_steps(explanation->text, state->program, node);
@@ -372,6 +398,7 @@ static void explain_node(struct explanation *explanation, size_t index, bool is_
     }
     write_called(explanation, index, indent + STEP);
     explain_calls(explanation, state->frame, node->first, node->end, is_lowered, indent + STEP);
+    explanation->lowered = is_inside ? explanation->lowered : NULL;
 }
 
 /* ------------------------------------------------------------------ graphs */
@@ -429,6 +456,7 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
     if (is_whole) {
         write_lowered(outer->text, state->whole->single.fast.lowered, indent + STEP);
         note_region(&explanation, &state->whole->single.fast.lowered->region);
+        explanation.lowered = state->whole->single.fast.lowered;
     } else {
         mdf_text_append_string(outer->text, "node by node\n");
         explain_whole_refusal(outer->text, state, indent + STEP);

@@ -835,7 +835,8 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
 
 bool mdf_state_materialise(const struct mdf_state *state, size_t node, size_t output)
 {
-    return mdf_buffer_reuse_materialise(state, node, output) && mdf_epilogues_materialise(state, node, output);
+    return mdf_whole_materialise(state, node, output) && mdf_buffer_reuse_materialise(state, node, output) &&
+           mdf_epilogues_materialise(state, node, output);
 }
 
 const struct mdf_value *mdf_state_output(const struct mdf_state *state, size_t node, size_t output)

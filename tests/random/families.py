@@ -1,10 +1,11 @@
 """Which grammar a seed belongs to."""
+import chains
 import grammar
 import modeci_grammar
 import nests
 import onnx_grammar
 
-FAMILIES = [grammar, onnx_grammar, nests]
+FAMILIES = [grammar, onnx_grammar, nests, chains]
 
 
 def make(seed):

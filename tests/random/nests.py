@@ -303,7 +303,7 @@ def _grow(body, state):
 
 def _next(body, state):
     """What a state becomes: something of its type and shape that does not run away."""
-    if body.numbers and body.program.opset >= 13 and body.rng.random() < 0.3:
+    if body.numbers and state.shape and body.program.opset >= 13 and body.rng.random() < 0.3:
         for _ in range(body.rng.choice([1, 1, 2])):
             state = _put(body, state)
         return state

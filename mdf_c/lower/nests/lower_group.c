@@ -3,6 +3,7 @@
  *
  * An op joins another one where that stands, so that all it reads has to be made there or before. */
 #include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/machine/emit.h"
 
 #include <string.h>
@@ -106,42 +107,31 @@ static void note_store(size_t *made_at, const struct mdf_lowered_nest *nest, con
     *made = is_part && *made != SIZE_MAX && *made > at ? *made : at;
 }
 
+struct making {
+    size_t *made_at;
+    size_t at;
+};
+
+static void note_result(void *context, mdf_lowered_id id)
+{
+    const struct making *making = context;
+
+    making->made_at[id] = making->at;
+}
+
 /* Notes where the results of an op are made. */
 static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at, const struct mdf_lowered_value *values)
 {
     size_t i;
 
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_outputs; i++) {
-            if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
-                made_at[op->of.call->outputs[i]] = at;
-            }
+    if (op->code != MDF_LOWERED_NEST) {
+        mdf_lowered_visit_results(op, note_result, &(struct making){made_at, at});
+        return;
+    }
+    for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
+        if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
+            note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
         }
-        break;
-    case MDF_LOWERED_IF:
-        for (i = 0; i < op->of.branches->n_merges; i++) {
-            made_at[op->of.branches->merges[i].out] = at;
-        }
-        break;
-    case MDF_LOWERED_LOOP:
-        for (i = 0; i < op->of.loop->n_states; i++) {
-            made_at[op->of.loop->states[i].parameter] = at;
-        }
-        for (i = 0; i < op->of.loop->n_stacks; i++) {
-            made_at[op->of.loop->stacks[i].stack] = at;
-        }
-        break;
-    case MDF_LOWERED_NEST:
-        for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
-            if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
-                note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
-            }
-        }
-        break;
-    MDF_LOWERED_CASES_OF_ELEMENTS:
-        made_at[op->out] = at;
-        break;
     }
 }
 

@@ -147,6 +147,24 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     return op->of.call->n_outputs > 0;
 }
 
+/* Drops stacks that nothing reads; where calls put items into one of them, the stacks stay where they are. */
+static void drop_stacks(const struct counting *counting, struct mdf_lowered_loop *loop)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].is_put) {
+            return;
+        }
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (counting->n_reads[loop->stacks[i].stack] > 0 || counting->lowering->facts[loop->stacks[i].stack].is_watched) {
+            loop->stacks[n++] = loop->stacks[i];
+        }
+    }
+    loop->n_stacks = n;
+}
+
 static void drop_region(struct counting *counting, struct mdf_lowered_region *region)
 {
     bool *stays;
@@ -157,7 +175,7 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
         struct mdf_lowered_op *op = &region->ops[i];
 
         stays[i] = !is_unread(counting, region, op);
-        if (!stays[i] || op->code == MDF_LOWERED_NEST) {
+        if (!stays[i] || op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_LOOP) {
             counting->step = -1;
             count_op(counting, op);
             counting->step = 1;
@@ -166,6 +184,8 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
             drop_region(counting, &op->of.branches->then);
             drop_region(counting, &op->of.branches->otherwise);
         } else if (op->code == MDF_LOWERED_LOOP) {
+            drop_stacks(counting, op->of.loop);
+            count_op(counting, op);
             drop_region(counting, &op->of.loop->body);
         } else if (op->code == MDF_LOWERED_NEST) {
             trim_nest(counting, op->of.nest);

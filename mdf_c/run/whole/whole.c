@@ -81,14 +81,60 @@ bool mdf_whole_goes_on(const struct mdf_state *state)
     return state->leaves_nothing && state->whole != NULL && !state->whole->single.fast.is_given_up;
 }
 
+static bool is_loop(const struct mdf_code *code, const struct mdf_instruction *instruction)
+{
+    enum mdf_form form = instruction->opcode == MDF_OPCODE_CALL ? code->calls[instruction->target].operator->form : MDF_FORM_NONE;
+
+    return form == MDF_FORM_LOOP || form == MDF_FORM_SCAN;
+}
+
+static size_t count_loops(const struct mdf_code *code)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < code->n_instructions; i++) {
+        n += is_loop(code, &code->instructions[i]);
+    }
+    return n;
+}
+
+static size_t length_of(const struct mdf_state *state, mdf_operand operand)
+{
+    size_t length = operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT
+                        ? mdf_frame_slot(state->frame, operand)->length
+                        : 0;
+
+    return length > 1 ? length : 0;
+}
+
+/* Elements that calls make, but for those of loops: loops that run one after the other may become one. */
+static size_t count_outside_loops(const struct mdf_state *state)
+{
+    const struct mdf_code *code = state->program->code;
+    size_t n = 0, i, j;
+
+    for (i = 0; i < code->n_instructions; i++) {
+        const struct mdf_code_call *call = &code->calls[code->instructions[i].target];
+
+        if (code->instructions[i].opcode != MDF_OPCODE_CALL || is_loop(code, &code->instructions[i])) {
+            continue;
+        }
+        for (j = 0; j < call->n_outputs; j++) {
+            n += length_of(state, call->outputs[j]);
+        }
+    }
+    return n;
+}
+
 static bool is_small(const struct mdf_state *state)
 {
     size_t n = 0, i;
 
+    if (count_loops(state->program->code) > 1) {
+        return count_outside_loops(state) <= LARGEST_LENGTH;
+    }
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
-        size_t length = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i))->length;
-
-        n += length > 1 ? length : 0;
+        n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));
     }
     return n <= LARGEST_LENGTH;
 }
@@ -100,7 +146,7 @@ void mdf_whole_renew(struct mdf_state *state)
     } else {
         state->whole->n_runs = 0;
     }
-    state->whole->have_all_run = false;
+    state->whole->have_all_run = state->whole->has_gone = false;
     if (state->whole->is_away) {
         visit_counters(state, look_at_home);
         state->whole->is_away = false;
@@ -149,6 +195,26 @@ static void mark_observed(const struct mdf_state *state)
     }
 }
 
+/* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again. */
+static void mark_what_may_go(const struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i;
+
+    for (i = 0; i < program->code->n_slots; i++) {
+        state->whole->may_go[i] = state->leaves_nothing;
+    }
+    for (i = 0; i < program->n_results; i++) {
+        const struct mdf_program_result *result = &program->results[i];
+        mdf_operand operand = result->output == SIZE_MAX ? program->ports[result->node].slot
+                                                         : program->nodes[result->node].outputs[result->output].operand;
+
+        if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+            state->whole->may_go[MDF_OPERAND_INDEX(operand)] = false;
+        }
+    }
+}
+
 /* Twins are the same, unless their node ran last where it computes something else: without a time increment. */
 static bool has_same_aliases(const void *plan)
 {
@@ -181,18 +247,24 @@ static bool make_requests(struct mdf_state *state)
     whole->is_written = mdf_arena_array(arena, n, sizeof *whole->is_written);
     whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
     whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
+    whole->may_go = mdf_arena_array(arena, n, sizeof *whole->may_go);
+    whole->is_gone = mdf_arena_array(arena, n, sizeof *whole->is_gone);
     whole->inner_readers = mdf_program_inner_readers(state->program, arena);
     whole->aliases = mdf_arena_array(arena, n, sizeof *whole->aliases);
     whole->has_alias = mdf_arena_array(arena, n, sizeof *whole->has_alias);
     if (state->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
-        whole->counters == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL) {
+        whole->counters == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL ||
+        whole->may_go == NULL || whole->is_gone == NULL) {
         whole->counters = NULL;
         return false;
     }
     visit_counters(state, look_at_home);
     mdf_whole_mark_written(state->program, whole->is_written);
     mark_observed(state);
+    mark_what_may_go(state);
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
+    whole->single.request.may_go = whole->may_go;
+    whole->single.request.is_gone = whole->is_gone;
     make_request(state, &whole->many.request, mdf_whole_lower_many, MDF_READ_BY_NOBODY);
     whole->many.request.keeps = whole->has_alias;
     whole->many.request.may_run = has_same_aliases;
@@ -415,10 +487,56 @@ static bool is_ready(struct mdf_state *state)
     return whole->refused == MDF_REFUSED_NOT;
 }
 
+/* What is not there is not to be taken for what an earlier evaluation left. */
+static void let_go(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+    size_t i;
+
+    whole->has_gone = false;
+    for (i = 0; whole->single.request.may_go != NULL && i < state->program->code->n_slots; i++) {
+        if (whole->is_gone[i]) {
+            whole->has_gone = true;
+            mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
+        }
+    }
+}
+
+void mdf_whole_forget(struct mdf_state *state)
+{
+    if (state->whole != NULL) {
+        state->whole->has_gone = false;
+    }
+}
+
+static bool is_gone(const struct mdf_state *state, size_t node, size_t output)
+{
+    mdf_operand operand = output == SIZE_MAX ? MDF_NO_OPERAND : state->program->nodes[node].outputs[output].operand;
+
+    return state->whole != NULL && state->whole->has_gone &&
+           (output == SIZE_MAX || (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
+                                   state->whole->is_gone[MDF_OPERAND_INDEX(operand)]));
+}
+
+bool mdf_whole_materialise(const struct mdf_state *state, size_t node, size_t output)
+{
+    struct mdf_whole *whole = state->whole;
+
+    if (!is_gone(state, node, output)) {
+        return true;
+    }
+    mdf_fast_release(&whole->single.fast);
+    memset(&whole->single.fast, 0, sizeof whole->single.fast);
+    whole->single.request.may_go = NULL;
+    whole->has_gone = false;
+    return mdf_fast_run(&whole->single.fast, &whole->single.request);
+}
+
 enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
 
+    whole->has_gone = false;
     whole->single.fast.has_run = false;
     if (whole->n_runs < RUNS_BEFORE_LOWERING) {
         whole->n_runs++;
@@ -436,6 +554,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
     if ((whole->counters == NULL && !make_requests(state)) || !mdf_fast_run(&whole->single.fast, &whole->single.request)) {
         return MDF_WHOLE_NOT_RUN;
     }
+    let_go(state);
     spend_inputs(state);
     whole->is_away = state->program->schedule != NULL;
     return record(state) ? MDF_WHOLE_DONE : MDF_WHOLE_FAILED;

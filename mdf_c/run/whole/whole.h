@@ -37,6 +37,10 @@ struct mdf_whole {
     bool *has_alias;
     bool *had_run; /* of each node: when it was lowered */
     bool have_all_run;
+    /* Of each slot: stacks of loops that only other loops go through, in one with them, are not there after an evaluation, unless
+     * somebody has asked for one. */
+    bool *may_go, *is_gone;
+    bool has_gone;                   /* those of the last evaluation are not there */
     enum mdf_refusal_reason refused; /* why the last evaluation was not done as a whole, without asking for that; else NOT */
 };
 
@@ -54,6 +58,11 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
 /* Up to n_steps evaluations in a row like the one before, of which nobody looks at the values: only what the next evaluation
  * needs is there afterwards, so one must follow. The number that was done. */
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
+/* Makes what is gone again, in order to look at an output of a node, or at any of its values (output SIZE_MAX); from then on all
+ * is kept. False: memory ran out. */
+bool mdf_whole_materialise(const struct mdf_state *state, size_t node, size_t output);
+/* All nodes have run in another way. */
+void mdf_whole_forget(struct mdf_state *state);
 /* The scheduler has its counts and clocks again. */
 void mdf_whole_write_back(struct mdf_state *state);
 /* The graph begins anew. */
