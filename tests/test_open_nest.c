@@ -96,3 +96,56 @@ Test(open_nest, same_bits)
         }
     }
 }
+
+/* A loop of as many runs as `m` says; what it stacks is read beside it, by a kernel and by a nest. */
+#define SUMS REDUCE("r", "ReduceSum", "l", "1") "," CALL("x", "CumSum", "\"x\": \"r\", \"axis\": 0")
+#define STACKED                                                                                                              \
+    "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"m\": {\"type\": " \
+    "\"int64\", \"shape\": []}}, \"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": \"m\", "           \
+    "\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}}, \"functions\": {\"x\": {\"function\": "         \
+    "\"onnx::Cast\", \"args\": {\"input\": \"numpy.array([1, 3, 5, 7]) * i\", \"to\": 1}}}, \"output_ports\": {\"d\": "      \
+    "{\"value\": \"c\"}, \"t\": {\"value\": \"x\"}}}}}}}, " SUMS "}, \"output_ports\": {\"r\": {\"value\": \"r\"}, \"x\": "  \
+    "{\"value\": \"x\"}}}}}}}}"
+
+static mdf_status run_stacked(struct engine *engine, bool plain, int m)
+{
+    const mdf_options options = {.plain = plain};
+    mdf_status status = MDF_OK;
+    char number[16];
+
+    cr_assert(engine_begin(engine, STACKED, &options), "%s", engine->error.message);
+    for (int i = 0; i < 8 && status == MDF_OK; i++) {
+        snprintf(number, sizeof number, "%d", i < 4 ? 3 : m);
+        cr_assert_eq(mdf_set_input_json(engine->state, "m", number, &engine->error), MDF_OK, "%s", engine->error.message);
+        status = mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error);
+    }
+    return status;
+}
+
+Test(open_nest, stacks_are_read_beside_their_loop)
+{
+    static const int numbers[] = {3, 1, 600, 0, -1};
+    struct engine plain, lowered;
+    mdf_tensor expected, is;
+    int64_t n;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        mdf_status status = run_stacked(&plain, true, numbers[i]);
+
+        cr_expect_eq(run_stacked(&lowered, false, numbers[i]), status, "%d: %s", numbers[i], lowered.error.message);
+        for (int port = 0; port < 2 && status == MDF_OK; port++) {
+            const char *name = port == 0 ? "r" : "x";
+
+            cr_assert(mdf_value_tensor(mdf_output(plain.state, "n", name), &expected));
+            cr_assert(mdf_value_tensor(mdf_output(lowered.state, "n", name), &is));
+            cr_assert(is.rank == expected.rank && is.dtype == expected.dtype, "%s for %d", name, numbers[i]);
+            n = is.rank == 0 ? 1 : is.rank == 2 ? is.shape[0] * is.shape[1] : is.shape[0];
+            cr_assert(is.rank == 0 || is.shape[0] == expected.shape[0], "%s for %d", name, numbers[i]);
+            cr_expect(n == 0 || memcmp(is.data, expected.data, (size_t)n * sizeof(float)) == 0, "%s for %d", name, numbers[i]);
+        }
+        mdf_explain(lowered.state, how, sizeof how);
+        cr_expect_eq(strstr(how, "step by step") == NULL, numbers[i] > 0, "%d: %s", numbers[i], how);
+        engine_end(&plain);
+        engine_end(&lowered);
+    }
+}

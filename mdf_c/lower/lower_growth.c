@@ -124,20 +124,30 @@ static bool append_call(struct lowering *lowering, struct scope *scope, const st
 
 /* ------------------------------------------------------------------ lists behind the loop */
 
+/* The first two axes become one. */
+static void join_axes(struct mdf_value *value)
+{
+    if (value->kind == MDF_KIND_TENSOR) {
+        int64_t n = value->shape.sizes[0];
+
+        value->rank--;
+        memmove(value->shape.sizes, value->shape.sizes + 1, value->rank * sizeof *value->shape.sizes);
+        value->shape.sizes[0] *= n;
+    }
+}
+
 /* The items one behind the other, in a stack whose form is not known to anybody else. */
 static bool join_items(struct lowering *lowering, struct stacked_list *list)
 {
-    struct mdf_lowered_value *value = &lowering->lowered->values[list->stack];
     struct mdf_lowered_stack *stack = list->loop->stacks;
-    struct mdf_value whole = value->form, none = {0};
+    struct mdf_value whole = lowering->lowered->values[list->stack].form, none = {0};
     static const uint64_t nothing = 0;
     int64_t shape[MDF_INLINE_RANK];
 
     while (stack->stack != list->stack) {
         stack++;
     }
-    whole.rank--;
-    memmove(whole.shape.sizes, whole.shape.sizes + 1, whole.rank * sizeof *whole.shape.sizes);
+    join_axes(&whole);
     memcpy(shape, whole.shape.sizes, whole.rank * sizeof *shape);
     shape[0] = 0;
     mdf_value_borrow_tensor(lowering->memory, &none, (mdf_dtype)whole.dtype, (enum mdf_strength)whole.strength, whole.rank, shape,
@@ -147,11 +157,9 @@ static bool join_items(struct lowering *lowering, struct stacked_list *list)
         return false;
     }
     stack->appends = true;
-    whole.shape.sizes[0] *= mdf_value_shape(&lowering->lowered->values[list->stack].form)[0];
-    value = &lowering->lowered->values[list->stack];
-    value->form = whole;
-    lowering->facts[list->stack].example.rank = whole.rank;
-    memcpy(lowering->facts[list->stack].example.shape.sizes, whole.shape.sizes, whole.rank * sizeof *shape);
+    lowering->lowered->values[list->stack].form = whole;
+    join_axes(&lowering->facts[list->stack].example);
+    join_axes(&lowering->facts[list->stack].other);
     list->is_joined = true;
     return true;
 }

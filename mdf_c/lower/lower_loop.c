@@ -121,6 +121,30 @@ static bool read_bounds(struct loop *loop, struct bounds *bounds)
     return true;
 }
 
+/* Whether there may be no run, after which a scan output would not be what the body declares, or a list has no item. */
+static bool needs_run(const struct loop *loop, const struct bounds *bounds, size_t n_states)
+{
+    size_t i;
+
+    if (bounds->n_runs != 0 && bounds->n_runs != SIZE_MAX) {
+        return false;
+    }
+    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+        if (loop->grows[i] && lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
+            return true;
+        }
+    }
+    for (i = n_states; i < loop->n_outputs; i++) {
+        if (loop->results[i] == MDF_LOWERED_NONE ||
+            !loop_declares_item(&loop->body->yield_types[FIRST_YIELD + i], lowering_example(loop->lowering, loop->results[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds);
+
 /* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that
  * no op makes. */
 static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, bool *changes, size_t *changing)
@@ -172,7 +196,10 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
             return false;
         }
     }
-    return loop_end(loop);
+    if (!loop_end(loop) || lowering->is_for_source || !needs_run(loop, bounds, n_states)) {
+        return !lowering_has_failed(lowering);
+    }
+    return bounds->n_runs == 0 ? lowering_bail_out(lowering) : begin_peeled_run(lowering, bounds);
 }
 
 /* Bails out where the loop may not run once more, as its results would have other forms then. A compiled model can not bail out.

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SUPPOSED_ITEMS = 2 }; /* of a stack whose number of items is open, as an example */
+
 mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example)
 {
     mdf_lowered_id id = lowering_add_value(loop->lowering, MDF_LOWERED_PARAMETER, example);
@@ -271,35 +273,67 @@ static bool may_be_stacked(struct loop *loop, mdf_lowered_id item)
            lowering_fail(loop->lowering, MDF_REFUSED_MANY_AXES);
 }
 
-/* The stack of an array of that form, but for the length of its axis `axis`, which has `n_items`: none where their number is
- * open.
+bool loop_declares_item(const struct mdf_static_type *type, const struct mdf_value *stack)
+{
+    size_t i;
+
+    if (type->dtype != (mdf_dtype)stack->dtype || stack->strength != MDF_STRENGTH_TYPED || !type->has_shape ||
+        type->rank + 1 != stack->rank) {
+        return false;
+    }
+    for (i = 0; i < type->rank && type->shape[i] == mdf_value_shape(stack)[i + 1]; i++) {
+    }
+    return i == type->rank;
+}
+
+/* An array of that form with another size of an axis, all zeros. */
+static bool make_example(struct lowering *lowering, const struct mdf_value *form, size_t axis, int64_t size,
+                         struct mdf_value *example)
+{
+    int64_t shape[MDF_INLINE_RANK];
+
+    memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
+    shape[axis] = size;
+    if (mdf_value_make_tensor(lowering->memory, example, (mdf_dtype)form->dtype, form->rank, shape) == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(example->data, 0, example->length * mdf_dtype_size((mdf_dtype)example->dtype));
+    example->strength = form->strength;
+    return true;
+}
+
+/* The stack's number of items is open: examples have two, or three. */
+static bool open_stack(struct loop *loop, const struct mdf_lowered_stack *stack, const struct mdf_value *form)
+{
+    struct mdf_value other = {0};
+    bool done = make_example(loop->lowering, form, stack->axis, SUPPOSED_ITEMS + 1, &other) &&
+                lowering_open(loop->lowering, stack->stack, &other);
+
+    mdf_value_clear(loop->lowering->memory, &other);
+    return done;
+}
+
+/* The stack of an array of that form, but for the length of its axis `axis`, which has `n_items`; 0 where their number is open.
  */
 static bool add_stack(struct loop *loop, struct mdf_lowered_stack stack, const struct mdf_value *form, size_t n_items,
                       size_t output)
 {
     struct lowering *lowering = loop->lowering;
+    bool is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
     struct mdf_value whole = {0};
-    int64_t shape[MDF_INLINE_RANK];
-    bool made;
 
-    memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
-    shape[stack.axis] = (int64_t)n_items;
-    made = mdf_value_make_tensor(lowering->memory, &whole, (mdf_dtype)form->dtype, form->rank, shape) != NULL;
-    if (made) {
-        memset(whole.data, 0, whole.length * mdf_dtype_size((mdf_dtype)whole.dtype));
-        whole.strength = form->strength;
-        stack.stack = lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole);
-    }
+    stack.stack = make_example(lowering, form, stack.axis, is_open ? SUPPOSED_ITEMS : (int64_t)n_items, &whole)
+                      ? lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole)
+                      : MDF_LOWERED_NONE;
     mdf_value_clear(lowering->memory, &whole);
-    if (!made || stack.stack == MDF_LOWERED_NONE) {
-        return lowering_out_of_memory(lowering);
+    if (stack.stack == MDF_LOWERED_NONE) {
+        return false;
     }
     lowering->lowered->values[stack.stack].is_scalar = false;
     lowering->facts[stack.stack].depth = loop->region.outer->depth;
     lowering->facts[stack.stack].region = loop->region.outer;
-    lowering->facts[stack.stack].is_open = loop->result->n_runs == SIZE_MAX && n_items == 0;
-    if (lowering->facts[stack.stack].is_open) {
-        lowering->lowered->values[stack.stack].open_axes = (uint8_t)(1 << stack.axis);
+    if (is_open && !open_stack(loop, &stack, form)) {
+        return false;
     }
     stack.item_bytes = lowering_example(lowering, stack.item)->length * mdf_dtype_size((mdf_dtype)form->dtype);
     loop->result->stacks[loop->result->n_stacks++] = stack;

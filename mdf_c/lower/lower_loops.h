@@ -53,6 +53,8 @@ bool loop_carry_states(struct loop *loop);
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
 /* The same, of a state that only grows: `initial`, then what `item` is in each run, one behind the other along `axis`. */
 bool loop_add_stack_behind(struct loop *loop, mdf_lowered_id item, size_t output, mdf_lowered_id initial, uint8_t axis);
+/* Whether items of that declared type make the stack: it is what there is without any. */
+bool loop_declares_item(const struct mdf_static_type *type, const struct mdf_value *stack);
 /* One state more, a scalar of that form, 0 at first, which the model does not know: as its output number `output` it has an axis
  * of one run; SIZE_MAX: it is none. There may be one for each output, and one more. Its parameter; NONE: it fails. */
 mdf_lowered_id loop_add_own_state(struct loop *loop, const struct mdf_value *form, size_t output);

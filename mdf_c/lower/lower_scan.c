@@ -311,20 +311,6 @@ static bool has_result(const struct scan *scan, size_t output)
     return scan->loop.source->outputs[output] != MDF_NO_OPERAND;
 }
 
-/* Whether items of that declared type make the stack of a sequence. */
-static bool declares_item(const struct mdf_static_type *type, const struct mdf_value *stack)
-{
-    size_t i;
-
-    if (type->dtype != (mdf_dtype)stack->dtype || stack->strength != MDF_STRENGTH_TYPED || !type->has_shape ||
-        type->rank + 1 != stack->rank) {
-        return false;
-    }
-    for (i = 0; i < type->rank && type->shape[i] == mdf_value_shape(stack)[i + 1]; i++) {
-    }
-    return i == type->rank;
-}
-
 /* Where no sequence has an item, scan outputs are what the body declares. */
 static bool declares_items(const struct batch *batch, const struct scan *scan)
 {
@@ -333,7 +319,7 @@ static bool declares_items(const struct batch *batch, const struct scan *scan)
 
     for (i = scan->n_states; i < batch->loop.n_outputs; i++) {
         if (has_result(scan, i) &&
-            !declares_item(&batch->loop.body->yield_types[i], lowering_example(lowering, scan->loop.results[i]))) {
+            !loop_declares_item(&batch->loop.body->yield_types[i], lowering_example(lowering, scan->loop.results[i]))) {
             return false;
         }
     }

@@ -230,9 +230,6 @@ int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *l
         pad_stacks(loop, n_runs);
         n_items = loop->n_padded;
     }
-    if (n_items == 0 && loop->n_stacks > 0) {
-        return 1;
-    }
     for (i = 0; i < loop->n_stacks; i++) {
         if (!set_items(lowered, &loop->stacks[i], n_items, &lowered->arrays[loop->stacks[i].stack])) {
             return 1;

@@ -271,7 +271,8 @@ static bool find_fold(const struct lowering *lowering, const struct mdf_operator
         return true;
     }
     rule->fold = find_way(rule->of->way);
-    return rule->fold < N_MDF_NEST_FOLDS && (lowering->is_for_source || !rule->of->shifts);
+    return rule->fold < N_MDF_NEST_FOLDS &&
+           (lowering->is_for_source || !rule->of->shifts || lowering->region->kind == REGION_BODY);
 }
 
 /* Which dimensions are folded, as a set; false: it is not known before. */
