@@ -787,6 +787,31 @@ static bool fold_operands(struct lowering *lowering, struct scope *scope, const 
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], total));
 }
 
+/* Whether an operand lies in rows of another array that are no one row: a nest of as many axes reads it there, where an op on
+ * arrays of one length would need a copy. */
+static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    enum { SHORTEST_ROW = 8 };
+    size_t i, d;
+
+    for (i = 0; i < op->n_in; i++) {
+        const struct lowering_view *view = &lowering->facts[op->in[i]].view;
+        const struct mdf_value *example = lowering_example(lowering, op->in[i]);
+        int64_t step = 1;
+
+        if (!view->is_there || example->rank < 2 || view->strides[example->rank - 1] != 1 ||
+            mdf_value_shape(example)[example->rank - 1] < SHORTEST_ROW) {
+            continue;
+        }
+        for (d = example->rank; d-- > 0; step *= mdf_value_shape(example)[d]) {
+            if (mdf_value_shape(example)[d] != 1 && view->strides[d] != step) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -803,6 +828,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         return taken && !lowering_has_failed(lowering);
     }
     if (is_single && trace_op(lowering, trial, &op, &all_even)) {
+        if (all_even && lowering->region->kind == REGION_BODY && lies_in_rows(lowering, &op) &&
+            (!add_broadcast(lowering, scope, trial, &op, &taken) || taken)) {
+            return taken && !lowering_has_failed(lowering);
+        }
         if (all_even) {
             mdf_lowered_id id = lowering_composed(lowering, trial, &op);
 

@@ -306,6 +306,26 @@ static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered
     return false;
 }
 
+/* An op that reads of a nest, and of the group behind that: with all of the group it joins the nest, in whose axes both are. */
+static bool joins_with_group(struct grouping *grouping, const struct mdf_lowered_op *op, const struct mdf_lowered_nest *nest)
+{
+    size_t at = grouping->group;
+    struct mdf_lowered_nest *both;
+
+    if (!joins(grouping, op, at) || stands_alone(grouping->lowering, op)) {
+        return false;
+    }
+    both = nest_of_group(grouping->lowering, grouping->groups[at]);
+    both = both == NULL ? NULL : draft_merge(grouping->lowering, both, nest, true);
+    if (both == NULL || !joins_nest(grouping, both, at, true)) {
+        return false;
+    }
+    grouping->groups[at] = NULL;
+    grouping->region->ops[at].of.nest = NULL;
+    grouping->group = SIZE_MAX;
+    return true;
+}
+
 static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t n_left)
 {
     struct mdf_lowered_nest *nest;
@@ -323,7 +343,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
         return true;
     }
     nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op) : NULL;
-    if (nest != NULL && joins_nest(grouping, nest, grouping->n, true)) {
+    if (nest != NULL && (joins_nest(grouping, nest, grouping->n, true) || joins_with_group(grouping, &op, nest))) {
         return true;
     }
     if (stands_alone(grouping->lowering, &op)) {
