@@ -37,8 +37,8 @@ PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compi
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
-# Criterion's processes do not go with the thread sanitizer: tests/alone stands in for it.
-RUNS_ALONE := $(filter thread,$(SANITIZE))
+# Criterion's processes do not go with the thread sanitizer, and it may not be there for another processor: tests/alone stands in for it.
+RUNS_ALONE := $(or $(ALONE),$(filter thread,$(SANITIZE)))
 SUITE_SHARED_SOURCES += $(if $(RUNS_ALONE),tests/alone/alone.c)
 
 # fuzz/libfuzzer.c needs clang's libFuzzer, the rest nothing more than the library does.
@@ -63,7 +63,8 @@ SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
-LATE_NAMES := build/generated/late_libraries.h
+# Of each build: another processor may have others.
+LATE_NAMES := $(BUILD)/generated/late_libraries.h
 EXPORTED := build/generated/exported.map
 
 # ---------------------------------------------------------------- flags
@@ -90,7 +91,7 @@ endif
 HARDEN_LINK_FLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
 # Calls within the library go straight to what it defines, as with hidden symbols; $(EXPORTED) leaves mdf.h's alone in the shared library.
 # One result on every machine: no fused multiply-add unless a kernel asks for it, no -ffast-math, no -march=native.
-COMPILE_FLAGS := -std=gnu11 -I. -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS) $(CFLAGS)
+COMPILE_FLAGS := -std=gnu11 -I. $(if $(filter build,$(BUILD)),,-I$(BUILD)/generated) -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS) $(CFLAGS)
 ifdef SANITIZE
 COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK_FLAGS := -fsanitize=$(SANITIZE)
@@ -104,7 +105,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs force
+.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-target check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs print-programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -115,7 +116,7 @@ all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-target check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -130,6 +131,11 @@ demo: deps
 test: deps
 	@$(MAKE) --no-print-directory $(ALL_JOBS) all suites
 	@status=0; tools/check_layers.sh || status=1; tools/check_symbols.sh $(BUILD)/objects $(LIBRARY_OBJECTS) || status=1; BUILD=$(BUILD) WITH_PYTHON=$(if $(SANITIZE),,1) tools/run_suites.sh $(SUITES) || status=1; exit $$status
+
+programs: $(PROGRAMS)
+
+print-programs:
+	@echo $(notdir $(PROGRAMS))
 
 suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways preload
 
@@ -219,6 +225,10 @@ check-vectors:
 	    $(MAKE) --no-print-directory suites BUILD=build/vectors CFLAGS="-O1 -DMDF_VECTOR_BYTES=$$width" && \
 	    BUILD=build/vectors tools/run_suites.sh $(patsubst $(BUILD)/%,build/vectors/%,$(SUITES)) || exit 1; \
 	done
+
+# Another processor, under qemu-user: TARGET=armhf (32 bits), s390x (big-endian), arm64; SUITES_THERE: default nearly all.
+check-target:
+	@tools/check_target.sh $(or $(TARGET),armhf) $(SUITES_THERE)
 
 # Random models by every way the engine has, and against other engines: tests/random/README.md. SEEDS: how many, FROM: the first,
 # JOBS: processes.

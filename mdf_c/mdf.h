@@ -237,6 +237,9 @@ typedef enum mdf_scheduling_mode {
     MDF_SCHEDULING_MODE_EXACT_TIME
 } mdf_scheduling_mode;
 
+/* A set of custom functions: see "custom functions" below. */
+typedef struct mdf_functions mdf_functions;
+
 typedef struct mdf_options {
     size_t size;                    /* sizeof(mdf_options), or 0: see the top of this page */
     const char *graph;              /* id of the graph to run; NULL: the first that no other uses as a body */
@@ -261,7 +264,96 @@ typedef struct mdf_options {
      * value or, where that is computed, as its default_initial_value. NULL: none. See docs/parameters.md. */
     const char *parameters;
     mdf_scheduling_mode scheduling_mode;
+    const mdf_functions *functions; /* that models may call besides the engine's own; NULL: none */
 } mdf_options;
+
+/* ------------------------------------------------------------------ custom functions */
+
+/* Functions of the caller's own, or of a plugin, that models call by their name: "mylab::saturate" as a function, or
+ * mylab.saturate(x, limit=2) in an expression. A set of them is given to mdf_compile in mdf_options.functions; there is no other
+ * registry, and none that programs share without being told to. See docs/plugins.md.
+ *
+ * Functions may be added to a set at any time, by any thread; what a program calls is what was there when it was compiled. A
+ * program keeps its set, and the set its plugins: both may be released in any order. */
+MDF_API mdf_functions *mdf_functions_new(const mdf_allocator *allocator, mdf_error *error); /* NULL: malloc */
+MDF_API void mdf_functions_free(mdf_functions *functions);
+
+/* One call, as a kernel sees it. Later versions may add fields at its end; `size` says which are there. */
+typedef struct mdf_function_call {
+    size_t size;   /* sizeof(mdf_function_call) of the engine */
+    void *context; /* that of the mdf_function */
+    size_t n_inputs, n_outputs;
+    /* In the order of the arguments, of the types that these declare. The dtype of one that has no value is MDF_DTYPE_NONE. */
+    const mdf_tensor *inputs;
+    /* Where the elements of each output go; NULL: not made yet. Of what is made, `forms` has type and shape. */
+    void *const *outputs;
+    const mdf_tensor *forms;
+    /* Makes an output: its elements, which the kernel then writes; NULL where it is refused: return any status then. */
+    void *(*make)(struct mdf_function_call *call, size_t output, mdf_dtype dtype, size_t rank, const int64_t *shape);
+    /* Says why the call fails: `return call->fail(call, MDF_VALUE, "the limit is below 0");` The message is copied. */
+    mdf_status (*fail)(struct mdf_function_call *call, mdf_status status, const char *message);
+    void *engine; /* not for the kernel */
+} mdf_function_call;
+
+/* MDF_OK, or what call->fail returned. Several threads may be in it at once, unless the function is MDF_FUNCTION_SERIAL. */
+typedef mdf_status (*mdf_function_kernel)(mdf_function_call *call);
+
+enum {
+    MDF_FUNCTION_MAKES_OUTPUTS = 1, /* the kernel itself makes each output, as only it knows its type and shape */
+    MDF_FUNCTION_SERIAL = 2,        /* one call at a time, whatever the number of threads and states */
+    MDF_FUNCTION_REPLACES = 4       /* another function of that name gives way; without it that is refused */
+};
+
+/* Zero-initialise it. All texts are copied. */
+typedef struct mdf_function {
+    size_t size;      /* sizeof(mdf_function), or 0: see the top of this page */
+    const char *name; /* "DOMAIN::NAME"; names of ONNX, numpy, math and the engine's other domains are refused */
+    /* Each "NAME", "NAME: TYPE", "NAME = DEFAULT" or "NAME: TYPE = DEFAULT", behind the last one NULL; at most 32. What is given
+     * is converted to the TYPE, where that loses nothing but the precision of reals; DEFAULT is an expression without names. */
+    const char *const *arguments;
+    /* Each "NAME" or "NAME: TYPE", behind the last one NULL; at most 32. Without a TYPE it is that of the first argument. NULL:
+     * one output, "output". */
+    const char *const *outputs;
+    mdf_function_kernel kernel; /* finds all outputs made, unless it makes them itself */
+    /* Makes the outputs before each call of the kernel. It is called while a model is compiled too, where types and shapes are
+     * known already: the data of inputs is NULL then, but for constants. NULL: outputs have the shape of the first argument. */
+    mdf_function_kernel shapes;
+    /* For gradients (ai.onnx.preview.training::Gradient). Its inputs are those of the function and, behind them, the gradient of
+     * each output (MDF_DTYPE_NONE: nothing depends on it); output i, of the type and shape of input i, is the gradient of input
+     * i. NULL: there is none. */
+    mdf_function_kernel derivative;
+    unsigned flags;
+    void *context;                  /* for call->context */
+    void (*release)(void *context); /* called once nothing can call the function any more; NULL: nothing is to be done */
+} mdf_function;
+
+/* Adds a function to a set. Where it is refused, `release` is not called. */
+MDF_API mdf_status mdf_register_function(mdf_functions *functions, const mdf_function *function, mdf_error *error);
+
+/* Loads a shared library that brings functions, and has it add them to a set. A plugin is code of the process that loads it: load
+ * only what you trust. No model can name one. */
+MDF_API mdf_status mdf_load_plugin(mdf_functions *functions, const char *path, mdf_error *error);
+
+/* What a plugin needs of the engine: it is not linked with it. */
+typedef struct mdf_plugin_host {
+    size_t size;              /* sizeof(mdf_plugin_host) of the engine; later versions may add fields at its end */
+    int version_number;       /* MDF_VERSION_NUMBER of the engine */
+    mdf_functions *functions; /* for register_function */
+    mdf_error *error;         /* the same */
+    mdf_status (*register_function)(mdf_functions *functions, const mdf_function *function, mdf_error *error);
+} mdf_plugin_host;
+
+/* What a plugin exports: the number of this interface, and what adds its functions and returns MDF_OK, or what register_function
+ * returned:
+ *
+ *     MDF_PLUGIN_EXPORT const int mdf_plugin_interface = MDF_PLUGIN_INTERFACE;
+ *     MDF_PLUGIN_EXPORT mdf_status mdf_plugin_register(const mdf_plugin_host *host) { ... } */
+#define MDF_PLUGIN_INTERFACE 1
+#ifdef __cplusplus
+#define MDF_PLUGIN_EXPORT extern "C" MDF_API
+#else
+#define MDF_PLUGIN_EXPORT MDF_API
+#endif
 
 /* ------------------------------------------------------------------ models */
 
@@ -285,9 +377,9 @@ MDF_API const char *mdf_model_id(const mdf_model *model);
 MDF_API size_t mdf_model_n_graphs(const mdf_model *model);
 MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);
 /* A graph of a model (NULL: the one that runs where none is asked for), with its bodies, as a text for Graphviz's program dot.
- * `detail`: 1 names of nodes, 2 ports, parameters and functions too, 3 all, 0: 2, or 1 for large graphs. Written to `text`, always
- * terminated within `size` bytes; returns the length that the whole has. 0, and an empty text, where there is no such graph or
- * detail, and where memory is refused. */
+ * `detail`: 1 names of nodes, 2 ports, parameters and functions too, 3 all, 0: 2, or 1 for large graphs. Written to `text`,
+ * always terminated within `size` bytes; returns the length that the whole has. 0, and an empty text, where there is no such
+ * graph or detail, and where memory is refused. */
 MDF_API size_t mdf_model_dot(const mdf_model *model, const char *graph, int detail, char *text, size_t size);
 MDF_API void mdf_model_free(mdf_model *model);
 

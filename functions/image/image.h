@@ -6,7 +6,7 @@
 #ifndef MDF_FUNCTIONS_IMAGE_IMAGE_H
 #define MDF_FUNCTIONS_IMAGE_IMAGE_H
 
-#include "build/generated/late_libraries.h"
+#include <late_libraries.h>
 #include "functions/kernel/call.h"
 #include "mdf_c/base/late_library.h"
 

@@ -58,7 +58,10 @@ enum mdf_operator_flags {
     MDF_OPERATOR_NEEDS_AXIS = 256,    /* ONNX: a number without axes that has no declared type is an array of one */
     MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
     MDF_OPERATOR_TRUTH = 512,         /* Python: the result of values that are no arrays is a bool */
-    MDF_OPERATOR_MODIFIES = 32        /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
+    MDF_OPERATOR_CUSTOM = 1024,       /* a function that was registered (functions/custom/custom.h) */
+    MDF_OPERATOR_AS_WRITTEN =
+        MDF_OPERATOR_RANDOM | MDF_OPERATOR_CUSTOM, /* (a mask) is called where the model says it, and no more */
+    MDF_OPERATOR_MODIFIES = 32 /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
 };
 
 struct mdf_element;

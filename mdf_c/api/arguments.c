@@ -141,7 +141,7 @@ static bool check_n_threads(int n_threads, mdf_error *error)
     return n_threads >= 0;
 }
 
-static bool check_allocator(const mdf_allocator *allocator, mdf_error *error)
+bool mdf_check_allocator(const mdf_allocator *allocator, mdf_error *error)
 {
     if (allocator != NULL && (allocator->allocate == NULL || allocator->reallocate == NULL || allocator->release == NULL)) {
         mdf_error_set(error, MDF_USAGE, "mdf_allocator: all three functions are required");
@@ -185,7 +185,7 @@ bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error 
     static const struct layout layout = {"mdf_options", sizeof *options, offsetof(mdf_options, plain) + sizeof options->plain};
 
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
-           check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error) &&
+           mdf_check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error) &&
            check_dialect(options->dialect, error) && check_scheduling_mode(options->scheduling_mode, error);
 }
 
@@ -236,6 +236,14 @@ bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *o
            check_values(options->parameters, options->n_parameters, "parameters", error) &&
            check_values(options->inputs, options->n_inputs, "inputs", error) &&
            check_records(options->records, options->n_records, error);
+}
+
+bool mdf_read_function(const mdf_function *given, mdf_function *function, mdf_error *error)
+{
+    static const struct layout layout = {"mdf_function", sizeof *function,
+                                         offsetof(mdf_function, release) + sizeof function->release};
+
+    return read_struct(&layout, given, function, error);
 }
 
 size_t mdf_give_text(const struct mdf_text *whole, char *text, size_t size)

@@ -21,8 +21,11 @@ const char *mdf_tensor_fault(const mdf_tensor *tensor);
 /* Why values can not be written down as a record says, in so many steps; NULL where they can. */
 const char *mdf_record_fault(const mdf_record *record, uint64_t n_steps);
 
+/* Whether an allocator is whole; NULL is. */
+bool mdf_check_allocator(const mdf_allocator *allocator, mdf_error *error);
 /* The caller's options with all fields of this library; NULL stands for zeros. */
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error);
+bool mdf_read_function(const mdf_function *given, mdf_function *function, mdf_error *error);
 bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *options, mdf_error *error);
 
 /* Writes a text (NULL: none) into the caller's, terminated within `size` bytes; `text` may be NULL. Returns the length that the

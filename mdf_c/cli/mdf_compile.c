@@ -3,6 +3,7 @@
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/make_source.h"
+#include "mdf_c/cli/plugins.h"
 #include "mdf_c/values/new_file.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ static const char help[] =
     "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n"
     "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
+    "      --plugin FILE         functions of a shared library, as in mdf-run; what calls one has no form in C\n"
     "  -h, --help, --version\n";
 
 struct compilation {
@@ -77,6 +79,7 @@ static const struct option_row rows[] = {
     {"max-memory", '\0', ARGUMENT_BYTES, .offset = FIELD(options.library.max_memory_bytes)},
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(options.library.time_limit_s)},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
+    {"plugin", '\0', ARGUMENT_TEXTS, .offset = FIELD(options.plugins)},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };
@@ -339,9 +342,12 @@ static int compile(struct compilation *compilation)
 {
     struct run_options *options = &compilation->options;
     mdf_program *program = NULL;
-    mdf_model *model;
-    int status = load_model(options, &model, &compilation->error);
+    mdf_model *model = NULL;
+    int status = load_plugins(options, &compilation->error);
 
+    if (status == EXIT_DONE) {
+        status = load_model(options, &model, &compilation->error);
+    }
     if (status == EXIT_DONE) {
         status = check_graph(options, model, &compilation->error);
     }

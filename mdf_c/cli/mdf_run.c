@@ -10,6 +10,7 @@
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/cli/pictures.h"
+#include "mdf_c/cli/plugins.h"
 #include "mdf_c/cli/progress_bar.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
@@ -304,6 +305,9 @@ static int run_all(struct run *run)
 {
     int exit_status = check_picture_programs(&run->options, &run->error);
 
+    if (exit_status == EXIT_DONE) {
+        exit_status = load_plugins(&run->options, &run->error);
+    }
     if (exit_status == EXIT_DONE) {
         exit_status = load(run);
     }

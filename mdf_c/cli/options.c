@@ -4,6 +4,7 @@
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
+#include "mdf_c/cli/plugins.h"
 #include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
 
@@ -36,7 +37,7 @@ static const char help[] =
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
-    "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
+    "      --from FORMAT, --plugin FILE   json, yaml, bson or onnx, whatever the suffix; functions for models (docs/plugins.md)\n"
     "  -h, --help, --version, --ops, --schema   the operators, their versions and types; the JSON Schema of models\n";
 
 #define FIELD(name) offsetof(struct run_options, name)
@@ -87,6 +88,7 @@ static const struct option_row rows[] = {
     {"explain", '\0', ARGUMENT_FLAG, .offset = FIELD(explain)},
     {"dump", '\0', ARGUMENT_WORD, .offset = FIELD(dump), .least = DUMP_CODE, .words = dump_words},
     {"record", '\0', ARGUMENT_TEXT, .offset = FIELD(record)},
+    {"plugin", '\0', ARGUMENT_TEXTS, .offset = FIELD(plugins)},
     {"sweep", '\0', ARGUMENT_TEXT, .offset = FIELD(sweep_path)},
     {"resume", '\0', ARGUMENT_FLAG, .offset = FIELD(resume)},
     {"part", '\0', ARGUMENT_TEXT, .offset = FIELD(part), .fault = part_fault},
@@ -189,4 +191,5 @@ void release_run_options(struct run_options *options)
 {
     release_option_texts(&options->inputs);
     release_option_texts(&options->settings);
+    release_plugins(options);
 }

@@ -16,6 +16,7 @@ struct run_options {
     const char *model_path;                   /* "-": standard input */
     const char *format;                       /* NULL: by suffix */
     struct option_texts inputs;               /* NAME=VALUE, in order */
+    struct option_texts plugins;              /* shared libraries with functions */
     struct option_texts settings;             /* of --set: NODE.PARAMETER=VALUE or @FILE, in order */
     const char *inputs_path;                  /* NULL: none */
     const char *output_path;                  /* NULL: standard output */

@@ -880,8 +880,10 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     struct other_results others;
     bool done, taken;
 
-    if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
-        return lowering_fail(lowering, MDF_REFUSED_RANDOM);
+    if ((source->operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0) {
+        bool is_custom = (source->operator->flags & MDF_OPERATOR_CUSTOM) != 0;
+
+        return lowering_fail(lowering, is_custom ? MDF_REFUSED_CUSTOM : MDF_REFUSED_RANDOM);
     }
     if (!lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
         taken) {

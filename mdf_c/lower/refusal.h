@@ -10,7 +10,7 @@
     /* values */                                                                                                          \
     X(NO_NUMBERS, "a value that is a list, an object, text or nothing",                                                   \
       "give numbers and arrays to what is computed often: onnx::Concat in place of lists")                                \
-    X(MANY_AXES, "an array of more than eight axes", "join axes with onnx::Reshape")                                       \
+    X(MANY_AXES, "an array of more than eight axes", "join axes with onnx::Reshape")                                      \
     X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                      \
     X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                      \
     X(NOT_ONE_TYPE, "a value that is not always computed, or not always of one type and shape",                           \
@@ -33,6 +33,7 @@
     X(CONVERTED_INPUT, "an input whose conversion depends on its elements",                                               \
       "give the input in the type that the operator takes (--typed shows types)")                                         \
     X(FAILING_CALL, "a call that fails on values of these types and shapes", NULL)                                        \
+    X(CUSTOM, "a custom function, which is called as it is", "write it with functions of the engine")                     \
     X(RANDOM, "random numbers", NULL)                                                                                     \
     /* Loop, Scan, If */                                                                                                  \
     X(CHANGING_STATE, "a state whose type or shape changes from one run of the body to the next",                         \

@@ -1,4 +1,5 @@
 /* compile.c - a model's graph to a program: the passes in order. See program.h. */
+#include "functions/custom/custom.h"
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/processor.h"
 #include "mdf_c/plan/compiler.h"
@@ -785,6 +786,7 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.real = compiler.program->real;
     compiler.loop_condition = options->loop_condition;
     compiler.scheduling_mode = options->scheduling_mode;
+    compiler.functions = compiler.program->functions = mdf_functions_share(options->functions);
     mdf_arena_init(&compiler.scratch, compiler.memory);
     compiler.model = meaning_of(&compiler, model, options, &meaning);
     if (compiler.model != NULL) {
@@ -833,6 +835,7 @@ void mdf_program_release(struct mdf_program *program)
     for (kept = program->kept; kept != NULL; kept = kept->next) {
         mdf_value_clear(&program->memory, &kept->value);
     }
+    mdf_functions_release(program->functions);
     mdf_arena_release(&program->arena);
     mdf_memory_init(&memory, &program->memory.allocator, 0);
     mdf_memory_release(&memory, program);

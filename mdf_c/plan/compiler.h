@@ -37,7 +37,8 @@ struct compiler {
     mdf_dtype real;
     uint64_t max_iterations;
     mdf_loop_condition loop_condition;
-    mdf_scheduling_mode scheduling_mode; /* of the outermost graph */
+    const struct mdf_functions *functions; /* that were registered; NULL: none */
+    mdf_scheduling_mode scheduling_mode;   /* of the outermost graph */
     struct mdf_origin *origins;
     size_t n_origins, origin_capacity;
     uint32_t origin;     /* of what is being compiled */
@@ -257,6 +258,17 @@ bool collect_defined_names(struct compiler *compiler, const struct mdf_definitio
                            const struct mdf_defined_function *function, struct list *names);
 /* The node with a parameter for each state of its functions that the model does not carry itself; NULL when out of memory. */
 const struct mdf_graph_node *expand_states(struct compiler *compiler, const struct mdf_graph_node *node);
+
+/* --- custom_call.c: functions that were registered */
+struct mdf_custom;
+bool compile_custom_call(struct target *target, const struct mdf_definition *definition, const struct mdf_custom *custom,
+                         struct outcome *outcome);
+/* Adds the names of the node that a call finds without being given them. */
+bool collect_custom_names(struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_custom *custom,
+                          struct list *names);
+/* A call in an expression; several outputs are a list. */
+mdf_operand compile_custom_expression(struct target *target, const struct mdf_custom *custom, const mdf_operand *given, size_t n,
+                                      mdf_operand into);
 
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,

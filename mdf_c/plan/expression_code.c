@@ -1,5 +1,6 @@
 /* expression_code.c - an expression's tree to instructions. Every operator, function and method is a row of the operator
  * table; what is not there does not exist for a model. Operands are slots; and, or, if-else and comprehensions are jumps. */
+#include "functions/custom/custom.h"
 #include "functions/python/python.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -136,7 +137,7 @@ static mdf_operand compile_known_name(struct target *target, const char *name, m
     if (type != NULL) {
         return compile_move(target, unit_add_string(target, type), into);
     }
-    if (mdf_operator_python(name) != NULL) {
+    if (mdf_operator_python(name) != NULL || mdf_custom_find_dotted(target->compiler->functions, name) != NULL) {
         return compile_error(target->compiler, MDF_TYPE, "the function '%s' is not a value: call it", name);
     }
     return unknown_name(target, name);
@@ -187,7 +188,7 @@ struct formals {
         const char *name;
         size_t length;
         bool optional, rest;
-    } items[24];
+    } items[MDF_CUSTOM_MOST_VALUES];
     size_t n;
 };
 
@@ -305,6 +306,7 @@ static mdf_operand unknown_function(struct target *target, const char *name)
 
     mdf_nearest_begin(&nearest, name);
     mdf_operator_offer_python(&nearest);
+    mdf_custom_offer(target->compiler->functions, true, &nearest);
     compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
     return suggest(target, &nearest);
 }
@@ -326,12 +328,15 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
 {
     const struct mdf_expression *callee = tree->as.list.items[0];
     const char *name = dotted_name(target, callee);
+    const struct mdf_custom *custom = name != NULL ? mdf_custom_find_dotted(target->compiler->functions, name) : NULL;
     const struct mdf_operator *row = NULL;
     mdf_operand self = MDF_NO_OPERAND;
     struct arguments *arguments;
     mdf_operand result = MDF_NO_OPERAND;
 
-    if (name != NULL) {
+    if (custom != NULL) {
+        row = &custom->row;
+    } else if (name != NULL) {
         row = mdf_operator_python(name);
         if (row == NULL || strncmp(name, "operator.", 9) == 0 ||
             (strncmp(name, "gradient.", 9) == 0 && !target->compiler->derives)) {
@@ -356,7 +361,8 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
         return compile_out_of_memory(target->compiler);
     }
     if (collect_arguments(target, row, tree, self, arguments)) {
-        result = unit_call_python(target, row->name, arguments->operands, arguments->n, into);
+        result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
+                                : unit_call_python(target, row->name, arguments->operands, arguments->n, into);
     }
     mdf_memory_release(target->compiler->memory, arguments);
     return result;

@@ -1,6 +1,7 @@
 /* functions.c - what a Function, or a Parameter with a value or function, computes: arguments bound in order, then an MDF
  * function's expression, an operator of ONNX, a function that expressions
  * define (of ACT-R, of PsyNeuLink), or the value expression. */
+#include "functions/custom/custom.h"
 #include "functions/kernel/defined_function.h"
 #include "functions/psyneulink/psyneulink.h"
 #include "functions/standard/standard.h"
@@ -119,6 +120,7 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     struct place place = place_at(target->compiler, definition->function_source);
     const char *name = definition->function, *in_domain, *domain = mdf_schema_split(name, &in_domain), *guess;
     const struct mdf_schema *elsewhere = find_elsewhere(name);
+    bool is_foreign = domain == NULL && strstr(name, "::") != NULL;
     struct mdf_nearest nearest;
 
     if (mdf_psyneulink_refusal(name) != NULL) {
@@ -140,13 +142,16 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
         mdf_nearest_begin(&nearest, name);
         mdf_standard_offer(&nearest);
         mdf_defined_function_offer(&nearest);
+        mdf_custom_offer(target->compiler->functions, false, &nearest);
     }
     guess = mdf_nearest_result(&nearest);
     compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%.*s%s%s", name, guess ? "; did you mean '" : "",
                   guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "",
                   guess            ? "'?"
                   : domain != NULL ? ": mdf-run --ops lists the operators"
-                                   : "");
+                  : is_foreign
+                      ? ": functions of other domains come from a plugin (--plugin FILE) or are registered (docs/plugins.md)"
+                      : "");
     place_leave(target->compiler, place);
     return false;
 }
@@ -208,7 +213,12 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     mdf_operand *operand = mdf_arena_allocate(&target->compiler->scratch, sizeof *operand);
     const struct mdf_standard_function *function;
     const struct mdf_defined_function *defined;
+    const struct mdf_custom *custom =
+        definition->function != NULL ? mdf_custom_find(target->compiler->functions, definition->function) : NULL;
 
+    if (custom != NULL) {
+        return compile_custom_call(target, definition, custom, outcome);
+    }
     if (operand == NULL) {
         compile_out_of_memory(target->compiler);
         return false;
@@ -244,9 +254,14 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
         definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
     const struct mdf_defined_function *defined =
         definition->function != NULL && function == NULL ? mdf_defined_function(definition->function) : NULL;
+    const struct mdf_custom *custom =
+        definition->function != NULL ? mdf_custom_find(compiler->functions, definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
     size_t i;
 
+    if (custom != NULL && !collect_custom_names(compiler, definition, custom, names)) {
+        return false;
+    }
     for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         if (!collect_names(compiler, &definition->args->as.object.entries[i].value, names)) {
             return false;

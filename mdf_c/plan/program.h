@@ -162,6 +162,7 @@ struct mdf_program {
     int n_threads;       /* at least 1 */
     bool is_plain;       /* instructions are run as they stand, never lowered */
     struct mdf_spare_states *spares;
+    struct mdf_functions *functions; /* a share of those that it calls; NULL: none */
 };
 
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */

@@ -55,7 +55,7 @@ static size_t last_turn(const struct search *search, size_t node)
     const struct mdf_code_call *call = mdf_node_last_call(search->program, node);
     size_t last = search->uses->turns[node];
 
-    if (call == NULL || (call->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+    if (call == NULL || (call->operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0) {
         return SIZE_MAX;
     }
     for (size_t i = 0; i < call->n_outputs; i++) {

@@ -1,7 +1,7 @@
 /* zip_library.c - see zip_library.h. */
 #include "mdf_c/values/zip_library.h"
 
-#include "build/generated/late_libraries.h"
+#include <late_libraries.h>
 
 mdf_status mdf_zip_library_load(struct mdf_zip_library *library, mdf_error *error)
 {

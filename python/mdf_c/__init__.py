@@ -6,6 +6,7 @@
 
 from . import psyneulink
 from .conversion import from_onnx
+from .custom import Functions, load_plugin, register_function
 from .engine import Model, Program, Settings, State, check, compile, load
 from .errors import (
     MdfError,
@@ -28,6 +29,7 @@ from .sweeping import SweepResult, instance_seeds, sweep
 __version__ = "0.1.0"
 __all__ = [
     "EvaluableGraph",
+    "Functions",
     "MdfError",
     "MdfFileError",
     "MdfInterrupted",
@@ -50,9 +52,11 @@ __all__ = [
     "from_onnx",
     "instance_seeds",
     "load",
+    "load_plugin",
     "open_sweep",
     "psyneulink",
     "register",
+    "register_function",
     "run",
     "sweep",
 ]

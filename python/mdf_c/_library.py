@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import os
 from collections.abc import Callable
@@ -54,8 +55,32 @@ class Error(ctypes.Structure):
         }
 
     def exception(self) -> MdfError:
-        """The exception that stands for this error."""
-        return BY_STATUS.get(STATUSES[self.code], MdfError)(**self.parts())
+        """The exception that stands for this error; its cause is that of a function of Python, where one failed."""
+        exception = BY_STATUS.get(STATUSES[self.code], MdfError)(**self.parts())
+        exception.__cause__ = _take_exception(exception.message)
+        return exception
+
+
+# Exceptions of functions that the engine called, until its error brings them back; of those that were lost, the last few stay.
+_raised: collections.deque[tuple[str, BaseException]] = collections.deque(maxlen=8)
+
+
+def note_exception(error: BaseException) -> bytes:
+    """The message that the engine is given for an exception, which an :class:`Error` with that message then has as its cause."""
+    message = f"{type(error).__name__}: {error}".replace("\0", " ")[:200]
+    _raised.append((message, error))
+    return message.encode(errors="replace")
+
+
+def _take_exception(message: str) -> BaseException | None:
+    for entry in reversed(_raised):
+        if entry[0] in message:
+            try:
+                _raised.remove(entry)
+            except ValueError:  # another thread was faster
+                continue
+            return entry[1]
+    return None
 
 
 class Tensor(ctypes.Structure):
@@ -108,6 +133,7 @@ class Options(ctypes.Structure):
         ("dialect", c_int),
         ("parameters", c_char_p),
         ("scheduling_mode", c_int),
+        ("functions", c_void_p),
     ]
 
 
@@ -137,6 +163,10 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_value_free": (None, c_void_p),
     "mdf_onnx_operator_name": (c_char_p, c_size_t),
     "mdf_onnx_operator_form": (c_size_t, c_char_p, c_int, c_char_p, c_size_t),
+    "mdf_functions_new": (c_void_p, c_void_p, _ERROR),
+    "mdf_functions_free": (None, c_void_p),
+    "mdf_register_function": (c_int, c_void_p, c_void_p, _ERROR),
+    "mdf_load_plugin": (c_int, c_void_p, c_char_p, _ERROR),
     "mdf_model_load_file_as": (c_void_p, c_char_p, c_char_p, POINTER(Options), _ERROR),
     "mdf_model_load_bytes": (c_void_p, c_char_p, c_size_t, c_char_p, c_char_p, POINTER(Options), _ERROR),
     "mdf_model_save_file": (c_int, c_void_p, c_char_p, _ERROR),

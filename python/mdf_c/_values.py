@@ -67,6 +67,11 @@ def dtype_number(dtype: np.dtype) -> int:
     return number
 
 
+def dtype_of(number: int) -> np.dtype | str | None:
+    """The element type that the engine numbers so; None: none (or one of ml_dtypes, which is not there)."""
+    return _DTYPES[number] if 0 <= number < len(_DTYPES) else None
+
+
 # ---------------------------------------------------------------- in
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
 import operator
 import os
@@ -35,6 +36,7 @@ from ._library import (
     text,
 )
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
+from .custom import Functions, default_functions, known_elsewhere
 from .drawing import Drawing, titled
 from .errors import MdfError, MdfNameError, MdfWarning
 
@@ -90,6 +92,8 @@ class Settings:
         Names of parameters (of numbers) that each state can set for itself, without compiling again: :meth:`State.set_parameter`.
     scheduling_mode : {"standard", "exact_time"}, optional
         Which nodes are looked at together: graph_scheduler's SchedulingMode. By default what the graph's conditions say.
+    functions : Functions, optional
+        That the model can call besides the engine's own; by default those of :func:`mdf_c.register_function`.
 
     Raises
     ------
@@ -110,6 +114,7 @@ class Settings:
     parameters: Mapping[str, Any] | None = None
     changeable: tuple[str, ...] = ()
     scheduling_mode: str | None = None
+    functions: Functions | None = None
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -134,6 +139,8 @@ class Settings:
             c_text(name, "the name of a parameter")
         if self.scheduling_mode not in _SCHEDULING_MODES:
             raise ValueError(f"scheduling_mode must be 'standard' or 'exact_time', not {self.scheduling_mode!r}")
+        if self.functions is not None and not isinstance(self.functions, Functions):
+            raise TypeError(f"functions must be a set mdf_c.Functions, not {type(self.functions).__name__}")
 
 
 class _Warnings:
@@ -146,6 +153,11 @@ class _Warnings:
     def emit(self) -> None:
         for warning in self.found:
             warnings.warn(warning, stacklevel=4)
+
+
+def functions_of(settings: Settings) -> Functions:
+    """What a model can call that is compiled with these settings."""
+    return default_functions if settings.functions is None else settings.functions
 
 
 def _options(settings: Settings, collected: _Warnings) -> Options:
@@ -163,6 +175,7 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         dialect=_DIALECTS[settings.dialect],
         parameters=None if settings.parameters is None else as_parameters(settings.parameters),
         scheduling_mode=_SCHEDULING_MODES[settings.scheduling_mode],
+        functions=functions_of(settings).pointer,
         warning=collected.handler,
     )
 
@@ -314,7 +327,8 @@ class Program(Uncopied):
         error = Error()
         names = (ctypes.c_char_p * len(settings.changeable))(*(name.encode() for name in settings.changeable))
         pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, collected), error)
-        self._handle = Handle(checked(pointer, error), lib.mdf_program_free)
+        self._functions = functions_of(settings)
+        self._handle = Handle(checked(pointer, error), lib.mdf_program_free, self._functions.handle)
         self._pointer = self._handle.pointer
         self._origin, self.settings = model._origin, settings
         self.model_id = text(lib.mdf_program_model_id(pointer))
@@ -333,7 +347,12 @@ class Program(Uncopied):
         return self
 
     def __reduce_ex__(self, protocol):
-        return Program._remade, (self._origin.packed(), self.settings)
+        return Program._remade, (self._origin.packed(), self._settings_elsewhere())
+
+    def _settings_elsewhere(self) -> Settings:
+        """The settings for another process, which has registered no functions."""
+        functions = self.settings.functions if self.settings.functions is not None else known_elsewhere()
+        return dataclasses.replace(self.settings, functions=functions)
 
     def __repr__(self) -> str:
         return f"<mdf_c.Program of graph {self.graph_id!r}, inputs {self.inputs}, results {self.results}>"

@@ -20,8 +20,9 @@ from ._documents import Origin, Source, format_of
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
 from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
 from ._values import as_array, is_array, unmasked
+from .custom import known_elsewhere
 from .drawing import plot_sweep, shown, table, titled
-from .engine import Model, Program, Settings, _options, _Warnings, warn_of_run
+from .engine import Model, Program, Settings, _options, _Warnings, functions_of, warn_of_run
 from .errors import MdfError
 from .running import input_names
 
@@ -285,9 +286,9 @@ class _ChangeableProgram(Uncopied):
 def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> Handle:
     error, collected = Error(), _Warnings()
     names = (ctypes.c_char_p * len(parameters))(*(c_text(name, "the name of a parameter") for name in parameters))
-    options = _options(Settings(**settings), collected)
-    pointer = checked(lib.mdf_compile_changeable(model._pointer, names, len(names), options, error), error)
-    return Handle(pointer, lib.mdf_program_free)
+    known = Settings(**settings)
+    pointer = checked(lib.mdf_compile_changeable(model._pointer, names, len(names), _options(known, collected), error), error)
+    return Handle(pointer, lib.mdf_program_free, functions_of(known).handle)
 
 
 def _is_input(program: Program, name: str) -> bool:
@@ -460,7 +461,7 @@ def _cancel(client: Any, futures: list[Any]) -> None:
 
 def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:
     size = max(1, math.ceil(n / (_n_threads(client) * _CHUNKS_PER_THREAD)))
-    common = (program.source, tuple(program.parameters), tuple(program.settings.items()))
+    common = (program.source, tuple(program.parameters), tuple({"functions": known_elsewhere(), **program.settings}.items()))
     # Not pure: dask would take parts that are alike, but for what it can not see, for one.
     options = {"pure": False} if _is_dask(client) else {}
     rows = plan.steps // plan.every if plan.every else 1

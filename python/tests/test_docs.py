@@ -1,4 +1,4 @@
-"""The blocks of docs/python.md, in order, and what they print. A block whose packages are not installed is passed over."""
+"""The blocks of docs/python.md and docs/plugins.md, in order, and what they print. A block whose packages are not installed is passed over."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ import shutil
 import pytest
 from conftest import ROOT
 
-PAGE = ROOT / "docs" / "python.md"
+PAGES = [(ROOT / "docs" / "python.md", 9), (ROOT / "docs" / "plugins.md", 1)]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", re.DOTALL)
 OPTIONAL = {"to_pandas": "pandas", "to_xarray": "xarray", "import matplotlib": "matplotlib", "import onnx\n": "onnx"}
 
@@ -24,17 +24,19 @@ def is_there(code):
     return True
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not here")
-def test_the_page(tmp_path, monkeypatch, examples):
+@pytest.mark.parametrize(("page", "at_least"), PAGES, ids=lambda value: getattr(value, "stem", ""))
+def test_a_page(page, at_least, tmp_path, monkeypatch, examples):
     shutil.copytree(examples, tmp_path / "examples")
     monkeypatch.chdir(tmp_path / "examples")
+    if not page.exists():
+        pytest.skip("the documentation is not here")
     names = {}
-    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(blocks) > 8
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert len(blocks) >= at_least
     for code, expected in blocks:
         if not is_there(code):
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - the page is ours
+            exec(compile(code, str(page), "exec"), names)  # noqa: S102 - the page is ours
         assert printed.getvalue() == expected, code

@@ -37,5 +37,10 @@ const char *gradient_place(const struct gradient *gradient, const struct mdf_ins
 /* --- gradient_rules.c */
 /* Adds to the gradients of an instruction's inputs what those of its outputs hand back. */
 bool gradient_hand_back(struct gradient *gradient, size_t instruction);
+/* Adds to the gradient of an operand what a later one hands back, in its shape and type. */
+bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand part);
+
+/* --- custom_call.c: the same for a call of a registered function that has a derivative. */
+bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_call *call);
 
 #endif

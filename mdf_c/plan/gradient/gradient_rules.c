@@ -4,6 +4,7 @@
  * (functions/kernel/derivatives.h), and the operands that now hold the gradients of its inputs. */
 #include "mdf_c/plan/gradient/gradient.h"
 
+#include "functions/custom/custom.h"
 #include "functions/kernel/move.h"
 
 #include <math.h>
@@ -177,8 +178,7 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
     return unit_emit_call(gradient->target, &again);
 }
 
-/* Adds to the gradient of an operand what a later one hands back, in its shape and type. */
-static bool add_gradient(struct gradient *gradient, mdf_operand operand, mdf_operand part)
+bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand part)
 {
     struct track *track = gradient_track(gradient, operand);
 
@@ -224,7 +224,7 @@ static bool hand_back_moved(struct gradient *gradient, const struct mdf_code_cal
             continue;
         }
         part = unit_call_python(gradient->target, "gradient.send_back", three, 3, MDF_NO_OPERAND);
-        if (part == MDF_NO_OPERAND || !add_gradient(gradient, call->inputs[input], part)) {
+        if (part == MDF_NO_OPERAND || !gradient_add(gradient, call->inputs[input], part)) {
             return false;
         }
     }
@@ -270,7 +270,7 @@ static bool hand_back_to(struct gradient *gradient, const struct mdf_instruction
         return refuse(gradient, instruction, input);
     }
     part = follow_rule(gradient, &kept, input, rule->expression);
-    return part != MDF_NO_OPERAND && add_gradient(gradient, kept.inputs[input], part);
+    return part != MDF_NO_OPERAND && gradient_add(gradient, kept.inputs[input], part);
 }
 
 static bool has_gradient(struct gradient *gradient, mdf_operand operand)
@@ -280,8 +280,12 @@ static bool has_gradient(struct gradient *gradient, mdf_operand operand)
 
 static bool hand_back_from(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
-    size_t n = gradient_call(gradient, instruction)->n_inputs;
+    const struct mdf_code_call call = *gradient_call(gradient, instruction); /* the list of calls grows */
+    size_t n = call.n_inputs;
 
+    if ((call.operator->flags & MDF_OPERATOR_CUSTOM) != 0 && ((const struct mdf_custom *)call.settings)->derivative != NULL) {
+        return gradient_hand_back_custom(gradient, &call);
+    }
     for (size_t i = 0; i < n; i++) {
         mdf_operand input = gradient_call(gradient, instruction)->inputs[i];
 
@@ -300,7 +304,7 @@ bool gradient_hand_back(struct gradient *gradient, size_t at)
 
     if (instruction.opcode != MDF_OPCODE_CALL) {
         return !has_gradient(gradient, instruction.a) ||
-               add_gradient(gradient, instruction.b, gradient_track(gradient, instruction.a)->gradient);
+               gradient_add(gradient, instruction.b, gradient_track(gradient, instruction.a)->gradient);
     }
     call = gradient_call(gradient, &instruction);
     for (size_t i = 0; i < call->n_outputs; i++) {

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Builds for another processor, and runs suites there under qemu-user: 32 bits, big-endian bytes. For Debian and what is made of it.
+# Usage: check_target.sh TARGET [SUITE...]; TARGET: armhf, arm64, s390x. SUITE: test_dtype, ...; default: all but those of LEFT_OUT.
+# INSTALL_ONLY=1: get compiler and libraries, no more; BUILD_ONLY=1: build, no more. CFLAGS, JOBS as for make.
+#
+# What it installs (as root or by sudo, where it is not there): the cross compiler, qemu-user-static. The target's libraries are
+# unpacked below build/TARGET/sysroot, by an apt of its own: the system's packages and sources stay as they are.
+set -euo pipefail
+
+target=${1:?usage: check_target.sh TARGET [SUITE...]}
+shift
+case $target in
+armhf) triplet=arm-linux-gnueabihf qemu=qemu-arm ;;
+arm64) triplet=aarch64-linux-gnu qemu=qemu-aarch64 ;;
+s390x) triplet=s390x-linux-gnu qemu=qemu-s390x ;;
+*) echo "check_target.sh: no target '$target': armhf, arm64 or s390x" >&2 && exit 2 ;;
+esac
+compiler_package=gcc-$triplet
+build=build/$target
+sysroot=$PWD/$build/sysroot
+libraries="libyaml-0-2 libyaml-dev libcjson1 libcjson-dev libbson-1.0-0 libbson-dev libprotobuf-c1 libprotobuf-c-dev libpcre2-8-0
+    libpcre2-dev libjansson4 libjansson-dev libzip4 libzip-dev zlib1g libbz2-1.0 liblzma5 libzstd1 libssl3"
+
+# ---------------------------------------------------------------- compiler, emulator, libraries
+
+find_qemu() { command -v "$qemu-static" || command -v "$qemu"; }
+
+if ! command -v "$triplet-gcc" >/dev/null || ! find_qemu >/dev/null; then
+    echo "apt installs: $compiler_package qemu-user-static" >&2
+    as_root=
+    [ "$(id -u)" -eq 0 ] || as_root=sudo
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends "$compiler_package" qemu-user-static >&2
+fi
+
+if [ ! -e "$sysroot/done" ]; then
+    rm -rf "$sysroot" "$build/apt"
+    mkdir -p "$build/apt/lists/partial" "$build/apt/archives/partial" "$sysroot"
+    : >"$build/apt/status"
+    own_apt() {
+        apt-get -q -o "APT::Architecture=$target" -o "APT::Architectures::=$target" -o "Dir::State=$PWD/$build/apt" -o APT::Sandbox::User=root \
+            -o "Dir::State::status=$PWD/$build/apt/status" -o "Dir::Cache=$PWD/$build/apt" "$@"
+    }
+    own_apt update >&2 || echo "some of the lists were not to be had: going on with the others" >&2
+    # shellcheck disable=SC2086
+    (cd "$build/apt/archives" && PWD=$OLDPWD && own_apt download $libraries >&2)
+    for package in "$build"/apt/archives/*.deb; do
+        dpkg-deb -x "$package" "$sysroot"
+    done
+    : >"$sysroot/done"
+fi
+[ -z "${INSTALL_ONLY:-}" ] || exit 0
+
+# ---------------------------------------------------------------- build
+
+export PKG_CONFIG_LIBDIR="$sysroot/usr/lib/$triplet/pkgconfig:$sysroot/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$sysroot"
+export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+settings=(BUILD="$build" CC="$triplet-gcc" AR="$triplet-ar" ALONE=1 CFLAGS="${CFLAGS:--Og -g1}"
+    LDFLAGS="-Wl,-rpath-link,$sysroot/usr/lib/$triplet -Wl,-rpath-link,$sysroot/lib/$triplet")
+all_suites=$(cd tests && echo test_*.c)
+suites=${*:-${all_suites//.c/}}
+programs=$(make -s print-programs)
+# shellcheck disable=SC2086
+make --no-print-directory -j"${JOBS:-$(nproc)}" "${settings[@]}" programs $(printf "$build/tests/%s " $suites) preload
+[ -z "${BUILD_ONLY:-}" ] || exit 0
+
+# ---------------------------------------------------------------- run
+
+# What runs there lies below $build/run under the same names, each a call of the emulator, as suites start programs.
+emulator=$(find_qemu)
+stand_in() {
+    mkdir -p "$(dirname "$build/run/$1")"
+    printf '#!/bin/sh\nexec %s -L /usr/%s -E LD_LIBRARY_PATH=%s %s "$@"\n' "$emulator" "$triplet" \
+        "$sysroot/usr/lib/$triplet:$sysroot/lib/$triplet:/usr/$triplet/lib" "$PWD/$build/$1" >"$build/run/$1"
+    chmod +x "$build/run/$1"
+}
+for program in $programs; do
+    stand_in "$program"
+done
+runs=
+for suite in $suites; do
+    # What needs the machine itself: failing system calls are put in front of the C library, which an emulator's own calls go to as well;
+    # times; and what compiles tens of programs takes hours.
+    case " ${LEFT_OUT-test_failing test_parallel test_command_line} " in *" $suite "*) [ $# -gt 0 ] || continue ;; esac
+    stand_in "tests/$suite"
+    runs="$runs $build/run/tests/$suite"
+done
+# shellcheck disable=SC2086
+CC="$triplet-gcc" BUILD="$build/run" tools/run_suites.sh $runs
