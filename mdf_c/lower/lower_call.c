@@ -326,6 +326,24 @@ static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dt
            memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }
 
+/* Whether a nest of several axes makes one of the operands, in which the others are loaded as they are. */
+static bool is_made_by_nest(struct lowering *lowering, const struct trial *trial)
+{
+    size_t i, d, n_axes;
+
+    for (i = 0; i < trial->n; i++) {
+        const struct fact *fact = trial->ids[i] == MDF_LOWERED_NONE ? NULL : &lowering->facts[trial->ids[i]];
+
+        for (d = 0, n_axes = 0; fact != NULL && fact->is_nested && d < fact->example.rank; d++) {
+            n_axes += mdf_value_shape(&fact->example)[d] > 1;
+        }
+        if (fact != NULL && fact->is_nested && n_axes > 1 && fact->region == lowering->region) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Lets operands of the loop lie as the result does, where they can be expanded before; *is_even: all do. */
 static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_even)
 {
@@ -346,7 +364,8 @@ static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
-        trial->expanded[i] = trial->keeps_operands ? MDF_LOWERED_NONE : lowering_expand(lowering, id, result);
+        trial->expanded[i] = trial->keeps_operands || is_made_by_nest(lowering, trial) ? MDF_LOWERED_NONE
+                                                                                       : lowering_expand(lowering, id, result);
         if (trial->expanded[i] != MDF_LOWERED_NONE) {
             trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
         }

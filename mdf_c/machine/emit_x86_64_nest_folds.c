@@ -59,14 +59,28 @@ static size_t count_in_lanes(const struct mdf_lowered_nest *nest, const struct m
 
 /* ------------------------------------------------------------------ folds */
 
+/* Totals that the elements of a fold go to in turn, where it does not go along vectors. Where none of them takes more than one
+ * element, half of them take two each, as they are joined: the bits are the same, and so on. */
+static size_t count_turns(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = nest_lanes(step), n_elements = code->nest->extents[step->level];
+
+    while (n > 1 && n_elements <= n && !nest_is_open_axis(code, step->level) &&
+           (step->order == MDF_NEST_IN_LANES || step->order == MDF_NEST_IN_BLOCKS)) {
+        n /= 2;
+    }
+    return n;
+}
+
 /* Totals of one fold, of one copy. */
 static size_t count_totals(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = nest_lanes(step), most = code->nest->extents[step->level];
+    size_t n = count_turns(code, i), most = code->nest->extents[step->level];
 
     if (nest_folds_lanes(code, i)) {
-        n = nest_is_free(step) ? code->shape.group : n / code->shape.lanes;
+        n = nest_is_free(step) ? code->shape.group : nest_lanes(step) / code->shape.lanes;
         most = (most + code->shape.lanes - 1) / code->shape.lanes;
     }
     return n < most ? n : most;
@@ -159,7 +173,7 @@ void nest_take_element(struct nest_code *code, size_t i, size_t copy)
     }
     which = is_across ? (size_t)code->offsets[code->shape.vector_axis] / code->shape.lanes : (size_t)code->offsets[first_axis];
     if (!nest_is_free(step)) { /* there may be fewer totals than lanes, which are numbered as if there were all */
-        which %= is_across ? step->lanes / code->shape.lanes : nest_lanes(step);
+        which %= is_across ? step->lanes / code->shape.lanes : count_turns(code, i);
     }
     which = is_in_rest(code, i, copy) ? 0 : which % n;
     which += is_across || step->level <= code->shape.vector_axis ? 0 : copy * n;
@@ -174,7 +188,7 @@ static size_t whole_count(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
 
-    return nest_folds_lanes(code, i) ? nest_lanes(step) / code->shape.lanes : nest_lanes(step);
+    return nest_folds_lanes(code, i) ? nest_lanes(step) / code->shape.lanes : count_turns(code, i);
 }
 
 static uint32_t join_lanes(struct nest_code *code, size_t i, uint32_t total)
