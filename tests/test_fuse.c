@@ -98,6 +98,28 @@ Test(fuse, same_bits)
          APART "it needs what the other one has made of all items\n", NULL, NULL},
         {SCAN("a", "zero", "x") "," SCAN_OF("b", "zero", "a[1]", "", CAPTURE) SHOWN("b[1]"),
          APART "it needs what the other one has made of all items\n", NULL, NULL},
+        /* what is made of each item is made in the loop */
+        {SCAN("a", "zero", "x") "," SCAN("b", "zero", "2.0 * a[1] + x") SHOWN("b[1]"), ONE, NULL, NULL},
+        {SCAN("a", "zero", "x") ", \"t\": {\"value\": \"a[1] * numpy.array([1.0, -0.5, 2.0]) - 1.0\"}," SCAN("b", "zero", "t")
+             SHOWN("b[1] + t"),
+         ONE, NULL, NULL},
+        {SCAN("a", "zero", "x") ", \"t\": {\"value\": \"numpy.abs(a[1]) + x\"}," SCAN("b", "zero", "t") SHOWN("b[1]"), ONE,
+         "[1.0, -2.0, 3.0]", "0.0"},
+        {SCAN("a", "zero", "x") ", \"t\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"a[1]\", \"axes\": "
+                                "\"numpy.array([1])\", \"keepdims\": 1}}," SCAN("b", "zero", "a[1] - t") SHOWN("b[1]"),
+         ONE, NULL, NULL},
+        {SCAN("a", "zero", "x") ", \"t\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": \"a[1]\", \"shape\": "
+                                "\"numpy.array([4, 3, 1])\"}}," SCAN("b", "numpy.zeros((3, 1))", "t") SHOWN("b[1]"),
+         ONE, NULL, NULL},
+        {SCAN_OF("a", "zero", "x", BACKWARDS_OUT, FILTER) "," SCAN_OF("b", "zero", "2.0 * a[1] + x", BACKWARDS, FILTER)
+             SHOWN("b[1]"),
+         ONE, NULL, NULL},
+        {SCAN("a", "zero", "x") "," SCAN("b", "zero", "a[1] - numpy.sum(a[1])") SHOWN("b[1]"),
+         APART "it needs what the other one has made of all items\n", NULL, NULL},
+        {SCAN("a", "zero", "x") "," SCAN("b", "zero", "a[1][::-1]") SHOWN("b[1]"),
+         APART "it needs what the other one has made of all items\n", NULL, NULL},
+        {SCAN("a", "zero", "x") "," SCAN("b", "zero", "numpy.tanh(a[1])") SHOWN("b[1]"),
+         APART "a function between them takes less for all items at once than for one by one\n", NULL, NULL},
         /* what is between, and needs the first or not, is done behind or in front */
         {SCAN("a", "zero", "x") ", \"t\": {\"value\": \"2.0 * a[1]\"}, \"q\": {\"value\": \"numpy.sin(x)\"}," SCAN(
              "b", "q[1]", "a[1]") SHOWN("b[1] + t"),

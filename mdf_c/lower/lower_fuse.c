@@ -4,21 +4,21 @@
  *
  * All ops of a region give the same in any order in which each stands behind what it reads: what stands between the two and needs
  * the first moves behind both, all else in front. */
-#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lower/lower_fuse.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 
 #include <string.h>
 
 enum {
-    LARGEST_TOGETHER = 128 * 1024, /* bytes that both go through in a run: they have to stay in a cache */
-    FEW_ELEMENTS = 64              /* of an array: to go through it takes no longer than to wait for what comes out of it */
+    LARGEST_TOGETHER = 128 * 1024 /* bytes that both go through in a run: they have to stay in a cache */
 };
 
 static const char *const goes_the_other_way = "it goes through the items the other way round";
 static const char *const needs_all = "it needs what the other one has made of all items";
 static const char *const is_multiplied = "it multiplies the items by a matrix, many of them at once";
 static const char *const is_large = "what both go through in a run is larger than a cache";
+static const char *const calls_for_items = "a function between them takes less for all items at once than for one by one";
 static const char *const gains_nothing = "they share only what they read, and neither waits for what it computes";
 
 /* ------------------------------------------------------------------ which loops */
@@ -29,8 +29,10 @@ struct fusion {
     size_t first, second; /* the ops */
     bool *follows;        /* of each value: it depends on what the first loop makes */
     bool *is_seen;        /* of each value: its bytes have been counted */
+    size_t capacity;      /* of both */
     size_t n_following, n_bytes;
     bool is_following;
+    struct absorption between; /* what becomes a part of the first */
 };
 
 static const struct mdf_lowered_loop *loop_at(const struct fusion *fusion, size_t at)
@@ -123,11 +125,20 @@ static size_t count_following(struct fusion *fusion, const struct mdf_lowered_op
     return fusion->n_following;
 }
 
-static void follow(struct fusion *fusion)
+static bool follow(struct fusion *fusion)
 {
-    size_t i;
+    struct lowering *lowering = fusion->lowering;
+    size_t n = lowering->lowered->n_values, i;
 
-    memset(fusion->follows, 0, fusion->lowering->lowered->n_values * sizeof *fusion->follows);
+    if (fusion->capacity < n + MOST_ABSORBED) {
+        fusion->capacity = 2 * n + MOST_ABSORBED;
+        fusion->follows = mdf_arena_array(&lowering->scratch, fusion->capacity, sizeof *fusion->follows);
+        fusion->is_seen = mdf_arena_array(&lowering->scratch, fusion->capacity, sizeof *fusion->is_seen);
+        if (fusion->follows == NULL || fusion->is_seen == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
+    }
+    memset(fusion->follows, 0, fusion->capacity * sizeof *fusion->follows);
     fusion->is_following = true;
     for (i = fusion->first; i < fusion->second; i++) {
         const struct mdf_lowered_op *op = &fusion->region->ops[i];
@@ -135,6 +146,13 @@ static void follow(struct fusion *fusion)
         fusion->is_following = i == fusion->first || count_following(fusion, op) > 0;
         mdf_lowered_visit_results(op, note_result, fusion);
     }
+    fusion->between = (struct absorption){.lowering = lowering,
+                                          .region = fusion->region,
+                                          .first = fusion->first,
+                                          .second = fusion->second,
+                                          .follows = fusion->follows,
+                                          .n_values = n};
+    return true;
 }
 
 /* ------------------------------------------------------------------ what is worth it */
@@ -156,7 +174,7 @@ static bool fit_together(struct fusion *fusion)
 {
     size_t i, j;
 
-    memset(fusion->is_seen, 0, fusion->lowering->lowered->n_values * sizeof *fusion->is_seen);
+    memset(fusion->is_seen, 0, fusion->capacity * sizeof *fusion->is_seen);
     fusion->n_bytes = 0;
     for (i = fusion->first; i <= fusion->second; i += fusion->second - fusion->first) {
         const struct mdf_lowered_region *body = &loop_at(fusion, i)->body;
@@ -208,11 +226,26 @@ static bool are_related(struct fusion *fusion)
     return count_following(fusion, &fusion->region->ops[fusion->second]) > 0;
 }
 
+/* Whether what the second goes through, and depends on the first, is what that stacks, or is made of it item by item. */
+static bool are_items(struct fusion *fusion)
+{
+    const struct mdf_lowered_loop *second = loop_at(fusion, fusion->second);
+    size_t i;
+
+    for (i = 0; i < second->n_rows; i++) {
+        if (fusion->follows[second->rows[i].source] &&
+            absorption_item(&fusion->between, second->rows[i].source, second->rows[i].is_reversed) == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Why the two stay apart; NULL: they become one. */
 static const char *find_obstacle(struct fusion *fusion)
 {
     const struct mdf_lowered_loop *first = loop_at(fusion, fusion->first), *second = loop_at(fusion, fusion->second);
-    size_t n_yielded = 0, i;
+    size_t n_following = count_following(fusion, &fusion->region->ops[fusion->second]), n_yielded = 0, i;
 
     for (i = 0; i < second->n_rows; i++) {
         const struct mdf_lowered_stack *stack = stack_of(first, &second->rows[i]);
@@ -220,13 +253,14 @@ static const char *find_obstacle(struct fusion *fusion)
         if (stack != NULL && stack->is_reversed != second->rows[i].is_reversed) {
             return goes_the_other_way;
         }
-        n_yielded += stack != NULL;
-        if (stack != NULL && lowering_multiplies_items(fusion->lowering, second, second->rows[i].parameter)) {
+        if (fusion->follows[second->rows[i].source] &&
+            lowering_multiplies_items(fusion->lowering, second, second->rows[i].parameter)) {
             return is_multiplied;
         }
+        n_yielded += fusion->follows[second->rows[i].source];
     }
-    if (count_following(fusion, &fusion->region->ops[fusion->second]) > n_yielded) {
-        return needs_all;
+    if (n_following > n_yielded || !are_items(fusion)) {
+        return fusion->between.is_short ? calls_for_items : needs_all;
     }
     if (!fit_together(fusion)) {
         return is_large;
@@ -258,19 +292,6 @@ static void share(struct lowering *lowering, struct mdf_lowered_op *second, mdf_
     } else if (other != MDF_LOWERED_NONE) {
         replace(lowering, second, other, *first);
     }
-}
-
-static void *join(struct mdf_arena *arena, const void *first, size_t n_first, const void *second, size_t n_second, size_t size)
-{
-    char *both = mdf_arena_array(arena, n_first + n_second + 1, size);
-
-    if (both != NULL && n_first > 0) {
-        memcpy(both, first, n_first * size);
-    }
-    if (both != NULL && n_second > 0) {
-        memcpy(both + n_first * size, second, n_second * size);
-    }
-    return both;
 }
 
 /* What the second goes through: what the first yields, the same as the first, or something else. */
@@ -306,7 +327,7 @@ static struct mdf_lowered_loop *join_loops(struct lowering *lowering, const stru
         return NULL;
     }
     *both = *first;
-    both->rows = join(arena, first->rows, first->n_rows, second->rows, second->n_rows, sizeof *both->rows);
+    both->rows = lowering_join_arrays(arena, first->rows, first->n_rows, second->rows, second->n_rows, sizeof *both->rows);
     if (both->rows == NULL) {
         return NULL;
     }
@@ -316,10 +337,12 @@ static struct mdf_lowered_loop *join_loops(struct lowering *lowering, const stru
     both->n_states += second->n_states;
     both->n_stacks += second->n_stacks;
     both->body.n_ops += second->body.n_ops;
-    both->states = join(arena, first->states, first->n_states, second->states, second->n_states, sizeof *both->states);
-    both->stacks = join(arena, first->stacks, first->n_stacks, second->stacks, second->n_stacks, sizeof *both->stacks);
-    both->body.ops =
-        join(arena, first->body.ops, first->body.n_ops, second->body.ops, second->body.n_ops, sizeof *both->body.ops);
+    both->states =
+        lowering_join_arrays(arena, first->states, first->n_states, second->states, second->n_states, sizeof *both->states);
+    both->stacks =
+        lowering_join_arrays(arena, first->stacks, first->n_stacks, second->stacks, second->n_stacks, sizeof *both->stacks);
+    both->body.ops = lowering_join_arrays(arena, first->body.ops, first->body.n_ops, second->body.ops, second->body.n_ops,
+                                          sizeof *both->body.ops);
     return both->states == NULL || both->stacks == NULL || both->body.ops == NULL ? NULL : both;
 }
 
@@ -349,6 +372,9 @@ static bool fuse(struct fusion *fusion)
     struct mdf_lowered_op both = region->ops[first];
     struct mdf_lowered_op *late = mdf_arena_array(&lowering->scratch, second - first, sizeof *late);
 
+    if (!absorption_commit(&fusion->between)) {
+        return false;
+    }
     both.of.loop = join_loops(lowering, region->ops[first].of.loop, &region->ops[second]);
     if (late == NULL || both.of.loop == NULL) {
         return lowering_out_of_memory(lowering);
@@ -357,6 +383,9 @@ static bool fuse(struct fusion *fusion)
         return false;
     }
     for (i = first + 1; i < second; i++) {
+        if (absorption_has(&fusion->between, i)) {
+            continue;
+        }
         if (count_following(fusion, &region->ops[i]) > 0) {
             late[n_late++] = region->ops[i];
         } else {
@@ -365,8 +394,10 @@ static bool fuse(struct fusion *fusion)
     }
     region->ops[n++] = both;
     memcpy(region->ops + n, late, n_late * sizeof *late);
-    memmove(region->ops + second, region->ops + second + 1, (region->n_ops - second - 1) * sizeof *region->ops);
-    region->n_ops--;
+    n += n_late;
+    memmove(region->ops + n, region->ops + second + 1, (region->n_ops - second - 1) * sizeof *region->ops);
+    region->n_ops -= second + 1 - n;
+    fusion->second = n;
     return true;
 }
 
@@ -407,7 +438,9 @@ static bool find_first(struct fusion *fusion, bool *is_joined)
         if (!is_plain(fusion->lowering, first) || !run_equally_often(first, second)) {
             continue;
         }
-        follow(fusion);
+        if (!follow(fusion)) {
+            return false;
+        }
         why_apart = find_obstacle(fusion);
         if ((why_apart == NULL || are_related(fusion)) && !note_pair(fusion, why_apart)) {
             return false;
@@ -431,11 +464,6 @@ bool lowering_fuse_loops(struct lowering *lowering, struct region *region)
     }
     if (n_loops < 2) {
         return true;
-    }
-    fusion.follows = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *fusion.follows);
-    fusion.is_seen = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *fusion.is_seen);
-    if (fusion.follows == NULL || fusion.is_seen == NULL) {
-        return lowering_out_of_memory(lowering);
     }
     for (fusion.second = 1; fusion.second < region->n_ops; fusion.second += !is_joined) {
         is_joined = false;

@@ -12,6 +12,9 @@ enum { RUNS_BEFORE_LOWERING = 2 };
  * takes a copy of each value for a moment. */
 enum { LARGEST_LENGTH = 1 << 16 };
 
+/* Elements of what is computed before, between and behind loops, which may be done within them. */
+enum { LARGEST_BETWEEN = 1 << 20 };
+
 struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena)
 {
     struct mdf_whole *whole = mdf_arena_allocate(arena, sizeof *whole);
@@ -131,7 +134,7 @@ static bool is_small(const struct mdf_state *state)
     size_t n = 0, i;
 
     if (count_loops(state->program->code) > 1) {
-        return count_outside_loops(state) <= LARGEST_LENGTH;
+        return count_outside_loops(state) <= LARGEST_BETWEEN;
     }
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
         n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));
