@@ -387,9 +387,23 @@ static void append_steps(struct mdf_source_program *program)
         "    if (sizeof *s <= 4096 && s->observer == NULL && n > 1) {\n        struct %s copy = *s;\n\n"
         "        copy.observer = NULL;\n"
         "        while (i < n && advance(&copy, dt) == 0) {\n            i++;\n        }\n        *s = copy;\n    } else {\n"
-        "        while (i < n && advance(s, dt) == 0) {\n            i++;\n        }\n    }\n"
+        "        while (i < n && %s_step(s, dt) == 0) {\n            i++;\n        }\n    }\n"
         "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
-        name, name, name);
+        name, name, name, name);
+}
+
+/* A small graph with conditions becomes one function: what the scheduler counts is in registers then, not in the state. */
+static bool is_small(const struct mdf_source_program *program)
+{
+    return program->program->schedule != NULL && program->program->n_nodes <= MDF_SOURCE_FEW_NODES;
+}
+
+static const char inlined[] = "#if defined(__GNUC__)\n#define MDF_INLINED static inline __attribute__((always_inline))\n#else\n"
+                              "#define MDF_INLINED static inline\n#endif\n\n";
+
+const char *mdf_source_linkage(const struct mdf_source_program *program)
+{
+    return is_small(program) ? "MDF_INLINED" : "static inline";
 }
 
 static void append_step(struct mdf_source_program *program)
@@ -400,15 +414,15 @@ static void append_step(struct mdf_source_program *program)
         &program->functions,
         "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, %s);\n    "
         "begin(s);\n}\n\n"
-        "static inline int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
+        "%s int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
         " s->message = NULL;\n"
         "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
         "    return s->message != NULL;\n}\n\n"
         "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
         "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
         name, name, name, name,
-        program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s", name,
-        name, name, name, name);
+        program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s",
+        mdf_source_linkage(program), name, name, name, name, name);
     append_steps(program);
 }
 
@@ -555,11 +569,12 @@ static void append_source(struct mdf_source_program *program, const char *header
     for (helper = program->writer.helpers; helper != NULL; helper = helper->next) {
         mdf_text_printf(source, "%s\n", helper->definition);
     }
-    mdf_text_printf(source,
-                    "/* Tells who runs, where somebody wants to know. */\nstatic inline void observe(struct %s *s, size_t node, "
-                    "uint64_t pass, int64_t tick)\n{\n"
-                    "    if (s->observer != NULL) {\n        s->observer(s->observer_context, node, pass, tick);\n    }\n}\n\n",
-                    program->name);
+    mdf_text_printf(
+        source,
+        "%s/* Tells who runs, where somebody wants to know. */\n%s void observe(struct %s *s, size_t node, uint64_t pass, "
+        "int64_t tick)\n{\n"
+        "    if (s->observer != NULL) {\n        s->observer(s->observer_context, node, pass, tick);\n    }\n}\n\n",
+        is_small(program) ? inlined : "", mdf_source_linkage(program), program->name);
     append_text(source, &program->functions);
     append_table(program, source);
 }

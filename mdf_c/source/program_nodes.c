@@ -46,8 +46,8 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
         mdf_text_append(&program->unions, writer->work.bytes, writer->work.length);
         mdf_text_printf(&program->unions, "        } %s;\n", name);
     }
-    mdf_text_printf(functions, "/* %s */\nstatic inline const char *%s(struct %s *s)\n{\n", mdf_source_comment(writer, comment),
-                    name, program->name);
+    mdf_text_printf(functions, "/* %s */\n%s const char *%s(struct %s *s)\n{\n", mdf_source_comment(writer, comment),
+                    mdf_source_linkage(program), name, program->name);
     if (writer->declarations.length > 0) {
         mdf_text_append(functions, writer->declarations.bytes, writer->declarations.length);
         mdf_text_append_string(functions, "\n");

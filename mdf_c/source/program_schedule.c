@@ -1,6 +1,7 @@
 /* program_schedule.c - the order in which nodes run, as C: layer by layer, or as conditions over counters say, which is what
  * mdf_c/run/schedule/scheduler.c does. See docs/scheduling.md. */
 #include "mdf_c/plan/conditions/condition_terms.h"
+#include "mdf_c/run/whole/whole_schedule.h"
 #include "mdf_c/source/program_writer.h"
 
 #include <math.h>
@@ -96,8 +97,8 @@ static void append_helpers(struct mdf_source_program *program)
     struct mdf_text *functions = &program->functions;
     int scope;
 
-    mdf_text_printf(functions, "/* A node is put into the set. */\nstatic inline void count_run(struct %s *s, size_t node)\n{\n",
-                    program->name);
+    mdf_text_printf(functions, "/* A node is put into the set. */\n%s void count_run(struct %s *s, size_t node)\n{\n",
+                    mdf_source_linkage(program), program->name);
     for (scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
         if (looked_at.have_run[scope]) {
             mdf_text_printf(functions, "    s->n_have_run[%d] += s->counts[%d][node] == 0;\n", scope, scope);
@@ -116,26 +117,29 @@ static bool write_predicate(struct mdf_source_program *program, const char *func
     if (text == NULL) {
         return false;
     }
-    mdf_text_printf(&program->functions, "static inline bool %s(struct %s *s)\n{\n    (void)s;\n    return %s;\n}\n\n", function,
-                    program->name, text);
+    mdf_text_printf(&program->functions, "%s bool %s(struct %s *s)\n{\n    (void)s;\n    return %s;\n}\n\n",
+                    mdf_source_linkage(program), function, program->name, text);
     return true;
 }
 
-/* Puts nodes of a layer whose conditions hold into the set, in rounds, until a round adds none. */
+/* Puts nodes of a layer whose conditions hold into the set; where they decide on each other, in rounds, until one adds none. */
 static bool write_make_set(struct mdf_source_program *program, size_t layer, const char *name)
 {
     const struct mdf_program_layer *own = &program->program->layers[layer];
     const struct mdf_schedule *schedule = program->program->schedule;
     struct mdf_source_writer *writer = &program->writer;
+    bool mutual = mdf_whole_is_mutual(schedule, own);
     size_t i;
     uint32_t k;
 
     mdf_source_begin_function(program, name);
-    mdf_source_line(writer, "size_t n_in_set = 0, n_before;");
+    mdf_source_line(writer, mutual ? "size_t n_in_set = 0, n_before;" : "size_t n_in_set = 0;");
     mdf_source_blank(writer);
-    mdf_source_line(writer, "do {");
-    writer->depth++;
-    mdf_source_line(writer, "n_before = n_in_set;");
+    if (mutual) {
+        mdf_source_line(writer, "do {");
+        writer->depth++;
+        mdf_source_line(writer, "n_before = n_in_set;");
+    }
     for (i = 0; i < own->n_nodes; i++) {
         size_t node = own->nodes[i];
         const struct mdf_schedule_node *conditions = &schedule->nodes[node];
@@ -157,8 +161,10 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
         mdf_source_line(writer, "return s->message;");
         mdf_source_close(writer);
     }
-    writer->depth--;
-    mdf_source_line(writer, "} while (n_in_set != n_before && n_in_set < %zu);", own->n_nodes);
+    if (mutual) {
+        writer->depth--;
+        mdf_source_line(writer, "} while (n_in_set != n_before && n_in_set < %zu);", own->n_nodes);
+    }
     mdf_source_line(writer, "*n = n_in_set;");
     return true;
 }
@@ -207,9 +213,8 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
     mdf_source_close(writer);
     mdf_text_printf(functions, "/* Layer %zu: a set of those whose conditions hold, and their run; *n is how many they are. */\n",
                     layer);
-    mdf_text_printf(functions,
-                    "static inline const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n",
-                    name, program->name);
+    mdf_text_printf(functions, "%s const char *%s(struct %s *s, size_t *n)\n{\n    const char *message;\n\n    (void)message;\n",
+                    mdf_source_linkage(program), name, program->name);
     mdf_text_append(functions, writer->body.bytes, writer->body.length);
     mdf_text_append_string(functions, "    return NULL;\n}\n\n");
     functions->failed = functions->failed || writer->body.failed;
@@ -222,16 +227,34 @@ static void append_sets(struct mdf_source_program *program)
 
     mdf_text_printf(
         &program->functions,
-        "static inline void open_set(struct %s *s)\n{\n    s->n_sets++;\n    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
-        "/* A set is over: clocks go on. */\nstatic inline void end_set(struct %s *s)\n{\n    s->clocks[%d]++;\n    "
+        "%s void open_set(struct %s *s)\n{\n    s->n_sets++;\n    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
+        "/* A set is over: clocks go on. */\n%s void end_set(struct %s *s)\n{\n    s->clocks[%d]++;\n    "
         "s->clocks[%d]++;\n",
-        program->name, (int)MDF_CLOCK_PASSES_IN_UPDATE, program->name, (int)MDF_CLOCK_SETS_IN_UPDATE,
-        (int)MDF_CLOCK_SETS_IN_LIFE);
+        mdf_source_linkage(program), program->name, (int)MDF_CLOCK_PASSES_IN_UPDATE, mdf_source_linkage(program), program->name,
+        (int)MDF_CLOCK_SETS_IN_UPDATE, (int)MDF_CLOCK_SETS_IN_LIFE);
     if (schedule->is_absolute) {
         mdf_text_printf(&program->functions, "    s->tick += %s;\n",
                         mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->interval));
     }
     mdf_text_append_string(&program->functions, "}\n\n");
+}
+
+static const char *counts_of(struct mdf_source_program *program, int scope)
+{
+    return mdf_source_text(&program->writer, "counts[%d]", scope);
+}
+
+/* Elements of a member become 0, one by one where there are few. */
+static void append_zeros(struct mdf_text *functions, const char *member, size_t n)
+{
+    size_t i;
+
+    if (n > MDF_SOURCE_FEW_NODES) {
+        mdf_text_printf(functions, "    memset(s->%s, 0, sizeof s->%s);\n", member, member);
+    }
+    for (i = 0; n <= MDF_SOURCE_FEW_NODES && i < n; i++) {
+        mdf_text_printf(functions, "    s->%s[%zu] = 0;\n", member, i);
+    }
 }
 
 static void append_pass(struct mdf_source_program *program)
@@ -240,13 +263,12 @@ static void append_pass(struct mdf_source_program *program)
     struct mdf_text *functions = &program->functions;
     size_t i;
 
-    mdf_text_printf(
-        functions,
-        "static inline const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
-        program->name);
+    mdf_text_printf(functions,
+                    "%s const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
+                    mdf_source_linkage(program), program->name);
     if (find_looked_at(program->program).counts[MDF_SCOPE_PASS]) {
-        mdf_text_printf(functions, "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    s->n_have_run[%d] = 0;\n",
-                        (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS, (int)MDF_SCOPE_PASS);
+        append_zeros(functions, counts_of(program, MDF_SCOPE_PASS), program->program->n_nodes);
+        mdf_text_printf(functions, "    s->n_have_run[%d] = 0;\n", (int)MDF_SCOPE_PASS);
     }
     for (i = 0; i < program->program->n_layers; i++) {
         mdf_text_printf(functions,
@@ -271,7 +293,8 @@ static void append_is_steady(struct mdf_source_program *program)
     struct mdf_text *functions = &program->functions;
     size_t i;
 
-    mdf_text_printf(functions, "static inline bool is_steady(const struct %s *s)\n{\n    (void)s;\n    return ", program->name);
+    mdf_text_printf(functions, "%s bool is_steady(const struct %s *s)\n{\n    (void)s;\n    return ", mdf_source_linkage(program),
+                    program->name);
     if (!steady->known) {
         mdf_text_append_string(functions, "false;\n}\n\n");
         return;
@@ -293,14 +316,16 @@ static void append_passes(struct mdf_source_program *program)
     int update = MDF_SCOPE_UPDATE, pass = MDF_SCOPE_PASS;
 
     mdf_text_printf(functions,
-                    "/* Passes until the evaluation is over. */\nstatic inline const char *run_graph(struct %s *s)\n{\n    const "
-                    "char *message;\n\n"
-                    "    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n    memset(s->counts[%d], 0, sizeof s->counts[%d]);\n"
-                    "    memset(s->in_set, 0, sizeof s->in_set);\n"
-                    "    s->n_have_run[%d] = s->n_have_run[%d] = 0;\n    memset(s->marks, 0, sizeof s->marks);\n"
-                    "    s->clocks[%d] = s->clocks[%d] = 0;\n    s->n_idle = 0;\n",
-                    program->name, pass, pass, update, update, pass, update, (int)MDF_CLOCK_PASSES_IN_UPDATE,
-                    (int)MDF_CLOCK_SETS_IN_UPDATE);
+                    "/* Passes until the evaluation is over. */\n%s const char *run_graph(struct %s *s)\n{\n    const "
+                    "char *message;\n\n",
+                    mdf_source_linkage(program), program->name);
+    append_zeros(functions, counts_of(program, pass), program->program->n_nodes);
+    append_zeros(functions, counts_of(program, update), program->program->n_nodes);
+    append_zeros(functions, "in_set", program->program->n_nodes);
+    append_zeros(functions, "marks", schedule->n_usables);
+    mdf_text_printf(
+        functions, "    s->n_have_run[%d] = s->n_have_run[%d] = 0;\n    s->clocks[%d] = s->clocks[%d] = 0;\n    s->n_idle = 0;\n",
+        pass, update, (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_SETS_IN_UPDATE);
     if (schedule->is_absolute) {
         const char *start = mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->start);
 
@@ -340,8 +365,8 @@ static bool write_scheduler(struct mdf_source_program *program)
         return false;
     }
     mdf_text_printf(&program->functions,
-                    "static inline bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
-                    program->name);
+                    "%s bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
+                    mdf_source_linkage(program), program->name);
     for (i = 0; i < program->program->n_layers; i++) {
         if (!write_layer(program, i)) {
             return false;

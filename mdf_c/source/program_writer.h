@@ -64,6 +64,10 @@ void mdf_source_checked_call(struct mdf_source_program *program, const char *fun
 bool mdf_source_write_default(struct mdf_source_program *program, size_t index);
 bool mdf_source_write_arrival(struct mdf_source_program *program, size_t port, const struct mdf_source_slot *value);
 
+/* How the functions of the state are declared that other ones of the source call. */
+enum { MDF_SOURCE_FEW_NODES = 16 };
+const char *mdf_source_linkage(const struct mdf_source_program *program);
+
 /* --- condition_text.c: a condition as an expression in C; NULL: it is refused. */
 const char *mdf_source_condition(struct mdf_source_program *program, uint32_t index);
 

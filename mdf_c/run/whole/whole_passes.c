@@ -72,14 +72,13 @@ static bool count_run(const struct pass *pass, struct scope *scope, size_t node,
     return true;
 }
 
-/* Whether a node that is put into the set changes what one before it, or itself, was asked. */
-static bool is_mutual(const struct mdf_whole_schedule *whole, const struct mdf_program_layer *layer)
+bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_program_layer *layer)
 {
     size_t i, j;
 
     for (i = 0; layer->n_nodes > 1 && i < layer->n_nodes; i++) {
         for (j = 0; j < layer->n_nodes; j++) {
-            if (mdf_whole_depends(whole->schedule, whole->schedule->nodes[layer->nodes[i]].condition, layer->nodes[j])) {
+            if (mdf_whole_depends(schedule, schedule->nodes[layer->nodes[i]].condition, layer->nodes[j])) {
                 return true;
             }
         }
@@ -360,7 +359,7 @@ static bool may_be_over(const struct mdf_whole_schedule *whole, size_t layer)
 static bool run_layer(struct pass *pass, size_t index)
 {
     const struct mdf_program_layer *layer = &pass->whole->program->layers[index];
-    bool is_absolute = pass->whole->schedule->is_absolute, mutual = is_mutual(pass->whole, layer);
+    bool is_absolute = pass->whole->schedule->is_absolute, mutual = mdf_whole_is_mutual(pass->whole->schedule, layer);
     mdf_lowered_id over = may_be_over(pass->whole, index) ? check_over(pass->whole, pass->scope, pass->goes_on)
                                                           : mdf_term_truth(pass->lowering, false);
     mdf_lowered_id any = mdf_term_truth(pass->lowering, false), opens;

@@ -55,6 +55,8 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
                                mdf_lowered_id reached);
 /* Whether what condition `index` says may change when `node` is put into a set, or by being asked. */
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node);
+/* Whether a node of a layer that is put into its set changes what one before it, or itself, was asked. */
+bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_program_layer *layer);
 /* Whether it looks at more than runs of nodes: at clocks, sets, times, values. */
 bool mdf_whole_looks_beyond_runs(const struct mdf_schedule *schedule, uint32_t index);
 
