@@ -127,8 +127,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
     """A view of a dense array; keep the array alive while it is used."""
     shape = _shape_type(array.ndim)(*array.shape)
     if array.dtype.kind in "OUST":
-        texts = [_utf8(item) for item in array.ravel().tolist()]
-        data = (ctypes.c_char_p * len(texts))(*texts)
+        data = (ctypes.c_char_p * array.size)(*_encoded(array))
         tensor = Tensor(_NUMBERS[STRING], array.ndim, shape, ctypes.cast(data, ctypes.c_void_p))
         tensor.keeps = data
         return tensor
@@ -136,7 +135,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
 
 
 class InputArrays:
-    """Arrays of numbers by name, as C's: others of the same types and shapes differ from them in nothing but where they lie.
+    """Arrays of numbers or texts by name, as C's: others of the same types and shapes differ from them in nothing but where they lie.
 
     Parameters
     ----------
@@ -151,23 +150,28 @@ class InputArrays:
         self._shapes = [tensor.shape for tensor in tensors]  # memory that those in the array point to
         self.names = (ctypes.c_char_p * len(inputs))(*(name.encode() for name in inputs))
         self.tensors = (Tensor * len(inputs))(*tensors)
-        self._forms = [(array.dtype, array.shape, tensor) for array, tensor in zip(inputs.values(), self.tensors)]
+        self._forms = [
+            (array.dtype, array.shape, tensor, getattr(own, "keeps", None)) for array, tensor, own in zip(inputs.values(), self.tensors, tensors)
+        ]
         self.size_bytes = sum(array.nbytes for array in inputs.values())
 
     @classmethod
     def of(cls, inputs: Mapping[str, Any]) -> InputArrays | None:
         """None where they are not what the class is for."""
         are_plain = all(
-            type(value) is np.ndarray and value.dtype.kind in "biuf" and value.dtype.isnative and value.flags.c_contiguous
+            type(value) is np.ndarray and value.dtype.kind in "biufU" and value.dtype.isnative and value.flags.c_contiguous
             for value in inputs.values()
         )
         return cls(inputs) if are_plain else None
 
     def point_at(self, inputs: Mapping[str, Any]) -> bool:
         """Whether these inputs, of the same names in the same order, have the same types and shapes, to which `tensors` then points."""
-        for value, (dtype, shape, tensor) in zip(inputs.values(), self._forms):
+        for value, (dtype, shape, tensor, texts) in zip(inputs.values(), self._forms):
             if type(value) is not np.ndarray or value.shape != shape or value.dtype != dtype:
                 return False
+            if texts is not None:
+                texts[:] = _encoded(value)
+                continue
             try:
                 tensor.data = _addressof(_view_first(value))  # type: ignore[arg-type]
             except (TypeError, ValueError, BufferError):  # not dense, not to be written, or without elements
@@ -175,6 +179,14 @@ class InputArrays:
                     return False
                 tensor.data = value.ctypes.data
         return True
+
+
+def _encoded(texts: np.ndarray) -> list[bytes]:
+    """Its elements in UTF-8."""
+    items = texts.ravel().tolist()
+    if texts.dtype.kind != "U" or "\0" in "".join(items):
+        return [_utf8(item) for item in items]
+    return [item.encode() for item in items]
 
 
 def _utf8(item: Any) -> bytes:

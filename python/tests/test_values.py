@@ -51,6 +51,16 @@ def test_texts():
         through(np.array([object()]))
 
 
+def test_texts_that_are_set_again():
+    state = mdf_c.compile(model_of(PASS)).state()
+    for words in (["abc", "d"], ["e", "fgh"]):
+        state.set_inputs({"x": np.array(words)})
+        state.evaluate()
+        assert list(state.output("n", "y")) == words
+    with pytest.raises(ValueError, match="NUL"):
+        state.set_inputs({"x": np.array(["a\0b", "d"])})
+
+
 def test_arrays_that_are_not_dense_or_native():
     matrix = np.arange(12.0).reshape(3, 4)
     for given in (matrix.T, matrix[::2, ::-1], matrix.astype(">f8"), np.broadcast_to(matrix[0], (5, 4))):
@@ -143,6 +153,7 @@ def test_an_input_that_is_set_again_is_what_was_given_last():
     given = [numbers, numbers + 1, fixed, fixed, np.arange(12, dtype="float32")[::2], np.arange(6, dtype=">f4"), numbers.astype("int32")]
     given += [numbers.reshape(2, 3), np.asfortranarray(numbers.reshape(2, 3)), np.ones((2, 3), "float32"), np.zeros((0, 3), "float32")]
     given += [np.zeros((0, 3), "float32"), np.float32(3), np.array(4, "float32"), np.array(["a", "b"]), np.array(["c", "d"]), [1.5, 2.5]]
+    given += [np.array([["grün", ""]]), np.array([["", "äöüß"]]), np.array([[1, 2]])]
     given += [numbers, memoryview(numbers), numbers.astype(bool), np.zeros(6, bool), True, numbers]
     for value in given:
         state.set_inputs({"x": value})
