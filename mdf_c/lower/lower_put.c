@@ -71,6 +71,27 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
            (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put));
 }
 
+mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i)
+{
+    size_t at, k;
+
+    for (at = lowering->region->n_ops; at-- > 0;) {
+        const struct mdf_lowered_op *op = &lowering->region->ops[at];
+
+        for (k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
+            const struct mdf_nest_step *store = &op->of.nest->steps[k];
+            const struct mdf_nest_view *from = &op->of.nest->steps[store->in[0]].view;
+
+            if (store->kind == MDF_NEST_STORE && store->view.id == id && store->view.first == (int64_t)i &&
+                op->of.nest->steps[store->in[0]].kind == MDF_NEST_LOAD && from->at == MDF_NEST_NONE &&
+                lowering->lowered->values[from->id].is_scalar) {
+                return from->id;
+            }
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
 /* Elements [first, first + n) of an array, as a row. */
 static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t first, size_t n)
 {
@@ -84,6 +105,9 @@ static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t 
 
     if (whole->length == n) {
         return id;
+    }
+    if (n == 1 && lowering_find_element(lowering, id, first) != MDF_LOWERED_NONE) {
+        return lowering_find_element(lowering, id, first);
     }
     if (n == 1) {
         draft = draft_new(lowering);
@@ -101,6 +125,21 @@ static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t 
     return lowering_add_element_op(lowering, op, &row);
 }
 
+/* What an array is a copy of, under another shape, in the innermost region; else the array. */
+static mdf_lowered_id look_through_copy(const struct lowering *lowering, mdf_lowered_id id)
+{
+    size_t at = lowering->region->n_ops;
+
+    while (at-- > 0) {
+        const struct mdf_lowered_op *op = &lowering->region->ops[at];
+
+        if (op->code == MDF_LOWERED_COPY && op->out == id) {
+            return op->in[0];
+        }
+    }
+    return id;
+}
+
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
     struct mdf_lowered_put put;
@@ -114,7 +153,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
     if (!*taken) {
         return true;
     }
-    indices = lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64);
+    indices = look_through_copy(lowering, lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64));
     for (i = 0; i < n && indices != MDF_LOWERED_NONE && result != MDF_LOWERED_NONE; i++) {
         struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .dtype = trial->effective[0]->dtype, .n_in = 3, .in = {result}};
 

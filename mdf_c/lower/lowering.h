@@ -294,6 +294,9 @@ bool lowering_compose(struct lowering *lowering, struct scope *scope, struct tri
 /* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+/* --- lower_put.c: the number that is element `i` of an array, where an op of the innermost region puts it there; NONE: there is
+ * none. */
+mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i);
 /* --- lower_gather_nd.c: a NEST for GatherND by indices that are not known before: its result; NONE without a refusal: there is
  * none. */
 mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial);

@@ -644,6 +644,12 @@ static bool make_open_array(struct mdf_lowered *lowered, mdf_lowered_id id, int6
     if (!mdf_size_multiply((size_t)n, mdf_lowered_open_stride(&lowered->values[id]), &length)) {
         return false;
     }
+    if (mdf_value_own_elements(array) != NULL && array->rank == form.rank && array->dtype == form.dtype &&
+        length <= (array->buffer->capacity_bytes - array->buffer->offset) / mdf_dtype_size((mdf_dtype)form.dtype)) {
+        array->length = length;
+        *open_size(lowered, id, array) = n;
+        return true;
+    }
     for (*size = LEAST_CAPACITY; *size < n && *size < INT64_MAX / 4; *size += *size / 2) {
     }
     if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form.dtype, form.rank, form.shape.sizes) == NULL) {

@@ -17,12 +17,80 @@ static bool is_number(const struct mdf_lowered *lowered, mdf_lowered_id id)
            lowered->values[id].form.dtype != MDF_DTYPE_STRING;
 }
 
+/* ------------------------------------------------------------------ what is known of an index */
+
+struct range {
+    int64_t least, most; /* least > most: nothing is known */
+};
+
+static const struct range unknown = {0, -1};
+
+/* Of the number of a loop around; of one whose runs are not known before, that it is not negative. */
+static struct range range_of_number(const struct emission *emission, mdf_lowered_id id)
+{
+    size_t at;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
+
+        if (loop != NULL && loop->number == id) {
+            return (struct range){0, loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs - 1 : INT64_MAX};
+        }
+    }
+    return unknown;
+}
+
+/* Of a whole number that is a constant, a loop's number, or such ones added. */
+static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t depth)
+{
+    const struct life *life = &emission->lives[id];
+    const struct mdf_lowered_op *op;
+    struct range a, b;
+
+    if (emission_is_constant(emission, id)) {
+        int64_t number = (int64_t)emission_constant(emission, id);
+
+        return number > -INT32_MAX && number < INT32_MAX ? (struct range){number, number} : unknown;
+    }
+    if (life->step == UINT32_MAX || emission->steps[life->step].kind != STEP_OP) {
+        return range_of_number(emission, id);
+    }
+    op = emission->steps[life->step].op;
+    if (depth == 0 || (op->code != MDF_LOWERED_COPY && op->code != MDF_LOWERED_ADD) || op->dtype != MDF_DTYPE_INT64) {
+        return unknown;
+    }
+    a = range_of(emission, op->in[0], depth - 1);
+    b = op->code == MDF_LOWERED_COPY ? (struct range){0, 0} : range_of(emission, op->in[1], depth - 1);
+    if (a.least > a.most || b.least > b.most || a.most == INT64_MAX || b.most == INT64_MAX) {
+        return unknown;
+    }
+    return (struct range){a.least + b.least, a.most + b.most};
+}
+
+enum { LONGEST_SUM = 4 };
+
+static struct range range_of_index(const struct emission *emission, mdf_lowered_id id)
+{
+    return emission->lowered->values[id].form.dtype == MDF_DTYPE_INT64 ? range_of(emission, id, LONGEST_SUM) : unknown;
+}
+
+/* ------------------------------------------------------------------ indices */
+
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
-static void check_index(struct emission *emission, int64_t limit)
+static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
     struct assembler *assembler = emission->assembler;
     machine_label from_start = new_label(assembler);
+    bool is_known = range.least <= range.most && range.least >= 0;
 
+    if (is_known && range.most < limit) {
+        return;
+    }
+    if (is_known) {
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+        assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+        return;
+    }
     assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
     assemble_jump_if(assembler, IF_NOT_NEGATIVE, from_start);
     assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)limit);
@@ -90,7 +158,8 @@ void emission_put_number(struct emission *emission, const struct mdf_lowered_op 
 
     for (i = 0; i < put->n_indices; i++) {
         load_index(emission, op, i);
-        check_index(emission, put->limits[i]);
+        check_index(emission, put->limits[i],
+                    emission->lowered->values[op->in[2]].is_scalar ? range_of_index(emission, op->in[2]) : unknown);
         if (i == 0) {
             assemble_load(assembler, 8, RDX, emission_array_data(op->in[0]));
             assemble_store(assembler, 8, RDX, emission_array_data(op->out));
@@ -160,6 +229,15 @@ bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lower
 
 static void load_whole(struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number);
 
+static struct range range_of_step(const struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number)
+{
+    const struct mdf_nest_step *step = &nest->steps[number];
+
+    return step->kind == MDF_NEST_LOAD && emission->lowered->values[step->view.id].is_scalar
+               ? range_of_index(emission, step->view.id)
+               : unknown;
+}
+
 /* Where a step that loads finds its element; changes rax and rdx. */
 static struct machine_operand find_element(struct emission *emission, const struct mdf_lowered_nest *nest,
                                            const struct mdf_nest_step *load)
@@ -172,7 +250,7 @@ static struct machine_operand find_element(struct emission *emission, const stru
         return in_memory(RDX, (int32_t)(view->first * size));
     }
     load_whole(emission, nest, view->at);
-    check_index(emission, view->at_limit);
+    check_index(emission, view->at_limit, range_of_step(emission, nest, view->at));
     assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
     return element_at(emission, RDX, view->at_stride * size, view->first * size);
 }

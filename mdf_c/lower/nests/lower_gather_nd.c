@@ -71,8 +71,12 @@ static uint8_t find_place(struct lowering *lowering, struct nest_draft *draft, c
 
     mdf_strides(indices->rank, mdf_value_shape(indices), strides);
     for (i = 0; i < depth && !draft->has_failed; i++) {
-        const struct mdf_nest_view view = {.id = trial->ids[1], .first = (int64_t)i, .at = MDF_NEST_NONE};
-        uint8_t in = draft_load_elements(lowering, draft, &view, indices->rank - 1u, axes, strides);
+        mdf_lowered_id known = indices->length == depth ? lowering_find_element(lowering, trial->ids[1], i) : MDF_LOWERED_NONE;
+        const struct mdf_nest_view of_number = {.id = known, .at = MDF_NEST_NONE},
+                                   of_array = {.id = trial->ids[1], .first = (int64_t)i, .at = MDF_NEST_NONE};
+        uint8_t in = known != MDF_LOWERED_NONE
+                         ? draft_load_elements(lowering, draft, &of_number, 0, NULL, NULL)
+                         : draft_load_elements(lowering, draft, &of_array, indices->rank - 1u, axes, strides);
 
         in = draft_cast(draft, in, MDF_DTYPE_INT64);
         if (i > 0) {
