@@ -149,3 +149,27 @@ Test(open_nest, stacks_are_read_beside_their_loop)
         engine_end(&lowered);
     }
 }
+
+/* What is scanned has no row: the state stays. */
+Test(open_nest, a_scan_of_nothing)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"f\": {\"value\": "
+        "\"numpy.array([3.0, 4.0])\"}, \"e\": {\"value\": \"numpy.array([[1.0, 2.0]])[0:0]\"}, \"l\": {\"function\": "
+        "\"onnx::Scan\", \"args\": {\"num_scan_inputs\": 1, \"initial_state_and_scan_inputs\": \"[f, e]\", \"body\": {\"nodes\": "
+        "{\"b\": {\"input_ports\": {\"s\": {}, \"x\": {}}, \"output_ports\": {\"t\": {\"value\": \"s + x\"}}}}}}}}, "
+        "\"output_ports\": {\"o\": {\"value\": \"l\"}}}}}}}}";
+    struct engine engine;
+    mdf_tensor state;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &state));
+    cr_assert(state.rank == 1 && state.shape[0] == 2 && state.dtype == MDF_DTYPE_FLOAT64);
+    cr_expect(((const double *)state.data)[0] == 3 && ((const double *)state.data)[1] == 4);
+    mdf_explain(engine.state, how, sizeof how);
+    cr_expect(strstr(how, "step by step") == NULL, "%s", how);
+    engine_end(&engine);
+}

@@ -238,8 +238,71 @@ static bool move_stacks(struct scan *scan)
     return true;
 }
 
+/* Whether all that is scanned has no item: the body never runs. */
+static bool has_no_item(struct scan *scan)
+{
+    struct loop *loop = &scan->loop;
+    size_t i, axis;
+
+    for (i = 0; i < scan->n_rows; i++) {
+        mdf_lowered_id id = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[scan->n_states + i]);
+        const struct mdf_value *whole = id == MDF_LOWERED_NONE ? NULL : lowering_example(loop->lowering, id);
+
+        if (whole == NULL || whole->kind != MDF_KIND_TENSOR ||
+            !find_axis(loop->source, "scan_input_axes", i, whole->rank, &axis) || mdf_value_shape(whole)[axis] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A scan output without an item: what the body declares, with an axis of none. NONE: it declares too little. */
+static mdf_lowered_id add_empty(struct scan *scan, size_t output)
+{
+    struct loop *loop = &scan->loop;
+    const struct mdf_static_type *type = &loop->outer->code->bodies[loop->source->bodies[0]]->yield_types[output];
+    static const uint64_t nothing = 0;
+    int64_t shape[MDF_INLINE_RANK];
+    struct mdf_value empty = {0};
+    size_t axis, d;
+
+    if (type->dtype == MDF_DTYPE_NONE || type->dtype == MDF_DTYPE_STRING || !type->has_shape || type->rank >= MDF_INLINE_RANK ||
+        !find_axis(loop->source, "scan_output_axes", output - scan->n_states, type->rank + 1, &axis)) {
+        return MDF_LOWERED_NONE;
+    }
+    for (d = 0; d <= type->rank; d++) {
+        shape[d] = d == axis ? 0 : type->shape[d - (d > axis)];
+        if (shape[d] < 0) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    mdf_value_borrow_tensor(loop->lowering->memory, &empty, type->dtype, MDF_STRENGTH_TYPED, type->rank + 1, shape, &nothing);
+    return lowering_add_constant(loop->lowering, &empty, false);
+}
+
+/* States stay as they are. */
+static bool lower_nothing(struct scan *scan)
+{
+    struct loop *loop = &scan->loop;
+    size_t i;
+
+    if (!loop_read_initial(loop, 0, scan->n_states)) {
+        return false;
+    }
+    for (i = 0; i < loop->source->n_outputs; i++) {
+        loop->results[i] = i < scan->n_states ? loop->initial[i] : add_empty(scan, i);
+        if (loop->results[i] == MDF_LOWERED_NONE) {
+            return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+    }
+    return loop_bind_results(loop);
+}
+
 static bool lower_scan(struct scan *scan)
 {
+    if (has_no_item(scan)) {
+        return lower_nothing(scan);
+    }
     return loop_read_initial(&scan->loop, 0, scan->n_states) && read_sources(scan) && lower_sequence(scan) && move_stacks(scan) &&
            loop_bind_results(&scan->loop);
 }
