@@ -91,12 +91,14 @@ endif
 HARDEN_LINK_FLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
 # Calls within the library go straight to what it defines, as with hidden symbols; $(EXPORTED) leaves mdf.h's alone in the shared library.
 # One result on every machine: no fused multiply-add unless a kernel asks for it, no -ffast-math, no -march=native.
-COMPILE_FLAGS := -std=gnu11 -I. $(if $(filter build,$(BUILD)),,-I$(BUILD)/generated) -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS) $(CFLAGS)
+# 32 bits: files may be longer than 2 GiB, and checks of sizes that can not be there are none.
+HAS_32_BITS := $(shell $(CC) -dM -E - </dev/null 2>/dev/null | grep 'SIZEOF_POINTER__ 4')
+COMPILE_FLAGS := -std=gnu11 -I. $(if $(filter build,$(BUILD)),,-I$(BUILD)/generated) -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS)$(if $(HAS_32_BITS), -D_FILE_OFFSET_BITS=64 -Wno-type-limits) $(CFLAGS)
 ifdef SANITIZE
 COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK_FLAGS := -fsanitize=$(SANITIZE)
 endif
-$(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-Itests/alone -Wno-gnu-zero-variadic-macro-arguments)
+$(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-isystem tests/alone -Wno-gnu-zero-variadic-macro-arguments)
 # Loops over elements: neither flag changes a result; both let more loops become vectors. To say where each of their variables is
 # takes the compiler as long as the rest: line numbers do.
 KERNEL_FLAGS := $(if $(SANITIZE),-O0,-O3 $(if $(filter -g%,$(CFLAGS)),-g1)) -fno-math-errno -fno-trapping-math
@@ -158,8 +160,9 @@ layers: $(LIBRARY_OBJECTS)
 python-tests: all
 	@BUILD=$(BUILD) tools/run_python_tests.sh
 
+# TARGET=arm64: for another processor (tools/check_target.sh).
 wheel:
-	@python3 -m build --wheel --outdir $(BUILD)/wheel python
+	@$(if $(TARGET),MDF_C_WHEEL_TARGET=$(TARGET)) python3 -m build --wheel --outdir $(BUILD)/wheel python
 
 check-wheel:
 	@tools/check_wheel.sh

@@ -115,6 +115,84 @@ static bool is_installed(const char *program)
     return run(command, output) == 0;
 }
 
+/* The number that stands in bench/results.md in the first row that begins with `row`, in the column of the table's heading
+ * `column`. */
+static void find_cell(const char *results, const char *row, const char *column, char cell[COMMAND_SIZE])
+{
+    const char *line = strstr(results, row), *heading, *at, *next;
+    int n_column = 0;
+
+    cr_assert(line != NULL, "%s", row);
+    for (heading = line; heading > results && strncmp(heading, "\n\n", 2) != 0; heading--) {
+    }
+    heading += 2;
+    for (at = heading; *at != '\n'; at = next) { /* "| a | b |" */
+        next = strchr(at + 1, '|');
+        cr_assert(next != NULL && next < strchr(heading, '\n'), "%s has no column %s", row, column);
+        if (strncmp(at + 2, column, strlen(column)) == 0 && strncmp(at + 2 + strlen(column), " |", 2) == 0) {
+            break;
+        }
+        n_column++;
+    }
+    for (at = line + 1; n_column > 0; n_column--) {
+        at = strchr(at + 1, '|');
+    }
+    snprintf(cell, COMMAND_SIZE, "%.*s", (int)strcspn(at + 2, " "), at + 2);
+}
+
+/* The numbers of README.md are those of bench/results.md, and each row has the command that shows it. */
+Test(pages, numbers_are_those_of_bench)
+{
+    static const struct {
+        const char *row, *column, *shown, *command;
+    } numbers[] = {
+        {"\n| logistic float64 |", "onnxruntime", "| %s times faster than ONNX Runtime |", "--only logistic"},
+        {"\n| fitzhugh nagumo |", "modeci_mdf", "| %s times faster than modeci_mdf's Python engine |", "--only nagumo"},
+        {"\n| mdf-run Simple.json |", "ms", "| %s ms, where modeci_mdf's Python engine takes", "--parts start"},
+        {"\n| python -m modeci_mdf.execution_engine Simple.json |", "ms", "engine takes %s ms |", "--parts start"},
+    };
+    static char page[TEXT_SIZE], results[TEXT_SIZE];
+    char cell[COMMAND_SIZE], shown[COMMAND_SIZE];
+
+    read_file("README.md", page);
+    read_file("bench/results.md", results);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        find_cell(results, numbers[i].row, numbers[i].column, cell);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(shown, sizeof shown, numbers[i].shown, cell);
+#pragma GCC diagnostic pop
+        cr_expect(strstr(page, shown) != NULL, "%s", shown);
+        cr_expect(strstr(page, numbers[i].command) != NULL, "%s", numbers[i].command);
+    }
+}
+
+/* The words of a picture, one a line, but for where they stand. */
+static void words_of(const char *path, char words[TEXT_SIZE])
+{
+    char command[COMMAND_SIZE];
+
+    snprintf(command, sizeof command, "grep -o '<text[^>]*>[^<]*' '%s' | sed 's/<[^>]*>//' | sort", path);
+    cr_assert(run(command, words) == 0, "%s", words);
+}
+
+/* The picture of README.md is what the engine draws; where its words stand is Graphviz's. */
+Test(pages, the_picture_is_the_engines)
+{
+    static char drawn[TEXT_SIZE], kept[TEXT_SIZE], output[TEXT_SIZE];
+    char here[PATH_MAX], path[PATH_MAX + 64];
+
+    if (!is_installed("dot")) {
+        cr_skip();
+    }
+    cr_assert(getcwd(here, sizeof here) != NULL);
+    snprintf(path, sizeof path, "%s/docs/images/newton_sqrt.svg", here);
+    cr_assert(run("build/mdf-run examples/newton_sqrt.json --check --graph-image drawn.svg", output) == 0, "%s", output);
+    words_of("drawn.svg", drawn);
+    words_of(path, kept);
+    cr_expect_str_eq(drawn, kept);
+}
+
 Test(pages, commands_do_what_the_pages_show)
 {
     static const struct {

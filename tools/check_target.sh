@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Builds for another processor, and runs suites there under qemu-user: 32 bits, big-endian bytes. For Debian and what is made of it.
 # Usage: check_target.sh TARGET [SUITE...]; TARGET: armhf, arm64, s390x. SUITE: test_dtype, ...; default: all but those of LEFT_OUT.
+#        check_target.sh --make TARGET ARGUMENT...: calls make for the target, with these arguments, and no more.
 # INSTALL_ONLY=1: get compiler and libraries, no more; BUILD_ONLY=1: build, no more. CFLAGS, JOBS as for make.
 #
 # What it installs (as root or by sudo, where it is not there): the cross compiler, qemu-user-static. The target's libraries are
 # unpacked below build/TARGET/sysroot, by an apt of its own: the system's packages and sources stay as they are.
 set -euo pipefail
 
+only_make=
+[ "${1:-}" != --make ] || { only_make=1 && shift; }
 target=${1:?usage: check_target.sh TARGET [SUITE...]}
 shift
 case $target in
@@ -15,21 +18,23 @@ arm64) triplet=aarch64-linux-gnu qemu=qemu-aarch64 ;;
 s390x) triplet=s390x-linux-gnu qemu=qemu-s390x ;;
 *) echo "check_target.sh: no target '$target': armhf, arm64 or s390x" >&2 && exit 2 ;;
 esac
-compiler_package=gcc-$triplet
+compiler_packages="gcc-$triplet libc6-dev-$target-cross"
 build=build/$target
 sysroot=$PWD/$build/sysroot
 libraries="libyaml-0-2 libyaml-dev libcjson1 libcjson-dev libbson-1.0-0 libbson-dev libprotobuf-c1 libprotobuf-c-dev libpcre2-8-0
-    libpcre2-dev libjansson4 libjansson-dev libzip4 libzip-dev zlib1g libbz2-1.0 liblzma5 libzstd1 libssl3"
+    libpcre2-dev libjansson4 libjansson-dev libzip4 libzip-dev zlib1g zlib1g-dev libbz2-1.0 liblzma5 libzstd1 libssl3
+    libjpeg62-turbo libjpeg62-turbo-dev libpng16-16 libpng-dev libwebp7 libwebp-dev libopenjp2-7 libopenjp2-7-dev"
 
 # ---------------------------------------------------------------- compiler, emulator, libraries
 
 find_qemu() { command -v "$qemu-static" || command -v "$qemu"; }
 
-if ! command -v "$triplet-gcc" >/dev/null || ! find_qemu >/dev/null; then
-    echo "apt installs: $compiler_package qemu-user-static" >&2
+if ! command -v "$triplet-gcc" >/dev/null || [ ! -d "/usr/$triplet/include" ] || ! find_qemu >/dev/null; then
+    echo "apt installs: $compiler_packages qemu-user-static" >&2
     as_root=
     [ "$(id -u)" -eq 0 ] || as_root=sudo
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends "$compiler_package" qemu-user-static >&2
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends $compiler_packages qemu-user-static >&2
 fi
 
 if [ ! -e "$sysroot/done" ]; then
@@ -45,6 +50,7 @@ if [ ! -e "$sysroot/done" ]; then
     (cd "$build/apt/archives" && PWD=$OLDPWD && own_apt download $libraries >&2)
     for package in "$build"/apt/archives/*.deb; do
         dpkg-deb -x "$package" "$sysroot"
+        dpkg-deb -c "$package" | awk -v name="$(dpkg-deb -f "$package" Package)" '{ print name, $6 }' >>"$sysroot/owners"
     done
     : >"$sysroot/done"
 fi
@@ -54,8 +60,13 @@ fi
 
 export PKG_CONFIG_LIBDIR="$sysroot/usr/lib/$triplet/pkgconfig:$sysroot/usr/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$sysroot"
 export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
-settings=(BUILD="$build" CC="$triplet-gcc" AR="$triplet-ar" ALONE=1 CFLAGS="${CFLAGS:--Og -g1}"
+own_headers=
+[ ! -d "$sysroot/usr/include/$triplet" ] || own_headers=" -isystem $sysroot/usr/include/$triplet"
+settings=(BUILD="$build" CC="$triplet-gcc" AR="$triplet-ar" ALONE=1 CFLAGS="${CFLAGS:--Og -g1}$own_headers"
     LDFLAGS="-Wl,-rpath-link,$sysroot/usr/lib/$triplet -Wl,-rpath-link,$sysroot/lib/$triplet")
+if [ -n "$only_make" ]; then
+    exec make --no-print-directory -j"${JOBS:-$(nproc)}" "${settings[@]}" "$@"
+fi
 all_suites=$(cd tests && echo test_*.c)
 suites=${*:-${all_suites//.c/}}
 programs=$(make -s print-programs)

@@ -1,6 +1,7 @@
 """The blocks of docs/python.md and docs/plugins.md, in order, and what they print. A block whose packages are not installed is passed over."""
 
 import contextlib
+import doctest
 import io
 import re
 import shutil
@@ -40,3 +41,15 @@ def test_a_page(page, at_least, tmp_path, monkeypatch, examples):
         with contextlib.redirect_stdout(printed):
             exec(compile(code, str(page), "exec"), names)  # noqa: S102 - the page is ours
         assert printed.getvalue() == expected, code
+
+
+def test_the_readme(monkeypatch, examples):
+    page = ROOT / "README.md"
+    if not page.exists():
+        pytest.skip("the page is not here")
+    monkeypatch.chdir(examples.parent)
+    lines = re.findall(r"^    (>>> .*\n(?:    (?!>>>).+\n)*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    text = "\n".join(line.replace("\n    ", "\n") for line in lines)
+    assert text.count(">>>") >= 2
+    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", str(page), 0)
+    assert doctest.DocTestRunner().run(test).failed == 0

@@ -1,9 +1,10 @@
-/* criterion.h - stands in for Criterion where a sanitizer does not go with the processes that it starts (the thread sanitizer:
- * its arenas lie where the sanitizer wants to be): all tests of a suite run in one process, one after the other, and the first
- * that fails ends it. Has what the suites of THREAD_SUITES (Makefile) use of it. */
+/* criterion.h - stands in for Criterion where that can not be used: for another processor (tools/check_target.sh), for which it may
+ * not be there, and with the thread sanitizer, whose arenas lie where Criterion's want to be. Tests of a suite run one after the other,
+ * each in a process of its own, but with the thread sanitizer all in one. The first assertion that fails ends a test. */
 #ifndef MDF_TESTS_ALONE_CRITERION_H
 #define MDF_TESTS_ALONE_CRITERION_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 struct alone_options {
     void (*init)(void);
     void (*fini)(void);
-    double timeout; /* not heeded: sanitizers are slow */
+    double timeout; /* not heeded: sanitizers and emulators are slow */
+    int unused;     /* so that there is always something to initialise */
 };
 
 struct alone_test {
@@ -27,10 +29,13 @@ void alone_add(struct alone_test *test);
 /* Tells where a test failed and why (format: may be empty), and ends the process. */
 _Noreturn void alone_fail(const char *file, int line, const char *what, const char *format, ...);
 
+/* Ends a test that does not apply here. */
+_Noreturn void alone_skip(void);
+
 #define ALONE_ADD(of_suite, of_name, function, ...)                                                                        \
     __attribute__((constructor)) static void alone_add_##of_suite##_##of_name(void)                                        \
     {                                                                                                                      \
-        static struct alone_test test = {.suite = #of_suite, .name = #of_name, .run = function, .options = {__VA_ARGS__}}; \
+        static struct alone_test test = {.suite = #of_suite, .name = #of_name, .run = function, .options = {.unused = 0, ##__VA_ARGS__}}; \
                                                                                                                            \
         alone_add(&test);                                                                                                  \
     }
@@ -55,7 +60,17 @@ _Noreturn void alone_fail(const char *file, int line, const char *what, const ch
 #define cr_assert_null(a, ...) cr_assert((a) == NULL, ##__VA_ARGS__)
 #define cr_assert_not_null(a, ...) cr_assert((a) != NULL, ##__VA_ARGS__)
 #define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0, ##__VA_ARGS__)
+#define cr_assert_str_neq(a, b, ...) cr_assert(strcmp(a, b) != 0, ##__VA_ARGS__)
+#define cr_assert_str_empty(a, ...) cr_assert((a)[0] == '\0', ##__VA_ARGS__)
+#define cr_assert_float_eq(a, b, tolerance, ...) cr_assert(fabs((double)(a) - (double)(b)) <= (double)(tolerance), ##__VA_ARGS__)
+#define cr_assert_arr_eq(a, b, size, ...) cr_assert(memcmp(a, b, size) == 0, ##__VA_ARGS__)
+#define cr_skip(...) alone_skip()
+#define cr_skip_test(...) alone_skip()
 #define cr_expect cr_assert
+#define cr_expect_str_neq cr_assert_str_neq
+#define cr_expect_str_empty cr_assert_str_empty
+#define cr_expect_float_eq cr_assert_float_eq
+#define cr_expect_arr_eq cr_assert_arr_eq
 #define cr_expect_not cr_assert_not
 #define cr_expect_eq cr_assert_eq
 #define cr_expect_neq cr_assert_neq
