@@ -2,6 +2,7 @@
  * psyneulink.library.components.mechanisms, version 0.21. */
 #include "mdf_c/dialect/psyneulink_rules.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_true(const struct mdf_node *node)
@@ -156,6 +157,107 @@ static void yield_oldest(const struct mechanism *mechanism, const char *value)
             rewriting_put(mechanism->rewriting, port, "value", rewriting_make_text(mechanism->rewriting, port, "%s", first));
         }
     }
+}
+
+/* ------------------------------------------------------------------ k winners */
+
+/* The whole number that "k_value" is for `n` values: a part of them where it is below 1 (halves to the even side, as Python
+ * rounds). False: it is none, or more than there are. */
+static bool find_winners(const struct mechanism *mechanism, size_t n, size_t *k)
+{
+    struct mdf_node *given = rewriting_find_path(mechanism->node, "parameters.k_value.value");
+    double value;
+
+    if (given == NULL || !rewriting_number(given, &value) || !(value >= 0 && value <= (double)n)) {
+        return false;
+    }
+    *k = (size_t)(value > 0 && value < 1 ? nearbyint(value * (double)n) : value);
+    return true;
+}
+
+/* The offset by which `k` of the values pass the threshold, from the distances to it in their order. */
+static const char *offset_of_winners(const struct mechanism *mechanism, size_t k, size_t n)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+
+    if (is_true(rewriting_find_path(mechanism->node, "metadata.average_based"))) {
+        return rewriting_print(rewriting, "numpy.mean(distances[%zu:]) * ratio + numpy.mean(distances[:%zu]) * (1 - ratio)", k,
+                               k);
+    }
+    if (k == 0 || k == n) {
+        return rewriting_print(rewriting, "distances[%zu]", k == 0 ? 0 : k - 1);
+    }
+    return rewriting_print(rewriting, "distances[%zu] * ratio + distances[%zu] * (1 - ratio)", k, k - 1);
+}
+
+/* A KWTAMechanism shifts what its function gets so that k of the values pass the threshold; it adds no noise, and does not
+ * integrate. */
+static void shift_to_winners(const struct mechanism *mechanism, const char *value)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *variable = rewriting_find_path(find_function(mechanism, value), "args.variable0"),
+                    *of_all = rewriting_find_path(mechanism->node, "metadata.variable");
+    const char *shifted = rewriting_print(rewriting, "%s_shifted", value),
+               *distances = rewriting_print(rewriting, "%s_distances", value);
+    const char *offset;
+    size_t n = of_all != NULL ? rewriting_n_elements(of_all) : 0, k;
+
+    if (rewriting_text(variable) == NULL || !find_winners(mechanism, n, &k) ||
+        is_true(rewriting_find_path(mechanism->node, "metadata.integrator_mode"))) {
+        rewriting_refuse(
+            rewriting, mechanism->node,
+            "node '%s' is a KWTAMechanism whose k_value is no number from 0 to its size, or that integrates: that is "
+            "not covered",
+            mechanism->id);
+        return;
+    }
+    add_function(mechanism, distances,
+                 rewriting_print(rewriting, "numpy.sort(threshold - numpy.ravel(%s))", rewriting_text(variable)));
+    offset = rewriting_replace(rewriting, offset_of_winners(mechanism, k, n), "distances", distances);
+    if (is_true(rewriting_find_path(mechanism->node, "metadata.inhibition_only"))) {
+        offset = rewriting_print(rewriting, "numpy.minimum(%s, 0.0)", offset);
+    }
+    add_function(mechanism, shifted, rewriting_print(rewriting, "%s + (%s)", rewriting_text(variable), offset));
+    variable = rewriting_find_path(find_function(mechanism, value), "args.variable0"); /* functions have moved */
+    if (variable != NULL) {
+        *variable = rewriting_make_text(rewriting, variable, "%s", shifted);
+    }
+}
+
+/* ------------------------------------------------------------------ timers */
+
+/* A timer adds up until it comes to the duration of its trajectory, which makes its value of what it has; then it stays. */
+static void run_timer(const struct mechanism *mechanism, const char *value)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    const char *advanced = rewriting_print(rewriting, "%s_advanced", value), *now = rewriting_print(rewriting, "%s_now", value);
+    struct mdf_node *trajectory = rewriting_find_path(mechanism->node, "metadata.trajectory"), function, *arguments, *kept,
+                    *duration;
+    bool resets = rewriting_find_path(mechanism->node, "parameters.previous_value.reset") != NULL;
+
+    duration = rewriting_find_path(trajectory, "args.duration");
+    if (trajectory == NULL || duration == NULL ||
+        rewriting_find_path(mechanism->node, "parameters.previous_value.value") == NULL) {
+        rewriting_refuse(rewriting, mechanism->node, "node '%s' is a timer without a trajectory, or without previous_value",
+                         mechanism->id);
+        return;
+    }
+    function = *trajectory;
+    arguments = rewriting_object(rewriting, &function, "args");
+    rewriting_put(rewriting, arguments, "variable0", rewriting_make_text(rewriting, trajectory, "%s", now));
+    rewriting_put(rewriting, rewriting_object(rewriting, mechanism->node, "parameters"), "duration_of_trajectory",
+                  mechanism_expression(mechanism, mechanism->node, ""));
+    rewriting_put(rewriting, rewriting_find_path(mechanism->node, "parameters.duration_of_trajectory"), "value", *duration);
+    mechanism_wrap(mechanism, value, advanced, function);
+    add_function(mechanism, now, rewriting_print(rewriting, "numpy.where(finished > 0.5, previous_value, %s)", advanced));
+    kept = rewriting_find_path(mechanism->node, "parameters.previous_value.value");
+    *kept = rewriting_make_text(rewriting, kept, "%s", now);
+    add_state(mechanism, "finished",
+              rewriting_print(rewriting,
+                              "numpy.where(numpy.all(numpy.abs(%s - duration_of_trajectory) <= 1e-8 + 1e-5 * "
+                              "numpy.abs(duration_of_trajectory)), 1.0, finished)",
+                              now),
+              rewriting_make_real(mechanism->node, 0), resets);
 }
 
 /* ------------------------------------------------------------------ until it is finished */
@@ -360,6 +462,11 @@ void psyneulink_complete_mechanism(const struct mechanism *mechanism)
         finish_walk(mechanism, value);
     } else if (rewriting_is(class, "Buffer")) {
         yield_oldest(mechanism, value);
+    } else if (strcmp(mechanism_class(mechanism), "KWTAMechanism") == 0) {
+        shift_to_winners(mechanism, value);
+        clip_value(mechanism, value);
+    } else if (strcmp(mechanism_class(mechanism), "TimerMechanism") == 0) {
+        run_timer(mechanism, value);
     } else {
         add_noise(mechanism, value);
         clip_value(mechanism, value);

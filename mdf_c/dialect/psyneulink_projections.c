@@ -383,17 +383,20 @@ static bool fits_matrix(const struct mdf_node *part, size_t n)
 static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, struct mdf_node *matrix)
 {
     struct mdf_node *given = rewriting_find_path(mechanism->node, "parameters.matrix.value");
-    const struct mdf_node *diagonal = find_part(mechanism, "parameters.auto.value", 1),
-                          *elsewhere = find_part(mechanism, "parameters.hetero.value", 0);
+    const struct mdf_node *diagonal, *elsewhere;
     const struct named_matrix *named;
     double *elements;
     size_t i, j, n_rows = 0, n_columns = 0;
+    bool gives_both; /* where it has no matrix that somebody gave it: 5 and 0 if nothing else */
 
     given = given != NULL ? given : rewriting_find_path(mechanism->node, "metadata.matrix");
     if (given != NULL) {
         *given = rewriting_make_reals(mechanism->rewriting, given);
     }
     named = find_named_matrix(rewriting_text(given));
+    gives_both = named != NULL && strcmp(mechanism_class(mechanism), "KWTAMechanism") == 0;
+    diagonal = find_part(mechanism, "parameters.auto.value", gives_both ? INT64_MIN : 1);
+    elsewhere = find_part(mechanism, "parameters.hetero.value", gives_both ? INT64_MIN : 0);
     if (n == 0 || !fits_matrix(diagonal, n) || !fits_matrix(elsewhere, n)) {
         return false;
     }

@@ -21,6 +21,7 @@ import numpy as np
 from . import _psyneulink_random as _random
 from ._psyneulink_names import (
     Part,
+    held_at_first,
     identifier,
     is_composition,
     is_interface,
@@ -48,6 +49,9 @@ _STANDARD_PORTS = {
     "SUM": "numpy.sum({0})",
     "SSE": "numpy.sum({0} * {0})",
     "MSE": "numpy.mean({0} * {0})",
+    "MAX_VS_NEXT": "(numpy.sort(numpy.ravel({0}))[-1] - numpy.sort(numpy.ravel({0}))[-2])",
+    "MAX_VS_AVG": "(numpy.max({0}) - numpy.mean(numpy.sort(numpy.ravel({0}))[:-1]))",
+    "DECISION_INDEX": "(numpy.argmax({0}) + 0.0)",
 }
 
 
@@ -78,6 +82,7 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
     """
     _prepare(composition)
     _check_schedule(composition)
+    _check_kinds(composition)
     model = exported(composition)
     graph = graph_of(model)
     inlets = _complete_graph(graph, composition)
@@ -296,10 +301,10 @@ def _nested_edges(nodes: Part, projection: Any) -> Iterator[Part]:
     if not projection.function._is_identity(defaults=True):
         projected = f"{port}_by_{identifier(projection.name)}"
         matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
-        value, before = nodes[sender]["output_ports"][port]["value"], source(projection.sender).defaults.value
+        value, before = nodes[sender]["output_ports"][port]["value"], held_at_first(source(projection.sender))
         nodes[sender]["output_ports"][projected] = {
             "value": f"numpy.matmul({value}, numpy.array({matrix}))",
-            "metadata": {"default": (np.ravel(before).astype(float) @ np.array(matrix)).tolist()},
+            "metadata": {"default": (np.ravel(before) @ np.array(matrix)).tolist()},
         }
         port = projected
     for receiver_port in receivers(projection.receiver, projection):
@@ -336,7 +341,7 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
         value, name = ports[name]["value"], f"{name}_{within[0]}"
         ports[name] = {
             "value": f"numpy.ravel({value})[{within[0]}]",
-            "metadata": {"default": float(np.ravel(port.defaults.value)[within[0]])},
+            "metadata": {"default": float(np.ravel(held_at_first(port))[within[0]])},
         }
     arguments.update(dependency=id, parameter=name, indices=None)
 
@@ -346,8 +351,7 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    _check_kind(mechanism)
-    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _noise, _generators, _code_of_mechanism, _output_functions, _defaults):
+    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _noise, _generators, _code_of_mechanism, _output_functions, _defaults):
         complete(part, mechanism)
 
 
@@ -358,9 +362,19 @@ def _function_id(mechanism: Any, function: Any = None) -> str:
 
 # Those whose code the engine's reading of a file, or this page, tells.
 _KINDS = (
-    "ProcessingMechanism TransferMechanism RecurrentTransferMechanism LCAMechanism IntegratorMechanism DDM ObjectiveMechanism "
+    "ProcessingMechanism TransferMechanism RecurrentTransferMechanism LCAMechanism KWTAMechanism IntegratorMechanism TimerMechanism DDM ObjectiveMechanism "
     "ComparatorMechanism PredictionErrorMechanism ControlMechanism GatingMechanism LCControlMechanism EpisodicMemoryMechanism"
 ).split()
+
+
+def _check_kinds(composition: Any) -> None:
+    """Before it is exported: of some mechanisms the exporter has an error that names none."""
+    gone = left_out(composition)
+    for node in composition.nodes:
+        if is_composition(node):
+            _check_kinds(node)
+        elif node not in gone:
+            _check_kind(node)
 
 
 def _check_kind(mechanism: Any) -> None:
@@ -476,6 +490,21 @@ def _resets(part: Part, mechanism: Any) -> None:
     for parameter in part.get("parameters", {}).values():
         if "default_initial_value" in parameter:
             parameter["reset"] = "environment_state_update"
+
+
+# Parameters of the model that keep what an integrator keeps under another name.
+_KEPT_AS = {"previous_v": "v", "previous_w": "w"}
+
+
+def _states(part: Part, mechanism: Any) -> None:
+    """What integrators begin with, where the mechanism was executed by itself before."""
+    parameters = part.get("parameters", {})
+    for _, function in _functions(mechanism):
+        for name in getattr(function, "stateful_attributes", ()):
+            value, kept = getattr(function.parameters, name).get(None), parameters.get(_KEPT_AS.get(name, name), {})
+            initial = kept.get("default_initial_value")
+            if initial is not None and "reset" not in kept and _is_number(value) and np.size(value) == np.size(initial):
+                kept["default_initial_value"] = np.reshape(value, np.shape(initial)).tolist()
 
 
 def _has_projection(value: Any) -> bool:
@@ -625,7 +654,7 @@ def _described(function: Any) -> str:
 def _defaults(part: Part, mechanism: Any) -> None:
     """What ports hold before their mechanism has run."""
     for port in mechanism.output_ports:
-        part["output_ports"][port_id(port)].setdefault("metadata", {})["default"] = np.asarray(port.defaults.value, float).tolist()
+        part["output_ports"][port_id(port)].setdefault("metadata", {})["default"] = held_at_first(port).tolist()
 
 
 # Modulation

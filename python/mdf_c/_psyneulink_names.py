@@ -74,6 +74,13 @@ def source(port: Any) -> Any:
     return port
 
 
+def held_at_first(port: Any) -> np.ndarray:
+    """What an output port holds before the composition's first run: its default, or what its mechanism left there when it was
+    executed by itself."""
+    value = port.parameters.value.get(None)
+    return np.asarray(port.defaults.value if value is None else value, float)
+
+
 def owner(port: Any) -> Any:
     return port.owner.composition if is_interface(port.owner) else port.owner
 

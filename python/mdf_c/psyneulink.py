@@ -20,6 +20,7 @@ from typing import Any, Dict, List, Union
 
 import numpy as np
 
+from . import _psyneulink_arranging as _arranging
 from . import _psyneulink_document as _document
 from . import _psyneulink_learning as _learning
 from . import _psyneulink_names as _names
@@ -103,10 +104,18 @@ class Program:
     """
 
     def __init__(self, composition: Any, **settings: Any) -> None:
-        self.composition = composition
-        self.model, inlets = _document.document(composition)
-        self._learning = self._learning_or_why_not()
-        self._program = engine.compile(_document.without_end(self.model), **settings)
+        self.composition, self._settings = composition, settings
+        self._arrange(_arranging.Arrangement())
+
+    def _arrange(self, arrangement: _arranging.Arrangement) -> None:
+        """Compiles the composition, with what is different in this program."""
+        composition, self._arrangement = self.composition, arrangement
+        with arrangement.applied(composition):
+            self.model, inlets = _document.document(composition)
+            arrangement.complete(self.model, composition)
+            self._learning = self._learning_or_why_not()
+            self._most_trials = _most_trials(composition)
+        self._program = engine.compile(_document.without_end(self.model), **self._settings)
         self._controller: Controller | None = None
         if composition.controller is not None and composition.enable_controller:
             self._controller = Controller(composition, inlets, self._program)
@@ -115,7 +124,6 @@ class Program:
         self._ports_of = {inlet.port: inlet.names for inlet in self._inlets}
         outlets = list(_outlets(composition))
         self.outlets, self._shapes = [place for place, _ in outlets], [shape for _, shape in outlets]
-        self._most_trials = _most_trials(composition)
         self.reset()
 
     def _learning_or_why_not(self) -> _learning.Learning | MdfUnsupportedError:
@@ -136,7 +144,7 @@ class Program:
         if self._controller is not None:
             self._controller.reset()
 
-    def run(self, inputs: Any = None, num_trials: int | None = None) -> np.ndarray:
+    def run(self, inputs: Any = None, num_trials: int | None = None, **arrangement: Any) -> np.ndarray:
         """Runs trials, which go on from those before, as Composition.run does.
 
         Parameters
@@ -146,6 +154,9 @@ class Program:
             function of the number of the trial, a generator.
         num_trials : int, optional
             By default as many as there are inputs; where there are fewer of these, they are gone through again.
+        termination_processing, scheduling_mode, initialize_cycle_values, reset_stateful_functions_when : optional
+            As in Composition.run. The composition is compiled again for them: they can be given to the first run, and then to each
+            that goes on from it.
 
         Returns
         -------
@@ -156,9 +167,12 @@ class Program:
         ------
         MdfError
             The evaluation failed.
+        MdfUnsupportedError
+            Trials that have run were arranged in another way.
         psyneulink's CompositionError, RunError
             The inputs are none for this composition.
         """
+        self._arrange_anew(_arranging.Arrangement(**arrangement))
         given, n_given = self._given(inputs, num_trials)
         n_trials = n_given if num_trials is None else num_trials
         if self._most_trials is not None:
@@ -170,6 +184,13 @@ class Program:
         else:
             self._blocks.append(self._record(given, n_given, n_trials))
         return self._results_of(self._blocks[-1], len(self._blocks[-1][0]) - 1)
+
+    def _arrange_anew(self, arrangement: _arranging.Arrangement) -> None:
+        if self._blocks and arrangement.goes_on_from(self._arrangement) or arrangement == self._arrangement:
+            return
+        if self._blocks:
+            raise _names.unsupported(self.composition, "trials that have run were arranged in another way: give all runs the same, or reset()")
+        self._arrange(arrangement)
 
     def learn(
         self,

@@ -209,6 +209,22 @@ def check_reset(name):
     return agree([program.run(inputs, num_trials)], [first]) or (None if len(program.results) == num_trials else "results are kept")
 
 
+def check_arranged(name):
+    """Runs that are told more than inputs; the second goes on, the third is told otherwise, which is refused until a reset."""
+    composition, inputs, num_trials, arrangement = compositions.ARRANGED[name]()
+    own, goes_on = mdf_c.psyneulink.compile(composition), {k: v for k, v in arrangement.items() if k != "initialize_cycle_values"}
+    own.run(inputs, num_trials, **arrangement)
+    composition.run(inputs=dict(inputs), num_trials=num_trials, **arrangement)
+    own.run(inputs, num_trials, **goes_on)
+    composition.run(inputs=dict(inputs), num_trials=num_trials, **goes_on)
+    why = agree(own.results, composition.results)
+    try:
+        own.run(inputs, num_trials, termination_processing={})
+    except mdf_c.MdfUnsupportedError as error:
+        return why or (None if "arranged in another way" in str(error) else str(error))
+    return "another arrangement is not refused"
+
+
 def check_after_a_run(name="drawn_walks"):
     """A composition that has run: the program begins where that run began, and does not touch the composition's generators."""
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
@@ -265,6 +281,7 @@ def main():
     n_passed, failed = 0, []
     checks = {name: (check, name) for name in compositions.COMPOSITIONS}
     checks |= {name: (check_refused, name) for name in compositions.REFUSED}
+    checks |= {name: (check_arranged, name) for name in compositions.ARRANGED}
     checks |= {name: (check_learning, name) for name in learning.LEARNING}
     checks |= {name: (check_not_learned, name) for name in learning.NOT_LEARNED}
     checks |= {"forms_of_inputs": (check_forms_of_inputs,), "draws_after_a_run": (check_after_a_run,)}

@@ -1,7 +1,8 @@
 """Compositions of PsyNeuLink, small ones, as functions: what the live door (`mdf_c.psyneulink`) is compared with Composition.run on.
 
 COMPOSITIONS maps a name to a function without arguments; what it returns are the composition, the inputs by names of mechanisms
-(or None) and the number of trials. REFUSED has such functions, too, each with words of the error.
+(or None) and the number of trials. REFUSED has such functions, too, each with words of the error; ARRANGED those with further arguments
+of Composition.run behind what they return.
 """
 
 import functools
@@ -14,6 +15,7 @@ from psyneulink.core.globals.utilities import _SeededPhilox, set_global_seed
 
 COMPOSITIONS = {}
 REFUSED = {}
+ARRANGED = {}
 
 
 def fresh(function):
@@ -954,6 +956,101 @@ def lca_finished():
 
 
 @composition
+def lca_measures():
+    ports = [pnl.RESULT, pnl.MAX_VS_NEXT, pnl.MAX_VS_AVG, pnl.DECISION_INDEX]
+    return comp(pnl.LCAMechanism(name="A", input_shapes=3, threshold=0.6, output_ports=ports)), {"A": [[1.0, -2.0, 0.5], [0.3, 0.9, 0.1]]}, 3
+
+
+# Winners
+
+
+def winners(inputs=((1.0, -0.5, 0.3, 0.1), (0.2, 0.4, -0.3, 0.9)), **settings):
+    return alone(pnl.KWTAMechanism(name="T", input_shapes=4, **settings), [list(row) for row in inputs])
+
+
+@composition
+def winners_by_default():
+    return winners()
+
+
+@composition
+def winners_two_of_four():
+    return winners(k_value=2, threshold=0.3, ratio=0.4, auto=0.5, hetero=-0.2, clip=[0.1, 0.8])
+
+
+@composition
+def winners_part_of_all():
+    return winners(k_value=0.6, threshold=-0.1, ratio=0.2, inhibition_only=False, function=pnl.Linear(slope=1.5))
+
+
+@composition
+def winners_by_average():
+    return winners(k_value=3, average_based=True, inhibition_only=False, threshold=0.2)
+
+
+@composition
+def winners_all_and_none():
+    nodes = [pnl.KWTAMechanism(name=name, input_shapes=2, k_value=k, matrix=[[0.1, 0.2], [0.3, 0.4]]) for name, k in (("A", 0), ("B", 2))]
+    return comp(*nodes), {"A": [[1.0, 0.5], [0.2, -3.0]], "B": [[1.0, 0.5], [0.2, -3.0]]}, 3
+
+
+# Timers
+
+
+def timer(trajectory, inputs=((1.0,), (0.5,), (1.0,), (1.5,), (1.0,), (2.0,)), **settings):
+    return alone(pnl.TimerMechanism(name="T", trajectory=trajectory, **settings), [list(row) for row in inputs])
+
+
+@composition
+def timer_linear():
+    return timer(pnl.LinearTimer, start=0.1, end=0.4, duration=0.3, increment=0.1)
+
+
+@composition
+def timer_accelerating():
+    return timer(pnl.AcceleratingTimer, start=1, end=3, duration=2, increment=0.5)
+
+
+@composition
+def timer_decelerating():
+    return timer(pnl.DeceleratingTimer, start=1, end=3, duration=2, increment=0.5)
+
+
+@composition
+def timer_asymptotic():
+    return timer(pnl.AsymptoticTimer, start=-1, end=-3, duration=3, increment=1)
+
+
+@composition
+def timer_of_each_trial():
+    return timer(pnl.LinearTimer(initial=0.2), reset_stateful_function_when=pnl.AtTrialStart(), inputs=((70.0,), (100.0,), (20.0,)))
+
+
+@composition
+def timer_by_itself():
+    """It gets no input but its default."""
+    steps = {pnl.NAME: "STEPS", pnl.DEFAULT_INPUT: pnl.DEFAULT_VARIABLE}
+    own = pnl.TimerMechanism(name="T", start=1, end=3, increment=1, duration=2, input_ports=steps)
+    return comp(pnl.ProcessingMechanism(name="P"), own), {"P": [[2.5]]}, 4
+
+
+# What was executed by itself before
+
+
+@composition
+def executed_before():
+    nodes = [
+        pnl.RecurrentTransferMechanism(name="R", input_shapes=3, hetero=-1.0),
+        pnl.IntegratorMechanism(name="I", function=pnl.SimpleIntegrator),
+        pnl.TransferMechanism(name="T", integrator_mode=True, initial_value=[[0.3]]),
+        pnl.IntegratorMechanism(name="F", function=pnl.FitzHughNagumoIntegrator),
+    ]
+    for node, given in zip(nodes, ([1, 2, 3], [2.0], [0.4], [0.3])):
+        node.execute(given)
+    return comp(*nodes), {"R": [[1.0, 2.0, 3.0]], "I": [[1.0]], "T": [[2.0]], "F": [[0.5]]}, 3
+
+
+@composition
 def evc_gridsearch():
     """Control of the drift rate, which costs more the more there is of it."""
     source, reward = pnl.TransferMechanism(name="Input"), pnl.TransferMechanism(name="reward")
@@ -1143,9 +1240,9 @@ def another_generator():
     return alone(mechanism, [[1.0]])
 
 
-@refused(["KWTAMechanism 'T'", "code of their own"])
+@refused(["ContrastiveHebbianMechanism 'T'", "code of their own"])
 def class_with_code():
-    return alone(pnl.KWTAMechanism(name="T", input_shapes=3), [[1.0, 2.0, 3.0]])
+    return alone(pnl.ContrastiveHebbianMechanism(name="T", input_size=2, hidden_size=0, target_size=2), [[1.0, 2.0]])
 
 
 @refused(["TransferMechanism 'T'", "does not add up its projections"])
@@ -1260,3 +1357,31 @@ def estimation_with_two_inputs():
 def estimation_with_noise():
     result, model = walk(noise=0.5, data=measured(0.5).drop(columns="condition"), num_estimates=1000)
     return result, {model: WALK_INPUTS * 10}, [(0.3, 0.5), (0.9, 0.35)]
+
+
+# What a run is told besides its inputs
+
+
+def arranged(function):
+    ARRANGED[function.__name__] = fresh(function)
+    return ARRANGED[function.__name__]
+
+
+@arranged
+def arranged_end_of_trials():
+    a, b = pnl.IntegratorMechanism(name="A", function=pnl.SimpleIntegrator(rate=0.5)), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    ends = {pnl.TimeScale.TRIAL: pnl.AfterNCalls(b, 3), pnl.TimeScale.RUN: pnl.AfterNTrials(2)}
+    return comp([a, b]), {"A": [[1.0], [2.0], [3.0]]}, 3, {"termination_processing": ends}
+
+
+@arranged
+def arranged_circle():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    return comp([a, b, a]), {"A": [[1.0], [2.0]]}, 3, {"initialize_cycle_values": {a: [3.0], b: [0.5]}}
+
+
+@arranged
+def arranged_resets():
+    a = pnl.IntegratorMechanism(name="A", function=pnl.SimpleIntegrator(rate=0.5))
+    b = pnl.IntegratorMechanism(name="B", function=pnl.AccumulatorIntegrator(increment=0.5), reset_stateful_function_when=pnl.AtTrialStart())
+    return comp([a, b]), {"A": [[1.0], [2.0]]}, 3, {"reset_stateful_functions_when": pnl.AtTrialStart()}
