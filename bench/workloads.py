@@ -216,6 +216,68 @@ DRIFT_DIFFUSION = """drift_diffusion (REAL[N] x_first, REAL[N] time_first, REAL[
 }"""
 
 
+FILTER = """    last_%d, rows_%d = Scan (first, rows_%d) <num_scan_inputs = 1, body = filter_%d (REAL[N] s_%d, REAL[N] x_%d)
+        => (REAL[N] next_%d, REAL[N] row_%d) {
+        gap_%d = Sub (x_%d, s_%d)
+        part_%d = Mul (gap_%d, rate)
+        next_%d = Add (s_%d, part_%d)
+        row_%d = Identity (next_%d)
+    }>
+"""
+
+# Four filters, each of what the one before yields.
+FILTERS = """filters (REAL[N] first, REAL[S, N] rows_0) => (REAL[N] last_4, REAL[S, N] rows_4)
+<REAL rate = {0.125}>
+{
+""" + "".join(FILTER.replace("rows_%d)", f"rows_{k - 1})").replace("%d", str(k)) for k in (1, 2, 3, 4)) + "}"
+
+MAP_AND_FOLD = """map_and_fold (REAL[N] first, REAL[S, N] x) => (REAL[N] last)
+<REAL decay = {0.9}>
+{
+    mapped = Scan (x) <num_scan_inputs = 1, body = each (REAL[N] x_t) => (REAL[N] y_t) {
+        square = Mul (x_t, x_t)
+        y_t = Sub (square, x_t)
+    }>
+    last = Scan (first, mapped) <num_scan_inputs = 1, body = all (REAL[N] total, REAL[N] z_t) => (REAL[N] total_out) {
+        kept = Mul (total, decay)
+        total_out = Add (kept, z_t)
+    }>
+}"""
+
+BOTH_WAYS = """both_ways (REAL[N] first, REAL[S, N] x) => (REAL[S, N] forward, REAL[S, N] backward)
+<REAL decay = {0.9}>
+{
+    last, forward = Scan (first, x) <num_scan_inputs = 1, body = on (REAL[N] f, REAL[N] x_f) => (REAL[N] f_out, REAL[N] f_row) {
+        f_kept = Mul (f, decay)
+        f_out = Add (f_kept, x_f)
+        f_row = Identity (f_out)
+    }>
+    earliest, backward = Scan (first, x) <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1],
+        body = back (REAL[N] b, REAL[N] x_b) => (REAL[N] b_out, REAL[N] b_row) {
+        b_kept = Mul (b, decay)
+        b_out = Add (b_kept, x_b)
+        b_row = Identity (b_out)
+    }>
+}"""
+
+CELL = """    last_%d, rows_%d = Scan (h_first, rows_%d) <num_scan_inputs = 1, body = cell_%d (REAL[B, H] h_%d, REAL[B, H] x_%d)
+        => (REAL[B, H] out_%d, REAL[B, H] row_%d) {
+        seen_%d = MatMul (x_%d, from_x)
+        kept_%d = MatMul (h_%d, from_h)
+        both_%d = Add (seen_%d, kept_%d)
+        sum_%d = Add (both_%d, bias)
+        out_%d = Tanh (sum_%d)
+        row_%d = Identity (out_%d)
+    }>
+"""
+
+# Three layers with the same weights.
+ELMAN_LAYERS = """elman_layers (REAL[B, H] h_first, REAL[S, B, H] rows_0, REAL[H, H] from_x, REAL[H, H] from_h, REAL[H] bias)
+    => (REAL[B, H] last_3, REAL[S, B, H] rows_3)
+{
+""" + "".join(CELL.replace("rows_%d)", f"rows_{k - 1})").replace("%d", str(k)) for k in (1, 2, 3)) + "}"
+
+
 def parse(text, dtype="float32", **sizes):
     """A model of a text, with its element type and the names of its axes filled in."""
     text = text.replace("REAL", {"float32": "float", "float64": "double"}[dtype])
@@ -363,6 +425,47 @@ def drift_diffusion(n=10_000, steps=1000):
     return parse(DRIFT_DIFFUSION, N=n, S=steps), inputs, steps, plain, "drift_diffusion", [steps, n]
 
 
+# ---------------------------------------------------------------- loops in succession
+
+
+def filters(n=64, steps=2000):
+    def plain(first, rows):
+        rate = np.float32(0.125)
+        for _ in range(4):
+            state, next_rows = first, np.empty_like(rows)
+            for t, row in enumerate(rows):
+                next_rows[t] = state = state + (row - state) * rate
+            rows = next_rows
+        return [state, rows]
+
+    inputs = {"first": np.zeros(n, "float32"), "rows_0": random(11).standard_normal((steps, n), "float32")}
+    return parse(FILTERS, N=n, S=steps), inputs, steps, plain, "filters", [steps, n]
+
+
+def map_and_fold(n=64, steps=2000):
+    def plain(total, x):
+        for row in x:
+            total = total * np.float32(0.9) + (row * row - row)
+        return [total]
+
+    inputs = {"first": np.zeros(n, "float32"), "x": random(12).standard_normal((steps, n), "float32")}
+    return parse(MAP_AND_FOLD, N=n, S=steps), inputs, steps, plain, "map_and_fold", [steps, n]
+
+
+def both_ways(n=4, steps=2000):
+    def plain(first, x):
+        sides = []
+        for rows in (x, x[::-1]):
+            state, made = first, np.empty_like(x)
+            for t, row in enumerate(rows):
+                made[t] = state = state * np.float32(0.9) + row
+            sides.append(made)
+        return [sides[0], sides[1][::-1]]
+
+    inputs = {"first": np.zeros(n, "float32"), "x": random(13).standard_normal((steps, n), "float32")}
+    return parse(BOTH_WAYS, N=n, S=steps), inputs, steps, plain, "both_ways", [steps, n]
+
+
 # ---------------------------------------------------------------- nets and products
 
 
@@ -382,6 +485,18 @@ def elman(hidden=64, batch=1, steps=1000):
               "from_x": weights(generator, hidden, hidden), "from_h": weights(generator, hidden, hidden, 0.6),
               "bias": weights(generator, hidden, hidden)[0]}
     return parse(ELMAN, B=batch, H=hidden, S=steps), inputs, steps, plain, "elman", [steps, batch, hidden]
+
+
+def elman_layers(hidden=8, batch=1, steps=1000):
+    _, inputs, _, layer, _, _ = elman(hidden, batch, steps)
+
+    def plain(h, rows, *weights):
+        for _ in range(3):
+            last, rows = layer(h, rows, *weights)
+        return [last, rows]
+
+    inputs = {"rows_0" if name == "x" else name: value for name, value in inputs.items()}
+    return parse(ELMAN_LAYERS, B=batch, H=hidden, S=steps), inputs, steps, plain, "elman_layers", [steps, batch, hidden]
 
 
 def gru(hidden=128, batch=1, steps=500):
@@ -436,6 +551,11 @@ WORKLOADS = {
     **{f"elman h={hidden} batch={batch}": Row(elman, {"hidden": hidden, "batch": batch}, {"steps": 50}, "recurrent nets", SUMS,
                                              NETS)
        for hidden in (4, 16, 64, 256) for batch in (1, 16)},
+    **{f"filters n={n}": Row(filters, {"n": n}, {"steps": 100}, "loops in succession", EXACT, ARRAYS) for n in (1, 64)},
+    "map and fold": Row(map_and_fold, {}, {"steps": 100}, "loops in succession", EXACT, ARRAYS),
+    "both ways": Row(both_ways, {}, {"steps": 100}, "loops in succession", EXACT, ARRAYS),
+    **{f"elman of three layers h={hidden}": Row(elman_layers, {"hidden": hidden}, {"steps": 50}, "loops in succession", SUMS, NETS)
+       for hidden in (8, 64)},
     "gru": Row(gru, {}, {"steps": 50}, "recurrent nets", SUMS, NETS),
     "matrix products": Row(matrix_products, {}, {"steps": 5}, "products", LONG_SUMS, PRODUCTS),
 }

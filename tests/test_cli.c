@@ -194,6 +194,24 @@ Test(cli, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
+Test(cli, scans_in_succession)
+{
+    static const char *const ways[] = {"", "--compile"};
+    const struct outcome *outcome = call("mdf-run tests/data/dumps/succession.yaml --steps 5 --plain -o %s/plain.json", folder);
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        outcome = call("mdf-run tests/data/dumps/succession.yaml --steps 5 %s -o %s/way.json && cmp %s/way.json %s/plain.json",
+                       ways[i], folder, folder, folder);
+        cr_expect_eq(outcome->exit_status, 0, "%s: %s%s", ways[i], outcome->output, outcome->errors);
+    }
+    outcome = call("mdf-run tests/data/dumps/succession.yaml --explain");
+    cr_expect(strstr(outcome->output, "      one loop with that of node 'one', parameter 'scan'\n  node 'scaled': with the") !=
+                  NULL,
+              "%s", outcome->output);
+}
+
 /* So are those of version 8, whatever stands in their bodies. */
 Test(cli, scans_of_a_batch)
 {

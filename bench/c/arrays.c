@@ -2,6 +2,7 @@
 #include "handwritten.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* size: steps, elements. */
@@ -15,6 +16,65 @@ HANDWRITTEN(cumulative_sum)
     for (int64_t t = 0; t < n_steps; t++, rows += n, sums += n) {
         for (int64_t i = 0; i < n; i++) {
             sums[i] = sum[i] += rows[i];
+        }
+    }
+}
+
+/* size: steps, elements. Each row goes through all four filters. */
+HANDWRITTEN(filters)
+{
+    enum { N_FILTERS = 4 };
+    int64_t n_steps = size[0], n = size[1];
+    const float *restrict rows = in[1];
+    float *restrict made = out[1], *restrict states = malloc((size_t)(N_FILTERS * n) * sizeof *states);
+
+    for (int k = 0; k < N_FILTERS; k++) {
+        memcpy(states + k * n, in[0], (size_t)n * sizeof *states);
+    }
+    for (int64_t t = 0; t < n_steps; t++, rows += n, made += n) {
+        for (int64_t i = 0; i < n; i++) {
+            float row = rows[i];
+
+            for (int k = 0; k < N_FILTERS; k++) {
+                row = states[k * n + i] += (row - states[k * n + i]) * 0.125f;
+            }
+            made[i] = row;
+        }
+    }
+    memcpy(out[0], states + (N_FILTERS - 1) * n, (size_t)n * sizeof *states);
+    free(states);
+}
+
+/* size: steps, elements. */
+HANDWRITTEN(map_and_fold)
+{
+    int64_t n_steps = size[0], n = size[1];
+    const float *restrict rows = in[1];
+    float *restrict total = out[0];
+
+    memcpy(total, in[0], (size_t)n * sizeof *total);
+    for (int64_t t = 0; t < n_steps; t++, rows += n) {
+        for (int64_t i = 0; i < n; i++) {
+            total[i] = total[i] * 0.9f + (rows[i] * rows[i] - rows[i]);
+        }
+    }
+}
+
+/* size: steps, elements. */
+HANDWRITTEN(both_ways)
+{
+    int64_t n_steps = size[0], n = size[1];
+    const float *restrict rows = in[1];
+    float *restrict forward = out[0], *restrict backward = out[1];
+
+    for (int64_t i = 0; i < n; i++) {
+        float f = ((const float *)in[0])[i], b = f;
+
+        for (int64_t t = 0; t < n_steps; t++) {
+            int64_t back = (n_steps - 1 - t) * n + i;
+
+            forward[t * n + i] = f = f * 0.9f + rows[t * n + i];
+            backward[back] = b = b * 0.9f + rows[back];
         }
     }
 }

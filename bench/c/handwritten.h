@@ -21,8 +21,12 @@ HANDWRITTEN(integrate_and_fire_f32);
 HANDWRITTEN(integrate_and_fire_f64);
 HANDWRITTEN(mandelbrot);
 HANDWRITTEN(drift_diffusion);
+HANDWRITTEN(filters);
+HANDWRITTEN(map_and_fold);
+HANDWRITTEN(both_ways);
 
 HANDWRITTEN(elman);
+HANDWRITTEN(elman_layers);
 HANDWRITTEN(gru);
 HANDWRITTEN(matrix_products);
 

@@ -148,6 +148,22 @@ HANDWRITTEN(elman)
     free(panel);
 }
 
+/* The same three times, each layer of what the one before yields. */
+HANDWRITTEN(elman_layers)
+{
+    const void *inputs[] = {in[0], in[1], in[2], in[3], in[4]};
+    int64_t n = size[0] * size[1] * size[2];
+    float *rows = malloc((size_t)n * sizeof *rows);
+
+    elman(size, inputs, out);
+    for (int layer = 1; layer < 3; layer++) {
+        memcpy(rows, out[1], (size_t)n * sizeof *rows);
+        inputs[1] = rows;
+        elman(size, inputs, out);
+    }
+    free(rows);
+}
+
 /* size: steps, batch, hidden. Gates in the order update, reset, candidate. */
 HANDWRITTEN(gru)
 {

@@ -27,11 +27,17 @@ static uint64_t form_hash(const struct mdf_value *value)
     return hash;
 }
 
+/* All values have to be there: what is not is made, and from then on kept. */
 static uint64_t all_forms(const struct mdf_state *state)
 {
     uint64_t hash = 0;
     size_t i;
 
+    for (i = 0; i < state->program->n_nodes; i++) {
+        if (state->has_run[i]) {
+            mdf_state_materialise(state, i, SIZE_MAX);
+        }
+    }
     for (i = 0; i < state->program->code->n_slots; i++) {
         hash = hash * 31 + form_hash(mdf_frame_value(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
     }
