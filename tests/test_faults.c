@@ -36,29 +36,29 @@
 static const struct {
     const char *model, *said; /* a warning where there is no error */
 } faults[] = {
-    {PORT("\"x.foo\""), "m.yaml:3:75: error: node 'n', output port 'o': 'foo' is not an attribute of an array"},
+    {PORT("\"x.foo\""), "m.yaml:3:78: error: node 'n', output port 'o': 'foo' is not an attribute of an array"},
     {PORT("\"(x+1).shapee\""),
-     "m.yaml:3:75: error: node 'n', output port 'o': 'shapee' is not an attribute of an array; did you mean 'shape'?"},
-    {PORT("\"(x+1).sum\""), "m.yaml:3:75: error: node 'n', output port 'o': 'sum' is a method of arrays: call it"},
+     "m.yaml:3:82: error: node 'n', output port 'o': 'shapee' is not an attribute of an array; did you mean 'shape'?"},
+    {PORT("\"(x+1).sum\""), "m.yaml:3:82: error: node 'n', output port 'o': 'sum' is a method of arrays: call it"},
     {PORT("\"(x+1).summ()\""),
-     "m.yaml:3:75: error: node 'n', output port 'o': 'summ' is not a method of an array; did you mean 'sum'?"},
-    {PORT("\"(x+1)(2)\""), "m.yaml:3:75: error: node 'n', output port 'o': a value can not be called"},
-    {PORT("\"x(2)\""), "m.yaml:3:75: error: node 'n', output port 'o': 'x' is a value, which can not be called"},
-    {PORT("\"math.sin(1,2)\""), "m.yaml:3:75: error: node 'n', output port 'o': math.sin takes at most 1 argument"},
-    {PORT("\"numpy.sum(x, a=x)\""), "m.yaml:3:75: error: node 'n', output port 'o': numpy.sum got two values for argument 'a'"},
+     "m.yaml:3:82: error: node 'n', output port 'o': 'summ' is not a method of an array; did you mean 'sum'?"},
+    {PORT("\"(x+1)(2)\""), "m.yaml:3:76: error: node 'n', output port 'o': a value can not be called"},
+    {PORT("\"x(2)\""), "m.yaml:3:76: error: node 'n', output port 'o': 'x' is a value, which can not be called"},
+    {PORT("\"math.sin(1,2)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.sin takes at most 1 argument"},
+    {PORT("\"numpy.sum(x, a=x)\""), "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'a'"},
     {PORT("\"numpy.sum(x, 0, axis=0)\""),
-     "m.yaml:3:75: error: node 'n', output port 'o': numpy.sum got two values for argument 'axis'"},
-    {PORT("\"numpy.sum(x, axsi=0)\""), "m.yaml:3:75: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its "
-                                       "arguments are: a axis= dtype= keepdims="},
-    {PORT("\"math.atan2(1)\""), "m.yaml:3:75: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},
-    {PORT("\"...\""), "m.yaml:3:75: error: node 'n', output port 'o': a slice or '...' stands outside a subscript"},
+     "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'axis'"},
+    {PORT("\"numpy.sum(x, axsi=0)\""), "m.yaml:3:89: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its arguments are: a axis= dtype= "
+     "keepdims=; did you mean 'axis'?"},
+    {PORT("\"math.atan2(1)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},
+    {PORT("\"...\""), "m.yaml:3:76: error: node 'n', output port 'o': a slice or '...' stands outside a subscript"},
     {PORT("\"1 if x > 0 else 2\""), "m.yaml:3:75: error: node 'n', output port 'o': the truth of an array with several elements "
                                     "(bool[2]) is ambiguous: use numpy.any or numpy.all"},
     {PORT("\"[i for i in 3]\""),
      "m.yaml:3:75: error: node 'n', output port 'o': a comprehension can not go through int64 scalar"},
     {NODE("input_ports: {x: {default_value: [1.5, 2]}}, functions: {f: {function: 'onnx::TopK',\n"
           " args: {X: x, K: \"[1]\"}}}, output_ports: {o: {value: 'f[2]'}}"),
-     "m.yaml:4:54: error: node 'n', output port 'o': 'f' has 2 outputs: there is no output 2"},
+     "m.yaml:4:55: error: node 'n', output port 'o': 'f' has 2 outputs: there is no output 2"},
     {CALL("'onnx::Add',\n"
           " args: {A: x}"),
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Add needs the input 'B'"},
@@ -67,7 +67,7 @@ static const struct {
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Concat takes at least 1 input, not 0"},
     {CALL("'onnx::Concat',\n"
           " args: {inputs: \"[x, x]\", axis: bla}"),
-     "m.yaml:4:33: error: node 'n', function 'f': name 'bla' is not known here; did you mean 'all'?"},
+     "m.yaml:4:33: error: node 'n', function 'f': name 'bla' is not known here"},
     {CALL("'onnx::Concat',\n"
           " args: {inputs: \"[x, x]\"}"),
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Concat needs the attribute 'axis'"},
@@ -122,16 +122,17 @@ static const struct {
     {NODE("parameters: {p: {value: [1,2,3], metadata: {type: float32, shape: [2]}}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:28: error: node 'n', parameter 'p': there are 3 elements where the shape has 2"},
     {NODE("parameters: {p: {value: 'q', metadata: {type: float32}}}, output_ports: {o: {value: 1}}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': name 'q' is not known here"},
+     "m.yaml:3:29: error: node 'n', parameter 'p': name 'q' is not known here"},
     {NODE("parameters: {p: {value: '1/0'}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:28: error: node 'n', parameter 'p': operator '/': division by zero"},
     {NODE("parameters: {p: {value: 'numpy.zeros(3) + numpy.zeros(4)'}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:28: error: node 'n', parameter 'p': operator '+': shapes do not broadcast: float64[3] and float64[4]"},
     {NODE("parameters: {p: {value: 'q'}, q: {value: 'p'}}, output_ports: {o: {value: 1}}"),
-     "m.yaml:3:37: error: node 'n', parameter 'q', parameter 'p', parameter 'q': 'q' needs its own value (through what it refers "
-     "to) before it has one: give it a default_initial_value"},
+     "m.yaml:3:37: error: node 'n', parameter 'q': 'q' needs its own value to begin with: 'q' reads 'p', which reads 'q'; "
+     "give it a default_initial_value"},
     {PARAMETERS("p: {value: null}, q: {value: 'p + 1'}"),
-     "m.yaml:3:46: error: node 'n', parameter 'q': the parameter 'p' has no value; give it a value, or a default_initial_value"},
+     "m.yaml:3:47: error: node 'n', parameter 'q': the parameter 'p' has no value; give it a value, or a "
+     "default_initial_value"},
     {NODE("parameters: {p: {}}, output_ports: {o: {value: p}}"), "m.yaml:3:43: error: node 'n', output port 'o': the parameter "
                                                                  "'p' has no value; give it a value, or a default_initial_value"},
     {NODE("parameters: {variable0: null}, functions: {f: {function: linear, args: {slope: 1, intercept: 0}}}, output_ports: {o: "
@@ -160,7 +161,7 @@ static const struct {
      "m.yaml:3:21: error: node 'n', input port 'x': the port has another shape than its value: declared (3,), given (2,)"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EveryNCalls, "
      "dependencies: m, n: 2}}}}}}}",
-     "m.yaml:1:130: error: condition of node 'n': EveryNCalls: the graph has no node 'm'; did you mean 'n'?"},
+     "m.yaml:1:130: error: condition of node 'n': EveryNCalls: the graph has no node 'm'"},
     {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: 1}}}}, conditions: {node_specific: {n: {type: EvryNCalls, "
      "dependency: n, n: 2}}}}}}}",
      "m.yaml:1:103: error: condition of node 'n': unknown condition 'EvryNCalls'; did you mean 'EveryNCalls'?"},
@@ -176,7 +177,8 @@ static const struct {
     {"{m: {graphs: {g: {nodes: {a: {input_ports: {i: {}}, output_ports: {o: {value: i}}}, b: {input_ports: {i: {}}, "
      "output_ports: {o: {value: i}}}}, edges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i}, d: {sender: b, "
      "receiver: a, sender_port: o, receiver_port: i}}}}}}",
-     "m.yaml:1:5: error: nodes wait for each other in a circle: 'a', 'b'; give an input port on the circle a default_value"},
+     "m.yaml:1:155: error: edge 'e': nodes wait for each other in a circle: 'a' -> 'b' by edge 'e' (1:155), 'b' -> 'a' by "
+     "edge 'd' (1:218); give an input port on the circle a default_value"},
     {"{m: {onnx_opset_version: 0, graphs: {g: {nodes:\n"
      " {n:\n"
      "  {input_ports: {x: {default_value: [1.5, 2]}}, functions: {f: {function: 'onnx::Abs',\n"
@@ -188,7 +190,7 @@ static const struct {
           "f}}"),
      "m.yaml:3:58: error: node 'n', function 'f', argument 'variable0': name 'zz' is not known here"},
     {NODE("functions: {f: {value: 'a+b', args: {a: 1}}}, output_ports: {o: {value: f}}"),
-     "m.yaml:3:27: error: node 'n', function 'f': name 'b' is not known here; did you mean 'a'?"},
+     "m.yaml:3:30: error: node 'n', function 'f': name 'b' is not known here"},
     {NODE("functions: {f: {args: {a: 1}}}, output_ports: {o: {value: f}}"),
      "m.yaml:3:19: error: node 'n', function 'f': has neither a function nor a value"},
     {NODE("input_ports: {x: {type: int64, default_value: [1.5]}}, output_ports: {o: {value: x}}"),
@@ -203,7 +205,7 @@ static const struct {
      "i}}}}, edges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i, parameters: {weight: heavy}}}}}}}",
      "m.yaml:1:220: error: node 'b', input port 'i', edge 'e': name 'heavy' is not known here"},
     {PORT("\"(x+1).shape()\""),
-     "m.yaml:3:75: error: node 'n', output port 'o': 'shape' is an attribute of arrays, not a method: leave out the ()"},
+     "m.yaml:3:82: error: node 'n', output port 'o': 'shape' is an attribute of arrays, not a method: leave out the ()"},
     {CALL(
          "'onnx::Loop',\n"
          " args: {M: 3, v_initial: [x],\n"
@@ -292,8 +294,7 @@ static const struct {
      "number"},
     {"m:\n"
      "	graphs: 3",
-     "m.yaml:2:1: error: found character that cannot start any token (while scanning for the next token, which begins at 2:1); "
-     "YAML is not indented with tabs"},
+     "m.yaml:2:1: error: a tab stands here: YAML is not indented with tabs"},
     {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": -}}}}}",
      "m.yaml:1:40: error: graph 'g', node 'n': must be an object, not a string"},
     {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: MERG}}"),
@@ -354,7 +355,7 @@ static const struct {
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: many}}"),
      "m.yaml:6:58: error: condition of node 'b': EveryNPasses: 'n' must be a number, not a string"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: 1, m: 2}}"),
-     "m.yaml:6:64: error: condition of node 'b': EveryNPasses: the condition has no argument 'm'; did you mean 'n'?"},
+     "m.yaml:6:64: error: condition of node 'b': EveryNPasses: the condition has no argument 'm'"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1], kwargs: {n: 2}}}"),
      "m.yaml:6:61: error: condition of node 'b': EveryNPasses: the argument 'n' is given twice"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1, RUN, 3]}}"),
@@ -363,15 +364,16 @@ static const struct {
      "m.yaml:6:73: error: condition of node 'b': there is no time scale 'EON'; did you mean "
      "'TimeScale.ENVIRONMENT_STATE_UPDATE'?"},
     {SCHEDULED("node_specific: {b: {type: EveryNCalls, dependency: 5, n: 1}}"),
-     "m.yaml:6:66: error: condition of node 'b': EveryNCalls: the graph has no node '5'; did you mean 'a'?"},
+     "m.yaml:6:66: error: condition of node 'b': EveryNCalls: the graph has no node '5'"},
     {SCHEDULED("node_specific: {b: {type: Condition, func: f}}"),
-     "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can not "
-     "hold"},
-    {SCHEDULED("node_specific: {b: {type: While}}"), "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a "
-                                                     "function of Python, which a model file can not hold"},
+     "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can "
+     "not hold: say it by conditions that it can, such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not of them"},
+    {SCHEDULED("node_specific: {b: {type: While}}"), "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can "
+     "not hold: say it by conditions that it can, such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not of them"},
     {SCHEDULED("node_specific: {b: {type: CompositeCondition}}"),
-     "m.yaml:6:34: error: condition of node 'b': CompositeCondition: the condition is a function of Python, which a model file "
-     "can not hold"},
+     "m.yaml:6:34: error: condition of node 'b': CompositeCondition: the condition is a function of Python, which a model "
+     "file can not hold: say it by conditions that it can, such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not "
+     "of them"},
     {SCHEDULED("node_specific: {b: {type: Not}}"),
      "m.yaml:6:34: error: condition of node 'b': Not: the argument 'condition' is missing"},
     {SCHEDULED("node_specific: {b: {type: Not, condition: 5}}"),
@@ -451,9 +453,9 @@ static const struct {
      "m.yaml:6:34: error: condition of node 'b': Threshold: custom_parameter_getter and custom_parameter_validator are functions "
      "of Python, which a model file can not hold"},
     {SCHEDULED("node_specific: {b: {type: WhenFinished, dependency: 3}}"),
-     "m.yaml:6:67: error: condition of node 'b': WhenFinished: the graph has no node '3'; did you mean 'a'?"},
+     "m.yaml:6:67: error: condition of node 'b': WhenFinished: the graph has no node '3'"},
     {SCHEDULED("node_specific: {b: {type: AllHaveRun, dependencies: [a, 3]}}"),
-     "m.yaml:6:71: error: condition of node 'b': AllHaveRun: the graph has no node '3'; did you mean 'a'?"},
+     "m.yaml:6:71: error: condition of node 'b': AllHaveRun: the graph has no node '3'"},
     {SCHEDULED("node_specific: [1]"), "m.yaml:6:30: error: 'node_specific' must be an object, not a list"},
     {SCHEDULED("node_specific: {b: {type: AtPass, n: 1, time_scale: TIME_STEP}}"),
      "m.yaml:6:67: error: condition of node 'b': there is no time scale 'TIME_STEP'; did you mean "
@@ -467,8 +469,9 @@ static const struct {
     {SCHEDULED("node_specific: {b: {type: AfterNCallsCombined, dependencies: a}}"),
      "m.yaml:6:34: error: condition of node 'b': AfterNCallsCombined: the argument 'n' is missing"},
     {SCHEDULED("node_specific: {b: {type: AddEdgeTo, node: a}, a: {type: AddEdgeTo, node: b}}"),
-     "m.yaml:6:14: error: nodes wait for each other in a circle: 'a', 'b'; give an input port on the circle a default_value (or "
-     "take back the condition that closes it: BeforeNode, WithNode, AfterNode, AddEdgeTo)"},
+     "m.yaml:5:13: error: edge 'e': nodes wait for each other in a circle: 'a' -> 'b' by edge 'e' (5:13), 'b' -> 'a'; give "
+     "an input port on the circle a default_value (or take back the condition that closes it: BeforeNode, WithNode, "
+     "AfterNode, AddEdgeTo)"},
     {SCHEDULED("node_specific: {b: [{type: AfterNode, node: c, reconnect_non_subject_receivers: 5}]}"),
      "m.yaml:6:95: error: condition of node 'b': AfterNode: 'reconnect_non_subject_receivers' must be true or false, not a "
      "number"},
@@ -482,7 +485,7 @@ static const struct {
      "m.yaml:3:21: error: node 'n', input port 'x': the port has no value, and its declared shape can not be filled with zeros "
      "(an open axis, or too many elements)"},
     {NODE("parameters: {p: {value: 'a\\0b'}}, output_ports: {o: {value: p}}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': expression 'a\\0b': unexpected '\\' at column 2"},
+     "m.yaml:3:30: error: node 'n', parameter 'p': expression 'a\\0b': unexpected '\\' at column 2"},
     {NODE("functions: {f: {function: 'onnx::Split', args: {input: '[1.0, 2.0]', split: '[1, 1]'}}}, parameters: {i: {value: 0}}, "
           "output_ports: {o: {value: 'f[i]'}}"),
      "m.yaml:3:19: error: node 'n', function 'f': onnx::Split: its outputs can not be a list, because their number is not known "
@@ -593,13 +596,13 @@ static const struct {
           "{o: {value: f}}"),
      "m.yaml:3:19: error: node 'n', function 'f': onnx::MatMul: float64[2,3] and float64[4,5] can not be multiplied as matrices"},
     {NODE("parameters: {p: {value: 2, conditions: {c: {test: 'p > 1', value: q}}}}, output_ports: {o: {value: p}}"),
-     "m.yaml:3:70: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here; did you mean 'p'?"},
+     "m.yaml:3:70: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here"},
     {NODE("parameters: {p: {value: 2, conditions: {c: {test: 'q > 1', value: 1}}}}, output_ports: {o: {value: p}}"),
-     "m.yaml:3:54: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here"},
+     "m.yaml:3:55: error: node 'n', parameter 'p', condition 'c': name 'q' is not known here"},
     {NODE("parameters: {v: {default_initial_value: 1, time_derivative: 'q'}}, output_ports: {o: {value: v}}"),
-     "m.yaml:3:64: error: node 'n', parameter 'v': name 'q' is not known here; did you mean 'v'?"},
+     "m.yaml:3:65: error: node 'n', parameter 'v': name 'q' is not known here"},
     {NODE("parameters: {v: {default_initial_value: q, time_derivative: '1'}}, output_ports: {o: {value: v}}"),
-     "m.yaml:3:44: error: node 'n', parameter 'v': name 'q' is not known here; did you mean 'v'?"},
+     "m.yaml:3:44: error: node 'n', parameter 'v': name 'q' is not known here"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x * 2 if x[0] > 1 else x'}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
@@ -727,7 +730,7 @@ Test(faults, limits_are_told)
          "{type: Not, condition: ", "{type: Always}", "}", "}}}}}}",
          "condition of node 'n': conditions are nested more than 100 deep"},
         {"{m: {graphs: {g: {nodes: {n: {output_ports: {o: {value: \"max(0", ", 1", ")\"", "", "}}}}}}}}",
-         "m.yaml:1:57: error: node 'n', output port 'o': max takes at most 64 arguments: give it a list"},
+         "m.yaml:1:58: error: node 'n', output port 'o': max takes at most 64 arguments: give it a list"},
     };
     char said[2600], text[5000];
     size_t i, j;

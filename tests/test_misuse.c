@@ -24,6 +24,10 @@ struct given {
     unsigned seen; /* bits of the pointers that the call has */
     mdf_error error, failed;
     mdf_model *model;
+    mdf_diagnostics *diagnostics;
+    mdf_diagnostic diagnostic;
+    mdf_functions *functions;
+    mdf_function function;
     mdf_program *program;
     mdf_state *state, *other;
     mdf_sweep *sweep;
@@ -44,6 +48,14 @@ struct given {
     char text[64];
     char path[40]; /* of a file that may be written */
 };
+
+static const char *const no_arguments[] = {"x", NULL};
+
+static mdf_status do_nothing(mdf_function_call *call)
+{
+    (void)call;
+    return MDF_OK;
+}
 
 static void begin(struct given *g)
 {
@@ -79,11 +91,18 @@ static void begin(struct given *g)
                   mdf_set_input(g->state, "x", &g->tensor, &g->error) == MDF_OK && g->dict != NULL,
               "%s", g->error.message);
     cr_assert(mdf_value_tensor(mdf_result_at(g->state, 0), &g->results[0]));
+    g->functions = mdf_functions_new(NULL, &g->error);
+    g->function = (mdf_function){.name = "lab::nothing", .arguments = no_arguments, .kernel = do_nothing};
+    g->diagnostics = mdf_diagnostics_new(NULL, &g->error);
+    cr_assert(mdf_diagnostics_add(g->diagnostics, g->model, MDF_SEVERITY_ERROR, &g->failed, &g->error) == MDF_OK &&
+              mdf_diagnostics_get(g->diagnostics, 0, &g->diagnostic));
 }
 
 static void end(struct given *g)
 {
     unlink(g->path);
+    mdf_diagnostics_free(g->diagnostics);
+    mdf_functions_free(g->functions);
     mdf_value_free(g->list);
     mdf_value_free(g->dict);
     mdf_value_free(g->value);
@@ -170,6 +189,19 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_program_graph_input_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                      \
     ASKS(mdf_program_n_results, IS_ZERO, 1, 1, P(0, g->program))                                                                \
     ASKS(mdf_program_result_name, IS_NULL, 1, 1, P(0, g->program), 0)                                                           \
+    STATUS(mdf_check, 2, 4, P(0, g->model), P(1, g->names), 1, 1, NAN, P(2, &g->options), ERROR(3))                              \
+    MAKES(mdf_diagnostics_new, 0, 2, P(0, (const mdf_allocator *)NULL), ERROR(1))                                               \
+    DOES(mdf_diagnostics_free, 1, P(0, mdf_diagnostics_new(NULL, NULL)))                                                        \
+    DOES(mdf_diagnostics_clear, 1, P(0, g->diagnostics))                                                                        \
+    ASKS(mdf_diagnostics_length, IS_ZERO, 1, 1, P(0, g->diagnostics))                                                           \
+    ASKS(mdf_diagnostics_n_errors, IS_ZERO, 1, 1, P(0, g->diagnostics))                                                         \
+    ASKS(mdf_diagnostics_get, IS_ZERO, 1, 2, P(0, g->diagnostics), 0, P(1, &g->diagnostic))                                     \
+    ASKS(mdf_diagnostic_format, IS_ZERO, 1, 2, P(0, &g->diagnostic), 0, P(1, g->text), sizeof g->text)                          \
+    STATUS(mdf_diagnostics_add, 2, 4, P(0, g->diagnostics), P(2, g->model), MDF_SEVERITY_ERROR, P(1, &g->failed), ERROR(3))     \
+    MAKES(mdf_functions_new, 0, 2, P(0, (const mdf_allocator *)NULL), ERROR(1))                                                 \
+    DOES(mdf_functions_free, 1, P(0, mdf_functions_new(NULL, NULL)))                                                            \
+    STATUS(mdf_register_function, 2, 3, P(0, g->functions), P(1, &g->function), ERROR(2))                                       \
+    DOES(mdf_load_plugin, 3, P(0, g->functions), P(1, "/nosuch.so"), ERROR(2))                                                  \
     DOES(mdf_check_run, 3, P(0, g->program), P(1, g->names), 1, 2, NAN, NULL, P(2, g->text))                                    \
     MAKES(mdf_state_new, 1, 2, P(0, g->program), ERROR(1))                                                                      \
     DOES(mdf_state_free, 1, P(0, mdf_state_new(g->program, NULL)))                                                              \

@@ -11,6 +11,7 @@
 #include "mdf_c/write/save_model.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *mdf_version(void)
 {
@@ -28,7 +29,18 @@ int mdf_version_number(void)
 struct loading {
     struct mdf_model *model;
     struct mdf_stop stop;
+    mdf_options options;
+    size_t n_errors; /* in the list before */
+    mdf_error error; /* where the caller has none */
 };
+
+/* Where errors go: the list takes them from there. */
+static mdf_error *error_of(struct loading *loading, mdf_error *error)
+{
+    memset(loading, 0, sizeof *loading);
+    error = mdf_unset_error(error);
+    return error != NULL ? error : &loading->error;
+}
 
 static bool begin_loading(struct loading *loading, const mdf_options *options, mdf_error *error)
 {
@@ -47,7 +59,9 @@ static bool begin_loading(struct loading *loading, const mdf_options *options, m
     }
     mdf_memory_init(&model->memory, known.allocator, mdf_memory_bound(known.max_memory_bytes));
     mdf_arena_init(&model->arena, &model->memory);
-    model->warnings = (struct mdf_warnings){known.warning, known.warning_context};
+    model->warnings = (struct mdf_warnings){known.warning, known.warning_context, known.diagnostics};
+    loading->options = known;
+    loading->n_errors = mdf_diagnostics_n_errors(known.diagnostics);
     loading->model = model;
     mdf_stop_init(&loading->stop);
     if (!mdf_stop_begin(&loading->stop, &model->memory,
@@ -56,6 +70,17 @@ static bool begin_loading(struct loading *loading, const mdf_options *options, m
         return false;
     }
     return true;
+}
+
+/* After errors in the model: what else is wrong with it, which shows when it is compiled. */
+static void find_more_errors(struct loading *loading)
+{
+    mdf_options options = loading->options;
+    mdf_error error = {0};
+
+    options.warning = NULL; /* they may follow from the errors */
+    options.parameters = NULL;
+    mdf_program_release(mdf_program_compile(loading->model, NULL, 0, &options, &error));
 }
 
 static mdf_model *finish_loading(struct loading *loading, mdf_error *error)
@@ -68,6 +93,10 @@ static mdf_model *finish_loading(struct loading *loading, mdf_error *error)
         done = mdf_stop_tell(&loading->stop, error);
     }
     mdf_stop_release(&loading->stop, &model->memory);
+    if (!done && model->is_partial) {
+        find_more_errors(loading);
+    }
+    mdf_diagnostics_settle(loading->options.diagnostics, loading->n_errors, done ? NULL : error);
     if (!done) {
         mdf_model_free(model);
         return NULL;
@@ -80,7 +109,7 @@ mdf_model *mdf_model_load_file_as(const char *path, const char *format, const md
 {
     struct loading loading;
 
-    error = mdf_unset_error(error);
+    error = error_of(&loading, error);
     if (!MDF_GIVEN(path, error) || !begin_loading(&loading, options, error)) {
         return NULL;
     }
@@ -98,7 +127,7 @@ mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char
 {
     struct loading loading;
 
-    error = mdf_unset_error(error);
+    error = error_of(&loading, error);
     if ((size_bytes > 0 && !MDF_GIVEN(bytes, error)) || !MDF_GIVEN(format, error) || !begin_loading(&loading, options, error)) {
         return NULL;
     }
@@ -273,6 +302,33 @@ size_t mdf_program_n_results(const mdf_program *program)
 const char *mdf_program_result_name(const mdf_program *program, size_t index)
 {
     return index < mdf_program_n_results(program) ? program->results[index].name : NULL;
+}
+
+mdf_status mdf_check(const mdf_model *model, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
+                     const mdf_options *options, mdf_error *error)
+{
+    const struct mdf_run_check check = {given, n_given, n_steps, dt};
+    struct mdf_warnings warnings;
+    mdf_program *program;
+    mdf_error own = {0};
+    mdf_options known;
+
+    error = mdf_unset_error(error);
+    error = error != NULL ? error : &own;
+    if (!MDF_GIVEN(model, error) || !mdf_arguments_given((const void *const *)given, n_given, "names of inputs", error) ||
+        !mdf_read_options(options, &known, error)) {
+        return error->code;
+    }
+    program = mdf_program_look_over(model, &known, error);
+    if (program == NULL) {
+        return error->code;
+    }
+    warnings = (struct mdf_warnings){known.warning, known.warning_context, known.diagnostics};
+    mdf_diagnostics_look_at(known.diagnostics, &model->document->source);
+    mdf_run_check(program, &check, &warnings);
+    mdf_diagnostics_look_at(known.diagnostics, NULL);
+    mdf_program_free(program);
+    return MDF_OK;
 }
 
 void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,

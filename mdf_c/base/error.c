@@ -138,37 +138,47 @@ static unsigned char lower(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-/* Levenshtein distance, letter case aside, of texts of at most NEAREST_LENGTH bytes. */
+/* Edits that make one text of the other, letter case aside: a character more, less or another, or two that change places. Texts
+ * of at most NEAREST_LENGTH bytes. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t row[NEAREST_LENGTH + 1], length = strlen(b), i, j;
+    size_t rows[3][NEAREST_LENGTH + 1], length = strlen(b), i, j;
 
     for (j = 0; j <= length; j++) {
-        row[j] = j;
+        rows[0][j] = j;
     }
     for (i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
 
         row[0] = i;
         for (j = 1; j <= length; j++) {
-            size_t above = row[j], cost = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            size_t cost = last[j - 1] + (lower(a[i - 1]) != lower(b[j - 1]));
 
-            cost = above + 1 < cost ? above + 1 : cost;
-            row[j] = row[j - 1] + 1 < cost ? row[j - 1] + 1 : cost;
-            diagonal = above;
+            cost = last[j] + 1 < cost ? last[j] + 1 : cost;
+            cost = row[j - 1] + 1 < cost ? row[j - 1] + 1 : cost;
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) &&
+                before[j - 2] + 1 < cost) {
+                cost = before[j - 2] + 1;
+            }
+            row[j] = cost;
         }
     }
-    return row[length];
+    return rows[strlen(a) % 3][length];
 }
 
 void mdf_nearest_offer(struct mdf_nearest *nearest, const char *candidate)
 {
-    size_t d;
+    size_t length = strlen(nearest->name), candidate_length = strlen(candidate), longer, shorter, d;
 
-    if (strlen(nearest->name) > NEAREST_LENGTH || strlen(candidate) > NEAREST_LENGTH) {
+    if (length > NEAREST_LENGTH || candidate_length > NEAREST_LENGTH) {
         return;
     }
     d = distance(nearest->name, candidate);
+    longer = length > candidate_length ? length : candidate_length;
+    shorter = length + candidate_length - longer;
+    if (2 * d >= longer && d != longer - shorter) {
+        return; /* half of it is another: a guess, no likeness */
+    }
     if (d < nearest->best_distance || (d == nearest->best_distance && nearest->best == NULL)) {
         nearest->best = candidate;
         nearest->best_distance = d;

@@ -22,7 +22,10 @@ int usage_error(const struct command_line *line, const char *format, ...)
     va_start(values, format);
     mdf_error_set_v(&error, MDF_USAGE, format, values);
     va_end(values);
-    fprintf(stderr, "%s: error: %s\nTry '%s --help'.\n", line->program, error.message, line->program);
+    print_error(&error, line->program);
+    if (!are_messages_json()) {
+        fprintf(stderr, "Try '%s --help'.\n", line->program);
+    }
     return EXIT_USAGE;
 }
 
@@ -114,6 +117,20 @@ static int set_word(const struct command_line *line, const struct option_row *ro
     return usage_error(line, "--%s must be %s, not '%s'", row->name, words, text);
 }
 
+/* The word of color_words that follows --color. */
+static int set_color(const struct command_line *line, const struct option_row *row, const char *text)
+{
+    struct option_row words = *row;
+    int place = COLOR_AUTO, exit_status;
+
+    words.words = color_words;
+    exit_status = set_word(line, &words, text, &place);
+    if (exit_status == EXIT_DONE) {
+        color_messages((enum color)place);
+    }
+    return exit_status;
+}
+
 static int out_of_memory(const struct command_line *line)
 {
     fprintf(stderr, "%s: error: out of memory\n", line->program);
@@ -179,6 +196,11 @@ static int set_option(const struct command_line *line, const struct option_row *
                    : usage_error(line, "--%s must be a number of seconds above 0, not '%s'", row->name, text);
     case ARGUMENT_REAL:
         return parse_real(text, field) ? EXIT_DONE : usage_error(line, "--%s must be a finite number, not '%s'", row->name, text);
+    case ARGUMENT_JSON:
+        write_messages_as_json();
+        break;
+    case ARGUMENT_COLOR:
+        return set_color(line, row, text);
     case ARGUMENT_HELP:
     case ARGUMENT_VERSION:
     case ARGUMENT_PAGE:
@@ -244,7 +266,7 @@ static const struct option_row *find_row(const struct command_line *line, int co
 
 static bool takes_argument(const struct option_row *row)
 {
-    return row->argument != ARGUMENT_FLAG && row->argument != ARGUMENT_CHOICE && !asks(row);
+    return row->argument != ARGUMENT_FLAG && row->argument != ARGUMENT_JSON && row->argument != ARGUMENT_CHOICE && !asks(row);
 }
 
 /* `table` has a place more than there are rows, `letters` two for each row and two more. */
@@ -335,6 +357,11 @@ char **read_command_line(const struct command_line *line, int argc, char **argv,
     const struct option_row *asked = NULL;
 
     *n_names = 0;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) { /* also of what is wrong with options before it */
+        if (strcmp(argv[i], "--json-errors") == 0) {
+            write_messages_as_json();
+        }
+    }
     if (table == NULL || letters == NULL) {
         *exit_status = out_of_memory(line);
     } else {

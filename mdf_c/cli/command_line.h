@@ -20,6 +20,8 @@ enum argument {
     ARGUMENT_BYTES,   /* size_t, as in 512M; SIZE_MAX for "none" */
     ARGUMENT_SECONDS, /* double, more than 0 */
     ARGUMENT_REAL,    /* double, finite */
+    ARGUMENT_JSON,    /* nothing: messages are lines of JSON */
+    ARGUMENT_COLOR,   /* when messages are coloured, one of color_words */
     ARGUMENT_HELP,    /* nothing: prints the help, and the program ends */
     ARGUMENT_VERSION, /* the same with the version */
     ARGUMENT_PAGE     /* the same with what `page` writes */
@@ -35,6 +37,12 @@ struct option_row {
     const char *(*fault)(const char *text); /* of a text: what is wrong with it, NULL: nothing */
     void (*page)(struct mdf_text *text);
 };
+
+/* The options that all programs have for their messages, and what is said of them. */
+#define MESSAGE_ROWS {"json-errors", '\0', .argument = ARGUMENT_JSON}, {"color", '\0', .argument = ARGUMENT_COLOR}
+#define MESSAGE_HELP                                                                                                    \
+    "      --json-errors         errors and warnings as lines of JSON\n"                                                \
+    "      --color WHEN          auto, always or never; auto: on a terminal, unless NO_COLOR is set\n"
 
 /* Borrowed from the command line; released by release_option_texts. */
 struct option_texts {

@@ -33,6 +33,7 @@ static const char help[] =
     "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n"
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
     "      --plugin FILE         functions of a shared library, as in mdf-run; what calls one has no form in C\n"
+    MESSAGE_HELP
     "  -h, --help, --version\n";
 
 struct compilation {
@@ -41,6 +42,7 @@ struct compilation {
     const char *tunable; /* NAME,NAME,... or all; NULL: none */
     struct mdf_memory memory;
     struct warning_printer warnings;
+    mdf_model *model; /* has the text that messages show */
     struct mdf_text parameters, source, header;
     mdf_error error;
 };
@@ -80,6 +82,7 @@ static const struct option_row rows[] = {
     {"time-limit", '\0', ARGUMENT_SECONDS, .offset = FIELD(options.library.time_limit_s)},
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
     {"plugin", '\0', ARGUMENT_TEXTS, .offset = FIELD(options.plugins)},
+    MESSAGE_ROWS,
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };
@@ -301,6 +304,7 @@ static bool find_all(struct names *names, const mdf_model *model, const mdf_prog
     size_t n;
 
     quiet.warning = NULL;
+    quiet.diagnostics = NULL;
     if (!add_all(names, program)) {
         return false;
     }
@@ -347,6 +351,8 @@ static int compile(struct compilation *compilation)
 
     if (status == EXIT_DONE) {
         status = load_model(options, &model, &compilation->error);
+        compilation->model = model;
+        compilation->warnings.model = model;
     }
     if (status == EXIT_DONE) {
         status = check_graph(options, model, &compilation->error);
@@ -362,7 +368,6 @@ static int compile(struct compilation *compilation)
         status = EXIT_MODEL;
     }
     mdf_program_free(program);
-    mdf_model_free(model);
     return status;
 }
 
@@ -376,14 +381,15 @@ int main(int argc, char **argv)
     mdf_text_init(&compilation.parameters, &compilation.memory);
     mdf_text_init(&compilation.source, &compilation.memory);
     mdf_text_init(&compilation.header, &compilation.memory);
-    compilation.options.library.warning = print_warning;
-    compilation.options.library.warning_context = &compilation.warnings;
     if (status == EXIT_DONE && !ends) {
-        status = compile(&compilation);
+        status = start_messages(&compilation.warnings, &compilation.options.library, &compilation.error) ? compile(&compilation)
+                                                                                                          : EXIT_MODEL;
     }
     if (compilation.error.code != MDF_OK) {
-        print_error(&compilation.error, status == EXIT_MODEL ? compilation.options.model_path : "mdf-compile");
+        print_errors(&compilation.warnings, &compilation.error, status == EXIT_MODEL ? compilation.options.model_path : "mdf-compile");
     }
+    end_messages(&compilation.warnings);
+    mdf_model_free(compilation.model);
     mdf_text_release(&compilation.parameters);
     mdf_text_release(&compilation.source);
     mdf_text_release(&compilation.header);

@@ -12,6 +12,7 @@ static const char help[] =
     "From\n"
     "                              ONNX, and where IN has arrays beside it, the default is 1M; else all stay in OUT\n"
     "      --weights-inside        all arrays stay in OUT\n"
+    MESSAGE_HELP
     "  -h, --help, --version\n";
 
 /* 0 bytes would mean the default. */
@@ -32,6 +33,7 @@ struct conversion {
 static const struct option_row rows[] = {
     {"weights-beside", '\0', ARGUMENT_BYTES, .offset = FIELD(beside_bytes), .fault = beside_fault},
     {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
+    MESSAGE_ROWS,
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };
@@ -41,19 +43,21 @@ static const struct command_line line = {"mdf-convert", help, rows, sizeof rows 
 static int convert(const struct conversion *conversion)
 {
     struct warning_printer warnings = {0};
-    mdf_options options = {.warning = print_warning, .warning_context = &warnings};
+    mdf_options options = {0};
     mdf_error error = {0};
     size_t beside_bytes = conversion->inside ? SIZE_MAX : conversion->beside_bytes;
-    mdf_model *model = mdf_model_load_file_as(conversion->source, NULL, &options, &error);
+    mdf_model *model = NULL;
 
-    if (model == NULL) {
-        print_error(&error, conversion->source);
-        return error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
+    if (start_messages(&warnings, &options, &error)) {
+        model = mdf_model_load_file_as(conversion->source, NULL, &options, &error);
     }
-    if (mdf_model_save_file_parted(model, conversion->target, beside_bytes, &error) != MDF_OK) {
-        print_error(&error, conversion->target);
+    if (model == NULL) {
+        print_errors(&warnings, &error, conversion->source);
+    } else if (mdf_model_save_file_parted(model, conversion->target, beside_bytes, &error) != MDF_OK) {
+        print_errors(&warnings, &error, conversion->target);
     }
     mdf_model_free(model);
+    end_messages(&warnings);
     return error.code == MDF_OK ? EXIT_DONE : error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
 }
 

@@ -18,9 +18,11 @@ static const char help[] =
     "usage: mdf-merge OUT.zarr PART.zarr...\n"
     "Puts the parts of a sweep (mdf-run --sweep --part I/N -o PART.zarr) together in a new folder. Parts of\n"
     "different sweeps are refused, and so are parts that lack a chunk or do not agree.\n"
+    MESSAGE_HELP
     "  -h, --help, --version\n";
 
 static const struct option_row rows[] = {
+    MESSAGE_ROWS,
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };

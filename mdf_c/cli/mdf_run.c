@@ -53,6 +53,7 @@ static int load(struct run *run)
     double start_s = mdf_clock_s();
     int exit_status = load_model(&run->options, &run->model, &run->error);
 
+    run->warnings.model = run->model;
     run->load_s = mdf_clock_s() - start_s;
     return exit_status == EXIT_DONE ? check_graph(&run->options, run->model, &run->error) : exit_status;
 }
@@ -74,7 +75,8 @@ static int compile(struct run *run)
         return exit_status;
     }
     options.time_limit_s = time_left(options.time_limit_s, run->start_s);
-    run->program = mdf_compile(run->model, &options, &run->error);
+    run->program = run->options.check ? mdf_program_look_over(run->model, &options, &run->error)
+                                      : mdf_compile(run->model, &options, &run->error);
     run->compile_s = mdf_clock_s() - start_s;
     return run->program != NULL ? EXIT_DONE : compile_status(&run->error);
 }
@@ -143,6 +145,9 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         show_progress(&run->bar, (double)repeat * (double)options->n_steps + (double)step + 1);
     }
     run->evaluate_s[repeat] = mdf_clock_s() - start_s - recording_s;
+    if (exit_status == EXIT_MODEL) {
+        advise_of_arrays(&run->inputs, &run->error);
+    }
     if (exit_status == EXIT_MODEL && options->n_steps > 1) {
         mdf_error_append(&run->error, " (step %" PRIu64 ")", step);
     }
@@ -357,15 +362,15 @@ int main(int argc, char **argv)
         mdf_memory_init(&run.memory, NULL, mdf_memory_bound(run.options.library.max_memory_bytes));
         mdf_text_init(&run.parameters, &run.memory);
         run.warnings.strict = run.options.strict;
-        run.options.library.warning = print_warning;
-        run.options.library.warning_context = &run.warnings;
-        exit_status = run_all(&run);
+        exit_status =
+            start_messages(&run.warnings, &run.options.library, &run.error) ? run_all(&run) : EXIT_MODEL;
         if (run.error.code != MDF_OK) {
-            print_error(&run.error, exit_status == EXIT_MODEL ? run.options.model_path : "mdf-run");
+            print_errors(&run.warnings, &run.error, exit_status == EXIT_MODEL ? run.options.model_path : "mdf-run");
         }
         close_compiled(&run.compiled);
         mdf_program_free(run.program);
         mdf_model_free(run.model);
+        end_messages(&run.warnings);
         mdf_text_release(&run.parameters);
         mdf_memory_release(&run.memory, run.evaluate_s);
     }

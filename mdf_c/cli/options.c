@@ -32,8 +32,8 @@ static const char help[] =
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --max-memory BYTES, --time-limit SECONDS   bounds (K, M, G may follow; none); default: the machine's memory\n"
-    "      --time, --repeat N    a line of JSON on standard error; evaluate N times, each from a fresh state\n"
-    "      --check, --strict, --progress, --quiet   load and compile only; warnings are errors; show a bar, or never\n"
+    "      --time, --repeat N, --progress, --quiet   times as JSON; N times, each from a fresh state; show a bar, or never\n"
+    "      --check, --strict, --json-errors, --color auto|always|never   run nothing; warnings are errors; errors as JSON\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
@@ -120,6 +120,7 @@ static const struct option_row rows[] = {
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(format)},
     {"ops", '\0', ARGUMENT_PAGE, .page = mdf_write_operators_page},
     {"schema", '\0', ARGUMENT_PAGE, .page = mdf_write_model_schema},
+    MESSAGE_ROWS,
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };

@@ -3,6 +3,8 @@
 
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
+#include "mdf_c/model/model.h"
+#include "mdf_c/run/check_run.h"
 #include "mdf_c/values/values.h"
 
 #include <stdio.h>
@@ -271,6 +273,18 @@ static size_t add_names(const struct mdf_value *object, const char **names, size
     return n;
 }
 
+/* Its warnings are shown with their lines of the file. */
+static void check_run(struct warning_printer *printer, const mdf_program *program, const struct mdf_run_check *check)
+{
+    const struct mdf_warnings warnings = {print_warning, printer, printer->list};
+
+    if (printer->list != NULL && printer->model != NULL) {
+        mdf_diagnostics_look_at(printer->list, &printer->model->document->source);
+    }
+    mdf_run_check(program, check, &warnings);
+    mdf_diagnostics_look_at(printer->list, NULL);
+}
+
 bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *program, const mdf_sweep_values *given, size_t n_given,
                       uint64_t n_steps, double dt)
 {
@@ -291,9 +305,33 @@ bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *progra
     for (i = 0; i < n_given; i++) {
         names[n++] = given[i].name;
     }
-    mdf_check_run(program, names, n, n_steps, dt, print_warning, inputs->warnings);
+    check_run(inputs->warnings, program, &(struct mdf_run_check){names, n, n_steps, dt});
     mdf_memory_release(inputs->memory, names);
     return true;
+}
+
+void advise_of_arrays(const struct run_inputs *inputs, mdf_error *error)
+{
+    size_t i;
+
+    for (i = 0; inputs->single.kind == MDF_KIND_DICT && i < inputs->single.length; i++) {
+        const struct mdf_value *value = mdf_value_item(&inputs->single, i), *array = value;
+        struct mdf_value made = {0};
+        char shape[40];
+
+        if (value->kind == MDF_KIND_LIST && mdf_value_from_nested_list(inputs->memory, &made, value) == 1) {
+            array = &made;
+        }
+        snprintf(shape, sizeof shape, "[%zu]", array->length);
+        if (array->kind == MDF_KIND_TENSOR && array->rank == 1 && array->length > 1 && strstr(error->message, shape) != NULL) {
+            mdf_error_append(error,
+                             "; input '%.60s' is given as an array of %zu values in each step: to give one of them in each step, "
+                             "write a list of objects {NAME: VALUE}, one a step, into a file for --inputs",
+                             mdf_value_key(&inputs->single, i), array->length);
+            i = inputs->single.length;
+        }
+        mdf_value_clear(inputs->memory, &made);
+    }
 }
 
 void release_run_inputs(struct run_inputs *inputs)

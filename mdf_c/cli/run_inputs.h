@@ -31,6 +31,9 @@ int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, m
  * False: out of memory. */
 bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *program, const mdf_sweep_values *given, size_t n_given,
                       uint64_t n_steps, double dt);
+/* Of an error in an evaluation: where it names the shape of an array that is given as a whole in each step, it may be one over time,
+ * and the message goes on to say how that is given. */
+void advise_of_arrays(const struct run_inputs *inputs, mdf_error *error);
 void release_run_inputs(struct run_inputs *inputs);
 
 #endif

@@ -2,6 +2,7 @@
 #include "mdf_c/document/document.h"
 
 #include "mdf_c/document/formats.h"
+#include "mdf_c/document/tree_builder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,13 +17,14 @@ struct format {
     const char *name;
     bool (*read)(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
     bool (*write)(const struct mdf_node *root, struct mdf_text *text, mdf_error *error); /* NULL: only read */
+    bool has_text; /* that people read */
 };
 
 static const struct format formats[] = {
-    {"json", mdf_json_read, mdf_json_write},
-    {"yaml", mdf_yaml_read, mdf_yaml_write},
-    {"bson", mdf_bson_read, mdf_bson_write},
-    {"onnx", mdf_onnx_read, NULL},
+    {"json", mdf_json_read, mdf_json_write, true},
+    {"yaml", mdf_yaml_read, mdf_yaml_write, true},
+    {"bson", mdf_bson_read, mdf_bson_write, false},
+    {"onnx", mdf_onnx_read, NULL, false},
 };
 
 static const struct format *find_format(const char *name, const char *file, mdf_error *error)
@@ -73,7 +75,7 @@ void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, i
     mdf_error warning = {0};
     va_list arguments;
 
-    if (warnings == NULL || warnings->handler == NULL) {
+    if (warnings == NULL || (warnings->handler == NULL && warnings->list == NULL)) {
         return;
     }
     va_start(arguments, format);
@@ -81,7 +83,17 @@ void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, i
     va_end(arguments);
     mdf_error_at(&warning, file, line, column);
     mdf_error_in(&warning, "%s", path != NULL ? path : "");
-    warnings->handler(warnings->context, &warning);
+    mdf_warn_of(warnings, "model", &warning);
+}
+
+void mdf_warn_of(const struct mdf_warnings *warnings, const char *code, const mdf_error *warning)
+{
+    if (warnings->list != NULL) {
+        mdf_diagnostics_note(warnings->list, MDF_SEVERITY_WARNING, code, warning);
+    }
+    if (warnings->handler != NULL) {
+        warnings->handler(warnings->context, warning);
+    }
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -112,6 +124,22 @@ struct source {
     struct mdf_store *mapping; /* in which they lie; NULL: in memory of the caller */
 };
 
+/* Keeps a text for messages, which can do without. */
+static void keep_text(struct mdf_document *document, const struct source *source, const struct mdf_warnings *warnings)
+{
+    struct mdf_source text = {source->bytes, source->size_bytes};
+
+    if (source->size_bytes > 0 && source->size_bytes <= MDF_KEPT_TEXT_BYTES &&
+        mdf_memory_has_room(document->memory, 2 * source->size_bytes)) {
+        document->source.bytes = mdf_arena_text(&document->arena, source->bytes, source->size_bytes);
+        document->source.size = document->source.bytes != NULL ? source->size_bytes : 0;
+        document->arena.has_refused = false;
+    }
+    if (warnings != NULL) {
+        mdf_diagnostics_look_at(warnings->list, &text);
+    }
+}
+
 static struct mdf_document *parse(struct mdf_memory *memory, const struct format *format, const struct source *source,
                                   const struct mdf_warnings *warnings, mdf_error *error)
 {
@@ -134,11 +162,20 @@ static struct mdf_document *parse(struct mdf_memory *memory, const struct format
         return NULL;
     }
     document->is_file = source->is_file;
+    if (format->has_text) {
+        keep_text(document, source, warnings);
+    }
     mdf_tree_init(tree, document, warnings, error);
     tree->mapping = source->mapping;
     done = format->read(tree, source->bytes, source->size_bytes);
     mdf_tree_release(tree);
     mdf_memory_release(memory, tree);
+    if (!done && warnings != NULL && warnings->list != NULL && error != NULL) { /* while the text is there */
+        mdf_diagnostics_note(warnings->list, MDF_SEVERITY_ERROR, NULL, error);
+    }
+    if (warnings != NULL) {
+        mdf_diagnostics_look_at(warnings->list, done ? &document->source : NULL);
+    }
     if (!done) {
         mdf_document_free(document);
         return NULL;
@@ -277,6 +314,14 @@ void mdf_document_free(struct mdf_document *document)
 }
 
 /* ------------------------------------------------------------------ access */
+
+void mdf_node_place(const struct mdf_document *document, const struct mdf_node *node, const char *text, size_t offset, int *line,
+                    int *column)
+{
+    *line = mdf_position(node->line);
+    *column = mdf_position(node->column);
+    mdf_source_locate(&document->source, text, offset, line, column);
+}
 
 static const struct mdf_node *find_in_order(const struct mdf_node *node, const char *key)
 {

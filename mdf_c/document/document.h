@@ -6,6 +6,7 @@
 #define MDF_DOCUMENT_DOCUMENT_H
 
 #include "mdf_c/base/arena.h"
+#include "mdf_c/base/diagnostics.h"
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/tensor/value.h"
@@ -74,6 +75,7 @@ struct mdf_document {
     bool is_parted;   /* some of its arrays do */
     void *messages;   /* of an ONNX file: strings and numbers of the tree lie in them */
     struct mdf_kept_store *stores;
+    struct mdf_source source; /* its text, of JSON and YAML of at most MDF_KEPT_TEXT_BYTES; else unknown */
     struct mdf_node root;
 };
 
@@ -81,14 +83,18 @@ struct mdf_document {
 struct mdf_warnings {
     mdf_warning_handler handler; /* NULL: dropped */
     void *context;
+    struct mdf_diagnostics *list; /* receives them too; NULL: none */
 };
+/* `code`: a word for what they are of. */
+void mdf_warn_of(const struct mdf_warnings *warnings, const char *code, const mdf_error *warning);
 void mdf_warn(const struct mdf_warnings *warnings, const char *file, int line, int column, const char *path, const char *format,
               ...) MDF_PRINTF_LIKE(6, 7);
 
 /* Limits that hostile input runs into, each with a clear error. */
 enum {
     MDF_DOCUMENT_MAX_DEPTH = 200,          /* lists and objects within each other */
-    MDF_DOCUMENT_MAX_ALIAS_NODES = 1000000 /* nodes that YAML aliases may stand for in all */
+    MDF_DOCUMENT_MAX_ALIAS_NODES = 1000000, /* nodes that YAML aliases may stand for in all */
+    MDF_KEPT_TEXT_BYTES = 1 << 22           /* of a document whose text is kept, for messages */
 };
 #define MDF_DOCUMENT_MAX_BYTES ((size_t)1 << 32)
 
@@ -121,6 +127,9 @@ size_t mdf_node_length(const struct mdf_node *node);
 /* The model of a document's tree, which is {ID: {...}} or {"id": ID, "graphs": ...}, and its id ("model" where it says none).
  * NULL: it is neither. */
 const struct mdf_node *mdf_document_model(const struct mdf_node *root, const char **id);
+/* Where byte `offset` of a text is written, the value of `node` or a part of it; where the node begins, if that can not be told. */
+void mdf_node_place(const struct mdf_document *document, const struct mdf_node *node, const char *text, size_t offset, int *line,
+                    int *column);
 /* What the kind is called in messages: "a list", "a number". */
 const char *mdf_node_describe(const struct mdf_node *node);
 /* Sets the error's position to that of a node, and MDF_MODEL with the message where none is set. */

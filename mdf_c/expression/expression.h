@@ -40,6 +40,7 @@ enum mdf_expression_kind {
 struct mdf_expression {
     enum mdf_expression_kind kind;
     size_t offset;            /* of its first byte in the text; of the operator for UNARY, BINARY, COMPARE */
+    size_t word;              /* ATTRIBUTE: of the first byte of its name */
     const char *name;         /* operator name as in Python's operator module: add sub mul truediv floordiv mod pow matmul and_
                                  or_ xor lshift rshift neg pos invert not_; or an attribute's name */
     const char *const *names; /* COMPARE: operators lt le gt ge eq ne is_ is_not contains not_contains (of items i, i + 1: "a in

@@ -544,6 +544,7 @@ static struct mdf_expression *parse_attribute(struct parser *parser, size_t offs
         mdf_scanner_unexpected(&parser->scanner, "a name behind '.'");
         return NULL;
     }
+    node->word = offset_of(parser);
     node->name = copy_name(parser);
     mdf_scanner_advance(&parser->scanner);
     return node->name == NULL ? NULL : weigh(parser, node);

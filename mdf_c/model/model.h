@@ -46,6 +46,7 @@ struct mdf_definition {
     const char *function;                   /* NULL: none */
     const struct mdf_node *function_source; /* where the function is named */
     const struct mdf_node *args;            /* an object, or NULL */
+    bool is_broken;                         /* an error in it is told already: its value is unknown */
 };
 
 struct mdf_parameter_condition {
@@ -131,6 +132,7 @@ struct mdf_model {
     size_t n_graphs;
     struct name_table graph_names;
     struct mdf_warnings warnings;
+    bool is_partial; /* reading it failed, but what is there may be looked at for more errors */
 };
 
 enum {
@@ -139,7 +141,8 @@ enum {
     MDF_MAX_NESTED_NODES = 1000000 /* nodes in them, each as often as its graph is named */
 };
 
-/* Builds the structures of `model`, whose memory, arena, document and warnings are set. */
+/* Builds the structures of `model`, whose memory, arena, document and warnings are set. Where warnings go to a list, all errors
+ * do, and `error` has the first; parts that are at fault are left out, and is_partial tells whether the rest makes sense. */
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error);
 
 /* Reads one graph that stands anywhere in a document (the body of Scan, Loop or If). `id` is its name where it has none inside.

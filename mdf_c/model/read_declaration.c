@@ -20,6 +20,20 @@ mdf_status mdf_reader_out_of_memory(struct mdf_reader *reader)
     return mdf_memory_error(reader->arena->memory, reader->error);
 }
 
+bool mdf_reader_recover(struct mdf_reader *reader, size_t length)
+{
+    mdf_error error = *reader->error;
+
+    if (error.code != MDF_OK && !mdf_diagnostics_take(reader->list, reader->error)) {
+        return false;
+    }
+    if (error.code != MDF_OK && reader->first.code == MDF_OK) {
+        reader->first = error;
+    }
+    reader->path[length] = '\0';
+    return reader->first.code != MDF_OK; /* without an error of its own it follows from one before */
+}
+
 void mdf_reader_enter(struct mdf_reader *reader, const char *what, const char *id)
 {
     size_t used = strlen(reader->path);

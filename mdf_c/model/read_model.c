@@ -146,7 +146,8 @@ static const struct field input_port_fields[] = {COMMON_FIELDS,
                                                  {"reduce", FIELD_KNOWN, 0, false, NULL, "text"},
                                                  END_OF_FIELDS};
 static const struct class input_port_class = {
-    "input port", sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false};
+    "input port", sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false,
+    BROKEN_IS_KEPT};
 
 static const struct field output_port_fields[] = {COMMON_FIELDS,
                                                   {"value", FIELD_ANY, AT(mdf_output_port, value), false, NULL},
@@ -155,7 +156,8 @@ static const struct field output_port_fields[] = {COMMON_FIELDS,
                                                   {"type", FIELD_KNOWN, 0, false, NULL, "type"},
                                                   END_OF_FIELDS};
 static const struct class output_port_class = {
-    "output port", sizeof(struct mdf_output_port), AT(mdf_output_port, source), output_port_fields, finish_output_port, true};
+    "output port", sizeof(struct mdf_output_port), AT(mdf_output_port, source), output_port_fields, finish_output_port, true,
+    BROKEN_IS_KEPT};
 
 static const struct field function_fields[] = {COMMON_FIELDS,
                                                {"function", FIELD_KNOWN, 0, false, NULL, "function_call"},
@@ -163,7 +165,8 @@ static const struct field function_fields[] = {COMMON_FIELDS,
                                                {"value", FIELD_ANY, AT(mdf_definition, value), false, NULL},
                                                END_OF_FIELDS};
 static const struct class function_class = {
-    "function", sizeof(struct mdf_definition), AT(mdf_definition, source), function_fields, finish_definition, true};
+    "function",         sizeof(struct mdf_definition), AT(mdf_definition, source),   function_fields, finish_definition, true,
+    BROKEN_IS_MARKED,   AT(mdf_definition, is_broken)};
 
 static const struct field condition_fields[] = {COMMON_FIELDS,
                                                 {"test", FIELD_ANY, AT(mdf_parameter_condition, test), false, NULL},
@@ -187,7 +190,8 @@ static const struct field parameter_fields[] = {
     {"conditions", FIELD_COLLECTION, AT(mdf_parameter, conditions), false, &condition_class},
     END_OF_FIELDS};
 static const struct class parameter_class = {
-    "parameter", sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true};
+    "parameter",        sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true,
+    BROKEN_IS_MARKED,   AT(mdf_parameter, definition.is_broken)};
 
 static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object);
 static const struct class node_class, edge_class;
@@ -206,7 +210,7 @@ static const struct field node_fields[] = {
     {"output_ports", FIELD_COLLECTION, AT(mdf_graph_node, output_ports), false, &output_port_class},
     END_OF_FIELDS};
 static const struct class node_class = {
-    "node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, finish_node, false};
+    "node", sizeof(struct mdf_graph_node), AT(mdf_graph_node, source), node_fields, finish_node, false, BROKEN_IS_LOST};
 
 static const struct field edge_fields[] = {COMMON_FIELDS,
                                            {"sender", FIELD_TEXT, AT(mdf_edge, sender), true, NULL},
@@ -225,7 +229,7 @@ static const struct field graph_fields[] = {COMMON_FIELDS,
                                             {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL, "schedule"},
                                             END_OF_FIELDS};
 static const struct class graph_class = {"graph",      sizeof(struct mdf_graph), AT(mdf_graph, source),
-                                         graph_fields, mdf_reader_finish_graph,  false};
+                                         graph_fields, mdf_reader_finish_graph,  false, BROKEN_IS_LOST};
 
 /* A node as the graph that it has: what else it has is the node's own. */
 static const struct field nested_graph_fields[] = {
@@ -423,9 +427,25 @@ static size_t place_of(struct mdf_reader *reader, const struct mdf_node *node, c
     return *number - 1;
 }
 
+/* After an error in an item: whether reading goes on. */
+static bool skip_item(struct mdf_reader *reader, const struct class *class, const char *id, char *object, size_t length)
+{
+    if (!mdf_reader_recover(reader, length)) {
+        return false;
+    }
+    if (class->broken == BROKEN_IS_MARKED) {
+        *(bool *)(void *)(object + class->is_broken_offset) = true;
+    }
+    if (class->broken == BROKEN_IS_LOST) {
+        reader->n_lost++;
+        return name_table_add(&reader->lost, reader->arena, id) != NULL;
+    }
+    return true;
+}
+
 static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_node *node, const struct class *class, char *place)
 {
-    size_t n = mdf_node_length(node), i, count = 0;
+    size_t n = mdf_node_length(node), length = strlen(reader->path), i, count = 0;
     struct name_table names = {0};
     char message[160], *objects;
 
@@ -449,6 +469,10 @@ static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_no
             body = &node->as.object.entries[i].value;
         } else {
             status = list_item(reader, &node->as.list.items[i], class, &id, &body);
+            if (status != MDF_OK && mdf_reader_recover(reader, length)) {
+                reader->n_lost++;
+                continue;
+            }
             if (status != MDF_OK) {
                 return status;
             }
@@ -459,8 +483,15 @@ static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_no
             memset(objects + at * class->size, 0, class->size);
         }
         status = read_object(reader, body, class, id, objects + at * class->size);
-        if (status != MDF_OK) {
+        if (status != MDF_OK && !skip_item(reader, class, id, objects + at * class->size, length)) {
             return status;
+        }
+        if (status != MDF_OK && class->broken != BROKEN_IS_KEPT && class->broken != BROKEN_IS_MARKED) {
+            memset(objects + at * class->size, 0, class->size);
+            if (at < count) { /* of two with one id, the second, in whose place the first has been */
+                return status;
+            }
+            continue;
         }
         count += at == count;
     }
@@ -642,7 +673,7 @@ const struct mdf_node *mdf_node_find_graph(const struct mdf_node *node, const ch
 mdf_status mdf_model_read_graph(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_warnings *warnings,
                                 const char *id, const struct mdf_node *source, struct mdf_graph *graph, mdf_error *error)
 {
-    struct mdf_reader reader = {arena, document, warnings, error, "", NULL, 0, 0};
+    struct mdf_reader reader = {.arena = arena, .document = document, .warnings = warnings, .error = error};
     const struct mdf_node *own = mdf_node_get(source, "id");
 
     return read_object(&reader, source, &graph_class, own != NULL && own->kind == MDF_NODE_STRING ? own->as.string.bytes : id,
@@ -699,7 +730,12 @@ static mdf_status read_opset(struct mdf_reader *reader, struct mdf_model *model)
 
 mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
 {
-    struct mdf_reader reader = {&model->arena, model->document, &model->warnings, error, "", NULL, 0, 0};
+    mdf_error last = {0};
+    struct mdf_reader reader = {.arena = &model->arena,
+                                .document = model->document,
+                                .warnings = &model->warnings,
+                                .error = &last,
+                                .list = model->warnings.list};
     mdf_status status = find_model(&reader, model);
 
     if (status == MDF_OK) {
@@ -709,8 +745,15 @@ mdf_status mdf_model_read(struct mdf_model *model, mdf_error *error)
         reader.graphs = mdf_node_get(model->source, "graphs");
         status = read_fields(&reader, model->source, model_fields, model);
     }
-    if (status == MDF_OK && model->n_graphs == 0) {
+    if (status == MDF_OK && model->n_graphs == 0 && reader.first.code == MDF_OK) {
         status = mdf_reader_fail(&reader, model->source, MDF_MODEL, "the model has no graphs");
     }
-    return status;
+    model->is_partial = status == MDF_OK && reader.first.code != MDF_OK && reader.n_lost == 0;
+    if (reader.first.code != MDF_OK) {
+        last = reader.first;
+    }
+    if (error != NULL && error->code == MDF_OK) {
+        *error = last;
+    }
+    return last.code;
 }

@@ -13,6 +13,10 @@ struct mdf_reader {
     const struct mdf_node *graphs; /* of the model, by id: nodes may name them; NULL: none */
     int depth;                     /* of graphs within nodes */
     size_t n_nested;               /* nodes in them */
+    struct mdf_diagnostics *list;  /* takes errors after which reading goes on; NULL: the first one ends it */
+    mdf_error first;               /* of those that it took */
+    struct name_table lost;        /* ids of nodes that are left out: what refers to them is no further error */
+    size_t n_lost;                 /* parts without which the rest makes no sense */
 };
 
 /* How a field's value reaches the structure. */
@@ -44,6 +48,9 @@ struct class
     const struct field *fields;
     mdf_status (*finish)(struct mdf_reader *reader, const struct mdf_node *source, void *object);
     bool bare_value; /* an item that is no object stands for {"value": item} */
+    /* What becomes of an item with an error, where reading goes on: */
+    enum { BROKEN_IS_LEFT_OUT, BROKEN_IS_KEPT, BROKEN_IS_MARKED, BROKEN_IS_LOST } broken;
+    size_t is_broken_offset; /* of a bool; BROKEN_IS_MARKED */
 };
 
 /* The class of a whole model, from which all others are reached. */
@@ -56,6 +63,9 @@ mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct md
                                       const struct mdf_nearest *nearest);
 mdf_status mdf_reader_out_of_memory(struct mdf_reader *reader);
 void mdf_reader_warn(struct mdf_reader *reader, uint32_t line, uint32_t column, const char *message);
+/* The error of a part of the model goes to the list, if there is one, and the path is cut back to `length`: true says to go on
+ * without the part. Else false, with the error as it was. */
+bool mdf_reader_recover(struct mdf_reader *reader, size_t length);
 /* Adds to the path of messages; the caller cuts it again. */
 void mdf_reader_enter(struct mdf_reader *reader, const char *what, const char *id);
 /* "type" and "shape" of an object. */

@@ -25,6 +25,9 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     if (*index < graph->n_nodes) {
         return MDF_OK;
     }
+    if (name_table_find(&reader->lost, id) != NULL) {
+        return MDF_NAME; /* an error in it is told already */
+    }
     mdf_nearest_begin(&nearest, id);
     for (i = 0; i < graph->n_nodes; i++) {
         mdf_nearest_offer(&nearest, graph->nodes[i].id);
@@ -128,7 +131,7 @@ static mdf_status read_interface(struct mdf_reader *reader, struct mdf_graph *gr
 {
     const struct mdf_node *metadata = mdf_node_get(graph->source, "metadata");
     const struct mdf_node *list = metadata != NULL ? mdf_node_get(metadata, key) : NULL;
-    size_t i;
+    size_t length = strlen(reader->path), i;
 
     if (list == NULL || list->kind != MDF_NODE_LIST) {
         return MDF_OK;
@@ -142,6 +145,10 @@ static mdf_status read_interface(struct mdf_reader *reader, struct mdf_graph *gr
     for (i = 0; i < *n; i++) {
         mdf_status status = read_interface_item(reader, graph, &list->as.list.items[i], &(*items)[i]);
 
+        if (status != MDF_OK && mdf_reader_recover(reader, length)) {
+            reader->n_lost++;
+            continue;
+        }
         if (status != MDF_OK) {
             return status;
         }
@@ -149,16 +156,31 @@ static mdf_status read_interface(struct mdf_reader *reader, struct mdf_graph *gr
     return MDF_OK;
 }
 
+/* Edges of which an end is not found are left out. */
+static mdf_status resolve_edges(struct mdf_reader *reader, struct mdf_graph *graph)
+{
+    size_t length = strlen(reader->path), n = 0, i;
+
+    for (i = 0; i < graph->n_edges; i++) {
+        mdf_status status = resolve_edge(reader, graph, &graph->edges[i]);
+
+        if (status == MDF_OK) {
+            graph->edges[n++] = graph->edges[i];
+        } else if (!mdf_reader_recover(reader, length)) {
+            return status;
+        }
+    }
+    graph->n_edges = n;
+    return MDF_OK;
+}
+
 mdf_status mdf_reader_finish_graph(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     struct mdf_graph *graph = object;
-    mdf_status status = MDF_OK;
-    size_t i;
+    mdf_status status;
 
     (void)source;
-    for (i = 0; i < graph->n_edges && status == MDF_OK; i++) {
-        status = resolve_edge(reader, graph, &graph->edges[i]);
-    }
+    status = resolve_edges(reader, graph);
     if (status == MDF_OK) {
         status = read_interface(reader, graph, "inputs", &graph->declares_inputs, &graph->inputs, &graph->n_inputs);
     }

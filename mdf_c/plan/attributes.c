@@ -334,6 +334,32 @@ static void set_default(const struct reading *reading)
     }
 }
 
+/* An attribute that is needed is not given: perhaps by a misspelt name. */
+static bool lacks_attribute(struct compiler *compiler, const struct mdf_schema *schema, const struct mdf_definition *definition,
+                            const char *name)
+{
+    size_t n = definition->args != NULL ? mdf_node_length(definition->args) : 0, i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
+        struct mdf_nearest nearest;
+
+        mdf_nearest_begin(&nearest, entry->key);
+        mdf_nearest_offer(&nearest, name);
+        if (mdf_nearest_result(&nearest) != NULL && mdf_schema_attribute(schema, entry->key) == NULL &&
+            mdf_schema_input(schema, entry->key) == SIZE_MAX) {
+            struct place place = place_at_key(compiler, entry);
+
+            compile_error(compiler, MDF_NAME, "%s::%s has no input or attribute '%s'; did you mean '%s'?",
+                          mdf_schema_prefix(schema), schema->name, entry->key, name);
+            place_leave(compiler, place);
+            return false;
+        }
+    }
+    compile_error(compiler, MDF_MODEL, "%s::%s needs the attribute '%s'", mdf_schema_prefix(schema), schema->name, name);
+    return false;
+}
+
 static bool read_setting(struct reading *reading, const struct mdf_schema *schema, const struct mdf_definition *definition,
                          struct list *graphs)
 {
@@ -343,9 +369,7 @@ static bool read_setting(struct reading *reading, const struct mdf_schema *schem
     reading->node =
         reading->attribute != NULL ? find_attribute(reading->target->compiler, definition, reading->setting->name) : NULL;
     if (reading->node == NULL && reading->attribute != NULL && reading->attribute->required) {
-        compile_error(reading->target->compiler, MDF_MODEL, "%s::%s needs the attribute '%s'", mdf_schema_prefix(schema),
-                      schema->name, reading->setting->name);
-        return false;
+        return lacks_attribute(reading->target->compiler, schema, definition, reading->setting->name);
     }
     if (reading->node != NULL && is_changeable(reading->target->compiler, reading->node)) {
         compile_error(reading->target->compiler, MDF_MODEL,

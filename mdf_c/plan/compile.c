@@ -192,14 +192,23 @@ static bool add_ports(struct graph_builder *builder, struct list *ports)
 {
     const struct mdf_graph *graph = builder->graph;
     struct mdf_program *program = builder->compiler->program;
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
     size_t i, j;
 
     for (i = 0; i < graph->n_nodes; i++) {
         struct place place = place_enter(builder->compiler, "node", graph->nodes[i].id, graph->nodes[i].source);
+        struct place inside = place_here(builder->compiler);
 
         program->nodes[i].first_port = ports->n;
         for (j = 0; j < graph->nodes[i].n_input_ports; j++) {
-            if (!is_wired(builder, i, j) && builder->nodes[i].ports[j] == MDF_NO_OPERAND && !add_port(builder, i, j, ports)) {
+            if (is_wired(builder, i, j) || builder->nodes[i].ports[j] != MDF_NO_OPERAND || add_port(builder, i, j, ports)) {
+                continue;
+            }
+            if (!compile_recover(builder->compiler, inside)) {
+                return false;
+            }
+            builder->nodes[i].ports[j] = unit_unknown(&target);
+            if (builder->nodes[i].ports[j] == MDF_NO_OPERAND) {
                 return false;
             }
         }
@@ -328,13 +337,17 @@ static bool add_edge(struct graph_builder *builder, const struct mdf_edge *sourc
 static bool add_edges(struct graph_builder *builder, const struct list *ports, struct list *edges)
 {
     const struct mdf_graph *graph = builder->graph;
+    struct place place = place_here(builder->compiler);
     size_t i;
 
     for (i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
+        mdf_operand port = builder->nodes[edge->receiver_node].ports[edge->receiver_index];
 
-        if (builder->nodes[edge->receiver_node].ports[edge->receiver_index] != MDF_NO_OPERAND &&
-            !add_edge(builder, edge, ports, edges)) {
+        if (port == MDF_NO_OPERAND || (unit_flags(builder->unit, port) & OPERAND_IS_UNKNOWN) != 0) {
+            continue;
+        }
+        if (!add_edge(builder, edge, ports, edges) && !compile_recover(builder->compiler, place)) {
             return false;
         }
     }
@@ -436,6 +449,7 @@ static bool declare_result(const struct graph_builder *builder, const struct por
 static bool add_results(const struct graph_builder *builder, const struct list *ports, struct list *results)
 {
     const struct mdf_graph *graph = builder->graph;
+    struct place place = place_here(builder->compiler);
     struct ports_by_name index = {0};
     size_t i;
 
@@ -446,7 +460,7 @@ static bool add_results(const struct graph_builder *builder, const struct list *
         return false;
     }
     for (i = 0; i < graph->n_outputs; i++) {
-        if (!declare_result(builder, &index, &graph->outputs[i], results)) {
+        if (!declare_result(builder, &index, &graph->outputs[i], results) && !compile_recover(builder->compiler, place)) {
             return false;
         }
     }
@@ -568,8 +582,14 @@ static bool compile_parts(struct graph_builder *builder, struct nested *nested, 
                            (builder->is_scheduled && !nested_take_yields(builder, &nested->yields)))) {
         return false;
     }
-    return add_ports(builder, ports) && (nested != NULL || add_free_inputs(builder, ports)) && graph_compile_nodes(builder) &&
-           add_edges(builder, ports, edges) && keep_nodes(builder) &&
+    if (!add_ports(builder, ports) || (nested == NULL && !add_free_inputs(builder, ports)) || !graph_compile_nodes(builder) ||
+        !add_edges(builder, ports, edges)) {
+        return false;
+    }
+    if (builder->compiler->n_taken > 0) { /* there will be no program: what else is wrong is all that counts */
+        return builder->is_scheduled ? compile_schedule(builder) : true;
+    }
+    return keep_nodes(builder) &&
            (builder->is_scheduled ? compile_schedule(builder) : graph_layers(builder, &program->layers, &program->n_layers)) &&
            (nested == NULL || nested_take_yields(builder, &nested->yields));
 }
@@ -680,7 +700,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     done = compile_parts(&builder, nested, &ports, &edges);
     compiler->open = open.outer;
     note_holding(&ports);
-    if (!done ||
+    if (compiler->n_taken > 0 && nested == NULL && done) {
+        done = add_results(&builder, &ports, &results);
+    }
+    if (!done || compiler->n_taken > 0 ||
         (nested == NULL && (!add_results(&builder, &ports, &results) || !add_input_names(compiler, graph, &ports, &names))) ||
         !unit_keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
         !unit_keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
@@ -697,7 +720,7 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         return false;
     }
     program->code = unit_finish(compiler, unit);
-    return program->code != NULL &&
+    return program->code != NULL && (!compiler->looks_over || compile_look_over(&builder, program)) &&
            (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
                                unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
                                               &program->n_parameters)));
@@ -758,15 +781,16 @@ static bool tell_stop(struct compiler *compiler)
     return false;
 }
 
-struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
-                                        const mdf_options *options, mdf_error *error)
+static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                           const mdf_options *options, bool looks_over, mdf_error *error)
 {
-    struct compiler compiler = {.model = model};
+    struct compiler compiler = {.model = model, .looks_over = looks_over};
     struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;
     struct mdf_stop stop;
     struct unit unit = {0};
+    size_t n_before;
     bool done = false;
 
     compiler.program = new_program(model, options);
@@ -781,8 +805,15 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     compiler.stop = &stop;
     compiler.arena = &compiler.program->arena;
     compiler.error = &first;
+    compiler.list = options->diagnostics;
+    n_before = mdf_diagnostics_n_errors(compiler.list);
+    mdf_diagnostics_look_at(compiler.list, &model->document->source);
     compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
-    compiler.warnings = (struct mdf_warnings){options->warning != NULL ? pass_warning_once : NULL, &compiler};
+    compiler.receiver.list = options->diagnostics;
+    if (!model->is_partial && (options->warning != NULL || options->diagnostics != NULL)) {
+        compiler.warnings.handler = pass_warning_once;
+    }
+    compiler.warnings.context = &compiler;
     compiler.real = compiler.program->real;
     compiler.loop_condition = options->loop_condition;
     compiler.scheduling_mode = options->scheduling_mode;
@@ -804,9 +835,10 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     }
     if (mdf_stop_is_untold(&stop)) {
         done = tell_stop(&compiler);
-    } else if (!done || compiler.arena->has_refused || compiler.scratch.has_refused) {
+    } else if ((!done && compiler.n_taken == 0) || compiler.arena->has_refused || compiler.scratch.has_refused) {
         compile_out_of_memory(&compiler); /* where nothing else has been said */
     }
+    mdf_diagnostics_settle(compiler.list, n_before, &first);
     unit_clear(&compiler, &unit);
     mdf_arena_release(&compiler.scratch);
     meaning_release(&meaning);
@@ -819,6 +851,17 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
         return NULL;
     }
     return compiler.program;
+}
+
+struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                        const mdf_options *options, mdf_error *error)
+{
+    return compile_program(model, parameters, n_parameters, options, false, error);
+}
+
+struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error)
+{
+    return compile_program(model, NULL, 0, options, true, error);
 }
 
 void mdf_program_release(struct mdf_program *program)

@@ -31,6 +31,9 @@ struct compiler {
     struct mdf_arena *arena;  /* of the program */
     struct mdf_arena scratch; /* of the compiler: let go at its end */
     mdf_error *error;
+    struct mdf_diagnostics *list; /* takes errors after which the work goes on; NULL: the first one ends it */
+    size_t n_taken;               /* errors that it took */
+    bool looks_over;              /* warns of what can hardly be meant: look_over.c */
     struct mdf_warnings warnings; /* each is passed on once, though what it is about may be compiled again */
     struct mdf_warnings receiver;
     struct name_table warned; /* their texts */
@@ -44,6 +47,8 @@ struct compiler {
     uint32_t origin;     /* of what is being compiled */
     uint32_t derivative; /* of the first parameter with a time_derivative; 0: there is none */
     const struct mdf_node *at;
+    const char *text; /* of `at` or a part of it, that is being compiled; NULL: none of the file's */
+    size_t offset;    /* in it */
     char path[480];
     int depth;                         /* of body graphs */
     const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
@@ -66,7 +71,8 @@ enum operand_flags {
     OPERAND_IS_BOOL = 4,     /* a boolean, for sure */
     OPERAND_IS_FIXED = 8,    /* a slot that code only reads: it holds a value before the first run */
     OPERAND_IS_FOREIGN = 16, /* looks at what may change while the node does not run; see unit_is_foreign */
-    OPERAND_IS_VOID = 32     /* a parameter without a value: its name is known, but it may not be read */
+    OPERAND_IS_VOID = 32,    /* a parameter without a value: its name is known, but it may not be read */
+    OPERAND_IS_UNKNOWN = 64  /* stands for what could not be compiled: what needs to know it is silently left out too */
 };
 
 struct operand_facts {
@@ -191,11 +197,22 @@ struct place {
     size_t path_length;
     uint32_t origin;
     const struct mdf_node *at;
+    const char *text;
+    size_t offset;
 };
 struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node);
 /* Moves the position only. */
 struct place place_at(struct compiler *compiler, const struct mdf_node *node);
+/* Moves the position to the key of an entry. */
+struct place place_at_key(struct compiler *compiler, const struct mdf_node_entry *entry);
+/* What leave needs to come back to here. */
+struct place place_here(const struct compiler *compiler);
 void place_leave(struct compiler *compiler, struct place place);
+/* The error of a part that was begun at `place`: goes to the list of errors, if there is one, the place is left, and true says
+ * to go on without the part. Else false, with the error as it was. */
+bool compile_recover(struct compiler *compiler, struct place place);
+/* A value that stands for what could not be compiled, so that what refers to it can. */
+mdf_operand unit_unknown(struct target *target);
 
 /* --- scope.c */
 bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name, mdf_operand operand);
@@ -248,6 +265,9 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
 
 /* --- unknown_arguments.c: warns of arguments that are none of `known` (const char *) and that nothing reads. */
 void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known);
+/* The error of a function that needs the argument `name`, which is perhaps given by a misspelt name; MDF_NO_OPERAND. */
+mdf_operand lacks_argument(struct compiler *compiler, const struct mdf_definition *definition, const char *function,
+                           const char *name);
 
 /* --- defined_call.c: a function that is defined by expressions */
 struct mdf_defined_function;
@@ -484,6 +504,9 @@ bool nested_take_yields(struct graph_builder *builder, struct list *yields);
 bool graph_has_conditions(const struct mdf_graph *graph);
 /* The schedule and the layers of a graph with conditions, whose nodes are compiled. */
 bool compile_schedule(struct graph_builder *builder);
+
+/* --- look_over.c: warnings of a graph that is compiled, its code finished. False with the error set: memory ran out. */
+bool compile_look_over(const struct graph_builder *builder, const struct mdf_program *program);
 
 /* --- scheduling_mode.c */
 /* Sets builder->is_exact: by the caller's options, else as the graph's conditions say in their metadata. */

@@ -202,8 +202,7 @@ static mdf_operand compile_argument(struct target *inner, const struct mdf_defin
     if (scope_find_in_node(inner, argument->name, &outcome)) {
         return scope_as_operand(inner, &outcome);
     }
-    return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args", function->name,
-                         argument->name);
+    return lacks_argument(inner->compiler, definition, function->name, argument->name);
 }
 
 /* Whether args has something under that name that is bound otherwise: a choice or a keyword. */

@@ -168,9 +168,11 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
         return compile_known_name(target, name, into);
     }
     if (row == NULL && mdf_operator_method(tree->name) != NULL) {
+        target->compiler->offset = tree->word;
         return compile_error(target->compiler, MDF_NAME, "'%s' is a method of arrays: call it", tree->name);
     }
     if (row == NULL) {
+        target->compiler->offset = tree->word;
         mdf_nearest_begin(&nearest, tree->name);
         mdf_operator_offer_attributes(&nearest);
         compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array", tree->name);
@@ -255,11 +257,38 @@ static size_t find_keyword(const struct formals *formals, const char *keyword)
     return SIZE_MAX;
 }
 
-static mdf_operand unknown_keyword(struct target *target, const struct mdf_operator *row, const char *keyword)
+/* A keyword is written before the value that it gives. */
+static size_t offset_of_keyword(const char *text, const char *keyword, size_t value)
 {
+    size_t at = value, length = strlen(keyword);
+
+    while (text != NULL && at > 0) {
+        at--;
+        if (text[at] != '=' && strchr(" \t\n", text[at]) == NULL) {
+            return at + 1 >= length && strncmp(text + at + 1 - length, keyword, length) == 0 ? at + 1 - length : value;
+        }
+    }
+    return value;
+}
+
+static mdf_operand unknown_keyword(struct target *target, const struct mdf_operator *row, const struct formals *formals,
+                                   const char *keyword, size_t value)
+{
+    struct mdf_nearest nearest;
+    char names[24][32];
+    size_t i;
+
+    mdf_nearest_begin(&nearest, keyword);
+    for (i = 0; i < formals->n; i++) {
+        snprintf(names[i], sizeof names[i], "%.*s", (int)formals->items[i].length, formals->items[i].name);
+        if (!formals->items[i].rest) {
+            mdf_nearest_offer(&nearest, names[i]);
+        }
+    }
+    target->compiler->offset = offset_of_keyword(target->compiler->text, keyword, value);
     compile_error(target->compiler, MDF_NAME, "%s has no argument '%s'%s%s", row->name, keyword,
                   row->formals != NULL ? "; its arguments are: " : "", row->formals != NULL ? row->formals : "");
-    return MDF_NO_OPERAND;
+    return suggest(target, &nearest);
 }
 
 /* Keywords that follow a "*rest" formal stand behind it in the row's formals; their operands come first in the call then. */
@@ -283,7 +312,7 @@ static bool collect_arguments(struct target *target, const struct mdf_operator *
             return false;
         }
         if (at == SIZE_MAX) {
-            unknown_keyword(target, row, keyword);
+            unknown_keyword(target, row, formals, keyword, tree->as.list.items[i]->offset);
             return false;
         }
         if (!place_argument(target, row, formals, arguments, at, operand)) {
@@ -345,6 +374,7 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     } else if (callee->kind == MDF_EXPRESSION_ATTRIBUTE) {
         row = mdf_operator_method(callee->name);
         if (row == NULL) {
+            target->compiler->offset = callee->word;
             return unknown_method(target, callee->name);
         }
         self = compile_tree(target, callee->as.list.items[0], MDF_NO_OPERAND);
@@ -672,7 +702,7 @@ static mdf_operand compile_binary(struct target *target, const struct mdf_expres
     return pair[0];
 }
 
-mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_kind(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     char row[64];
 
@@ -717,4 +747,15 @@ mdf_operand compile_tree(struct target *target, const struct mdf_expression *tre
         break;
     }
     return compile_error(target->compiler, MDF_EXPRESSION, "a slice or '...' stands outside a subscript");
+}
+
+mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    size_t outer = target->compiler->offset;
+    mdf_operand operand;
+
+    target->compiler->offset = tree->offset; /* of errors */
+    operand = compile_kind(target, tree, into);
+    target->compiler->offset = outer;
+    return operand;
 }

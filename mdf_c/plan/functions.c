@@ -166,6 +166,9 @@ static bool bind_arguments(struct target *inner, const struct mdf_definition *de
         struct place place = place_enter(inner->compiler, "argument", entry->key, &entry->value);
         mdf_operand operand = compile_value(inner, &entry->value, MDF_NO_OPERAND);
 
+        if (operand == MDF_NO_OPERAND && compile_recover(inner->compiler, place)) {
+            operand = unit_unknown(inner);
+        }
         if (operand == MDF_NO_OPERAND || !scope_bind(inner->compiler, inner->scope, entry->key, operand)) {
             return false;
         }
@@ -197,8 +200,7 @@ static mdf_operand compile_standard(struct target *inner, const struct mdf_defin
             return MDF_NO_OPERAND;
         }
         if (!scope_find_in_node(inner, formal, &outcome)) {
-            return compile_error(inner->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args",
-                                 function->name, formal);
+            return lacks_argument(inner->compiler, definition, function->name, formal);
         }
     }
     warn_unknown_arguments(inner->compiler, definition, &known);

@@ -1,6 +1,7 @@
 /* graph.c - a graph's parameters, wiring and order. See compiler.h. */
 #include "mdf_c/plan/compiler.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,23 @@ static bool read_parameter_declaration(struct compiler *compiler, const struct m
                                       compiler->error) == MDF_OK;
 }
 
+/* A graph parameter, without its name in scope. */
+static mdf_operand compile_graph_parameter(struct target *target, const struct mdf_node_entry *entry)
+{
+    const struct mdf_node *value = mdf_node_get(&entry->value, "value"), *metadata = mdf_node_get(&entry->value, "metadata");
+    struct compiler *compiler = target->compiler;
+    struct mdf_declaration declaration = {0};
+    struct mdf_value constant = {0};
+
+    value = value != NULL ? value : &entry->value;
+    if (!read_parameter_declaration(compiler, metadata, &declaration) ||
+        !keep_graph_changeable(target, entry->key, value, &declaration) ||
+        (!is_changeable(compiler, value) && !compile_declared_constant(target, value, &declaration, &constant))) {
+        return MDF_NO_OPERAND;
+    }
+    return is_changeable(compiler, value) ? changeable_operand(target, value) : unit_add_constant(target, &constant, 0);
+}
+
 /* Graph parameters are constants: a bare value, or an object with a "value", whose type and shape may stand in its metadata. */
 static bool bind_parameters(struct graph_builder *builder)
 {
@@ -157,22 +175,12 @@ static bool bind_parameters(struct graph_builder *builder)
 
     for (i = 0; parameters != NULL && i < parameters->as.object.n; i++) {
         const struct mdf_node_entry *entry = &parameters->as.object.entries[i];
-        const struct mdf_node *value = mdf_node_get(&entry->value, "value"), *metadata = mdf_node_get(&entry->value, "metadata");
-        struct mdf_declaration declaration = {0};
         struct place place = place_enter(builder->compiler, "graph parameter", entry->key, &entry->value);
-        struct mdf_value constant = {0};
-        mdf_operand operand;
+        mdf_operand operand = compile_graph_parameter(&target, entry);
 
-        if (value == NULL) {
-            value = &entry->value;
+        if (operand == MDF_NO_OPERAND && compile_recover(builder->compiler, place)) {
+            operand = unit_unknown(&target);
         }
-        if (!read_parameter_declaration(builder->compiler, metadata, &declaration) ||
-            !keep_graph_changeable(&target, entry->key, value, &declaration) ||
-            (!is_changeable(builder->compiler, value) && !compile_declared_constant(&target, value, &declaration, &constant))) {
-            return false;
-        }
-        operand = is_changeable(builder->compiler, value) ? changeable_operand(&target, value)
-                                                          : unit_add_constant(&target, &constant, 0);
         if (operand == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, entry->key, operand)) {
             return false;
         }
@@ -249,6 +257,29 @@ static size_t next_waiting_sender(const struct graph_builder *builder, struct fe
     return SIZE_MAX;
 }
 
+/* Compiles a node; one that can not be is left out, and its outputs are unknown. */
+static bool compile_or_skip(struct graph_builder *builder, size_t index)
+{
+    struct target target = {builder->compiler, builder->unit, &builder->scope};
+    struct place place = place_here(builder->compiler);
+    struct node_plan *plan = &builder->nodes[index];
+    size_t i;
+
+    if (compile_node(builder, index)) {
+        return true;
+    }
+    if (!compile_recover(builder->compiler, place)) {
+        return false;
+    }
+    for (i = 0; i < builder->graph->nodes[index].n_output_ports; i++) {
+        plan->outputs[i] = plan->outputs[i] == MDF_NO_OPERAND ? unit_unknown(&target) : plan->outputs[i];
+        if (plan->outputs[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Compiles a node of a body after those that edges lead from, by way of whatever number of nodes. */
 static bool compile_after_senders(struct graph_builder *builder, size_t node)
 {
@@ -265,7 +296,7 @@ static bool compile_after_senders(struct graph_builder *builder, size_t node)
 
         sender = next_waiting_sender(builder, last);
         if (sender == SIZE_MAX) {
-            if (!compile_node(builder, last->node)) {
+            if (!compile_or_skip(builder, last->node)) {
                 return false;
             }
             stack.n--;
@@ -317,21 +348,114 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 
 /* ------------------------------------------------------------------ order */
 
-static bool cycle_error(struct graph_builder *builder, const size_t *n_waiting)
+/* An edge by which a node waits for another; NULL: it reads its value by name, or a condition puts it behind. */
+static const struct mdf_edge *find_edge(const struct graph_builder *builder, size_t sender, size_t receiver)
 {
-    char names[300] = "";
-    size_t used, i;
+    const struct mdf_graph_node *node = &builder->graph->nodes[receiver];
+    size_t i, j;
 
-    for (i = 0; i < builder->graph->n_nodes; i++) {
-        used = strlen(names);
-        if (n_waiting[i] > 0 && used + strlen(builder->graph->nodes[i].id) + 8 < sizeof names) {
-            strcat(names, used > 0 ? ", '" : "'");
-            strcat(names, builder->graph->nodes[i].id);
-            strcat(names, "'");
+    for (i = 0; i < node->n_input_ports; i++) {
+        const struct port_edges *fed = graph_edges_into(builder, receiver, i);
+
+        for (j = 0; j < fed->n && node->input_ports[i].default_value == NULL; j++) {
+            if (fed->edges[j]->sender_node == sender && !fed->edges[j]->is_feedback) {
+                return fed->edges[j];
+            }
         }
     }
+    return NULL;
+}
+
+/* A sender of a node that waits itself. */
+static size_t waiting_sender(const struct graph_builder *builder, const size_t *n_waiting, size_t node)
+{
+    const struct list *senders = &builder->nodes[node].senders;
+    size_t i;
+
+    for (i = 0; i < senders->n && n_waiting[((const size_t *)senders->items)[i]] == 0; i++) {
+    }
+    return i < senders->n ? ((const size_t *)senders->items)[i] : SIZE_MAX;
+}
+
+/* "'A' -> 'B' by edge 'e' (12:5)" */
+static size_t tell_step(const struct graph_builder *builder, size_t sender, size_t receiver, char *text, size_t size)
+{
+    const struct mdf_edge *edge = find_edge(builder, sender, receiver);
+    const struct mdf_graph_node *nodes = builder->graph->nodes;
+    int n = snprintf(text, size, "'%.60s' -> '%.60s'", nodes[sender].id, nodes[receiver].id);
+
+    if (edge != NULL && n > 0 && (size_t)n < size) {
+        n += snprintf(text + n, size - (size_t)n, " by edge '%.60s'", edge->id);
+    }
+    if (edge != NULL && edge->source->line > 0 && n > 0 && (size_t)n < size) {
+        n += snprintf(text + n, size - (size_t)n, " (%u:%u)", edge->source->line, edge->source->column);
+    }
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* The nodes of one circle among those that wait, in the order in which they do; each of them waits for the one behind it. */
+static size_t find_circle(const struct graph_builder *builder, const size_t *n_waiting, size_t *circle)
+{
+    size_t n = builder->graph->n_nodes, node = 0, n_steps, length = 0, start;
+
+    while (node < n && n_waiting[node] == 0) {
+        node++;
+    }
+    for (n_steps = 0; n_steps < n && node < n; n_steps++) { /* from any of them on back into a circle */
+        node = waiting_sender(builder, n_waiting, node);
+    }
+    for (start = node; node < n && (length == 0 || node != start) && length < n;
+         node = waiting_sender(builder, n_waiting, node)) {
+        circle[length++] = node;
+    }
+    return node == start && node < n ? length : 0;
+}
+
+/* The edge of a circle that stands first in the file: the number of the node that it leads to. */
+static size_t first_of_circle(const struct graph_builder *builder, const size_t *circle, size_t length)
+{
+    const struct mdf_edge *best = NULL;
+    size_t first = 0, i;
+
+    for (i = 0; i < length; i++) {
+        const struct mdf_edge *edge = find_edge(builder, circle[(i + 1) % length], circle[i]);
+
+        if (edge != NULL && (best == NULL || edge < best)) {
+            best = edge;
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* Tells one of the circles, edge by edge from the first of the file on. */
+static bool cycle_error(struct graph_builder *builder, const size_t *n_waiting)
+{
+    size_t *circle = mdf_arena_array(&builder->compiler->scratch, builder->graph->n_nodes, sizeof *circle);
+    size_t length = circle != NULL ? find_circle(builder, n_waiting, circle) : 0, first, used = 0, i;
+    const struct mdf_edge *edge;
+    char steps[560] = "";
+    struct place place;
+
+    if (circle == NULL || length == 0) {
+        compile_out_of_memory(builder->compiler);
+        return false;
+    }
+    first = first_of_circle(builder, circle, length);
+    for (i = 0; i < length && used + 200 < sizeof steps; i++) { /* against the order of waiting: along the edges */
+        size_t receiver = circle[(first + length - i) % length], sender = circle[(first + length - i + 1) % length];
+
+        used += (size_t)snprintf(steps + used, sizeof steps - used, "%s", i > 0 ? ", " : "");
+        used += tell_step(builder, sender, receiver, steps + used, sizeof steps - used);
+    }
+    if (i < length && used < sizeof steps) {
+        snprintf(steps + used, sizeof steps - used, ", and %zu more", length - i);
+    }
+    edge = find_edge(builder, circle[(first + 1) % length], circle[first]);
+    place = edge != NULL ? place_enter(builder->compiler, "edge", edge->id, edge->source) : place_here(builder->compiler);
     compile_error(builder->compiler, MDF_MODEL,
-                  "nodes wait for each other in a circle: %s; give an input port on the circle a default_value", names);
+                  "nodes wait for each other in a circle: %s; give an input port on the circle a default_value", steps);
+    place_leave(builder->compiler, place);
     return false;
 }
 
@@ -437,8 +561,21 @@ static bool add_dependencies(struct graph_builder *builder)
            (builder->compiler->model->dialect != MDF_DIALECT_PSYNEULINK || graph_join_circles(builder));
 }
 
+static bool compile_in_order(struct graph_builder *builder)
+{
+    size_t i;
+
+    for (i = 0; i < builder->graph->n_nodes; i++) {
+        if (!compile_or_skip(builder, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool graph_compile_nodes(struct graph_builder *builder)
 {
+    struct place place = place_here(builder->compiler);
     struct mdf_program_layer *layers;
     size_t n_layers, i, j;
 
@@ -454,19 +591,14 @@ bool graph_compile_nodes(struct graph_builder *builder)
         return false;
     }
     if (builder->is_scheduled) { /* all edges are run ones: any order does, and conditions may undo a circle */
-        for (i = 0; i < builder->graph->n_nodes; i++) {
-            if (!compile_node(builder, i)) {
-                return false;
-            }
-        }
-        return true;
+        return compile_in_order(builder);
     }
     if (!graph_layers(builder, &layers, &n_layers)) {
-        return false;
+        return compile_recover(builder->compiler, place) && compile_in_order(builder);
     }
     for (i = 0; i < n_layers; i++) {
         for (j = 0; j < layers[i].n_nodes; j++) {
-            if (!compile_node(builder, layers[i].nodes[j])) {
+            if (!compile_or_skip(builder, layers[i].nodes[j])) {
                 return false;
             }
         }

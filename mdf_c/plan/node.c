@@ -4,6 +4,7 @@
 #include "mdf_c/plan/node_builder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ static bool index_items(struct node_builder *builder)
             return false;
         }
         *noted = number + 1;
-        if (!note_text_attributes(builder, definition)) {
+        if (!definition->is_broken && !note_text_attributes(builder, definition)) {
             return false;
         }
     }
@@ -162,6 +163,9 @@ static bool describe_items(struct node_builder *builder)
     }
     for (i = 0; i < node->n_functions; i++) {
         builder->functions[i].definition = &node->functions[i];
+        if (node->functions[i].is_broken) {
+            continue;
+        }
         if (!collect_definition_names(compiler, &node->functions[i], &builder->functions[i].names) ||
             !find_usage(compiler, node, node->functions[i].id, &builder->functions[i].usage)) {
             return false;
@@ -169,6 +173,12 @@ static bool describe_items(struct node_builder *builder)
         builder->functions[i].n_initial_names = builder->functions[i].names.n;
     }
     for (i = 0; i < node->n_parameters; i++) {
+        if (node->parameters[i].definition.is_broken) {
+            builder->parameters[i].definition = &node->parameters[i].definition;
+            builder->parameters[i].parameter = &node->parameters[i];
+            builder->parameters[i].is_literal = true;
+            continue;
+        }
         if (!describe_parameter(builder, &node->parameters[i], &builder->parameters[i]) ||
             !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage) ||
             !describe_changeable(builder, &builder->parameters[i])) {
@@ -185,6 +195,14 @@ static bool describe_items(struct node_builder *builder)
 }
 
 /* Objects are constants that a body or an attribute may read; they are values only where something names them. */
+/* What is known to be there, but not what it is. */
+static bool bind_unknown(struct node_builder *builder, struct target *target, const struct item *item)
+{
+    mdf_operand operand = unit_unknown(target);
+
+    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, target->scope, item->definition->id, operand);
+}
+
 static bool bind_literal(struct node_builder *builder, const struct item *item)
 {
     const struct mdf_node *value = item->definition->value;
@@ -239,32 +257,43 @@ static bool starts_somewhere(struct node_builder *builder, const struct item *it
     return starts;
 }
 
+static bool bind_parameter(struct node_builder *builder, struct item *item)
+{
+    if (item->definition->is_broken) {
+        return bind_unknown(builder, &builder->target, item);
+    }
+    if (!starts_somewhere(builder, item) || (item->is_literal && !bind_literal(builder, item)) ||
+        (item->is_void && !bind_void(builder, item))) {
+        return false;
+    }
+    if (item->needs_initial) {
+        item->slot = unit_new_slot(&builder->target, OPERAND_MUTABLE | OPERAND_MAY_BE_LIST);
+        if (item->slot == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
+            return false;
+        }
+    }
+    if (item->is_stateful && builder->graph->is_body) {
+        struct place place = enter_item(builder, item);
+
+        compile_error(builder->compiler, MDF_MODEL,
+                      "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of the "
+                      "operator");
+        place_leave(builder->compiler, place);
+        return false;
+    }
+    return true;
+}
+
 /* Literals and previous values are in scope from the start; of one name, a parameter hides a port. */
 static bool bind_parameters(struct node_builder *builder)
 {
+    struct place place = place_here(builder->compiler);
     size_t i;
 
     for (i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        if (!starts_somewhere(builder, item) || (item->is_literal && !bind_literal(builder, item)) ||
-            (item->is_void && !bind_void(builder, item))) {
-            return false;
-        }
-        if (item->needs_initial) {
-            item->slot = unit_new_slot(&builder->target, OPERAND_MUTABLE | OPERAND_MAY_BE_LIST);
-            if (item->slot == MDF_NO_OPERAND ||
-                !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
-                return false;
-            }
-        }
-        if (item->is_stateful && builder->graph->is_body) {
-            struct place place = enter_item(builder, item);
-
-            compile_error(builder->compiler, MDF_MODEL,
-                          "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of "
-                          "the operator");
-            place_leave(builder->compiler, place);
+        if (!bind_parameter(builder, item) && !(compile_recover(builder->compiler, place) && bind_unknown(builder, &builder->target, item))) {
             return false;
         }
     }
@@ -286,8 +315,34 @@ struct making {
     bool (*find_needed)(struct node_builder *builder, const struct item *item, struct list *needed);
     bool (*make)(struct node_builder *builder, struct target *target, struct item *item);
     enum item_progress *(*progress)(struct item *item);
-    const char *circle; /* the error, with the item's id */
+    const char *circle; /* when it is that an item needs itself, for the error, which goes on with who reads whom */
+    const char *cure;   /* how it ends */
 };
+
+/* Who reads whom, from an item around to itself. */
+static void tell_circle(struct node_builder *builder, const struct making *making, const struct item *item,
+                        const struct list *visits)
+{
+    const struct visit *visit = visits->items;
+    char readers[400] = "";
+    size_t first = 0, used = 0, i;
+
+    while (first + 1 < visits->n && visit[first].item != item) {
+        first++;
+    }
+    for (i = first + 1; i < visits->n && used < sizeof readers - 1; i++) {
+        used += (size_t)snprintf(readers + used, sizeof readers - used, "'%.60s', which reads ", visit[i].item->definition->id);
+    }
+    place_leave(builder->compiler, visit[first].place); /* the circle stands at its beginning, not all around it */
+    enter_item(builder, item);
+    if (visits->n - first <= 1) {
+        compile_error(builder->compiler, MDF_MODEL, "'%s' needs its own value%s: it reads itself; %s", item->definition->id,
+                      making->circle, making->cure);
+    } else {
+        compile_error(builder->compiler, MDF_MODEL, "'%s' needs its own value%s: '%s' reads %s'%s'; %s", item->definition->id,
+                      making->circle, item->definition->id, readers, item->definition->id, making->cure);
+    }
+}
 
 /* Begins with an item that is not made yet. */
 static bool begin_visit(struct node_builder *builder, const struct making *making, struct item *item, struct list *visits)
@@ -300,12 +355,18 @@ static bool begin_visit(struct node_builder *builder, const struct making *makin
         return true;
     }
     if (*progress == ITEM_STARTED) {
-        compile_error(builder->compiler, MDF_MODEL, "'%s' needs its own value (through what it refers to)%s",
-                      item->definition->id, making->circle);
+        tell_circle(builder, making, item, visits);
         return false;
     }
     *progress = ITEM_STARTED;
     return making->find_needed(builder, item, &visit.needed) && list_add(builder->compiler, visits, &visit, sizeof visit);
+}
+
+/* What could not be made is unknown from then on. */
+static bool skip_item(struct node_builder *builder, struct target *target, const struct visit *visit)
+{
+    return compile_recover(builder->compiler, visit->place) &&
+           (visit->item->needs_initial || bind_unknown(builder, target, visit->item));
 }
 
 /* Makes an item, and before it all that it needs. */
@@ -326,7 +387,7 @@ static bool make_item(struct node_builder *builder, struct target *target, const
             }
             continue;
         }
-        if (!making->make(builder, target, visit->item)) {
+        if (!making->make(builder, target, visit->item) && !skip_item(builder, target, visit)) {
             return false;
         }
         *making->progress(visit->item) = ITEM_DONE;
@@ -437,8 +498,9 @@ static enum item_progress *initial_progress(struct item *item)
     return &item->initial_progress;
 }
 
-static const struct making initials = {find_needed_initials, make_initial, initial_progress,
-                                       " before it has one: give it a default_initial_value"};
+static const struct making initials = {
+    find_needed_initials, make_initial, initial_progress,
+    " to begin with", "give it a default_initial_value"};
 
 static bool compile_initials(struct node_builder *builder)
 {
@@ -507,6 +569,9 @@ static bool make_function(struct node_builder *builder, struct target *target, s
     struct outcome outcome;
     mdf_operand copy;
 
+    if (item->definition->is_broken) {
+        return bind_unknown(builder, target, item);
+    }
     if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
         return false;
     }
@@ -522,7 +587,9 @@ static enum item_progress *function_progress(struct item *item)
     return &item->progress;
 }
 
-static const struct making functions = {find_needed_functions, make_function, function_progress, ""};
+static const struct making functions = {
+    find_needed_functions, make_function, function_progress,
+    "", "a value of the run before is that of a parameter with a default_initial_value"};
 
 /* ------------------------------------------------------------------ parameters */
 
@@ -576,6 +643,9 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
         triple[0] = compile_value(&builder->target, condition->test, MDF_NO_OPERAND);
         triple[1] = triple[0] == MDF_NO_OPERAND ? triple[0] : compile_value(&builder->target, condition->value, MDF_NO_OPERAND);
         triple[2] = value;
+        if (triple[1] == MDF_NO_OPERAND && compile_recover(builder->compiler, place)) {
+            continue;
+        }
         if (triple[1] == MDF_NO_OPERAND) {
             return triple[1];
         }
@@ -729,16 +799,34 @@ static bool find_finished(struct node_builder *builder)
     return true;
 }
 
+static bool skip_port(struct node_builder *builder, size_t index, struct place place)
+{
+    mdf_operand operand = compile_recover(builder->compiler, place) ? unit_unknown(&builder->target) : MDF_NO_OPERAND;
+
+    return operand != MDF_NO_OPERAND &&
+           scope_bind(builder->compiler, &builder->scope, builder->node->input_ports[index].id, operand);
+}
+
+static bool skip_output(struct node_builder *builder, size_t index, struct place place)
+{
+    if (!compile_recover(builder->compiler, place)) {
+        return false;
+    }
+    builder->plan->outputs[index] = unit_unknown(&builder->target);
+    return builder->plan->outputs[index] != MDF_NO_OPERAND;
+}
+
 static bool compile_parts(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
     struct node_plan *plan = builder->plan;
     struct unit *unit = builder->target.unit;
+    struct place place = place_here(builder->compiler);
     size_t i;
 
     plan->first = unit_position(unit);
     for (i = 0; i < node->n_input_ports; i++) {
-        if (!node_bind_port(builder, i)) {
+        if (!node_bind_port(builder, i) && !skip_port(builder, i, place)) {
             return false;
         }
     }
@@ -760,8 +848,11 @@ static bool compile_parts(struct node_builder *builder)
         }
     }
     for (i = 0; i < node->n_parameters; i++) {
-        if (!builder->parameters[i].is_literal && !builder->parameters[i].is_void &&
-            !compile_parameter(builder, &builder->parameters[i])) {
+        struct item *item = &builder->parameters[i];
+
+        if (!item->is_literal && !item->is_void && !compile_parameter(builder, item) &&
+            !(compile_recover(builder->compiler, place) &&
+              (item->needs_initial || bind_unknown(builder, &builder->target, item)))) {
             return false;
         }
     }
@@ -769,7 +860,7 @@ static bool compile_parts(struct node_builder *builder)
         return false;
     }
     for (i = 0; i < node->n_output_ports; i++) {
-        if (!compile_output(builder, i)) {
+        if (!compile_output(builder, i) && !skip_output(builder, i, place)) {
             return false;
         }
     }

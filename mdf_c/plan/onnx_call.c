@@ -62,6 +62,58 @@ static bool add_ambient(struct call_builder *builder, const struct mdf_formal *f
     return operand != MDF_NO_OPERAND && add_operand(builder, operand);
 }
 
+/* An argument that the operator does not have, where `meant` is one that it has. */
+static bool unknown_argument(struct call_builder *builder, const struct mdf_node_entry *entry, const char *meant)
+{
+    struct place place = place_at_key(builder->target->compiler, entry);
+
+    compile_error(builder->target->compiler, MDF_NAME, "%s::%s has no input or attribute '%s'; did you mean '%s'?",
+                  mdf_schema_prefix(builder->schema), builder->schema->name, entry->key, meant);
+    place_leave(builder->target->compiler, place);
+    return false;
+}
+
+/* Whether an argument's name is that of a formal or an attribute. */
+static bool is_known(const struct mdf_schema *schema, const char *name)
+{
+    return mdf_schema_input(schema, name) != SIZE_MAX || mdf_schema_attribute(schema, name) != NULL;
+}
+
+/* The name of an attribute, or of an input where there are fixed ones, that is nearest to a name; NULL: none is near. */
+static const char *nearest_known(const struct mdf_schema *schema, const char *name, bool is_variadic)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, name);
+    for (i = 0; !is_variadic && i < schema->n_inputs; i++) {
+        mdf_nearest_offer(&nearest, schema->inputs[i].name);
+    }
+    for (i = 0; i < schema->n_attributes; i++) {
+        mdf_nearest_offer(&nearest, schema->attributes[i].name);
+    }
+    return mdf_nearest_result(&nearest);
+}
+
+/* An input that is needed is not given: perhaps by a misspelt name. */
+static bool lacks_input(struct call_builder *builder, const char *name)
+{
+    const struct mdf_node *args = builder->definition->args;
+    size_t i;
+
+    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &args->as.object.entries[i];
+        const char *meant = is_known(builder->schema, entry->key) ? NULL : nearest_known(builder->schema, entry->key, false);
+
+        if (meant != NULL && strcmp(meant, name) == 0) {
+            return unknown_argument(builder, entry, meant);
+        }
+    }
+    compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
+                  builder->schema->name, name);
+    return false;
+}
+
 static bool add_single(struct call_builder *builder, const struct mdf_formal *formal)
 {
     const struct mdf_definition *definition = builder->definition;
@@ -70,9 +122,7 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
 
     if (given != NULL) {
         if (formal->option == MDF_FORMAL_SINGLE && find_argument(definition, formal->name) == NULL) {
-            compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
-                          builder->schema->name, formal->name);
-            return false;
+            return lacks_input(builder, formal->name);
         }
         return add_argument(builder, formal->name, given);
     }
@@ -80,17 +130,30 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
         return found;
     }
     if (formal->option == MDF_FORMAL_SINGLE) {
-        compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
-                      builder->schema->name, formal->name);
-        return false;
+        return lacks_input(builder, formal->name);
     }
     return add_operand(builder, MDF_NO_OPERAND);
 }
 
-/* Whether an argument's name is that of a formal or an attribute. */
-static bool is_known(const struct mdf_schema *schema, const char *name)
+/* One more input under a name of its own; where it can not be one, the name was perhaps meant to be that of an attribute. */
+static bool add_unknown(struct call_builder *builder, const struct mdf_node_entry *entry)
 {
-    return mdf_schema_input(schema, name) != SIZE_MAX || mdf_schema_attribute(schema, name) != NULL;
+    struct compiler *compiler = builder->target->compiler;
+    const char *meant = nearest_known(builder->schema, entry->key, true);
+    struct place place = place_here(compiler);
+
+    if (meant != NULL && find_argument(builder->definition, meant) == NULL && entry->value.kind == MDF_NODE_OBJECT) {
+        return unknown_argument(builder, entry, meant);
+    }
+    if (add_argument(builder, entry->key, &entry->value)) {
+        return true;
+    }
+    if (meant != NULL && find_argument(builder->definition, meant) == NULL && compiler->error->code == MDF_NAME) {
+        memset(compiler->error, 0, sizeof *compiler->error); /* the value makes no sense as what it was not meant to be */
+        place_leave(compiler, place);
+        return unknown_argument(builder, entry, meant);
+    }
+    return false;
 }
 
 /* The list given under the formal's name, then all arguments that are neither formals nor attributes. */
@@ -112,27 +175,11 @@ static bool add_variadic(struct call_builder *builder, const struct mdf_formal *
     for (i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
 
-        if (!is_known(builder->schema, entry->key) && !add_argument(builder, entry->key, &entry->value)) {
+        if (!is_known(builder->schema, entry->key) && !add_unknown(builder, entry)) {
             return false;
         }
     }
     return given != NULL || builder->operands.n > before || add_ambient(builder, formal, &found);
-}
-
-/* The name of an attribute, or of an input where there are fixed ones, that is nearest to a name; NULL: none is near. */
-static const char *nearest_known(const struct mdf_schema *schema, const char *name, bool is_variadic)
-{
-    struct mdf_nearest nearest;
-    size_t i;
-
-    mdf_nearest_begin(&nearest, name);
-    for (i = 0; !is_variadic && i < schema->n_inputs; i++) {
-        mdf_nearest_offer(&nearest, schema->inputs[i].name);
-    }
-    for (i = 0; i < schema->n_attributes; i++) {
-        mdf_nearest_offer(&nearest, schema->attributes[i].name);
-    }
-    return mdf_nearest_result(&nearest);
 }
 
 /* Of a variadic operator any name is one of an input: only one that is nearly an attribute's is a mistake. */
@@ -333,7 +380,8 @@ static void warn_of_condition(struct call_builder *builder, const struct body_re
 {
     const struct unit *unit = builder->target->unit;
 
-    if (builder->target->compiler->loop_condition == MDF_LOOP_CONDITION_UNSAID && lacks_condition(builder, request) &&
+    if (builder->target->compiler->n_taken == 0 &&
+        builder->target->compiler->loop_condition == MDF_LOOP_CONDITION_UNSAID && lacks_condition(builder, request) &&
         !loop_goes_on(unit, ((struct mdf_code **)unit->bodies.items)[unit->bodies.n - 1])) {
         compile_warning(builder->target->compiler,
                         "the loop has no condition input, but its body yields a condition that may be false: it is ignored, as the "

@@ -168,6 +168,8 @@ struct mdf_program {
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error);
+/* The same, with warnings of what can hardly be meant besides (docs/diagnostics.md). */
+struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
 /* Makes the table of the ports' names. False: out of memory. */
 bool mdf_program_name_ports(struct mdf_program *program);
 /* The ports that `name` stands for - PORT, NODE.PORT, or what the graph's interface calls them -, in order; NULL: none, or no

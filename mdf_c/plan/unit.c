@@ -12,10 +12,23 @@ mdf_operand compile_out_of_memory(struct compiler *compiler)
     return MDF_NO_OPERAND;
 }
 
+/* Where what is being compiled is written. */
+static void find_place(const struct compiler *compiler, int *line, int *column)
+{
+    *line = *column = 0;
+    if (compiler->at != NULL && compiler->text != NULL) {
+        mdf_node_place(compiler->model->document, compiler->at, compiler->text, compiler->offset, line, column);
+    } else if (compiler->at != NULL) {
+        *line = (int)compiler->at->line;
+        *column = (int)compiler->at->column;
+    }
+}
+
 mdf_operand compile_error(struct compiler *compiler, mdf_status status, const char *format, ...)
 {
-    char message[700];
+    char message[900];
     va_list arguments;
+    int line, column;
 
     if (compiler->error->code == MDF_OK && (compiler->arena->has_refused || compiler->scratch.has_refused)) {
         return compile_out_of_memory(compiler); /* what seems to be wrong may be missing for want of memory */
@@ -24,25 +37,23 @@ mdf_operand compile_error(struct compiler *compiler, mdf_status status, const ch
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mdf_error_set(compiler->error, status, "%s", message);
-    if (compiler->at != NULL) {
-        mdf_error_at(compiler->error, compiler->model->document->file, (int)compiler->at->line, (int)compiler->at->column);
-    } else {
-        mdf_error_at(compiler->error, compiler->model->document->file, 0, 0);
-    }
+    find_place(compiler, &line, &column);
+    mdf_error_at(compiler->error, compiler->model->document->file, line, column);
     mdf_error_in(compiler->error, "%s", compiler->path);
     return MDF_NO_OPERAND;
 }
 
 void compile_warning(struct compiler *compiler, const char *format, ...)
 {
-    char message[700];
+    char message[900];
     va_list arguments;
+    int line, column;
 
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    mdf_warn(&compiler->warnings, compiler->model->document->file, compiler->at != NULL ? (int)compiler->at->line : 0,
-             compiler->at != NULL ? (int)compiler->at->column : 0, compiler->path, "%s", message);
+    find_place(compiler, &line, &column);
+    mdf_warn(&compiler->warnings, compiler->model->document->file, line, column, compiler->path, "%s", message);
 }
 
 void pass_warning_once(void *context, const mdf_error *warning)
@@ -54,7 +65,7 @@ void pass_warning_once(void *context, const mdf_error *warning)
     size_t *count = text != NULL ? name_table_add(&compiler->warned, &compiler->scratch, text) : NULL;
 
     if (count == NULL || *count == 0) {
-        compiler->receiver.handler(compiler->receiver.context, warning);
+        mdf_warn_of(&compiler->receiver, "model", warning);
     }
     if (count != NULL) {
         *count = 1;
@@ -67,6 +78,7 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
     struct list list = {compiler->origins, compiler->n_origins, compiler->origin_capacity};
 
     compiler->at = node;
+    compiler->text = NULL;
     if (node != NULL) {
         origin.line = (int)node->line;
         origin.column = (int)node->column;
@@ -86,7 +98,7 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node)
 {
     size_t used = strlen(compiler->path);
-    struct place place = {used, compiler->origin, compiler->at};
+    struct place place = place_here(compiler);
 
     snprintf(compiler->path + used, sizeof compiler->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
     set_origin(compiler, node);
@@ -95,10 +107,25 @@ struct place place_enter(struct compiler *compiler, const char *what, const char
 
 struct place place_at(struct compiler *compiler, const struct mdf_node *node)
 {
-    struct place place = {strlen(compiler->path), compiler->origin, compiler->at};
+    struct place place = place_here(compiler);
 
     set_origin(compiler, node);
     return place;
+}
+
+struct place place_at_key(struct compiler *compiler, const struct mdf_node_entry *entry)
+{
+    struct mdf_node *key = mdf_arena_allocate(&compiler->scratch, sizeof *key);
+
+    if (key != NULL) {
+        *key = (struct mdf_node){.kind = MDF_NODE_NULL, .line = entry->line, .column = entry->column};
+    }
+    return place_at(compiler, key != NULL ? key : &entry->value);
+}
+
+struct place place_here(const struct compiler *compiler)
+{
+    return (struct place){strlen(compiler->path), compiler->origin, compiler->at, compiler->text, compiler->offset};
 }
 
 void place_leave(struct compiler *compiler, struct place place)
@@ -106,6 +133,26 @@ void place_leave(struct compiler *compiler, struct place place)
     compiler->path[place.path_length] = '\0';
     compiler->origin = place.origin;
     compiler->at = place.at;
+    compiler->text = place.text;
+    compiler->offset = place.offset;
+}
+
+bool compile_recover(struct compiler *compiler, struct place place)
+{
+    bool is_told = compiler->error->code == MDF_OK && compiler->n_taken > 0; /* it follows from what has been taken */
+
+    if (compiler->arena->has_refused || compiler->scratch.has_refused ||
+        (!is_told && !mdf_diagnostics_take(compiler->list, compiler->error))) {
+        return false;
+    }
+    compiler->n_taken += !is_told;
+    place_leave(compiler, place);
+    return true;
+}
+
+mdf_operand unit_unknown(struct target *target)
+{
+    return unit_new_slot(target, OPERAND_MAY_BE_LIST | OPERAND_IS_UNKNOWN);
 }
 
 /* ------------------------------------------------------------------ operands */

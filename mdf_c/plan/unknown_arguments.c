@@ -94,6 +94,29 @@ static void warn_of(struct compiler *compiler, const struct mdf_definition *defi
     place_leave(compiler, place);
 }
 
+mdf_operand lacks_argument(struct compiler *compiler, const struct mdf_definition *definition, const char *function,
+                           const char *name)
+{
+    size_t n = definition->args != NULL ? mdf_node_length(definition->args) : 0, i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
+        struct mdf_nearest nearest;
+        struct place place;
+
+        mdf_nearest_begin(&nearest, entry->key);
+        mdf_nearest_offer(&nearest, name);
+        if (strcmp(entry->key, name) == 0 || mdf_nearest_result(&nearest) == NULL) {
+            continue;
+        }
+        place = place_at_key(compiler, entry);
+        compile_error(compiler, MDF_NAME, "function '%s' has no argument '%s'; did you mean '%s'?", function, entry->key, name);
+        place_leave(compiler, place);
+        return MDF_NO_OPERAND;
+    }
+    return compile_error(compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args", function, name);
+}
+
 void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known)
 {
     const struct mdf_node *args = definition->args;

@@ -121,9 +121,18 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     }
     tree = mdf_expression_parse(&target->compiler->scratch, text, &offset, target->compiler->error);
     if (tree == NULL) {
+        target->compiler->offset = offset;
         return compile_error(target->compiler, MDF_EXPRESSION, "the expression can not be read");
     }
     return compile_tree(target, tree, into);
+}
+
+/* The text of the node that the compiler is at: messages say where in it. */
+static mdf_operand compile_own_text(struct target *target, const struct mdf_node *node, mdf_operand into)
+{
+    target->compiler->text = node->as.string.bytes;
+    target->compiler->offset = 0;
+    return compile_text(target, node->as.string.bytes, into);
 }
 
 mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into)
@@ -134,8 +143,7 @@ mdf_operand compile_value(struct target *target, const struct mdf_node *node, md
     if (is_changeable(target->compiler, node)) {
         operand = compile_move(target, changeable_operand(target, node), into);
     } else {
-        operand = node->kind == MDF_NODE_STRING ? compile_text(target, node->as.string.bytes, into)
-                                                : compile_literal(target, node, into);
+        operand = node->kind == MDF_NODE_STRING ? compile_own_text(target, node, into) : compile_literal(target, node, into);
     }
     place_leave(target->compiler, place);
     return operand;
@@ -176,6 +184,9 @@ static bool bind_constants(struct target *target, struct target *alone, const st
             continue;
         }
         constant = outcome.several ? NULL : constant_of(target->unit, outcome.outputs[0]);
+        if (constant == NULL && !outcome.several && (unit_flags(target->unit, outcome.outputs[0]) & OPERAND_IS_UNKNOWN) != 0) {
+            return false; /* it is told already */
+        }
         if (constant == NULL) {
             compile_error(target->compiler, MDF_MODEL, "'%s' changes while the model runs; a constant is needed here", name);
             return false;
@@ -244,7 +255,7 @@ static bool evaluate_text(struct target *target, const struct mdf_node *node, st
     bool done = false;
 
     if (bind_constants(target, &alone, node)) {
-        operand = compile_text(&alone, node->as.string.bytes, MDF_NO_OPERAND);
+        operand = compile_own_text(&alone, node, MDF_NO_OPERAND);
         code = operand == MDF_NO_OPERAND ? NULL : unit_finish(target->compiler, &unit);
         if (code != NULL) {
             done = draws_nothing(target->compiler, code) && run_alone(target->compiler, code, operand, value);

@@ -20,6 +20,22 @@ static const bool *find_given(struct mdf_arena *arena, const struct mdf_program 
     return are_given;
 }
 
+static void warn(const struct mdf_warnings *warnings, const char *code, const struct mdf_origin *origin, const char *format, ...)
+    MDF_PRINTF_LIKE(4, 5);
+
+static void warn(const struct mdf_warnings *warnings, const char *code, const struct mdf_origin *origin, const char *format, ...)
+{
+    mdf_error warning = {0};
+    va_list arguments;
+
+    va_start(arguments, format);
+    mdf_error_set_v(&warning, MDF_MODEL, format, arguments);
+    va_end(arguments);
+    mdf_error_at(&warning, origin->file, origin->line, origin->column);
+    mdf_error_in(&warning, "%s", origin->path != NULL ? origin->path : "");
+    mdf_warn_of(warnings, code, &warning);
+}
+
 void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings)
 {
     const struct mdf_origin *slope = &program->derivative;
@@ -35,15 +51,14 @@ void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check
         const struct mdf_program_port *port = &program->ports[i];
 
         if (port->is_open && !are_given[i]) {
-            mdf_warn(
-                warnings, port->origin.file, port->origin.line, port->origin.column, port->origin.path,
-                "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
-                program->nodes[port->node].id, port->id);
+            warn(warnings, "unfed-input", &port->origin,
+                 "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
+                 program->nodes[port->node].id, port->id);
         }
     }
     mdf_arena_release(&arena);
     if (program->has_derivative && check->n_steps > 1 && isnan(check->dt)) {
-        mdf_warn(warnings, slope->file, slope->line, slope->column, slope->path,
-                 "without a time increment its time_derivative has no effect, and it stands still: give one (mdf-run --dt)");
+        warn(warnings, "no-time-increment", slope,
+             "without a time increment its time_derivative has no effect, and it stands still: give one (mdf-run --dt)");
     }
 }

@@ -34,6 +34,8 @@ class Origin:
         That file, whatever the current folder.
     stamp : tuple or None
         When it was changed last, and its size.
+    is_object : bool
+        The content was made of objects: no file or text has its lines.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Origin:
     content: bytes | None
     path: str | None = None
     stamp: tuple[int, int] | None = None
+    is_object: bool = False
 
     @classmethod
     def of(cls, source: Source, format: str | None = None) -> Origin:
@@ -50,7 +53,7 @@ class Origin:
             name = os.fspath(source)
             return cls(name, format, None, os.path.abspath(name), _stamp(name))
         content, guessed, name = made
-        return cls(name, format or guessed, content)
+        return cls(name, format or guessed, content, is_object=not isinstance(source, (str, bytes, bytearray)))
 
     def packed(self) -> Origin:
         """The same with the bytes of its file, which can travel.

@@ -134,6 +134,7 @@ class Options(ctypes.Structure):
         ("parameters", c_char_p),
         ("scheduling_mode", c_int),
         ("functions", c_void_p),
+        ("diagnostics", c_void_p),
     ]
 
 

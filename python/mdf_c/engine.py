@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from ._diagnostics import SEVERITY_WARNING, Diagnostic
 from ._documents import Origin, Source, as_parameters
 from ._interrupt import interruptible
 from ._library import (
     PART_FUNCTION,
     PART_INPUT,
     PART_OUTPUT,
+    STATUSES,
     WARNING_HANDLER,
     Error,
     Handle,
@@ -35,10 +37,11 @@ from ._library import (
     lib,
     text,
 )
+from ._python_source import find as find_in_python
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
 from .custom import Functions, default_functions, known_elsewhere
 from .drawing import Drawing, titled
-from .errors import MdfError, MdfNameError, MdfWarning
+from .errors import BY_STATUS, MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
@@ -146,9 +149,12 @@ class Settings:
 class _Warnings:
     """Collects what the engine warns of, and gives it to Python's warnings afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, origin: Origin, graph: str | None = None) -> None:
         self.found: list[MdfWarning] = []
-        self.handler = WARNING_HANDLER(lambda _context, warning: self.found.append(MdfWarning(**warning.contents.parts())))
+        self._origin, self._graph = origin, graph
+        self.handler = WARNING_HANDLER(
+            lambda _context, warning: self.found.append(MdfWarning(**_located(warning.contents.parts(), origin, graph)))
+        )
 
     def emit(self) -> None:
         for warning in self.found:
@@ -160,7 +166,100 @@ def functions_of(settings: Settings) -> Functions:
     return default_functions if settings.functions is None else settings.functions
 
 
-def _options(settings: Settings, collected: _Warnings) -> Options:
+def _marked(line: int, source: str, column: int, end_column: int) -> str:
+    """A line of a file, and under it a mark at the place."""
+    return f"{line:5} | {source}\n      | {' ' * (column - 1)}^{'~' * (end_column - column - 1)}"
+
+
+def _located(parts: dict, origin: Origin, graph: str | None) -> dict:
+    """Fields of an error or warning, with the place in the caller's Python where the model was made of objects, else with the line
+    of the file where that is not there yet.
+
+    Parameters
+    ----------
+    parts : dict
+        As Error.parts and Diagnostic.parts have them.
+    origin : Origin
+        Of the model.
+    graph : str or None
+        The graph, for paths that do not name it.
+    """
+    content, line, column = origin.content, parts["line"], parts["column"]
+    if not origin.is_object:
+        if line and column and parts.get("source") is None and parts["file"] == origin.name:
+            source = _line_of(origin, line)
+            if source is not None and len(source) < 200:
+                parts = {**parts, "source": _marked(line, source, column, column + 1)}
+        return parts
+    path = parts["path"]
+    if path is not None and graph is not None and not path.startswith("graph "):
+        parts = {**parts, "graph": graph}
+    place = find_in_python(content or b"", line, column, path)
+    if place is None:
+        return {**parts, "file": None, "line": None, "column": None, "end_column": None, "source": None}
+    marked = _marked(place.line, place.source, place.column, place.end_column)
+    return {**parts, "file": place.file, "line": place.line, "column": place.column, "end_column": place.end_column, "source": marked}
+
+
+def _line_of(origin: Origin, line: int) -> str | None:
+    try:
+        if origin.content is not None:
+            lines = origin.content.decode().split("\n")
+        else:
+            with open(origin.name, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+    except (OSError, ValueError):
+        return None
+    return lines[line - 1].rstrip("\r") if line <= len(lines) else None
+
+
+class _Findings(_Warnings):
+    """The same, with the errors of a call: all of them, with their lines of the file.
+
+    Parameters
+    ----------
+    origin : Origin
+        Of the model that the call is about.
+    graph : str, optional
+        The graph that is compiled, for paths that do not name it.
+    """
+
+    def __init__(self, origin: Origin, graph: str | None = None) -> None:
+        super().__init__(origin, graph)
+        error = Error()
+        self._list = Handle(checked(lib.mdf_diagnostics_new(None, error), error), lib.mdf_diagnostics_free)
+        self.pointer = self._list.pointer
+
+    def take(self, result, error: Error):
+        """What a call gave, unless it failed; its warnings are found from now on.
+
+        Raises
+        ------
+        MdfError
+            The first error, with all of them in its `errors`.
+        """
+        read, severities = [], []
+        for i in range(lib.mdf_diagnostics_length(self.pointer)):
+            diagnostic = Diagnostic()
+            lib.mdf_diagnostics_get(self.pointer, i, diagnostic)
+            severities.append(diagnostic.severity)
+            read.append(_located(diagnostic.parts(), self._origin, self._graph))
+        self.found += [MdfWarning(**parts) for parts, severity in zip(read, severities) if severity == SEVERITY_WARNING]
+        if not error.code:
+            return result
+        kinds = {name.lower().replace("_", "-"): kind for name, kind in BY_STATUS.items()}
+        found = [
+            kinds.get(parts["code"], MdfError)(**parts)
+            for parts, severity in zip(read, severities)
+            if severity != SEVERITY_WARNING
+        ]
+        if not found:
+            raise error.exception()
+        found[0].set_others(tuple(found[1:]))
+        raise found[0]
+
+
+def _options(settings: Settings, findings: _Findings) -> Options:
     return Options(
         size=ctypes.sizeof(Options),
         graph=c_text(settings.graph, "graph") if settings.graph is not None else None,
@@ -176,21 +275,21 @@ def _options(settings: Settings, collected: _Warnings) -> Options:
         parameters=None if settings.parameters is None else as_parameters(settings.parameters),
         scheduling_mode=_SCHEDULING_MODES[settings.scheduling_mode],
         functions=functions_of(settings).pointer,
-        warning=collected.handler,
+        diagnostics=findings.pointer,
     )
 
 
-def _check_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> _Warnings:
-    collected, names = _Warnings(), [str(name).encode() for name in inputs]
+def _check_run(program: int | None, origin: Origin, inputs: Iterable[str], steps: int, dt: float | None) -> _Warnings:
+    collected, names = _Warnings(origin), [str(name).encode() for name in inputs]
     given = (ctypes.c_char_p * len(names))(*names)
     lib.mdf_check_run(program, given, len(names), steps, math.nan if dt is None else dt, collected.handler, None)
     return collected
 
 
-def warn_of_run(program: int | None, inputs: Iterable[str], steps: int, dt: float | None) -> None:
+def warn_of_run(program: int | None, origin: Origin, inputs: Iterable[str], steps: int, dt: float | None) -> None:
     """Warns, before a run, of input ports that are 0 because nothing feeds them, neither the file nor one of the inputs, and of
     derivatives that stand still because there is no time increment."""
-    _check_run(program, inputs, steps, dt).emit()
+    _check_run(program, origin, inputs, steps, dt).emit()
 
 
 class Model(Uncopied):
@@ -204,29 +303,30 @@ class Model(Uncopied):
     """
 
     def __init__(self, source: Source, format: str | None = None, **limits: Any) -> None:
-        collected = _Warnings()
-        self._open(Origin.of(source, format), collected, **limits)
-        collected.emit()
+        self._open(Origin.of(source, format), **limits).emit()
 
     @classmethod
     def _read(cls, origin: Origin) -> Model:
         """A model that has been read before, and warned of."""
         model = cls.__new__(cls)
-        model._open(origin.unpacked(), _Warnings())
+        model._open(origin.unpacked())
         return model
 
-    def _open(self, origin: Origin, collected: _Warnings, **limits: Any) -> None:
-        error, options = Error(), _options(Settings(**limits), collected)
-        name, format = c_path(origin.name), None if origin.format is None else c_text(origin.format, "format")
+    def _open(self, origin: Origin, **limits: Any) -> _Findings:
+        findings = _Findings(origin)
+        error, options = Error(), _options(Settings(**limits), findings)
+        name = None if origin.is_object else c_path(origin.name)  # else messages would have places of a text that nobody wrote
+        format = None if origin.format is None else c_text(origin.format, "format")
         if origin.content is None:
             pointer = lib.mdf_model_load_file_as(name, format, options, error)
         else:
             pointer = lib.mdf_model_load_bytes(origin.content, len(origin.content), format, name, options, error)
         self._origin = origin
-        self._handle = Handle(checked(pointer, error), lib.mdf_model_free)
+        self._handle = Handle(findings.take(pointer, error), lib.mdf_model_free)
         self._pointer = self._handle.pointer
         self.id = text(lib.mdf_model_id(pointer))
         self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
+        return findings
 
     def __copy__(self) -> Model:
         return self
@@ -310,25 +410,24 @@ class Program(Uncopied):
     """
 
     def __init__(self, model: Model, settings: Settings) -> None:
-        collected = _Warnings()
-        self._make(model, settings, collected)
-        collected.emit()
+        self._make(model, settings).emit()
 
     @classmethod
     def _remade(cls, origin: Origin, settings: Settings) -> Program:
         """A program that has been compiled before, and warned of."""
         program = cls.__new__(cls)
-        program._make(Model._read(origin), settings, _Warnings())
+        program._make(Model._read(origin), settings)
         return program
 
-    def _make(self, model: Model, settings: Settings, collected: _Warnings) -> None:
+    def _make(self, model: Model, settings: Settings) -> _Findings:
         if not isinstance(model, Model) or not isinstance(settings, Settings):
             raise TypeError("a program is made of a Model and Settings: see compile")
         error = Error()
         names = (ctypes.c_char_p * len(settings.changeable))(*(name.encode() for name in settings.changeable))
-        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, collected), error)
         self._functions = functions_of(settings)
-        self._handle = Handle(checked(pointer, error), lib.mdf_program_free, self._functions.handle)
+        findings = _Findings(model._origin, settings.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
+        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, findings), error)
+        self._handle = Handle(findings.take(pointer, error), lib.mdf_program_free, self._functions.handle)
         self._pointer = self._handle.pointer
         self._origin, self.settings = model._origin, settings
         self.model_id = text(lib.mdf_program_model_id(pointer))
@@ -339,6 +438,7 @@ class Program(Uncopied):
         self.outputs = {
             (node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
         }
+        return findings
 
     def __copy__(self) -> Program:
         return self
@@ -483,7 +583,8 @@ class State(Uncopied):
     def _check(self, result: Any) -> Any:
         if not self._error.code:
             return result
-        exception = self._error.exception()
+        kind = BY_STATUS.get(STATUSES[self._error.code], MdfError)
+        exception = kind(**_located(self._error.parts(), self.program._origin, self.program.graph_id))
         self._error.code = 0
         ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
         raise exception
@@ -638,9 +739,10 @@ class State(Uncopied):
 
     def _warn_of_run(self, dt: float | None) -> None:
         """What `run` warns of as a whole, once for a state: of the inputs before its first evaluation, of `dt` before the second."""
-        collected = _check_run(self.program._pointer, self._given, 1 + self._n_checked, dt)
+        origin = self.program._origin
+        collected = _check_run(self.program._pointer, origin, self._given, 1 + self._n_checked, dt)
         if self._n_checked > 0:  # that of inputs has been told
-            collected.found = collected.found[len(_check_run(self.program._pointer, self._given, 1, dt).found) :]
+            collected.found = collected.found[len(_check_run(self.program._pointer, origin, self._given, 1, dt).found) :]
         self._n_checked += 1
         collected.emit()
 
@@ -836,19 +938,38 @@ def compile(source: Source, **settings: Any) -> Program:
     return source.compile(**settings)
 
 
-def check(source: Source, **settings: Any) -> list[MdfError | MdfWarning]:
-    """What is wrong with a model, without running it: an error, warnings, or nothing.
+def check(
+    source: Source, inputs: Iterable[str] = (), steps: int = 1, dt: float | None = None, **settings: Any
+) -> list[MdfError | MdfWarning]:
+    """All that is wrong with a model, or can hardly be meant, without running it: errors, else warnings, or nothing.
 
     Parameters
     ----------
-    source, **settings
-        As for :func:`compile`.
+    source
+        What :func:`load` takes, or a Model.
+    inputs : iterable of str
+        Names of the inputs that a run sets.
+    steps, dt
+        Of the run, as :func:`mdf_c.run` has them.
+    **settings
+        Those of :class:`Settings`.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            compile(source, **settings)
-            found: list[MdfError | MdfWarning] = []
-        except MdfError as error:
-            found = [error]
-    return found + [item.message for item in caught if isinstance(item.message, MdfWarning)]
+    error, limits = Error(), {name: settings[name] for name in ("max_memory", "time_limit") if name in settings}
+    found: list[MdfError | MdfWarning] = []
+    names = [c_text(name, "the name of an input") for name in inputs]
+    try:
+        if isinstance(source, Model):
+            model = source
+        else:
+            model = Model.__new__(Model)
+            found += model._open(Origin.of(source), **limits).found
+        options = Settings(**settings)
+        findings = _Findings(model._origin, options.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
+        given = (ctypes.c_char_p * len(names))(*names)
+        lib.mdf_check(
+            model._pointer, given, len(names), steps, math.nan if dt is None else dt, _options(options, findings), error
+        )
+        findings.take(None, error)
+    except MdfError as wrong:
+        return [*wrong.errors, *found]
+    return [*found, *findings.found]

@@ -16,6 +16,7 @@ from ._library import Record, Series, Tensor, lib
 from ._values import dtype_number
 from .drawing import plot_traces, shown, table, titled
 from .engine import Program, State, compile, find_ports, warn_of_run
+from .errors import MdfError
 
 if TYPE_CHECKING:
     import pandas
@@ -304,15 +305,32 @@ def run(
     if steps < 1:
         raise ValueError("steps must be at least 1")
     program = compile(model, **settings)
-    warn_of_run(program._pointer, input_names(inputs), steps, dt)
+    warn_of_run(program._pointer, program._origin, input_names(inputs), steps, dt)
     state = program.state()
     state._take_as_checked()
     state.limit_time(settings.get("time_limit", 0.0))
     recorder = _Recorder(program, _ports(program, record), steps)
-    _record_steps(state, inputs, steps, dt, recorder, progress)
+    try:
+        _record_steps(state, inputs, steps, dt, recorder, progress)
+    except MdfError as error:
+        _advise_of_arrays(error, inputs)
+        raise
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
     trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
     return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+
+
+def _advise_of_arrays(error: MdfError, inputs: Inputs | None) -> None:
+    """Where an error names the shape of an array that is given as a whole in each step, it may be one over time: says how that is
+    given."""
+    for name, value in inputs.items() if isinstance(inputs, Mapping) else ():
+        if np.ndim(value) == 1 and len(value) > 1 and f"[{len(value)}]" in error.message:
+            error.message += (
+                f"; input '{name}' is given as an array of {len(value)} values in each step: to give one of them in each step, "
+                f"pass a list of dicts, inputs=[{{'{name}': value}} for value in ...]"
+            )
+            error.args = (error.message,)
+            return
 
 
 def record_series(state: State, inputs: Mapping[str, np.ndarray], steps: int, ports: list[tuple[str, str]]) -> list[np.ndarray]:

@@ -22,7 +22,7 @@ from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Sw
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
 from .drawing import plot_sweep, shown, table, titled
-from .engine import Model, Program, Settings, _options, _Warnings, functions_of, warn_of_run
+from .engine import Model, Program, Settings, _Findings, _options, functions_of, warn_of_run
 from .errors import MdfError
 from .running import input_names
 
@@ -217,7 +217,7 @@ def sweep(
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
     program = _ChangeableProgram(_origin(model), parameters, settings)
     axes = {name: _axis(name, values) for name, values in parameters.items()}
-    warn_of_run(program.handle.pointer, input_names(inputs) | set(program.input_names), steps, dt)
+    warn_of_run(program.handle.pointer, _origin(model), input_names(inputs) | set(program.input_names), steps, dt)
     shape = _instances(axes, combine) if axes else (np.size(seeds),)
     plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
     n = math.prod(shape)
@@ -284,11 +284,11 @@ class _ChangeableProgram(Uncopied):
 
 
 def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> Handle:
-    error, collected = Error(), _Warnings()
+    error, findings = Error(), _Findings(model._origin, settings.get("graph"))
     names = (ctypes.c_char_p * len(parameters))(*(c_text(name, "the name of a parameter") for name in parameters))
     known = Settings(**settings)
-    pointer = checked(lib.mdf_compile_changeable(model._pointer, names, len(names), _options(known, collected), error), error)
-    return Handle(pointer, lib.mdf_program_free, functions_of(known).handle)
+    pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(known, findings), error)
+    return Handle(findings.take(pointer, error), lib.mdf_program_free, functions_of(known).handle)
 
 
 def _is_input(program: Program, name: str) -> bool:

@@ -27,6 +27,58 @@ def test_an_error_knows_its_place(tmp_path):
     assert isinstance(error, ValueError)
 
 
+def test_all_errors_of_a_model_are_there(tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text("m: {graphs: {g: {nodes: {n: {parameters: {\n a: {value: 1 + wrong},\n b: {value: a + slpe},\n slope: 1}}}}}}")
+    with pytest.raises(mdf_c.MdfNameError) as caught:
+        mdf_c.compile(path)
+    errors = caught.value.errors
+    assert errors[0] is caught.value and [(error.line, error.column, error.end_column) for error in errors] == [(2, 17, 22), (3, 17, 21)]
+    assert errors[1].suggestion == "slope" and errors[1].code == "name" and isinstance(errors[1], mdf_c.MdfNameError)
+    assert errors[1].source == "    3 |  b: {value: a + slpe},\n      |                 ^~~~"
+    copies = pickle.loads(pickle.dumps(caught.value)).errors
+    assert [str(copy) for copy in copies] == [str(error) for error in errors]
+    assert [str(error) for error in mdf_c.check(path)] == [str(error) for error in errors]
+
+
+def test_models_of_objects_cite_the_line_of_python():
+    expression = "gain * gain + gian"
+    model = model_of({"parameters": {"gain": 2, "squared": {"value": expression}}, "output_ports": {"y": {"value": "squared"}}})
+    with pytest.raises(mdf_c.MdfNameError) as caught:
+        mdf_c.compile(model)
+    error = caught.value
+    lines = open(__file__).read().splitlines()
+    assert error.file == __file__ and lines[error.line - 1].strip() == 'expression = "gain * gain + gian"'
+    assert lines[error.line - 1][error.column - 1 : error.end_column - 1] == "gian" and error.path == "node 'n', parameter 'squared'"
+    assert "model.json" not in str(error) and "graph 'g', node 'n', parameter 'squared'" in str(error)
+
+
+def test_models_of_objects_without_a_line():
+    model = model_of({"output_ports": {"y": {"value": "".join(["no", "such"])}}})
+    with pytest.raises(mdf_c.MdfNameError) as caught:
+        mdf_c.compile(model)
+    error = caught.value
+    assert error.file is None and error.line is None and "json" not in str(error)
+    state = mdf_c.compile(model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "".join(["x[", "77]"])}}})).state()
+    state.set_input("x", [1.0])
+    with pytest.raises(mdf_c.MdfError) as caught:
+        state.evaluate()
+    assert caught.value.file is None and "json" not in str(caught.value)
+
+
+def test_an_array_over_time_is_told_how_to_be_given():
+    model = model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "math.exp(x)"}}})
+    with pytest.raises(mdf_c.MdfError, match=r"pass a list of dicts, inputs=\[{'x': value} for value in ...\]"):
+        mdf_c.run(model, {"x": [1.0, 2.0, 3.0]}, steps=3)
+
+
+def test_check_looks_a_model_over():
+    model = model_of({"parameters": {"idle": 1}, "input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}})
+    assert [finding.code for finding in mdf_c.check(model)] == ["unused-parameter", "unfed-input"]
+    assert [finding.code for finding in mdf_c.check(model, inputs=["x"])] == ["unused-parameter"]
+    assert mdf_c.check(model_of(DOUBLE), inputs=["x"]) == []
+
+
 def test_errors_survive_pickling():
     with pytest.raises(mdf_c.MdfError) as caught:
         mdf_c.compile(WRONG)
@@ -64,7 +116,7 @@ def test_warnings_go_through_the_warnings_module():
     model = model_of({**DOUBLE, "output_prots": {}})
     with pytest.warns(mdf_c.MdfWarning, match="output_prots") as caught:
         mdf_c.load(model)
-    assert caught[0].message.line == 1
+    assert caught[0].message.file is None and caught[0].message.line is None  # of a dict that stands in more than one place
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error", mdf_c.MdfWarning)

@@ -483,7 +483,7 @@ static bool evaluate_and_write(struct sweep_run *run, const mdf_model *model)
 static int perform(struct sweep_run *run, const mdf_model *model)
 {
     struct run_options told = *run->options;
-    struct warning_printer printer = {.strict = run->options->strict};
+    struct warning_printer printer = *(const struct warning_printer *)run->options->library.warning_context;
     int exit_status;
 
     if (!read_sweep_file(&run->file, run->memory, run->options->sweep_path, &run->options->library, run->error) ||
@@ -493,6 +493,7 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (run->options->strict && ((const struct warning_printer *)run->options->library.warning_context)->n_warnings > 0) {
         return EXIT_MODEL;
     }
+    printer.n_warnings = 0;
     exit_status = load_run_inputs(&run->inputs, run->memory, run->options, &printer, run->error);
     if (exit_status != EXIT_DONE) {
         return exit_status;

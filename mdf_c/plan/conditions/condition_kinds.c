@@ -211,7 +211,14 @@ static bool build_just_ran(struct condition_builder *builder, const struct condi
 
 static bool refuse_function(struct condition_builder *builder, const struct condition_call *call)
 {
-    return condition_fault(builder, call, NULL, "the condition is a function of Python, which a model file can not hold");
+    return condition_fault(builder, call, NULL,
+                           "the condition is a function of Python, which a model file can not hold: say it by conditions that it can, "
+                           "such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not of them");
+}
+
+bool condition_is_function(const struct condition_row *row)
+{
+    return row->build == refuse_function;
 }
 
 /* ------------------------------------------------------------------ the table */

@@ -216,6 +216,85 @@ static bool endless(struct condition_builder *builder, const struct reach *reach
     return false;
 }
 
+/* ------------------------------------------------------------------ nodes that never run */
+
+/* The first node that never runs among those whose runs a condition waits for; SIZE_MAX: there is none. */
+static size_t find_awaited(const struct reach *reach, uint32_t first)
+{
+    const struct mdf_schedule *schedule = reach->schedule;
+    uint32_t i, j;
+
+    for (i = first; i < schedule->conditions[first].end; i++) {
+        const struct mdf_condition *condition = &schedule->conditions[i];
+        size_t node = SIZE_MAX;
+
+        switch ((enum mdf_condition_kind)condition->kind) {
+        case MDF_CONDITION_CALLS:
+        case MDF_CONDITION_JUST_RAN:
+            node = condition->index;
+            break;
+        case MDF_CONDITION_USABLE_CALLS:
+            node = schedule->usables[condition->index].dependency;
+            break;
+        case MDF_CONDITION_CALLS_SUM:
+        case MDF_CONDITION_HAVE_RUN:
+            for (j = 0; j < condition->n_items && node == SIZE_MAX; j++) {
+                uint32_t item = schedule->node_lists[condition->index + j];
+
+                node = reach->may_run[item] ? SIZE_MAX : item;
+            }
+            break;
+        case MDF_CONDITION_FINISHED_ANY:
+        case MDF_CONDITION_FINISHED_ALL:
+            node = condition->n_items > 0 ? schedule->watches[condition->index].node : SIZE_MAX;
+            break;
+        case MDF_CONDITION_CONSTANT:
+        case MDF_CONDITION_ALL:
+        case MDF_CONDITION_ANY:
+        case MDF_CONDITION_NOT:
+        case MDF_CONDITION_N_WHEN:
+        case MDF_CONDITION_CLOCK:
+        case MDF_CONDITION_ALL_HAVE_RUN:
+        case MDF_CONDITION_TIME:
+        case MDF_CONDITION_THRESHOLD:
+            break;
+        }
+        if (node != SIZE_MAX && !reach->may_run[node]) {
+            return node;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static void tell_idle_nodes(struct condition_builder *builder, const struct reach *reach)
+{
+    const struct mdf_graph_node *nodes = builder->graph->graph->nodes;
+    struct compiler *compiler = builder->compiler;
+    size_t i;
+
+    for (i = 0; i < reach->n_nodes; i++) {
+        uint32_t condition = reach->schedule->nodes[i].condition;
+        const struct mdf_origin *origin = &compiler->origins[reach->schedule->conditions[condition].origin];
+        size_t awaited = reach->may_run[i] ? SIZE_MAX : find_awaited(reach, condition);
+        mdf_error warning = {0};
+
+        if (reach->may_run[i]) {
+            continue;
+        }
+        if (awaited == i) {
+            mdf_error_set(&warning, MDF_MODEL, "node '%s' never runs: it waits for itself to have run", nodes[i].id);
+        } else if (awaited != SIZE_MAX) {
+            mdf_error_set(&warning, MDF_MODEL, "node '%s' never runs: it waits for node '%s', which never runs", nodes[i].id,
+                          nodes[awaited].id);
+        } else {
+            mdf_error_set(&warning, MDF_MODEL, "node '%s' never runs: its condition can not hold", nodes[i].id);
+        }
+        mdf_error_at(&warning, origin->file, origin->line, origin->column);
+        mdf_error_in(&warning, "%s", origin->path);
+        mdf_warn_of(&compiler->receiver, "never-runs", &warning);
+    }
+}
+
 /* ------------------------------------------------------------------ rest */
 
 static void note_window(const struct mdf_schedule *schedule, const struct mdf_time_window *window, int64_t pass_ticks,
@@ -277,5 +356,8 @@ bool condition_check_reach(struct condition_builder *builder, struct mdf_schedul
         return false;
     }
     find_runnable(&reach, builder->compiler->program);
+    if (builder->compiler->looks_over) {
+        tell_idle_nodes(builder, &reach);
+    }
     return may_hold(&reach, schedule->end_of_update) || may_hold(&reach, schedule->end_of_sequence) || endless(builder, &reach);
 }

@@ -82,6 +82,9 @@ static bool read_call(struct condition_builder *builder, struct condition_call *
 {
     struct list given = {0};
 
+    if (condition_is_function(call->row)) {
+        return call->row->build(builder, call); /* whatever its arguments are */
+    }
     if (!condition_collect(builder, call->row, call->source, &given)) {
         return false;
     }
@@ -301,6 +304,7 @@ static bool read_collection(struct condition_builder *builder, const char *name,
                             bool (*read)(struct condition_builder *, const struct mdf_node_entry *))
 {
     const struct mdf_node *collection = mdf_node_get(builder->graph->graph->conditions, name);
+    struct place place = place_here(builder->compiler);
     size_t i;
 
     if (collection == NULL || collection->kind == MDF_NODE_NULL) {
@@ -312,9 +316,10 @@ static bool read_collection(struct condition_builder *builder, const char *name,
         return false;
     }
     for (i = 0; collection->kind == MDF_NODE_OBJECT && i < collection->as.object.n; i++) {
-        if (!read(builder, &collection->as.object.entries[i])) {
+        if (!read(builder, &collection->as.object.entries[i]) && !compile_recover(builder->compiler, place)) {
             return false;
         }
+        builder->depth = 0;
     }
     return true;
 }
@@ -432,7 +437,7 @@ bool compile_schedule(struct graph_builder *graph)
     place = place_at(compiler, graph->graph->conditions != NULL ? graph->graph->conditions : graph->graph->source);
     warn_unknown_fields(&builder);
     if (!read_collection(&builder, "node_specific", read_owner) || !read_collection(&builder, "termination", read_termination) ||
-        !condition_apply_structures(&builder) || !make_layers(&builder) || !condition_join_layers(&builder) ||
+        compiler->n_taken > 0 || !condition_apply_structures(&builder) || !make_layers(&builder) || !condition_join_layers(&builder) ||
         !add_default_conditions(&builder) || !keep_lists(&builder, schedule) ||
         !condition_finish_times(&builder, schedule, program) || !condition_check_reach(&builder, schedule)) {
         return false;

@@ -116,6 +116,8 @@ bool condition_scale(struct condition_builder *builder, const struct condition_c
 
 /* --- condition_kinds.c */
 /* The row of that name or alias; NULL: none, and *guess is the nearest name, or NULL. */
+/* Whether it is a function of Python. */
+bool condition_is_function(const struct condition_row *row);
 /* Row number i of the table; NULL behind the last. */
 const struct condition_row *condition_row_at(size_t i);
 const struct condition_row *condition_find_row(const char *name, const char **guess);
