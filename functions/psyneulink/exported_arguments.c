@@ -39,6 +39,8 @@ static const struct mdf_exported_argument arguments[] = {
     {"dictionarymemory", "val_size", 0, true},
     {"driftdiffusionanalytical", "bias", 0, true}, /* follows from the starting value and the threshold */
     {"driftdiffusionanalytical", "shape", 0, true},
+    {"lineartimer", "rate", 0, true}, /* of the timers that accelerate or decelerate */
+    {"asymptotictimer", "rate", 0, true},
     {"backpropagation", "activation_input", 0, true}, /* these are the items of variable0 */
     {"backpropagation", "activation_output", 0, true},
     {"backpropagation", "error_signal", 0, true},
