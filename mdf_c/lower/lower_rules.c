@@ -3,9 +3,9 @@
 
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
+#include "functions/kernel/setting.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The codes for functions of elements, where the kernel ran a loop, and where it computed Python's numbers. */
 static const struct rule {
@@ -33,14 +33,7 @@ static unsigned kind_of(mdf_dtype dtype)
 
 const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name)
 {
-    const struct mdf_setting *setting = operator->settings;
-
-    for (; setting != NULL && setting->name != NULL; setting++) {
-        if (strcmp(setting->name, name) == 0) {
-            return (const char *)settings + setting->offset;
-        }
-    }
-    return NULL;
+    return mdf_setting_field(operator, settings, name);
 }
 
 size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise)

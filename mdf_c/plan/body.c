@@ -579,14 +579,14 @@ static bool is_yielded_twice(const struct mdf_code *code, size_t index)
 }
 
 /* Slots that a call writes in each run and that nothing else holds: their buffers may be taken. */
-static bool mark_own(struct body_builder *body, struct mdf_code *code)
+static bool mark_own(struct compiler *compiler, struct mdf_code *code)
 {
-    bool *written = mdf_arena_array(&body->compiler->scratch, code->n_slots, sizeof *written);
-    bool *held = mdf_arena_array(&body->compiler->scratch, code->n_slots, sizeof *held);
+    bool *written = mdf_arena_array(&compiler->scratch, code->n_slots, sizeof *written);
+    bool *held = mdf_arena_array(&compiler->scratch, code->n_slots, sizeof *held);
     size_t i, j;
 
     if (written == NULL || held == NULL) {
-        compile_out_of_memory(body->compiler);
+        compile_out_of_memory(compiler);
         return false;
     }
     for (i = 0; i < code->n_calls; i++) {
@@ -613,6 +613,28 @@ static bool mark_own(struct body_builder *body, struct mdf_code *code)
             MDF_OPERAND_KIND(code->yields[i]) == MDF_OPERAND_SLOT && written[slot] && !held[slot] && !is_yielded_twice(code, i);
     }
     return true;
+}
+
+struct mdf_code *unit_finish_body(struct compiler *compiler, struct unit *unit, const struct list *formals,
+                                  const struct list *yields, const struct list *types)
+{
+    struct mdf_code *code = unit_finish(compiler, unit);
+    bool *own = mdf_arena_array(compiler->arena, yields->n, sizeof *own);
+
+    if (code != NULL && own == NULL) {
+        compile_out_of_memory(compiler);
+    }
+    if (code == NULL) {
+        return NULL;
+    }
+    code->yield_is_own = own;
+    if (own == NULL || !unit_keep_list(compiler, formals, sizeof(mdf_operand), &code->formals, &code->n_formals) ||
+        !unit_keep_list(compiler, types, sizeof(struct mdf_static_type), &code->yield_types, &code->n_yields) ||
+        !unit_keep_list(compiler, yields, sizeof(mdf_operand), &code->yields, &code->n_yields) || !mark_own(compiler, code)) {
+        mdf_code_clear(compiler->memory, code);
+        return NULL;
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------ the whole */
@@ -659,50 +681,22 @@ static bool build(struct body_builder *body)
 
 static bool finish(struct body_builder *body, struct body_result *result)
 {
-    struct mdf_arena *arena = body->compiler->arena;
-    size_t n_formals = body->formals.n, n_yields = body->yields.n;
-    struct mdf_code *code;
-    mdf_operand *formals = mdf_arena_array(arena, n_formals, sizeof *formals),
-                *yields = mdf_arena_array(arena, n_yields, sizeof *yields);
-    bool *own = mdf_arena_array(arena, n_yields, sizeof *own);
-    struct mdf_static_type *types = mdf_arena_array(arena, n_yields, sizeof *types);
+    size_t n_yields = body->yields.n;
     struct operand_facts *facts = mdf_arena_array(&body->compiler->scratch, n_yields, sizeof *facts);
-    size_t i;
 
-    if (formals == NULL || yields == NULL || own == NULL || types == NULL || facts == NULL) {
+    if (facts == NULL) {
         compile_out_of_memory(body->compiler);
         return false;
     }
-    for (i = 0; i < n_yields; i++) {
+    for (size_t i = 0; i < n_yields; i++) {
         facts[i].flags = unit_flags(&body->unit, ((mdf_operand *)body->yields.items)[i]) & OPERAND_IS_BOOL;
     }
-    code = unit_finish(body->compiler, &body->unit);
-    if (code == NULL) {
-        return false;
-    }
-    if (n_formals > 0) {
-        memcpy(formals, body->formals.items, n_formals * sizeof *formals);
-    }
-    if (n_yields > 0) {
-        memcpy(yields, body->yields.items, n_yields * sizeof *yields);
-        memcpy(types, body->hints.items, n_yields * sizeof *types);
-    }
-    code->formals = formals;
-    code->yields = yields;
-    code->yield_is_own = own;
-    code->yield_types = types;
-    code->n_formals = n_formals;
-    code->n_yields = n_yields;
-    if (!mark_own(body, code)) {
-        mdf_code_clear(body->compiler->memory, code);
-        return false;
-    }
-    result->code = code;
+    result->code = unit_finish_body(body->compiler, &body->unit, &body->formals, &body->yields, &body->hints);
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
     result->facts = facts + (body->request->loop ? 1 : 0);
     result->types = body->types.items;
     result->is_inferred = !body->graph.declares_outputs;
-    return true;
+    return result->code != NULL;
 }
 
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result)

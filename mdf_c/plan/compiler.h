@@ -181,6 +181,9 @@ mdf_operand unit_declare(struct target *target, mdf_operand source, const struct
 /* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);
 struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit);
+/* As a body: `formals` and `yields` are operands, `types` (struct mdf_static_type) is known of the yields. See body.c. */
+struct mdf_code *unit_finish_body(struct compiler *compiler, struct unit *unit, const struct list *formals,
+                                  const struct list *yields, const struct list *types);
 void unit_clear(struct compiler *compiler, struct unit *unit);
 /* Copies a list into the arena: a pointer is stored at `items`. False with the error set. */
 bool unit_keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n);

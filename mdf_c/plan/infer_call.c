@@ -1,59 +1,42 @@
 /* infer_call.c - types and shapes through one onnx:: call: what is known of its operands goes into the rules of schemas/, what
  * these say is noted at its outputs, and a call that can not run is refused here, before anything has. */
+#include "functions/kernel/setting.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
 
-static const struct mdf_setting *find_setting(const struct call_types *call, const char *name)
+/* An attribute of one type; NULL: there is none of that name and type. */
+static const void *find_setting(const struct call_types *call, const char *name, enum mdf_setting_type type)
 {
-    const struct mdf_setting *setting = call->settings != NULL ? call->row->settings : NULL;
-
-    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0) {
-        setting++;
-    }
-    return setting != NULL && setting->name != NULL ? setting : NULL;
-}
-
-static const void *field_of(const struct call_types *call, const struct mdf_setting *setting)
-{
-    return (const char *)call->settings + setting->offset;
+    return mdf_setting_field_of_type(call->row, call->settings, name, type);
 }
 
 static bool read_attribute(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n)
 {
-    const struct call_types *call = inference->context;
-    const struct mdf_setting *setting = find_setting(call, name);
+    const struct mdf_ints *ints = find_setting(inference->context, name, MDF_SETTING_INTS);
 
-    if (setting != NULL && setting->type == MDF_SETTING_INTS) {
-        const struct mdf_ints *ints = field_of(call, setting);
-
+    if (ints != NULL) {
         *items = ints->items;
         *n = ints->n;
         return ints->items != NULL;
     }
-    if (setting == NULL || setting->type != MDF_SETTING_INT) {
-        return false;
-    }
-    *items = field_of(call, setting);
+    *items = find_setting(inference->context, name, MDF_SETTING_INT);
     *n = 1;
-    return **items != MDF_NOT_GIVEN;
+    return *items != NULL && **items != MDF_NOT_GIVEN;
 }
 
 static mdf_dtype read_attribute_dtype(const struct mdf_inference *inference, const char *name)
 {
-    const struct call_types *call = inference->context;
-    const struct mdf_setting *setting = find_setting(call, name);
+    const mdf_dtype *dtype = find_setting(inference->context, name, MDF_SETTING_DTYPE);
 
-    return setting != NULL && setting->type == MDF_SETTING_DTYPE ? *(const mdf_dtype *)field_of(call, setting) : MDF_DTYPE_NONE;
+    return dtype != NULL ? *dtype : MDF_DTYPE_NONE;
 }
 
 static const struct mdf_value *read_attribute_value(const struct mdf_inference *inference, const char *name)
 {
-    const struct call_types *call = inference->context;
-    const struct mdf_setting *setting = find_setting(call, name);
+    const struct mdf_value *const *value = find_setting(inference->context, name, MDF_SETTING_VALUE);
 
-    return setting != NULL && setting->type == MDF_SETTING_VALUE ? *(const struct mdf_value *const *)field_of(call, setting)
-                                                                 : NULL;
+    return value != NULL ? *value : NULL;
 }
 
 /* Types of which nothing is known; NULL with the error set: memory ran out. */

@@ -221,7 +221,7 @@ static bool has_several_writers(struct gradient *gradient, mdf_operand operand)
 
 /* ------------------------------------------------------------------ the way from x to y */
 
-static bool make_tracks(struct gradient *gradient)
+bool gradient_make_tracks(struct gradient *gradient)
 {
     const struct unit *unit = gradient->unit;
     const size_t counts[3] = {unit->slot_facts.n, unit->constant_facts.n, unit->capture_facts.n};
@@ -264,9 +264,11 @@ static void put_in_place(struct gradient *gradient, const struct list *named, md
     }
 }
 
-static void find_needed(struct gradient *gradient, mdf_operand y)
+static void find_needed(struct gradient *gradient, const mdf_operand *ys, size_t n)
 {
-    mark_needed(gradient, y);
+    for (size_t i = 0; i < n; i++) {
+        mark_needed(gradient, ys[i]);
+    }
     for (size_t i = gradient->n_instructions; i-- > 0;) {
         const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
 
@@ -398,11 +400,32 @@ static bool run_again(struct gradient *gradient, size_t at)
     }
     call.inputs = operands;
     call.outputs = operands + call.n_inputs;
+    if (call.n_bodies > 0 && !gradient_copy_bodies(gradient, &call)) {
+        return false;
+    }
+    gradient_run_elsewhere(gradient, at, gradient->unit->calls.n);
     return unit_emit_call(gradient->target, &call);
 }
 
-static bool make_tape(struct gradient *gradient)
+/* Marks what an instruction writes where that changes smoothly with an x, which *smooth says. */
+static bool follow(struct gradient *gradient, size_t at, bool *smooth)
 {
+    const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+
+    *smooth = any_input(gradient, instruction, is_active);
+    if (*smooth && instruction->opcode == MDF_OPCODE_CALL && gradient_can_go_through(gradient_call(gradient, instruction))) {
+        return gradient_follow_control(gradient, at, smooth);
+    }
+    *smooth = *smooth && is_smooth(gradient, instruction);
+    if (*smooth) {
+        any_output(gradient, instruction, mark_active);
+    }
+    return true;
+}
+
+bool gradient_make_tape(struct gradient *gradient, const mdf_operand *ys, size_t n)
+{
+    find_needed(gradient, ys, n);
     for (size_t i = 0; i < gradient->n_instructions; i++) {
         const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
         bool smooth, replaced;
@@ -410,13 +433,13 @@ static bool make_tape(struct gradient *gradient)
         if (!any_output(gradient, instruction, is_needed)) {
             continue;
         }
-        smooth = is_smooth(gradient, instruction);
         replaced = any_input(gradient, instruction, is_replaced);
+        if (!follow(gradient, i, &smooth)) {
+            return false;
+        }
+        instruction = unit_instruction(gradient->unit, i);
         if ((smooth || replaced) && !can_follow(gradient, instruction)) {
             return refuse_change(gradient, instruction);
-        }
-        if (smooth) {
-            any_output(gradient, instruction, mark_active);
         }
         if ((smooth && !list_add(gradient->compiler, &gradient->tape, &i, sizeof i)) || (replaced && !run_again(gradient, i))) {
             return false;
@@ -476,49 +499,56 @@ static bool check_counts(struct gradient *gradient, const struct mdf_gradient_se
     return true;
 }
 
-bool compile_gradient(struct target *target, const void *settings, const mdf_operand *inputs, size_t n_inputs,
-                      struct outcome *outcome)
+/* The gradients of y by each x, with what `inputs` hold in the places of the named values. */
+static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient_settings *names, const mdf_operand *inputs,
+                            size_t n_inputs, struct outcome *outcome)
 {
-    const struct mdf_gradient_settings *names = settings;
-    struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit};
-    struct list *named, y = {0};
-    mdf_operand *results;
+    struct mdf_arena *scratch = &gradient->compiler->scratch;
+    struct list *named = mdf_arena_array(scratch, n_inputs, sizeof *named), y = {0};
+    mdf_operand *results = mdf_arena_array(scratch, n_inputs + 1, sizeof *results);
     size_t i;
 
-    named = mdf_arena_array(&target->compiler->scratch, n_inputs, sizeof *named);
-    results = mdf_arena_array(&target->compiler->scratch, n_inputs + 1, sizeof *results);
     if (named == NULL || results == NULL) {
-        compile_out_of_memory(target->compiler);
+        compile_out_of_memory(gradient->compiler);
         return false;
     }
-    if (!check_counts(&gradient, names, n_inputs) || !find_named(&gradient, names->y, &y)) {
+    if (!check_counts(gradient, names, n_inputs) || !find_named(gradient, names->y, &y)) {
         return false;
     }
     for (i = 0; i < n_inputs; i++) {
         const char *name = i < names->xs.n ? names->xs.items[i] : names->zs.items[i - names->xs.n];
 
-        if (!find_named(&gradient, name, &named[i])) {
+        if (!find_named(gradient, name, &named[i])) {
             return false;
         }
     }
-    if (!make_tracks(&gradient)) {
+    if (!gradient_make_tracks(gradient)) {
         return false;
     }
     for (i = 0; i < n_inputs; i++) {
-        put_in_place(&gradient, &named[i], inputs[i], i < names->xs.n);
+        put_in_place(gradient, &named[i], inputs[i], i < names->xs.n);
     }
-    find_needed(&gradient, *(const mdf_operand *)y.items);
-    if (!make_tape(&gradient) || !derive(&gradient, *(const mdf_operand *)y.items)) {
+    if (!gradient_make_tape(gradient, y.items, 1) || !derive(gradient, *(const mdf_operand *)y.items)) {
         return false;
     }
     for (i = 0; i < names->xs.n; i++) {
-        results[i] = take_result(&gradient, &named[i], inputs[i]);
+        results[i] = take_result(gradient, &named[i], inputs[i]);
         if (results[i] == MDF_NO_OPERAND) {
             return false;
         }
     }
     *outcome = (struct outcome){results, names->xs.n, names->xs.n > 1};
     return true;
+}
+
+bool compile_gradient(struct target *target, const void *settings, const mdf_operand *inputs, size_t n_inputs,
+                      struct outcome *outcome)
+{
+    struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit};
+    bool done = derive_by_names(&gradient, settings, inputs, n_inputs, outcome);
+
+    gradient_clear(&gradient);
+    return done;
 }
 
 /* ------------------------------------------------------------------ the order of nodes */

@@ -1,5 +1,5 @@
-/* gradient.h - what the two files that derive share: gradient.c finds the instructions between x and y, gradient_rules.c hands
- * gradients back through them. */
+/* gradient.h - what the files that derive share: gradient.c finds the instructions between x and y, gradient_rules.c hands gradients
+ * back through them, gradient_control.c through those with bodies. */
 #ifndef MDF_PLAN_GRADIENT_GRADIENT_H
 #define MDF_PLAN_GRADIENT_GRADIENT_H
 
@@ -16,14 +16,16 @@ struct track {
     bool is_given;  /* an x or z: what computes it does not matter */
 };
 
+/* The way from what changes to what depends on it, in one unit. */
 struct gradient {
-    struct target *target;
+    struct target *target, own_target; /* of a body that is derived: its own */
     struct compiler *compiler;
     struct unit *unit;
     size_t first[3]; /* of the tracks of slots, constants, captures */
     struct track *tracks;
     size_t n_instructions; /* before this */
     struct list tape;      /* size_t: instructions whose results change smoothly with an x, in order */
+    struct list controls;  /* struct control *: those with bodies among them */
 };
 
 /* --- gradient.c */
@@ -33,6 +35,10 @@ const struct mdf_code_call *gradient_call(const struct gradient *gradient, const
 bool gradient_is_whole(const struct mdf_code_call *call, size_t input);
 /* Where an instruction stands in the model. */
 const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction);
+/* Tracks of all operands that are there. */
+bool gradient_make_tracks(struct gradient *gradient);
+/* The instructions between what is active and the values `ys`. */
+bool gradient_make_tape(struct gradient *gradient, const mdf_operand *ys, size_t n);
 
 /* --- gradient_rules.c */
 /* Adds to the gradients of an instruction's inputs what those of its outputs hand back. */
@@ -42,5 +48,18 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 
 /* --- custom_call.c: the same for a call of a registered function that has a derivative. */
 bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_call *call);
+
+/* --- gradient_control.c */
+/* Whether there are derivatives through a call with bodies. */
+bool gradient_can_go_through(const struct mdf_code_call *call);
+/* Marks the outputs of such a call that change smoothly; *is_smooth: some do. */
+bool gradient_follow_control(struct gradient *gradient, size_t instruction, bool *is_smooth);
+/* Its value is computed by another call of the unit. */
+void gradient_run_elsewhere(struct gradient *gradient, size_t instruction, size_t call);
+/* Gives a call its own bodies, whose captures are what is in the places of them. */
+bool gradient_copy_bodies(struct gradient *gradient, struct mdf_code_call *call);
+bool gradient_hand_back_control(struct gradient *gradient, size_t instruction);
+/* Lets go of what bodies hold. */
+void gradient_clear(struct gradient *gradient);
 
 #endif

@@ -310,5 +310,8 @@ bool gradient_hand_back(struct gradient *gradient, size_t at)
     for (size_t i = 0; i < call->n_outputs; i++) {
         any = any || has_gradient(gradient, call->outputs[i]);
     }
+    if (any && gradient_can_go_through(call)) {
+        return gradient_hand_back_control(gradient, at);
+    }
     return !any || hand_back_from(gradient, &instruction);
 }
