@@ -115,10 +115,8 @@ static bool find_named(struct gradient *gradient, const char *name, struct list 
 
 /* ------------------------------------------------------------------ what an instruction reads and writes */
 
-typedef bool (*visitor)(struct gradient *gradient, mdf_operand operand);
-
 /* Calls `visit` with each operand that is read until it returns true; whether it did. */
-static bool any_input(struct gradient *gradient, const struct mdf_instruction *instruction, visitor visit)
+bool gradient_any_input(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit)
 {
     const struct mdf_code_call *call;
 
@@ -156,7 +154,7 @@ static bool any_input(struct gradient *gradient, const struct mdf_instruction *i
 }
 
 /* The same with each operand that is written. */
-static bool any_output(struct gradient *gradient, const struct mdf_instruction *instruction, visitor visit)
+bool gradient_any_output(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit)
 {
     const struct mdf_code_call *call;
 
@@ -191,7 +189,7 @@ static bool count_writer(struct gradient *gradient, mdf_operand operand)
     return false;
 }
 
-static bool is_needed(struct gradient *gradient, mdf_operand operand)
+bool gradient_is_needed(struct gradient *gradient, mdf_operand operand)
 {
     return gradient_track(gradient, operand)->is_needed && !gradient_track(gradient, operand)->is_given;
 }
@@ -214,9 +212,27 @@ static bool mark_active(struct gradient *gradient, mdf_operand operand)
     return false;
 }
 
+bool gradient_is_looked_for(struct gradient *gradient, mdf_operand operand)
+{
+    return operand == gradient->looked_for;
+}
+
 static bool has_several_writers(struct gradient *gradient, mdf_operand operand)
 {
     return gradient_track(gradient, operand)->n_writers > 1 || (unit_flags(gradient->unit, operand) & OPERAND_MUTABLE) != 0;
+}
+
+/* Whether another instruction may write the operand, too, in the same run. */
+static bool is_written_again(struct gradient *gradient, size_t at, mdf_operand operand)
+{
+    gradient->looked_for = operand;
+    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
+        if (i != at && gradient_any_output(gradient, unit_instruction(gradient->unit, i), gradient_is_looked_for) &&
+            !gradient_are_exclusive(gradient, i, at)) {
+            return true;
+        }
+    }
+    return (unit_flags(gradient->unit, operand) & OPERAND_MUTABLE) != 0;
 }
 
 /* ------------------------------------------------------------------ the way from x to y */
@@ -240,8 +256,13 @@ bool gradient_make_tracks(struct gradient *gradient)
         }
     }
     gradient->n_instructions = unit_position(gradient->unit);
-    for (size_t i = 0; i < gradient->n_instructions; i++) {
-        any_output(gradient, unit_instruction(gradient->unit, i), count_writer);
+    gradient->is_taped = mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->is_taped);
+    if (gradient->is_taped == NULL) {
+        compile_out_of_memory(gradient->compiler);
+        return false;
+    }
+    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
+        gradient_any_output(gradient, unit_instruction(gradient->unit, i), count_writer);
     }
     return true;
 }
@@ -269,11 +290,11 @@ static void find_needed(struct gradient *gradient, const mdf_operand *ys, size_t
     for (size_t i = 0; i < n; i++) {
         mark_needed(gradient, ys[i]);
     }
-    for (size_t i = gradient->n_instructions; i-- > 0;) {
+    for (size_t i = gradient->n_instructions; i-- > gradient->first_instruction;) {
         const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
 
-        if (any_output(gradient, instruction, is_needed)) {
-            any_input(gradient, instruction, mark_needed);
+        if (gradient_any_output(gradient, instruction, gradient_is_needed)) {
+            gradient_any_input(gradient, instruction, mark_needed);
         }
     }
 }
@@ -315,7 +336,7 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
     const struct mdf_code_call *call;
 
     if (instruction->opcode != MDF_OPCODE_CALL || gradient_call(gradient, instruction)->n_bodies > 0) {
-        return any_input(gradient, instruction, is_active);
+        return gradient_any_input(gradient, instruction, is_active);
     }
     call = gradient_call(gradient, instruction);
     for (size_t i = 0; i < call->n_inputs && !yields_whole(call->operator); i++) {
@@ -329,7 +350,7 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
     return false;
 }
 
-static bool refuse_change(struct gradient *gradient, const struct mdf_instruction *instruction)
+bool gradient_refuse_change(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
     compile_error(gradient->compiler, MDF_UNSUPPORTED,
                   "there is no derivative of what is chosen, kept or gone through item by item (%s)",
@@ -337,16 +358,38 @@ static bool refuse_change(struct gradient *gradient, const struct mdf_instructio
     return false;
 }
 
-/* Whether all that an instruction writes is written by it alone, so that it can be followed. */
-static bool can_follow(struct gradient *gradient, const struct mdf_instruction *instruction)
+/* Whether each operand that an instruction writes is written once at most in a run. */
+static bool writes_alone(struct gradient *gradient, size_t at)
 {
+    const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+    const struct mdf_code_call *call;
+
+    if (instruction->opcode != MDF_OPCODE_CALL) {
+        return !has_several_writers(gradient, instruction->a) || !is_written_again(gradient, at, instruction->a);
+    }
+    call = gradient_call(gradient, instruction);
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_NO_OPERAND && has_several_writers(gradient, call->outputs[i]) &&
+            is_written_again(gradient, at, call->outputs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether what an instruction writes is as it left it when gradients are handed back. `once`: and it is the only one that does. */
+static bool can_follow(struct gradient *gradient, size_t at, bool once)
+{
+    const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+
     switch (instruction->opcode) {
     case MDF_OPCODE_CALL:
     case MDF_OPCODE_COPY:
     case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
     case MDF_OPCODE_DECLARE:
-        return !any_output(gradient, instruction, has_several_writers);
+        return !gradient_is_repeated(gradient, at) &&
+               (once ? !gradient_any_output(gradient, instruction, has_several_writers) : writes_alone(gradient, at));
     default:
         return false;
     }
@@ -412,13 +455,13 @@ static bool follow(struct gradient *gradient, size_t at, bool *smooth)
 {
     const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
 
-    *smooth = any_input(gradient, instruction, is_active);
+    *smooth = gradient_any_input(gradient, instruction, is_active);
     if (*smooth && instruction->opcode == MDF_OPCODE_CALL && gradient_can_go_through(gradient_call(gradient, instruction))) {
         return gradient_follow_control(gradient, at, smooth);
     }
     *smooth = *smooth && is_smooth(gradient, instruction);
     if (*smooth) {
-        any_output(gradient, instruction, mark_active);
+        gradient_any_output(gradient, instruction, mark_active);
     }
     return true;
 }
@@ -426,22 +469,25 @@ static bool follow(struct gradient *gradient, size_t at, bool *smooth)
 bool gradient_make_tape(struct gradient *gradient, const mdf_operand *ys, size_t n)
 {
     find_needed(gradient, ys, n);
-    for (size_t i = 0; i < gradient->n_instructions; i++) {
+    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
         const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
         bool smooth, replaced;
 
-        if (!any_output(gradient, instruction, is_needed)) {
+        if (gradient_chooses_replaced(gradient, i)) {
+            return gradient_refuse_change(gradient, instruction);
+        }
+        if (!gradient_any_output(gradient, instruction, gradient_is_needed)) {
             continue;
         }
-        replaced = any_input(gradient, instruction, is_replaced);
+        replaced = gradient_any_input(gradient, instruction, is_replaced);
         if (!follow(gradient, i, &smooth)) {
             return false;
         }
-        instruction = unit_instruction(gradient->unit, i);
-        if ((smooth || replaced) && !can_follow(gradient, instruction)) {
-            return refuse_change(gradient, instruction);
+        if ((smooth || replaced) && !can_follow(gradient, i, replaced)) {
+            return gradient_refuse_change(gradient, unit_instruction(gradient->unit, i));
         }
-        if ((smooth && !list_add(gradient->compiler, &gradient->tape, &i, sizeof i)) || (replaced && !run_again(gradient, i))) {
+        gradient->is_taped[i] = smooth;
+        if (replaced && !run_again(gradient, i)) {
             return false;
         }
     }
@@ -481,12 +527,7 @@ static bool derive(struct gradient *gradient, mdf_operand y)
     if (track->gradient == MDF_NO_OPERAND) {
         return false;
     }
-    for (size_t i = gradient->tape.n; i-- > 0;) {
-        if (!gradient_hand_back(gradient, ((const size_t *)gradient->tape.items)[i])) {
-            return false;
-        }
-    }
-    return true;
+    return gradient_hand_back_range(gradient, gradient->first_instruction, gradient->n_instructions);
 }
 
 static bool check_counts(struct gradient *gradient, const struct mdf_gradient_settings *settings, size_t n_inputs)

@@ -1,5 +1,5 @@
 /* gradient.h - what the files that derive share: gradient.c finds the instructions between x and y, gradient_rules.c hands gradients
- * back through them, gradient_control.c through those with bodies. */
+ * back through them, gradient_regions.c through what jumps choose, gradient_control.c through calls with bodies. */
 #ifndef MDF_PLAN_GRADIENT_GRADIENT_H
 #define MDF_PLAN_GRADIENT_GRADIENT_H
 
@@ -23,10 +23,14 @@ struct gradient {
     struct unit *unit;
     size_t first[3]; /* of the tracks of slots, constants, captures */
     struct track *tracks;
-    size_t n_instructions; /* before this */
-    struct list tape;      /* size_t: instructions whose results change smoothly with an x, in order */
-    struct list controls;  /* struct control *: those with bodies among them */
+    size_t first_instruction, n_instructions; /* instructions [first_instruction, n_instructions) are what is derived */
+    bool *is_taped;                           /* of each instruction: its results change smoothly with an x */
+    struct list controls;                     /* struct control *: those with bodies among them */
+    struct collection *collection;            /* see gradient_regions.c */
+    mdf_operand looked_for;                   /* by gradient_is_looked_for */
 };
+
+typedef bool (*gradient_visitor)(struct gradient *gradient, mdf_operand operand);
 
 /* --- gradient.c */
 struct track *gradient_track(struct gradient *gradient, mdf_operand operand);
@@ -35,6 +39,15 @@ const struct mdf_code_call *gradient_call(const struct gradient *gradient, const
 bool gradient_is_whole(const struct mdf_code_call *call, size_t input);
 /* Where an instruction stands in the model. */
 const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction);
+/* Calls `visit` with each operand that an instruction reads, or writes, until it returns true; whether it did. */
+bool gradient_any_input(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit);
+bool gradient_any_output(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit);
+/* A visitor: whether it is gradient->looked_for. */
+bool gradient_is_looked_for(struct gradient *gradient, mdf_operand operand);
+/* A visitor: whether what the operand holds matters. */
+bool gradient_is_needed(struct gradient *gradient, mdf_operand operand);
+/* The error of an instruction that gradients can not be handed back through. */
+bool gradient_refuse_change(struct gradient *gradient, const struct mdf_instruction *instruction);
 /* Tracks of all operands that are there. */
 bool gradient_make_tracks(struct gradient *gradient);
 /* The instructions between what is active and the values `ys`. */
@@ -45,6 +58,19 @@ bool gradient_make_tape(struct gradient *gradient, const mdf_operand *ys, size_t
 bool gradient_hand_back(struct gradient *gradient, size_t instruction);
 /* Adds to the gradient of an operand what a later one hands back, in its shape and type. */
 bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand part);
+
+/* The gradient of an operand, as it is now; zeros where nothing has been handed back to it. */
+mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand);
+
+/* --- gradient_regions.c */
+/* Whether of two instructions at most one is run, as jumps choose. */
+bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b);
+/* Whether an instruction is run for each item of something. */
+bool gradient_is_repeated(struct gradient *gradient, size_t at);
+/* Whether the jump at `at` chooses something that matters by a value that has another in its place. */
+bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
+/* From the last instruction of a range to the first. */
+bool gradient_hand_back_range(struct gradient *gradient, size_t first, size_t end);
 
 /* --- custom_call.c: the same for a call of a registered function that has a derivative. */
 bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_call *call);

@@ -388,28 +388,10 @@ static mdf_operand zeros_like(struct gradient *gradient, mdf_operand operand)
     return unit_call_python(gradient->target, "numpy.zeros_like", &operand, 1, MDF_NO_OPERAND);
 }
 
-/* The gradient of an operand, as it is now; zeros where nothing has been handed back to it. */
-static mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand)
-{
-    const struct track *track = gradient_track(gradient, operand);
-
-    return track->gradient != MDF_NO_OPERAND ? track->gradient : zeros_like(gradient, track->value);
-}
-
 /* Hands the gradient of a yield, an operand of the body's unit, back to what the body takes. */
 static bool seed(struct derived_body *body, size_t yield, mdf_operand part)
 {
     return !yield_is_active(body, yield) || gradient_add(&body->gradient, body->code->yields[yield], part);
-}
-
-static bool hand_back_tape(struct gradient *gradient)
-{
-    for (size_t i = gradient->tape.n; i-- > 0;) {
-        if (!gradient_hand_back(gradient, ((const size_t *)gradient->tape.items)[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Adds the finished body to the unit around it; its number there goes to `index`. */
@@ -518,7 +500,7 @@ static bool derive_branch(struct gradient *gradient, struct derived_body *body, 
             return false;
         }
     }
-    if (!hand_back_tape(&body->gradient)) {
+    if (!gradient_hand_back_range(&body->gradient, 0, body->gradient.n_instructions)) {
         return false;
     }
     for (size_t i = 0; i < captures->n; i++) {
@@ -910,7 +892,7 @@ static bool hand_back_loop(struct gradient *gradient, struct control *control, c
     struct backward backward = {.gradient = gradient, .control = control, .call = call, .made = {.body = &control->bodies[0]}};
 
     return scan_kept(&backward) && scan_inputs(&backward) && carry_captures(&backward) && carry_states(&backward) &&
-           scan_output_gradients(&backward) && hand_back_tape(&control->bodies[0].gradient) && yield_gradients(&backward) &&
+           scan_output_gradients(&backward) && gradient_hand_back_range(&control->bodies[0].gradient, 0, control->bodies[0].gradient.n_instructions) && yield_gradients(&backward) &&
            emit_backward(&backward);
 }
 

@@ -190,6 +190,15 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
     return part != MDF_NO_OPERAND;
 }
 
+mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand)
+{
+    const struct track *track = gradient_track(gradient, operand);
+
+    return track->gradient != MDF_NO_OPERAND
+               ? track->gradient
+               : unit_call_python(gradient->target, "numpy.zeros_like", &track->value, 1, MDF_NO_OPERAND);
+}
+
 /* Takes away from moved numbers what the operator puts between them. */
 static bool take_away_filled(struct gradient *gradient, const struct mdf_code_call *call, size_t input, mdf_operand *moved)
 {
