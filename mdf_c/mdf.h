@@ -446,6 +446,15 @@ MDF_API mdf_program *mdf_compile(const mdf_model *model, const mdf_options *opti
  * default_initial_value; the names need not outlive the call. */
 MDF_API mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *parameters, size_t n_parameters,
                                             const mdf_options *options, mdf_error *error);
+/* Compiles the derivatives of a value by parameters into a program of their own. One evaluation of it is n_steps (at least 1)
+ * evaluations of the graph in a row, the first without a time increment, the later ones with that of mdf_evaluate, where dt, which
+ * says only whether there is one, is no NaN. It has one node, "gradient", with the output ports "value", what `of` (a result, PORT or
+ * NODE.PORT) then holds, and for each of the parameters (names as mdf_compile_changeable has them) its name: the derivative of value,
+ * or of the sum of its elements, by the parameter, in the parameter's shape and type; 0 by what does not change it. Parameters may be
+ * set as of other programs; inputs are the graph's, and hold for all steps. What can not be derived is refused: MDF_UNSUPPORTED. */
+MDF_API mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters,
+                                          size_t n_parameters, uint64_t n_steps, double dt, const mdf_options *options,
+                                          mdf_error *error);
 MDF_API void mdf_program_free(mdf_program *program);
 MDF_API const char *mdf_program_model_id(const mdf_program *program);
 MDF_API const char *mdf_program_graph_id(const mdf_program *program);

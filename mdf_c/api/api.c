@@ -226,6 +226,25 @@ mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *p
     return mdf_program_compile(model, parameters, n_parameters, &known, error);
 }
 
+mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters, size_t n_parameters,
+                                  uint64_t n_steps, double dt, const mdf_options *options, mdf_error *error)
+{
+    const struct mdf_gradient_request request = {of, parameters, n_parameters, n_steps, !isnan(dt)};
+    mdf_options known;
+
+    error = mdf_unset_error(error);
+    if (!MDF_GIVEN(model, error) || !MDF_GIVEN(of, error) ||
+        !mdf_arguments_given((const void *const *)parameters, n_parameters, "names of parameters", error) ||
+        !mdf_read_options(options, &known, error)) {
+        return NULL;
+    }
+    if (n_steps == 0) {
+        mdf_error_set(error, MDF_USAGE, "there is no value after 0 steps");
+        return NULL;
+    }
+    return mdf_program_compile_gradient(model, &request, &known, error);
+}
+
 void mdf_program_free(mdf_program *program)
 {
     if (program != NULL) {

@@ -12,6 +12,7 @@
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/plugins.h"
 #include "mdf_c/cli/progress_bar.h"
+#include "mdf_c/cli/run_gradient.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
 #include "mdf_c/cli/sweep/run_sweep.h"
@@ -38,6 +39,7 @@ struct run {
     struct mdf_text parameters; /* of --set */
     struct run_inputs inputs;
     struct run_report report;
+    struct run_gradients gradients;
     struct progress_bar bar;
     struct compiled_run compiled;
     double start_s; /* by mdf_clock_s */
@@ -161,6 +163,12 @@ static int write_results(struct run *run, const mdf_state *state)
 
     if (run->options.plot_path != NULL) {
         exit_status = write_plot(&run->memory, &run->report, run->model, &run->error);
+    }
+    if (exit_status == EXIT_DONE && run->options.gradient != NULL) {
+        exit_status = compute_gradients(&run->gradients, &run->memory, &run->options, run->model, &run->inputs, state,
+                                        run->program, &run->error);
+        run->report.gradients = run->gradients.items;
+        run->report.n_gradients = run->gradients.n_results * run->gradients.n_parameters;
     }
     if (exit_status == EXIT_DONE) {
         exit_status = add_source(&run->report, &run->warnings, &run->error);
@@ -302,6 +310,7 @@ static int perform(struct run *run)
         exit_status = evaluate(run);
     }
     release_run_report(&run->report);
+    release_gradients(&run->gradients);
     release_run_inputs(&run->inputs);
     return exit_status;
 }

@@ -22,6 +22,7 @@ static const char help[] =
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace, --schedule   tell every step; who ran when, as text in place of JSON (which -o still writes)\n"
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
+    "      --gradient RESULT,... --of NODE.PARAMETER,...   derivatives of what the last step gives, by parameters\n"
     "      --record NAME,...     only these ports (NODE.PORT or a unique PORT)\n"
     "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
     "      --resume, --part I/N, --chunk N   of a sweep to -o FOLDER.zarr: what is not there yet; one of N parts; instances a "
@@ -83,6 +84,8 @@ static const struct option_row rows[] = {
     {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
     {"dt", '\0', ARGUMENT_REAL, .offset = FIELD(dt)},
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output_path), .fault = output_fault},
+    {"gradient", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient)},
+    {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},
     {"trace", '\0', ARGUMENT_FLAG, .offset = FIELD(trace)},
     {"schedule", '\0', ARGUMENT_FLAG, .offset = FIELD(schedule)},
     {"explain", '\0', ARGUMENT_FLAG, .offset = FIELD(explain)},
@@ -150,6 +153,15 @@ static int check_together(const struct run_options *options, size_t n_names)
     }
     if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
         return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");
+    }
+    if ((options->gradient != NULL) != (options->gradient_of != NULL)) {
+        return usage_error(&line, "--gradient RESULT and --of NODE.PARAMETER go together");
+    }
+    if (options->gradient != NULL &&
+        (options->sweep_path != NULL || options->compile || options->check || options->schedule || options->explain ||
+         options->dump != DUMP_NOTHING || (options->output_path != NULL && mdf_ends_with(options->output_path, ".csv")))) {
+        return usage_error(
+            &line, "--gradient does not go with --sweep, --compile, --check, --schedule, --explain, --dump or -o FILE.csv");
     }
     if (options->check && (options->explain || options->dump == DUMP_LOWERED || options->dump == DUMP_NESTS ||
                            options->dump == DUMP_MACHINE || options->dump == DUMP_C)) {

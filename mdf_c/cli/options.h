@@ -27,6 +27,7 @@ struct run_options {
     const char *part;       /* I/N; NULL: all of the sweep */
     uint64_t n_chunk;       /* instances of a chunk of a store; 0: chosen */
     const char *record;     /* NAME,NAME,...; NULL: all ports */
+    const char *gradient, *gradient_of; /* RESULT,... and NODE.PARAMETER,...; NULL: none */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
     bool trace, schedule, typed, check, strict, time, compile, explain;

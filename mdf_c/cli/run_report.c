@@ -260,7 +260,9 @@ static int write_with(struct run_report *report, const mdf_state *state, const c
                                     .recording = &report->recording,
                                     .all_nodes = report->options->record == NULL,
                                     .trace = report->options->trace,
-                                    .typed = report->options->typed};
+                                    .typed = report->options->typed,
+                                    .gradients = report->gradients,
+                                    .n_gradients = report->n_gradients};
     struct mdf_text text;
     int exit_status;
     size_t i;

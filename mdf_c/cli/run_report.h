@@ -15,6 +15,8 @@ struct run_report {
     struct mdf_recording recording;
     size_t *schedule; /* words of the schedule that is being recorded */
     size_t schedule_capacity;
+    const struct mdf_report_gradient *gradients; /* NULL: none */
+    size_t n_gradients;
     struct mdf_text told; /* in place of JSON: of --schedule, --explain, --dump */
 };
 

@@ -2,7 +2,7 @@
 #include "functions/custom/custom.h"
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/processor.h"
-#include "mdf_c/plan/compiler.h"
+#include "mdf_c/plan/gradient/evaluation.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -719,6 +719,10 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         compile_out_of_memory(compiler);
         return false;
     }
+    if (nested == NULL && compiler->gradient != NULL &&
+        !(all_changeables_are_met(compiler, graph) && compile_evaluation_gradient(&builder, compiler->gradient))) {
+        return false;
+    }
     program->code = unit_finish(compiler, unit);
     return program->code != NULL && (!compiler->looks_over || compile_look_over(&builder, program)) &&
            (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
@@ -782,9 +786,10 @@ static bool tell_stop(struct compiler *compiler)
 }
 
 static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
-                                           const mdf_options *options, bool looks_over, mdf_error *error)
+                                           const struct mdf_gradient_request *gradient, const mdf_options *options,
+                                           bool looks_over, mdf_error *error)
 {
-    struct compiler compiler = {.model = model, .looks_over = looks_over};
+    struct compiler compiler = {.model = model, .gradient = gradient, .looks_over = looks_over};
     struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;
@@ -856,12 +861,18 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
-    return compile_program(model, parameters, n_parameters, options, false, error);
+    return compile_program(model, parameters, n_parameters, NULL, options, false, error);
 }
 
 struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error)
 {
-    return compile_program(model, NULL, 0, options, true, error);
+    return compile_program(model, NULL, 0, NULL, options, true, error);
+}
+
+struct mdf_program *mdf_program_compile_gradient(const struct mdf_model *model, const struct mdf_gradient_request *request,
+                                                 const mdf_options *options, mdf_error *error)
+{
+    return compile_program(model, request->by, request->n_by, request, options, false, error);
 }
 
 void mdf_program_release(struct mdf_program *program)

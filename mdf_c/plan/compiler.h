@@ -60,6 +60,7 @@ struct compiler {
     const char *const *wanted;         /* names of parameters that are to be kept changeable */
     bool *is_met;                      /* of each: there is one of that name */
     size_t n_wanted;
+    const struct mdf_gradient_request *gradient; /* the program is to be that of derivatives; NULL: of the graph */
     struct list parameters;  /* struct mdf_program_parameter: those that are */
     struct list changeables; /* of changeable.c */
 };
@@ -184,6 +185,8 @@ struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit);
 /* As a body: `formals` and `yields` are operands, `types` (struct mdf_static_type) is known of the yields. See body.c. */
 struct mdf_code *unit_finish_body(struct compiler *compiler, struct unit *unit, const struct list *formals,
                                   const struct list *yields, const struct list *types);
+/* The same code once more, with constants and bodies of its own. */
+struct mdf_code *unit_copy_code(struct compiler *compiler, const struct mdf_code *code);
 void unit_clear(struct compiler *compiler, struct unit *unit);
 /* Copies a list into the arena: a pointer is stored at `items`. False with the error set. */
 bool unit_keep_list(struct compiler *compiler, const struct list *list, size_t item_size, void *items, size_t *n);

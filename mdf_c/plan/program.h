@@ -170,6 +170,19 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
                                         const mdf_options *options, mdf_error *error);
 /* The same, with warnings of what can hardly be meant besides (docs/diagnostics.md). */
 struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
+/* What derivatives are asked for. */
+struct mdf_gradient_request {
+    const char *of;        /* a result, or an output port: PORT or NODE.PORT */
+    const char *const *by; /* parameters, NODE.PARAMETER, which are kept changeable */
+    size_t n_by;
+    uint64_t n_steps; /* evaluations in a row, at least 1 */
+    bool has_dt;      /* all but the first have a time increment */
+};
+
+/* Compiles a program whose one evaluation is all those of the request, and the derivatives of a value after them: its node `gradient` has the
+ * output ports `value` and, for each of the parameters, its name. Inputs hold for all of them. NULL on error. */
+struct mdf_program *mdf_program_compile_gradient(const struct mdf_model *model, const struct mdf_gradient_request *request,
+                                                 const mdf_options *options, mdf_error *error);
 /* Makes the table of the ports' names. False: out of memory. */
 bool mdf_program_name_ports(struct mdf_program *program);
 /* The ports that `name` stands for - PORT, NODE.PORT, or what the graph's interface calls them -, in order; NULL: none, or no

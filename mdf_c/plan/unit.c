@@ -550,6 +550,37 @@ struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit)
     return code;
 }
 
+struct mdf_code *unit_copy_code(struct compiler *compiler, const struct mdf_code *code)
+{
+    struct mdf_code *copy = mdf_arena_allocate(compiler->arena, sizeof *copy);
+
+    if (copy != NULL) {
+        *copy = *code;
+        copy->constants = mdf_arena_array(compiler->arena, code->n_constants, sizeof *copy->constants);
+        copy->bodies = mdf_arena_array(compiler->arena, code->n_bodies, sizeof *copy->bodies);
+        copy->n_constants = copy->n_bodies = 0;
+    }
+    if (copy == NULL || copy->constants == NULL || copy->bodies == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    for (; copy->n_constants < code->n_constants; copy->n_constants++) {
+        if (!mdf_value_copy(compiler->memory, &copy->constants[copy->n_constants], &code->constants[copy->n_constants])) {
+            compile_out_of_memory(compiler);
+            mdf_code_clear(compiler->memory, copy);
+            return NULL;
+        }
+    }
+    for (; copy->n_bodies < code->n_bodies; copy->n_bodies++) {
+        copy->bodies[copy->n_bodies] = unit_copy_code(compiler, code->bodies[copy->n_bodies]);
+        if (copy->bodies[copy->n_bodies] == NULL) {
+            mdf_code_clear(compiler->memory, copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
 void unit_clear(struct compiler *compiler, struct unit *unit)
 {
     size_t i;

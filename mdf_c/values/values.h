@@ -60,6 +60,12 @@ const size_t *mdf_recording_schedule(const struct mdf_recording *recording, size
 
 /* ------------------------------------------------------------------ results of a run */
 
+/* The derivative of a result by a parameter. */
+struct mdf_report_gradient {
+    const char *result, *parameter;
+    const struct mdf_value *value;
+};
+
 /* All that a run tells. Texts and values are borrowed. */
 struct mdf_report {
     const char *model, *graph;
@@ -73,16 +79,18 @@ struct mdf_report {
     bool all_nodes;                         /* name nodes without recorded ports too */
     bool trace;                             /* tell every recorded step, not just the last */
     bool typed;
+    const struct mdf_report_gradient *gradients; /* those of one result in a row */
+    size_t n_gradients;
 };
 
-/* One JSON object: {"model", "graph", "steps", "results", "outputs", "trace"}. */
+/* One JSON object: {"model", "graph", "steps", "results", "outputs", "trace", "gradients"}. */
 mdf_status mdf_write_report_json(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
 /* A row of names (NODE.PORT, elements of arrays NODE.PORT[0][1]), then a row for each step. Nothing is an empty cell. A port that
  * holds lists or objects, or arrays of different ranks, is one column of JSON texts. */
 mdf_status mdf_write_report_csv(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
 /* A NumPy .npz archive with an array NODE.PORT for each column; with `trace` its first axis is the step. Where that is not
  * possible, because shapes differ or steps have no value, there is an array stepN/NODE.PORT for each step. Items of a list are
- * NODE.PORT.0, NODE.PORT.1, ..., entries of an object NODE.PORT.KEY. */
+ * NODE.PORT.0, NODE.PORT.1, ..., entries of an object NODE.PORT.KEY. Gradients are gradients/RESULT/NODE.PARAMETER. */
 mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report *report, mdf_error *error);
 
 /* ------------------------------------------------------------------ single values */

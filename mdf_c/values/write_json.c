@@ -397,6 +397,29 @@ static mdf_status append_trace(struct mdf_text *text, const struct mdf_report *r
     return status;
 }
 
+static mdf_status append_gradients(struct mdf_text *text, const struct mdf_report *report, mdf_error *error)
+{
+    const struct mdf_report_gradient *gradients = report->gradients;
+    mdf_status status = MDF_OK;
+
+    mdf_text_append_string(text, ",\n \"gradients\": {");
+    for (size_t i = 0; i < report->n_gradients && status == MDF_OK; i++) {
+        bool is_first = i == 0 || strcmp(gradients[i].result, gradients[i - 1].result) != 0;
+
+        if (is_first) {
+            mdf_text_append_string(text, i > 0 ? "}, " : "");
+            append_text(text, gradients[i].result);
+            mdf_text_append_string(text, ": {");
+        }
+        mdf_text_append_string(text, is_first ? "" : ", ");
+        append_text(text, gradients[i].parameter);
+        mdf_text_append_string(text, ": ");
+        status = mdf_write_json_value(text, gradients[i].value, report->typed, error);
+    }
+    mdf_text_append_string(text, report->n_gradients > 0 ? "}}" : "}");
+    return status;
+}
+
 mdf_status mdf_write_report_json(struct mdf_text *text, const struct mdf_report *report, mdf_error *error)
 {
     mdf_status status;
@@ -415,6 +438,9 @@ mdf_status mdf_write_report_json(struct mdf_text *text, const struct mdf_report 
     }
     if (status == MDF_OK && report->trace) {
         status = append_trace(text, report, error);
+    }
+    if (status == MDF_OK && report->gradients != NULL) {
+        status = append_gradients(text, report, error);
     }
     mdf_text_append_string(text, "}\n");
     return status == MDF_OK && text->failed ? mdf_memory_error(text->memory, error) : status;

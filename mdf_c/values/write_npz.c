@@ -233,6 +233,13 @@ static mdf_status add_content(struct archive *archive, const struct content *con
     for (i = 0; recording != NULL && i < recording->n_columns && recording->n_steps > 0 && status == MDF_OK; i++) {
         status = add_column(archive, content->report, i);
     }
+    for (i = 0; content->report != NULL && i < content->report->n_gradients && status == MDF_OK; i++) {
+        const struct mdf_report_gradient *gradient = &content->report->gradients[i];
+
+        archive->name.length = 0;
+        mdf_text_printf(&archive->name, "gradients/%s/%s", gradient->result, gradient->parameter);
+        status = add_value(archive, gradient->value);
+    }
     for (i = 0; i < content->n_arrays && status == MDF_OK; i++) {
         archive->name.length = 0;
         mdf_text_append_string(&archive->name, content->arrays[i].name);

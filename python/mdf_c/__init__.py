@@ -21,6 +21,7 @@ from .errors import (
     MdfWarning,
 )
 from .evaluable import EvaluableGraph
+from .gradients import Gradient, gradient, value_and_grad
 from .registration import register
 from .running import Result, run
 from .stored import StoredSweep, open_sweep
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "EvaluableGraph",
     "Functions",
+    "Gradient",
     "MdfError",
     "MdfFileError",
     "MdfInterrupted",
@@ -50,6 +52,7 @@ __all__ = [
     "check",
     "compile",
     "from_onnx",
+    "gradient",
     "instance_seeds",
     "load",
     "load_plugin",
@@ -59,4 +62,5 @@ __all__ = [
     "register_function",
     "run",
     "sweep",
+    "value_and_grad",
 ]

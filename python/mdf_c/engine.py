@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any
@@ -422,12 +422,10 @@ class Program(Uncopied):
     def _make(self, model: Model, settings: Settings) -> _Findings:
         if not isinstance(model, Model) or not isinstance(settings, Settings):
             raise TypeError("a program is made of a Model and Settings: see compile")
-        error = Error()
-        names = (ctypes.c_char_p * len(settings.changeable))(*(name.encode() for name in settings.changeable))
         self._functions = functions_of(settings)
         findings = _Findings(model._origin, settings.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
-        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, findings), error)
-        self._handle = Handle(findings.take(pointer, error), lib.mdf_program_free, self._functions.handle)
+        pointer = self._compiled(model, settings, findings)
+        self._handle = Handle(pointer, lib.mdf_program_free, self._functions.handle)
         self._pointer = self._handle.pointer
         self._origin, self.settings = model._origin, settings
         self.model_id = text(lib.mdf_program_model_id(pointer))
@@ -439,6 +437,12 @@ class Program(Uncopied):
             (node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
         }
         return findings
+
+    def _compiled(self, model: Model, settings: Settings, findings: _Findings) -> int:
+        error = Error()
+        names = c_names(settings.changeable)
+        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, findings), error)
+        return findings.take(pointer, error)
 
     def __copy__(self) -> Program:
         return self
@@ -502,6 +506,11 @@ class Program(Uncopied):
         for name, value in (parameters or {}).items():
             state.set_parameter(name, value)
         return state
+
+
+def c_names(names: Sequence[str]) -> ctypes.Array:
+    """Names of parameters, as C has them."""
+    return (ctypes.c_char_p * len(names))(*(c_text(name, "the name of a parameter") for name in names))
 
 
 def find_ports(ports: Iterable[tuple[str, str]], name: str) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Sw
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
 from .drawing import plot_sweep, shown, table, titled
-from .engine import Model, Program, Settings, _Findings, _options, functions_of, warn_of_run
+from .engine import Model, Program, Settings, _Findings, _options, c_names, functions_of, warn_of_run
 from .errors import MdfError
 from .running import input_names
 
@@ -285,7 +285,7 @@ class _ChangeableProgram(Uncopied):
 
 def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> Handle:
     error, findings = Error(), _Findings(model._origin, settings.get("graph"))
-    names = (ctypes.c_char_p * len(parameters))(*(c_text(name, "the name of a parameter") for name in parameters))
+    names = c_names(parameters)
     known = Settings(**settings)
     pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(known, findings), error)
     return Handle(findings.take(pointer, error), lib.mdf_program_free, functions_of(known).handle)

@@ -6,6 +6,7 @@
  * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of
  * functions/kernel/derivatives.h (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
+#include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
 #include <string.h>
@@ -587,6 +588,37 @@ bool compile_gradient(struct target *target, const void *settings, const mdf_ope
 {
     struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit};
     bool done = derive_by_names(&gradient, settings, inputs, n_inputs, outcome);
+
+    gradient_clear(&gradient);
+    return done;
+}
+
+static bool derive_from(struct gradient *gradient, mdf_operand y, const mdf_operand *xs, size_t n, mdf_operand *gradients)
+{
+    if (!gradient_make_tracks(gradient)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        gradient_track(gradient, xs[i])->is_given = gradient_track(gradient, xs[i])->is_active = true;
+    }
+    if (!gradient_make_tape(gradient, &y, 1) || !derive(gradient, y)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        gradients[i] = gradient_or_zeros(gradient, xs[i]);
+        if (gradients[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, const mdf_operand *xs, size_t n,
+                            mdf_operand *gradients)
+{
+    struct gradient gradient = {
+        .target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
+    bool done = derive_from(&gradient, y, xs, n, gradients);
 
     gradient_clear(&gradient);
     return done;

@@ -51,38 +51,6 @@ static void *new_array(struct gradient *gradient, size_t n, size_t size)
     return items;
 }
 
-/* Constants that a code owns, and those of its bodies. */
-static struct mdf_code *copy_code(struct compiler *compiler, const struct mdf_code *code)
-{
-    struct mdf_code *copy = mdf_arena_allocate(compiler->arena, sizeof *copy);
-
-    if (copy != NULL) {
-        *copy = *code;
-        copy->constants = mdf_arena_array(compiler->arena, code->n_constants, sizeof *copy->constants);
-        copy->bodies = mdf_arena_array(compiler->arena, code->n_bodies, sizeof *copy->bodies);
-        copy->n_constants = copy->n_bodies = 0;
-    }
-    if (copy == NULL || copy->constants == NULL || copy->bodies == NULL) {
-        compile_out_of_memory(compiler);
-        return NULL;
-    }
-    for (; copy->n_constants < code->n_constants; copy->n_constants++) {
-        if (!mdf_value_copy(compiler->memory, &copy->constants[copy->n_constants], &code->constants[copy->n_constants])) {
-            compile_out_of_memory(compiler);
-            mdf_code_clear(compiler->memory, copy);
-            return NULL;
-        }
-    }
-    for (; copy->n_bodies < code->n_bodies; copy->n_bodies++) {
-        copy->bodies[copy->n_bodies] = copy_code(compiler, code->bodies[copy->n_bodies]);
-        if (copy->bodies[copy->n_bodies] == NULL) {
-            mdf_code_clear(compiler->memory, copy);
-            return NULL;
-        }
-    }
-    return copy;
-}
-
 /* What the captures of a body are now: what is put in their places, too. */
 static bool place_captures(struct gradient *gradient, struct mdf_code *code)
 {
@@ -106,7 +74,7 @@ bool gradient_copy_bodies(struct gradient *gradient, struct mdf_code_call *call)
         if (indices[i] == UINT32_MAX) {
             continue;
         }
-        copy = copy_code(gradient->compiler, ((struct mdf_code **)gradient->unit->bodies.items)[indices[i]]);
+        copy = unit_copy_code(gradient->compiler, ((struct mdf_code **)gradient->unit->bodies.items)[indices[i]]);
         if (copy == NULL || !place_captures(gradient, copy)) {
             return false;
         }
@@ -185,7 +153,7 @@ static bool fill_unit(struct gradient *outer, struct derived_body *body)
 {
     struct compiler *compiler = outer->compiler;
     struct unit *unit = &body->unit;
-    struct mdf_code *copy = copy_code(compiler, body->code);
+    struct mdf_code *copy = unit_copy_code(compiler, body->code);
 
     return copy != NULL && copy_owned(compiler, unit, copy) && place_captures(outer, copy) &&
            add_items(compiler, &unit->instructions, copy->instructions, copy->n_instructions, sizeof *copy->instructions) &&

@@ -1,0 +1,517 @@
+/* test_gradient_program.c - mdf_compile_gradient: derivatives through Scan, Loop, If and over steps, against differences of the value;
+ * the value against that of the steps themselves; and the same bits lowered and plain. */
+#include "mdf_c/mdf.h"
+#include "tests/failing_allocator.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_PARAMETERS = 4, MOST_ELEMENTS = 64, TEXT_SIZE = 6000 };
+
+/* A graph `g` of nodes and edges, and other graphs, with ' for "; the last node of interest has the port that is derived. */
+static const struct model {
+    const char *name, *nodes, *edges, *bodies, *of;
+    const char *parameters[MOST_PARAMETERS];
+    uint64_t n_steps;
+    double dt; /* 0: none */
+} models[] = {
+    {"a Scan's scan output",
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, -0.7]]}, "
+     "'p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[w * 0.5, x]', 'num_scan_inputs': 1, 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'numpy.sum(p[1] * [1, 2, 3]) + p[0][1]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2', 'o']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, "
+     "'output_ports': {'h2': {'value': 'numpy.tanh(w * h + x)'}, 'o': {'value': 'h * x'}}}}}",
+     "y",
+     {"n.w", "n.x"},
+     1,
+     0},
+    {"a Scan backward along the last axis",
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6]]}, "
+     "'p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[w, x]', 'num_scan_inputs': 1, 'body': 'b', "
+     "'scan_input_axes': [-1], 'scan_input_directions': [1], 'scan_output_axes': [1], 'scan_output_directions': [1]}}}, "
+     "'output_ports': {'y': {'value': 'numpy.sum(p[1] * [[1, 2, 3], [4, 5, 6]])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2', 'o']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, "
+     "'output_ports': {'h2': {'value': 'numpy.sin(h) + x'}, 'o': {'value': 'h * x'}}}}}",
+     "y",
+     {"n.w", "n.x"},
+     1,
+     0},
+    {"a Loop with a trip count and a condition, that reads by its number",
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, -0.7]]}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[w]', 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'p[1] * p[0][2]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 'c': {}, "
+     "'s': {}}, 'output_ports': {'c2': {'value': 'c and i < 10'}, 's2': {'value': 'numpy.sin(s) * w + x[i]'}, 'o': {'value': 's * s'}}}}}",
+     "y",
+     {"n.w", "n.x"},
+     1,
+     0},
+    {"a Loop that ends by its condition",
+     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1}, 'p': {'function': 'onnx::Loop', 'args': {'M': 50, 'cond': true, "
+     "'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': "
+     "{'x': {'value': '0.5 * (s + a / s)'}}, 'output_ports': {'c2': {'value': 'abs(x * x - a) > 1e-12'}, 's2': {'value': 'x'}}}}}",
+     "y",
+     {"n.a"},
+     1,
+     0},
+    {"a Loop of no iterations",
+     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1.5}, 'p': {'function': 'onnx::Loop', 'args': {'M': 0, 'cond': true, "
+     "'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
+     "'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 's * a'}}}}}",
+     "y",
+     {"n.a", "n.s"},
+     1,
+     0},
+    {"states that change smoothly through others only",
+     "'n': {'parameters': {'a': {'value': 1.2}, 'b': {'value': 0.7}, 'p': {'function': 'onnx::Loop', 'args': {'M': 4, 'cond': true, "
+     "'v_initial': '[1.0, 2.0]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p[0] + p[1]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's', 't'], 'outputs': ['c2', 's2', 't2']}, 'nodes': {'m': {'input_ports': {'s': {}, 't': "
+     "{}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 't * a'}, 't2': {'value': 's + b'}}}}}",
+     "y",
+     {"n.a", "n.b"},
+     1,
+     0},
+    {"If, the first branch",
+     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': 2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > 0', "
+     "'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'y': {'value': 'p * [1, 2]'}}}",
+     "",
+     "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'a * a'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': "
+     "'numpy.exp(a) * b'}}}}}",
+     "y",
+     {"n.a", "n.b"},
+     1,
+     0},
+    {"If, the second branch",
+     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': -2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > 0', "
+     "'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'y': {'value': 'p * [1, 2]'}}}",
+     "",
+     "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'a * a'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': "
+     "'numpy.exp(a) * b'}}}}}",
+     "y",
+     {"n.a", "n.b"},
+     1,
+     0},
+    {"a Scan and an If in a Loop",
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2]}, 'x': {'value': [[0.1, 0.2], [0.5, -0.4]]}, 'p': {'function': 'onnx::Loop', "
+     "'args': {'M': 3, 'cond': true, 'v_initial': '[w]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1]) * p[0]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 's': {}}, "
+     "'parameters': {'r': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[s, x]', 'num_scan_inputs': 1, 'body': "
+     "'k'}}, 'u': {'function': 'onnx::If', 'args': {'cond': 'i > 0', 'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'c2': "
+     "{'value': 'True'}, 's2': {'value': 'u + w * s'}, 'o': {'value': 'numpy.sum(u)'}}}}}, "
+     "'k': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, 'output_ports': "
+     "{'h2': {'value': 'numpy.tanh(s * h + x)'}}}}}, "
+     "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'r * x[0]'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': 'r * "
+     "r * s'}}}}}",
+     "y",
+     {"n.w", "n.x"},
+     1,
+     0},
+    {"what a condition chooses, in a body and outside",
+     "'n': {'parameters': {'a': {'value': 0.4}, 'b': {'value': 1.0}, 'q': {'value': 'a * b if a > b else (b * b if b > 0.5 else a)'}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 5, 'cond': true, 'v_initial': '[q]', 'body': 'b'}}}, 'output_ports': {'y': {'value': "
+     "'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': "
+     "{'x': {'value': 's * a if s > 0.5 and s < 100 else s + b'}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 'x'}}}}}",
+     "y",
+     {"n.a", "n.b"},
+     1,
+     0},
+    {"a time derivative over steps",
+     "'n': {'parameters': {'k': {'value': 0.3}, 't': {'default_initial_value': 90.0, 'time_derivative': 'k * (20.0 - t)'}}, "
+     "'output_ports': {'y': {'value': 't'}}}",
+     "",
+     "",
+     "y",
+     {"n.k", "n.t"},
+     12,
+     0.25},
+    {"two that depend on each other, over steps",
+     "'n': {'parameters': {'a': {'value': 0.7}, 'i': {'value': [0.5, 0.8]}, 'v': {'default_initial_value': [0, 0], 'time_derivative': 'v - v "
+     "** 3 / 3 - w + i'}, 'w': {'default_initial_value': [0.0, 0.1], 'time_derivative': '0.08 * (v + a - 0.8 * w)'}}, 'output_ports': {'y': "
+     "{'value': 'v * [1, 2]'}}}",
+     "",
+     "",
+     "y",
+     {"n.a", "n.i", "n.w"},
+     40,
+     0.1},
+    {"a condition of a parameter: reset at a threshold",
+     "'n': {'parameters': {'gain': {'value': 2.0}, 'low': {'value': 0.1}, 'v': {'default_initial_value': 0, 'time_derivative': 'gain * (1.5 - "
+     "v)', 'conditions': [{'id': 'r', 'test': 'v >= 1.0', 'value': 'low'}]}}, 'output_ports': {'y': {'value': 'v'}}}",
+     "",
+     "",
+     "y",
+     {"n.gain", "n.low"},
+     23,
+     0.07},
+    {"a state without time, by a value of its own",
+     "'n': {'parameters': {'rate': {'value': 0.05}, 's': {'default_initial_value': 1.0, 'value': 's * (1 + rate)'}}, 'output_ports': {'y': "
+     "{'value': 's'}}}",
+     "",
+     "",
+     "y",
+     {"n.rate", "n.s"},
+     9,
+     0},
+    {"nodes in a row, edges with weights, several edges into one port",
+     "'a': {'parameters': {'k': {'value': [0.5, -0.25]}, 's': {'default_initial_value': [1.0, 2.0], 'value': 's * k + 0.5'}}, 'output_ports': "
+     "{'o': {'value': 's'}}}, 'b': {'parameters': {'c': {'value': [3.0, 1.0]}}, 'output_ports': {'o': {'value': 'c * c'}}}, 'm': "
+     "{'input_ports': {'i': {'reduce': 'add'}}, 'parameters': {'g': {'value': 1.5}}, 'output_ports': {'y': {'value': 'numpy.sin(g * i)'}}}",
+     "'e': {'sender': 'a', 'sender_port': 'o', 'receiver': 'm', 'receiver_port': 'i', 'parameters': {'weight': 0.5}}, 'f': {'sender': 'b', "
+     "'sender_port': 'o', 'receiver': 'm', 'receiver_port': 'i'}",
+     "",
+     "m.y",
+     {"a.k", "b.c", "m.g", "a.s"},
+     5,
+     0},
+    {"a node that feeds itself",
+     "'n': {'input_ports': {'i': {'default_value': 0.2}}, 'parameters': {'w': {'value': 0.9}}, 'output_ports': {'y': {'value': "
+     "'numpy.tanh(w * i + 0.1)'}}}",
+     "'e': {'sender': 'n', 'sender_port': 'y', 'receiver': 'n', 'receiver_port': 'i'}",
+     "",
+     "y",
+     {"n.w"},
+     6,
+     0},
+    {"a Loop within each step, and a choice between slots",
+     "'n': {'parameters': {'a': {'value': 0.9}, 's': {'default_initial_value': 0.5, 'value': 'l * a if l > 0.2 else l + 1.0'}, 'l': "
+     "{'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 's * "
+     "s'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'output_ports': "
+     "{'c2': {'value': 'True'}, 's2': {'value': 'numpy.cos(s) * a'}}}}}",
+     "y",
+     {"n.a"},
+     7,
+     0},
+    {"what does not change with a parameter, and whole numbers",
+     "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + math.floor(a)'}}, "
+     "'output_ports': {'y': {'value': 's * 1.0 + k'}}}",
+     "",
+     "",
+     "y",
+     {"n.a"},
+     2,
+     0},
+};
+
+struct array {
+    size_t n;
+    mdf_dtype dtype;
+    size_t rank;
+    int64_t shape[4];
+    double items[MOST_ELEMENTS];
+};
+
+static void write_model(const struct model *model, char text[TEXT_SIZE])
+{
+    snprintf(text, TEXT_SIZE, "{'m': {'onnx_opset_version': '21', 'graphs': {'g': {'nodes': {%s}, 'edges': {%s}}%s%s}}}", model->nodes,
+             model->edges, model->bodies[0] != '\0' ? ", " : "", model->bodies);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at == '\'' ? '"' : *at;
+    }
+}
+
+static size_t count(const struct model *model)
+{
+    size_t n = 0;
+
+    while (n < MOST_PARAMETERS && model->parameters[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static double increment(const struct model *model)
+{
+    return model->dt > 0 ? model->dt : (double)NAN;
+}
+
+static bool read_array(const mdf_value *value, struct array *array)
+{
+    mdf_tensor tensor;
+
+    memset(array, 0, sizeof *array);
+    if (!mdf_value_tensor(value, &tensor) || (tensor.dtype != MDF_DTYPE_FLOAT64 && tensor.dtype != MDF_DTYPE_INT64)) {
+        return false;
+    }
+    array->n = 1;
+    array->dtype = tensor.dtype;
+    array->rank = tensor.rank;
+    for (size_t i = 0; i < tensor.rank; i++) {
+        array->shape[i] = tensor.shape[i];
+        array->n *= (size_t)tensor.shape[i];
+    }
+    for (size_t i = 0; i < array->n; i++) {
+        array->items[i] =
+            tensor.dtype == MDF_DTYPE_INT64 ? (double)((const int64_t *)tensor.data)[i] : ((const double *)tensor.data)[i];
+    }
+    return true;
+}
+
+static mdf_program *compile(const mdf_model *loaded, const struct model *model, bool is_plain, mdf_error *error)
+{
+    mdf_options options = {.plain = is_plain};
+
+    return mdf_compile_gradient(loaded, model->of, model->parameters, count(model), model->n_steps, increment(model), &options,
+                                error);
+}
+
+/* Evaluates with a parameter changed (NULL: none); the sum of the value's elements. */
+static double evaluate(mdf_state *state, const struct model *model, const char *parameter, const struct array *array,
+                       mdf_error *error)
+{
+    struct array value;
+    double sum = 0;
+
+    if (parameter != NULL) {
+        const mdf_tensor tensor = {MDF_DTYPE_FLOAT64, array->rank, array->shape, array->items};
+
+        cr_assert_eq(mdf_state_reset(state, 0, error), MDF_OK);
+        cr_assert_eq(mdf_set_parameter(state, parameter, &tensor, error), MDF_OK, "%s", error->message);
+    }
+    cr_assert_eq(mdf_evaluate(state, increment(model), error), MDF_OK, "%s: %s", model->name, error->message);
+    cr_assert(read_array(mdf_output(state, "gradient", "value"), &value), "%s", model->name);
+    for (size_t i = 0; i < value.n; i++) {
+        sum += value.items[i];
+    }
+    return sum;
+}
+
+/* What steps of the graph itself give. */
+static void expect_same_value(const mdf_model *loaded, const struct model *model, const mdf_state *gradient)
+{
+    mdf_error error = {0};
+    mdf_program *program = mdf_compile(loaded, NULL, &error);
+    mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+    const char *dot = strchr(model->of, '.');
+    struct array value, expected;
+
+    cr_assert_not_null(state, "%s: %s", model->name, error.message);
+    for (uint64_t i = 0; i < model->n_steps; i++) {
+        cr_assert_eq(mdf_evaluate(state, i == 0 ? (double)NAN : increment(model), &error), MDF_OK, "%s", error.message);
+    }
+    cr_assert(read_array(mdf_output(state, dot != NULL ? "m" : "n", dot != NULL ? dot + 1 : model->of), &expected));
+    cr_assert(read_array(mdf_output(gradient, "gradient", "value"), &value));
+    cr_expect(value.n == expected.n && memcmp(value.items, expected.items, value.n * sizeof *value.items) == 0, "%s: %.17g, not %.17g",
+              model->name, value.items[0], expected.items[0]);
+    mdf_state_free(state);
+    mdf_program_free(program);
+}
+
+/* Central differences with h = 1e-5 have errors of h^2 and of 1e-16 / h, times derivatives below 1000. */
+static void expect_derivative(mdf_state *state, const struct model *model, const char *parameter, const struct array *gradient,
+                              const struct array *at)
+{
+    const double h = 1e-5;
+    struct array moved = *at;
+    mdf_error error = {0};
+
+    cr_expect_eq(gradient->n, at->n, "%s by %s", model->name, parameter);
+    for (size_t i = 0; i < at->n; i++) {
+        double above, below;
+
+        moved.items[i] = at->items[i] + h;
+        above = evaluate(state, model, parameter, &moved, &error);
+        moved.items[i] = at->items[i] - h;
+        below = evaluate(state, model, parameter, &moved, &error);
+        moved.items[i] = at->items[i];
+        cr_expect_lt(fabs(gradient->items[i] - (above - below) / (2 * h)), 1e-6 * (1 + fabs(gradient->items[i])),
+                     "%s by %s, element %zu: %.9g, not %.9g", model->name, parameter, i, gradient->items[i],
+                     (above - below) / (2 * h));
+    }
+}
+
+/* A parameter's value in the model: that of a program of the graph that has not been evaluated. */
+static void find_parameter(const mdf_model *loaded, const char *name, struct array *array)
+{
+    mdf_error error = {0};
+    mdf_program *program = mdf_compile_changeable(loaded, &name, 1, NULL, &error);
+    mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+    const char *dot = strchr(name, '.');
+
+    cr_assert_not_null(state, "%s", error.message);
+    cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
+    for (size_t i = 0; i < mdf_program_n_nodes(program); i++) {
+        const char *node = mdf_program_node_id(program, i);
+
+        for (size_t k = 0; k < mdf_program_n_parts(program, i, MDF_PART_PARAMETER); k++) {
+            if (strlen(node) == (size_t)(dot - name) && memcmp(node, name, strlen(node)) == 0 &&
+                strcmp(mdf_program_part_id(program, i, MDF_PART_PARAMETER, k), dot + 1) == 0) {
+                cr_assert(read_array(mdf_part_at(state, i, MDF_PART_PARAMETER, k, 0), array), "%s", name);
+            }
+        }
+    }
+    mdf_state_free(state);
+    mdf_program_free(program);
+}
+
+Test(gradient_program, equals_differences)
+{
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        const struct model *model = &models[k];
+        struct array gradients[2][MOST_PARAMETERS], at;
+        mdf_error error = {0};
+        mdf_model *loaded;
+        char text[TEXT_SIZE];
+
+        write_model(model, text);
+        loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+        cr_assert_not_null(loaded, "%s: %s", model->name, error.message);
+        for (size_t plain = 0; plain < 2; plain++) {
+            mdf_program *program = compile(loaded, model, plain == 1, &error);
+            mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+
+            cr_assert_not_null(state, "%s: %s", model->name, error.message);
+            for (size_t run = 0; run < 4; run++) { /* lowered from the third on */
+                evaluate(state, model, NULL, NULL, &error);
+            }
+            expect_same_value(loaded, model, state);
+            for (size_t i = 0; i < count(model); i++) {
+                cr_assert(read_array(mdf_output(state, "gradient", model->parameters[i]), &gradients[plain][i]), "%s", model->name);
+            }
+            for (size_t i = 0; plain == 0 && i < count(model); i++) {
+                find_parameter(loaded, model->parameters[i], &at);
+                if (model->n_steps > 1 && at.dtype == MDF_DTYPE_INT64) {
+                    continue;
+                }
+                expect_derivative(state, model, model->parameters[i], &gradients[0][i], &at);
+            }
+            mdf_state_free(state);
+            mdf_program_free(program);
+        }
+        for (size_t i = 0; i < count(model); i++) {
+            cr_expect(memcmp(gradients[0][i].items, gradients[1][i].items, gradients[0][i].n * sizeof(double)) == 0,
+                      "%s by %s: lowered %.17g, plain %.17g", model->name, model->parameters[i], gradients[0][i].items[0],
+                      gradients[1][i].items[0]);
+        }
+        mdf_model_free(loaded);
+    }
+}
+
+/* What has no derivative is refused, and says why. */
+static const struct refused {
+    struct model model;
+    const char *message;
+} refused[] = {
+    {{"a draw in a body",
+      "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': '[a]', "
+      "'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+      "",
+      "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': {'r': "
+      "{'function': 'onnx::RandomNormal', 'args': {'shape': [1]}}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 's * a + "
+      "r[0]'}}}}}",
+      "y",
+      {"n.a"},
+      1,
+      0},
+     "draws random numbers"},
+    {{"no such result", "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}", "", "", "z", {"n.a"}, 1, 0},
+     "no result or output port 'z'"},
+    {{"no such parameter", "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}", "", "", "y", {"n.b"}, 1, 0},
+     "no parameter is called 'n.b'"},
+    {{"an operator without a derivative",
+      "'n': {'parameters': {'a': {'value': [[2.0]]}, 'p': {'function': 'onnx::Det', 'args': {'X': 'a'}}}, 'output_ports': {'y': {'value': "
+      "'p'}}}",
+      "",
+      "",
+      "y",
+      {"n.a"},
+      3,
+      0},
+     "there is no derivative of onnx::Det"},
+    {{"a graph within a node",
+      "'n': {'parameters': {'a': {'value': 2.0}}, 'graphs': {'h': {'nodes': {'k': {'output_ports': {'y': {'value': 'a'}}}}}}, "
+      "'output_ports': {'y': {'value': 'a'}}}",
+      "",
+      "",
+      "y",
+      {"n.a"},
+      1,
+      0},
+     "graphs within its nodes"},
+};
+
+Test(gradient_program, refuses)
+{
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        mdf_error error = {0};
+        mdf_model *loaded;
+        char text[TEXT_SIZE];
+
+        write_model(&refused[k].model, text);
+        loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+        cr_assert_not_null(loaded, "%s: %s", refused[k].model.name, error.message);
+        cr_expect_null(compile(loaded, &refused[k].model, false, &error), "%s", refused[k].model.name);
+        cr_expect(strstr(error.message, refused[k].message) != NULL, "%s: %s", refused[k].model.name, error.message);
+        mdf_model_free(loaded);
+    }
+}
+
+Test(gradient_program, misuse_is_told)
+{
+    static const char text[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"y\": {\"value\": 1.0}}}}}}}}";
+    const char *const none[1] = {NULL};
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_bytes(text, strlen(text), "json", "m.json", NULL, &error);
+
+    cr_expect_null(mdf_compile_gradient(NULL, "y", NULL, 0, 1, (double)NAN, NULL, &error));
+    cr_expect_eq(error.code, MDF_USAGE);
+    error = (mdf_error){0};
+    cr_expect_null(mdf_compile_gradient(model, NULL, NULL, 0, 1, (double)NAN, NULL, &error));
+    cr_expect_eq(error.code, MDF_USAGE);
+    error = (mdf_error){0};
+    cr_expect_null(mdf_compile_gradient(model, "y", none, 1, 1, (double)NAN, NULL, &error));
+    cr_expect_eq(error.code, MDF_USAGE);
+    error = (mdf_error){0};
+    cr_expect_null(mdf_compile_gradient(model, "y", NULL, 0, 0, (double)NAN, NULL, &error));
+    cr_expect_eq(error.code, MDF_USAGE);
+    mdf_model_free(model);
+}
+
+/* Wherever memory runs out, there is an error and nothing is lost. */
+Test(gradient_program, any_allocation_may_fail)
+{
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        mdf_status status = MDF_OUT_OF_MEMORY;
+        char text[TEXT_SIZE];
+
+        write_model(&models[k], text);
+        for (size_t n = 1; status == MDF_OUT_OF_MEMORY && n <= 20000; n += 1 + n / 8) {
+            struct counter counter = {.fails_once = true};
+            mdf_allocator allocator = failing_allocator(&counter);
+            mdf_options options = {.allocator = &allocator};
+            mdf_error error = {0};
+            mdf_model *loaded = mdf_model_load_bytes(text, strlen(text), "json", "model", &options, &error);
+            mdf_program *program;
+            mdf_state *state;
+
+            cr_assert_not_null(loaded, "%s", error.message);
+            counter.fail_at = counter.n_calls + n;
+            program = mdf_compile_gradient(loaded, models[k].of, models[k].parameters, count(&models[k]), models[k].n_steps,
+                                           increment(&models[k]), &options, &error);
+            state = program != NULL ? mdf_state_new(program, &error) : NULL;
+            if (state != NULL) {
+                mdf_evaluate(state, increment(&models[k]), &error);
+            }
+            status = error.code;
+            mdf_state_free(state);
+            mdf_program_free(program);
+            mdf_model_free(loaded);
+            cr_assert_eq(counter.n_blocks, 0, "%s lost %zu blocks where allocation %zu fails", models[k].name, counter.n_blocks, n);
+        }
+        cr_expect_neq(status, MDF_OUT_OF_MEMORY, "%s never had enough", models[k].name);
+    }
+}
