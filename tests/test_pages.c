@@ -198,8 +198,8 @@ Test(pages, commands_do_what_the_pages_show)
     static const struct {
         const char *path;
         int n_commands;
-    } pages[] = {
-        {"README.md", 6}, {"docs/compile.md", 4}, {"docs/explain.md", 4}, {"docs/lowered.md", 1}, {"docs/plugins.md", 2}};
+    } pages[] = {{"README.md", 6},         {"docs/compile.md", 4}, {"docs/explain.md", 4},
+                 {"docs/gradients.md", 1}, {"docs/lowered.md", 1}, {"docs/plugins.md", 2}};
     size_t i;
 
     if (!is_installed("dot") || !is_installed("gnuplot")) { /* README.md draws with them */

@@ -719,6 +719,19 @@ static bool trace_later(struct tracer *first, const struct mdf_gradient_request 
     return code != NULL && emit_loop(first, &body, code, request->n_steps - 1);
 }
 
+/* What edges fill at run time is written, too. */
+static void note_fed_ports(const struct mdf_program *program, bool *is_written)
+{
+    for (size_t i = 0; i < program->n_edges; i++) {
+        const struct mdf_program_port *port = &program->ports[program->edges[i].port];
+
+        is_written[MDF_OPERAND_INDEX(port->slot)] = true;
+        if (port->reduce != MDF_REDUCE_OVERWRITE) {
+            is_written[MDF_OPERAND_INDEX(port->arriving)] = true;
+        }
+    }
+}
+
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,
                          mdf_operand *result)
 {
@@ -735,9 +748,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     if (is_written == NULL || !begin_tracer(&first)) {
         return false;
     }
-    for (size_t i = 0; i < builder->compiler->program->n_edges; i++) {
-        is_written[MDF_OPERAND_INDEX(builder->compiler->program->ports[builder->compiler->program->edges[i].port].slot)] = true;
-    }
+    note_fed_ports(builder->compiler->program, is_written);
     if (!trace_nodes(&first, true) ||
         (request->n_steps > 1 && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && is_written[MDF_OPERAND_INDEX(operand)] &&
          !trace_later(&first, request, MDF_OPERAND_INDEX(operand)))) {

@@ -608,29 +608,61 @@ static struct mdf_ints *ints_of(const struct mdf_operator *row, void *settings, 
     return (struct mdf_ints *)(uintptr_t)mdf_setting_field_of_type(row, settings, name, MDF_SETTING_INTS);
 }
 
-/* The body of the loop yields more: what formals hold. */
-static bool lengthen_yields(struct gradient *gradient, struct mdf_code *code, const struct list *kept)
+/* Room for one more item in an array of a finished code. */
+static bool add_to_code(struct gradient *gradient, void *items, size_t *n, const void *item, size_t size)
 {
-    struct mdf_arena *arena = gradient->compiler->arena;
-    size_t n = code->n_yields + kept->n;
-    mdf_operand *yields = mdf_arena_array(arena, n, sizeof *yields);
-    bool *own = mdf_arena_array(arena, n, sizeof *own);
-    struct mdf_static_type *types = mdf_arena_array(arena, n, sizeof *types);
+    struct list list = {0};
+    const void *old;
 
-    if (yields == NULL || own == NULL || types == NULL) {
+    memcpy(&old, items, sizeof old);
+    return add_items(gradient->compiler, &list, old, *n, size) && list_add(gradient->compiler, &list, item, size) &&
+           unit_keep_list(gradient->compiler, &list, size, items, n);
+}
+
+/* A slot of a body that holds a formal as real numbers: a state that begins as a whole number may become one of reals. */
+static bool make_real(struct gradient *gradient, struct mdf_code *code, mdf_operand formal, mdf_operand *real)
+{
+    mdf_operand operands[3] = {formal, MDF_OPERAND(MDF_OPERAND_CONSTANT, code->n_constants), MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots)};
+    struct mdf_code_call call = {.operator= mdf_operator_python(PYTHON_MULTIPLY), .n_inputs = 2, .n_outputs = 1};
+    struct mdf_instruction instruction = {
+        .opcode = MDF_OPCODE_CALL, .target = (uint32_t)code->n_calls, .origin = gradient->compiler->origin};
+    mdf_operand *kept = mdf_arena_array(gradient->compiler->arena, 3, sizeof *kept);
+    struct mdf_value one = {0};
+
+    if (kept == NULL || !mdf_value_make_double(gradient->compiler->memory, &one, 1.0)) {
         return out_of_memory(gradient);
     }
-    memcpy(yields, code->yields, code->n_yields * sizeof *yields);
-    memcpy(own, code->yield_is_own, code->n_yields * sizeof *own);
-    memcpy(types, code->yield_types, code->n_yields * sizeof *types);
-    for (size_t i = 0; i < kept->n; i++) {
-        yields[code->n_yields + i] = code->formals[((const size_t *)kept->items)[i]];
-        types[code->n_yields + i] = mdf_static_unknown;
+    memcpy(kept, operands, sizeof operands);
+    call.inputs = kept;
+    call.outputs = kept + 2;
+    *real = operands[2];
+    code->n_slots++;
+    if (!add_to_code(gradient, &code->constants, &code->n_constants, &one, sizeof one)) {
+        mdf_value_clear(gradient->compiler->memory, &one);
+        return false;
     }
-    code->yields = yields;
-    code->yield_is_own = own;
-    code->yield_types = types;
-    code->n_yields = n;
+    return add_to_code(gradient, &code->calls, &code->n_calls, &call, sizeof call) &&
+           add_to_code(gradient, &code->instructions, &code->n_instructions, &instruction, sizeof instruction);
+}
+
+/* The body of the loop yields more: what formals hold. */
+static bool lengthen_yields(struct backward *backward, struct mdf_code *code, const struct list *kept)
+{
+    struct gradient *gradient = backward->gradient;
+    const struct control *control = backward->control;
+
+    for (size_t i = 0; i < kept->n; i++) {
+        size_t formal = ((const size_t *)kept->items)[i], n_own = code->n_yields, n_types = code->n_yields;
+        bool is_real = formal >= control->first_formal && control->state_is_active[formal - control->first_formal];
+        mdf_operand yield = code->formals[formal];
+
+        if ((is_real && !make_real(gradient, code, yield, &yield)) ||
+            !add_to_code(gradient, &code->yield_is_own, &n_own, &is_real, sizeof is_real) ||
+            !add_to_code(gradient, &code->yield_types, &n_types, &mdf_static_unknown, sizeof mdf_static_unknown) ||
+            !add_to_code(gradient, &code->yields, &code->n_yields, &yield, sizeof yield)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -643,7 +675,7 @@ static bool keep_formals(struct backward *backward, const struct list *kept, mdf
     mdf_operand *outputs = mdf_arena_array(gradient->compiler->arena, call.n_outputs + kept->n, sizeof *outputs);
     void *settings = copy_settings(gradient, call.operator, call.settings);
 
-    if (outputs == NULL || settings == NULL || !lengthen_yields(gradient, code, kept) ||
+    if (outputs == NULL || settings == NULL || !lengthen_yields(backward, code, kept) ||
         !lengthen(gradient, ints_of(call.operator, settings, "scan_output_axes"), kept->n) ||
         !lengthen(gradient, ints_of(call.operator, settings, "scan_output_directions"), kept->n)) {
         return outputs != NULL ? false : out_of_memory(gradient);
