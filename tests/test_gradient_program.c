@@ -1,5 +1,5 @@
-/* test_gradient_program.c - mdf_compile_gradient: derivatives through Scan, Loop, If and over steps, against differences of the value;
- * the value against that of the steps themselves; and the same bits lowered and plain. */
+/* test_gradient_program.c - mdf_compile_gradient: derivatives through Scan, Loop, If and over steps, against differences of the
+ * value; the value against that of the steps themselves; and the same bits lowered and plain. */
 #include "mdf_c/mdf.h"
 #include "tests/failing_allocator.h"
 
@@ -18,8 +18,10 @@ static const struct model {
     double dt; /* 0: none */
 } models[] = {
     {"a Scan's scan output",
-     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, -0.7]]}, "
-     "'p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[w * 0.5, x]', 'num_scan_inputs': 1, 'body': 'b'}}}, "
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, "
+     "-0.7]]}, "
+     "'p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[w * 0.5, x]', 'num_scan_inputs': 1, 'body': "
+     "'b'}}}, "
      "'output_ports': {'y': {'value': 'numpy.sum(p[1] * [1, 2, 3]) + p[0][1]'}}}",
      "",
      "'b': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2', 'o']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, "
@@ -41,28 +43,35 @@ static const struct model {
      1,
      0},
     {"a Loop with a trip count and a condition, that reads by its number",
-     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, -0.7]]}, "
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, "
+     "-0.7]]}, "
      "'p': {'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[w]', 'body': 'b'}}}, "
      "'output_ports': {'y': {'value': 'p[1] * p[0][2]'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 'c': {}, "
-     "'s': {}}, 'output_ports': {'c2': {'value': 'c and i < 10'}, 's2': {'value': 'numpy.sin(s) * w + x[i]'}, 'o': {'value': 's * s'}}}}}",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 'c': "
+     "{}, "
+     "'s': {}}, 'output_ports': {'c2': {'value': 'c and i < 10'}, 's2': {'value': 'numpy.sin(s) * w + x[i]'}, 'o': {'value': 's "
+     "* s'}}}}}",
      "y",
      {"n.w", "n.x"},
      1,
      0},
     {"a Loop that ends by its condition",
-     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1}, 'p': {'function': 'onnx::Loop', 'args': {'M': 50, 'cond': true, "
+     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1}, 'p': {'function': 'onnx::Loop', 'args': {'M': 50, 'cond': "
+     "true, "
      "'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': "
-     "{'x': {'value': '0.5 * (s + a / s)'}}, 'output_ports': {'c2': {'value': 'abs(x * x - a) > 1e-12'}, 's2': {'value': 'x'}}}}}",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
+     "'parameters': "
+     "{'x': {'value': '0.5 * (s + a / s)'}}, 'output_ports': {'c2': {'value': 'abs(x * x - a) > 1e-12'}, 's2': {'value': "
+     "'x'}}}}}",
      "y",
      {"n.a"},
      1,
      0},
     {"a Loop of no iterations",
-     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1.5}, 'p': {'function': 'onnx::Loop', 'args': {'M': 0, 'cond': true, "
+     "'n': {'parameters': {'a': {'value': 2.0}, 's': {'value': 1.5}, 'p': {'function': 'onnx::Loop', 'args': {'M': 0, 'cond': "
+     "true, "
      "'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
      "",
      "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
@@ -72,17 +81,20 @@ static const struct model {
      1,
      0},
     {"states that change smoothly through others only",
-     "'n': {'parameters': {'a': {'value': 1.2}, 'd': {'value': 0.7}, 'p': {'function': 'onnx::Loop', 'args': {'M': 4, 'cond': true, "
+     "'n': {'parameters': {'a': {'value': 1.2}, 'd': {'value': 0.7}, 'p': {'function': 'onnx::Loop', 'args': {'M': 4, 'cond': "
+     "true, "
      "'v_initial': '[1.0, 2.0]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p[0] + p[1]'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's', 't'], 'outputs': ['c2', 's2', 't2']}, 'nodes': {'m': {'input_ports': {'s': {}, 't': "
+     "'b': {'metadata': {'inputs': ['i', 'c', 's', 't'], 'outputs': ['c2', 's2', 't2']}, 'nodes': {'m': {'input_ports': {'s': "
+     "{}, 't': "
      "{}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 't * a'}, 't2': {'value': 's + d'}}}}}",
      "y",
      {"n.a", "n.d"},
      1,
      0},
     {"If, the first branch",
-     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': 2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > 0', "
+     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': 2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > "
+     "0', "
      "'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'y': {'value': 'p * [1, 2]'}}}",
      "",
      "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'a * a'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': "
@@ -92,7 +104,8 @@ static const struct model {
      1,
      0},
     {"If, the second branch",
-     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': -2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > 0', "
+     "'n': {'parameters': {'a': {'value': [0.5, 0.6]}, 'b': {'value': -2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'b > "
+     "0', "
      "'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'y': {'value': 'p * [1, 2]'}}}",
      "",
      "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'a * a'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': "
@@ -102,28 +115,39 @@ static const struct model {
      1,
      0},
     {"a Scan and an If in a Loop",
-     "'n': {'parameters': {'w': {'value': [0.3, -0.2]}, 'x': {'value': [[0.1, 0.2], [0.5, -0.4]]}, 'p': {'function': 'onnx::Loop', "
-     "'args': {'M': 3, 'cond': true, 'v_initial': '[w]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1]) * p[0]'}}}",
+     "'n': {'parameters': {'w': {'value': [0.3, -0.2]}, 'x': {'value': [[0.1, 0.2], [0.5, -0.4]]}, 'p': {'function': "
+     "'onnx::Loop', "
+     "'args': {'M': 3, 'cond': true, 'v_initial': '[w]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1]) * "
+     "p[0]'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 's': {}}, "
-     "'parameters': {'r': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[s, x]', 'num_scan_inputs': 1, 'body': "
-     "'k'}}, 'u': {'function': 'onnx::If', 'args': {'cond': 'i > 0', 'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': {'c2': "
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 's': "
+     "{}}, "
+     "'parameters': {'r': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[s, x]', 'num_scan_inputs': 1, "
+     "'body': "
+     "'k'}}, 'u': {'function': 'onnx::If', 'args': {'cond': 'i > 0', 'then_branch': 't', 'else_branch': 'e'}}}, 'output_ports': "
+     "{'c2': "
      "{'value': 'True'}, 's2': {'value': 'u + w * s'}, 'o': {'value': 'numpy.sum(u)'}}}}}, "
-     "'k': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, 'output_ports': "
+     "'k': {'metadata': {'inputs': ['h', 'x'], 'outputs': ['h2']}, 'nodes': {'m': {'input_ports': {'h': {}, 'x': {}}, "
+     "'output_ports': "
      "{'h2': {'value': 'numpy.tanh(s * h + x)'}}}}}, "
-     "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'r * x[0]'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': {'value': 'r * "
+     "'t': {'nodes': {'m': {'output_ports': {'o': {'value': 'r * x[0]'}}}}}, 'e': {'nodes': {'m': {'output_ports': {'o': "
+     "{'value': 'r * "
      "r * s'}}}}}",
      "y",
      {"n.w", "n.x"},
      1,
      0},
     {"what a condition chooses, in a body and outside",
-     "'n': {'parameters': {'a': {'value': 0.4}, 'd': {'value': 1.0}, 'q': {'value': 'a * d if a > d else (d * d if d > 0.5 else a)'}, "
-     "'p': {'function': 'onnx::Loop', 'args': {'M': 5, 'cond': true, 'v_initial': '[q]', 'body': 'b'}}}, 'output_ports': {'y': {'value': "
+     "'n': {'parameters': {'a': {'value': 0.4}, 'd': {'value': 1.0}, 'q': {'value': 'a * d if a > d else (d * d if d > 0.5 else "
+     "a)'}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 5, 'cond': true, 'v_initial': '[q]', 'body': 'b'}}}, 'output_ports': {'y': "
+     "{'value': "
      "'p'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': "
-     "{'x': {'value': 's * a if s > 0.5 and s < 100 else s + d'}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 'x'}}}}}",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
+     "'parameters': "
+     "{'x': {'value': 's * a if s > 0.5 and s < 100 else s + d'}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': "
+     "'x'}}}}}",
      "y",
      {"n.a", "n.d"},
      1,
@@ -138,8 +162,10 @@ static const struct model {
      12,
      0.25},
     {"two that depend on each other, over steps",
-     "'n': {'parameters': {'a': {'value': 0.7}, 'i': {'value': [0.5, 0.8]}, 'v': {'default_initial_value': [0, 0], 'time_derivative': 'v - v "
-     "** 3 / 3 - w + i'}, 'w': {'default_initial_value': [0.0, 0.1], 'time_derivative': '0.08 * (v + a - 0.8 * w)'}}, 'output_ports': {'y': "
+     "'n': {'parameters': {'a': {'value': 0.7}, 'i': {'value': [0.5, 0.8]}, 'v': {'default_initial_value': [0, 0], "
+     "'time_derivative': 'v - v "
+     "** 3 / 3 - w + i'}, 'w': {'default_initial_value': [0.0, 0.1], 'time_derivative': '0.08 * (v + a - 0.8 * w)'}}, "
+     "'output_ports': {'y': "
      "{'value': 'v * [1, 2]'}}}",
      "",
      "",
@@ -148,7 +174,8 @@ static const struct model {
      40,
      0.1},
     {"a condition of a parameter: reset at a threshold",
-     "'n': {'parameters': {'gain': {'value': 2.0}, 'low': {'value': 0.1}, 'v': {'default_initial_value': 0, 'time_derivative': 'gain * (1.5 - "
+     "'n': {'parameters': {'gain': {'value': 2.0}, 'low': {'value': 0.1}, 'v': {'default_initial_value': 0, 'time_derivative': "
+     "'gain * (1.5 - "
      "v)', 'conditions': [{'id': 'r', 'test': 'v >= 1.0', 'value': 'low'}]}}, 'output_ports': {'y': {'value': 'v'}}}",
      "",
      "",
@@ -157,7 +184,8 @@ static const struct model {
      23,
      0.07},
     {"a state without time, by a value of its own",
-     "'n': {'parameters': {'rate': {'value': 0.05}, 's': {'default_initial_value': 1.0, 'value': 's * (1 + rate)'}}, 'output_ports': {'y': "
+     "'n': {'parameters': {'rate': {'value': 0.05}, 's': {'default_initial_value': 1.0, 'value': 's * (1 + rate)'}}, "
+     "'output_ports': {'y': "
      "{'value': 's'}}}",
      "",
      "",
@@ -166,10 +194,13 @@ static const struct model {
      9,
      0},
     {"nodes in a row, edges with weights, several edges into one port",
-     "'a': {'parameters': {'k': {'value': [0.5, -0.25]}, 's': {'default_initial_value': [1.0, 2.0], 'value': 's * k + 0.5'}}, 'output_ports': "
+     "'a': {'parameters': {'k': {'value': [0.5, -0.25]}, 's': {'default_initial_value': [1.0, 2.0], 'value': 's * k + 0.5'}}, "
+     "'output_ports': "
      "{'o': {'value': 's'}}}, 'b': {'parameters': {'c': {'value': [3.0, 1.0]}}, 'output_ports': {'o': {'value': 'c * c'}}}, 'm': "
-     "{'input_ports': {'i': {'reduce': 'add'}}, 'parameters': {'g': {'value': 1.5}}, 'output_ports': {'y': {'value': 'numpy.sin(g * i)'}}}",
-     "'e': {'sender': 'a', 'sender_port': 'o', 'receiver': 'm', 'receiver_port': 'i', 'parameters': {'weight': 0.5}}, 'f': {'sender': 'b', "
+     "{'input_ports': {'i': {'reduce': 'add'}}, 'parameters': {'g': {'value': 1.5}}, 'output_ports': {'y': {'value': "
+     "'numpy.sin(g * i)'}}}",
+     "'e': {'sender': 'a', 'sender_port': 'o', 'receiver': 'm', 'receiver_port': 'i', 'parameters': {'weight': 0.5}}, 'f': "
+     "{'sender': 'b', "
      "'sender_port': 'o', 'receiver': 'm', 'receiver_port': 'i'}",
      "",
      "m.y",
@@ -186,18 +217,22 @@ static const struct model {
      6,
      0},
     {"a Loop within each step, and a choice between slots",
-     "'n': {'parameters': {'a': {'value': 0.9}, 's': {'default_initial_value': 0.5, 'value': 'l * a if l > 0.2 else l + 1.0'}, 'l': "
-     "{'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 's * "
+     "'n': {'parameters': {'a': {'value': 0.9}, 's': {'default_initial_value': 0.5, 'value': 'l * a if l > 0.2 else l + 1.0'}, "
+     "'l': "
+     "{'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': "
+     "{'value': 's * "
      "s'}}}",
      "",
-     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'output_ports': "
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
+     "'output_ports': "
      "{'c2': {'value': 'True'}, 's2': {'value': 'numpy.cos(s) * a'}}}}}",
      "y",
      {"n.a"},
      7,
      0},
     {"what does not change with a parameter, and whole numbers",
-     "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + math.floor(a)'}}, "
+     "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + "
+     "math.floor(a)'}}, "
      "'output_ports': {'y': {'value': 's * 1.0 + k'}}}",
      "",
      "",
@@ -217,8 +252,8 @@ struct array {
 
 static void write_model(const struct model *model, char text[TEXT_SIZE])
 {
-    snprintf(text, TEXT_SIZE, "{'m': {'onnx_opset_version': '21', 'graphs': {'g': {'nodes': {%s}, 'edges': {%s}}%s%s}}}", model->nodes,
-             model->edges, model->bodies[0] != '\0' ? ", " : "", model->bodies);
+    snprintf(text, TEXT_SIZE, "{'m': {'onnx_opset_version': '21', 'graphs': {'g': {'nodes': {%s}, 'edges': {%s}}%s%s}}}",
+             model->nodes, model->edges, model->bodies[0] != '\0' ? ", " : "", model->bodies);
     for (char *at = text; *at != '\0'; at++) {
         *at = *at == '\'' ? '"' : *at;
     }
@@ -305,8 +340,8 @@ static void expect_same_value(const mdf_model *loaded, const struct model *model
     }
     cr_assert(read_array(mdf_output(state, dot != NULL ? "m" : "n", dot != NULL ? dot + 1 : model->of), &expected));
     cr_assert(read_array(mdf_output(gradient, "gradient", "value"), &value));
-    cr_expect(value.n == expected.n && memcmp(value.items, expected.items, value.n * sizeof *value.items) == 0, "%s: %.17g, not %.17g",
-              model->name, value.items[0], expected.items[0]);
+    cr_expect(value.n == expected.n && memcmp(value.items, expected.items, value.n * sizeof *value.items) == 0,
+              "%s: %.17g, not %.17g", model->name, value.items[0], expected.items[0]);
     mdf_state_free(state);
     mdf_program_free(program);
 }
@@ -381,7 +416,8 @@ Test(gradient_program, equals_differences)
             }
             expect_same_value(loaded, model, state);
             for (size_t i = 0; i < count(model); i++) {
-                cr_assert(read_array(mdf_output(state, "gradient", model->parameters[i]), &gradients[plain][i]), "%s", model->name);
+                cr_assert(read_array(mdf_output(state, "gradient", model->parameters[i]), &gradients[plain][i]), "%s",
+                          model->name);
             }
             for (size_t i = 0; plain == 0 && i < count(model); i++) {
                 find_parameter(loaded, model->parameters[i], &at);
@@ -408,23 +444,41 @@ static const struct refused {
     const char *message;
 } refused[] = {
     {{"a draw in a body",
-      "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': '[a]', "
+      "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': "
+      "'[a]', "
       "'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
       "",
-      "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, 'parameters': {'r': "
-      "{'function': 'onnx::RandomNormal', 'args': {'shape': [1]}}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 's * a + "
+      "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
+      "'parameters': {'r': "
+      "{'function': 'onnx::RandomNormal', 'args': {'shape': [1]}}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 's "
+      "* a + "
       "r[0]'}}}}}",
       "y",
       {"n.a"},
       1,
       0},
      "draws random numbers"},
-    {{"no such result", "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}", "", "", "z", {"n.a"}, 1, 0},
+    {{"no such result",
+      "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}",
+      "",
+      "",
+      "z",
+      {"n.a"},
+      1,
+      0},
      "no result or output port 'z'"},
-    {{"no such parameter", "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}", "", "", "y", {"n.b"}, 1, 0},
+    {{"no such parameter",
+      "'n': {'parameters': {'a': {'value': 2.0}}, 'output_ports': {'y': {'value': 'a'}}}",
+      "",
+      "",
+      "y",
+      {"n.b"},
+      1,
+      0},
      "no parameter is called 'n.b'"},
     {{"an operator without a derivative",
-      "'n': {'parameters': {'a': {'value': [[2.0]]}, 'p': {'function': 'onnx::Det', 'args': {'X': 'a'}}}, 'output_ports': {'y': {'value': "
+      "'n': {'parameters': {'a': {'value': [[2.0]]}, 'p': {'function': 'onnx::Det', 'args': {'X': 'a'}}}, 'output_ports': {'y': "
+      "{'value': "
       "'p'}}}",
       "",
       "",
@@ -463,7 +517,8 @@ Test(gradient_program, refuses)
 
 Test(gradient_program, misuse_is_told)
 {
-    static const char text[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"y\": {\"value\": 1.0}}}}}}}}";
+    static const char text[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"y\": {\"value\": 1.0}}}}}}}}";
     const char *const none[1] = {NULL};
     mdf_error error = {0};
     mdf_model *model = mdf_model_load_bytes(text, strlen(text), "json", "m.json", NULL, &error);
@@ -511,7 +566,8 @@ Test(gradient_program, any_allocation_may_fail)
             mdf_state_free(state);
             mdf_program_free(program);
             mdf_model_free(loaded);
-            cr_assert_eq(counter.n_blocks, 0, "%s lost %zu blocks where allocation %zu fails", models[k].name, counter.n_blocks, n);
+            cr_assert_eq(counter.n_blocks, 0, "%s lost %zu blocks where allocation %zu fails", models[k].name, counter.n_blocks,
+                         n);
         }
         cr_expect_neq(status, MDF_OUT_OF_MEMORY, "%s never had enough", models[k].name);
     }

@@ -533,11 +533,20 @@ static bool run_correlate(struct mdf_call *call)
     return convolve(call, true, "valid");
 }
 
+/* Of numbers, and of up to two axes, where it is a product of matrices; there is none of more: no item of a list of one. */
+#define OF_DOT(of_number, of_matrices) \
+    "(" of_number " if numpy.array(x0).ndim == 0 or numpy.array(x1).ndim == 0 else [" of_matrices "][int(numpy.array(x1).ndim > 2)])"
+
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
     MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul,
                  .form = MDF_FORM_MATMUL),
     MDF_FUNCTION("numpy.matmul", run_matmul, 0, "x1 x2", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL),
-    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT),
+    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT,
+                 .derivatives = MDF_DERIVATIVES({0, OF_DOT("dy * x1", "numpy.matmul(gradient.product_of_matrices(dy, x0, x1), "
+                                                                      "gradient.turn(gradient.column(x1), True))")},
+                                                {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("
+                                                                      "gradient.row(x0), True), "
+                                                                      "gradient.product_of_matrices(dy, x0, x1)), x1)")})),
     MDF_FUNCTION("numpy.vdot", run_vdot, 0, "a b"),
     MDF_FUNCTION("numpy.inner", run_inner, 0, "a b"),
     MDF_FUNCTION("numpy.outer", run_outer, 0, "a b",

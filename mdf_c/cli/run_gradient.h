@@ -15,8 +15,8 @@ struct run_gradients {
     struct mdf_report_gradient *items; /* for the report: of each result by each parameter */
 };
 
-/* Compiles and evaluates what is asked for, after a run whose last state is `state`; its results are looked at where they are: release
- * them after the report. Returns EXIT_DONE, or the exit status with the error set. */
+/* Compiles and evaluates what is asked for, after a run whose last state is `state`; its results are looked at where they are:
+ * release them after the report. Returns EXIT_DONE, or the exit status with the error set. */
 int compute_gradients(struct run_gradients *gradients, struct mdf_memory *memory, const struct run_options *options,
                       const mdf_model *model, struct run_inputs *inputs, const mdf_state *state, const mdf_program *program,
                       mdf_error *error);

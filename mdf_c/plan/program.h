@@ -179,8 +179,9 @@ struct mdf_gradient_request {
     bool has_dt;      /* all but the first have a time increment */
 };
 
-/* Compiles a program whose one evaluation is all those of the request, and the derivatives of a value after them: its node `gradient` has the
- * output ports `value` and, for each of the parameters, its name. Inputs hold for all of them. NULL on error. */
+/* Compiles a program whose one evaluation is all those of the request, and the derivatives of a value after them: its node
+ * `gradient` has the output ports `value` and, for each of the parameters, its name. Inputs hold for all of them. NULL on error.
+ */
 struct mdf_program *mdf_program_compile_gradient(const struct mdf_model *model, const struct mdf_gradient_request *request,
                                                  const mdf_options *options, mdf_error *error);
 /* Makes the table of the ports' names. False: out of memory. */

@@ -1,7 +1,7 @@
 /* evaluation.c - see evaluation.h.
  *
- * Comes in: the code of a graph's nodes, whose slots are written again in each evaluation. Goes out: code in which each operand is
- * written once: the first evaluation, then a Loop whose body is a later one, and whose states are the slots that an evaluation
+ * Comes in: the code of a graph's nodes, whose slots are written again in each evaluation. Goes out: code in which each operand
+ * is written once: the first evaluation, then a Loop whose body is a later one, and whose states are the slots that an evaluation
  * reads as an earlier one has left them. Where the ways behind a jump meet, what both wrote is copied to one slot. */
 #include "mdf_c/plan/gradient/evaluation.h"
 
@@ -18,7 +18,7 @@ enum { LOOP_SINCE = 13, FIRST_STATE = 2 };
 /* Code that is written once more, with other operands. */
 struct tracer {
     struct target target;
-    struct unit *from; /* the graph's */
+    struct unit *from;      /* the graph's */
     const bool *is_written; /* of each slot of the graph: by its code */
     size_t n_slots;
     mdf_operand *now;       /* of each slot: what holds its value */
@@ -415,9 +415,8 @@ static bool trace_repeated(struct tracer *tracer, size_t at, size_t first, size_
             return false;
         }
     }
-    if (a == MDF_NO_OPERAND ||
-        !unit_emit(&tracer->target, (enum mdf_opcode)kept.opcode, a, b == MDF_NO_OPERAND ? 0 : b,
-                   kept.opcode == MDF_OPCODE_NEXT ? tracer->now[MDF_OPERAND_INDEX(kept.c)] : 0)) {
+    if (a == MDF_NO_OPERAND || !unit_emit(&tracer->target, (enum mdf_opcode)kept.opcode, a, b == MDF_NO_OPERAND ? 0 : b,
+                                          kept.opcode == MDF_OPCODE_NEXT ? tracer->now[MDF_OPERAND_INDEX(kept.c)] : 0)) {
         return false;
     }
     unit_instruction(tracer->target.unit, unit_position(tracer->target.unit) - 1)->target =
@@ -574,7 +573,8 @@ static bool fill_port(struct tracer *tracer, const struct mdf_program *program, 
     return true;
 }
 
-static bool trace_node(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, bool is_first)
+static bool trace_node(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node,
+                       bool is_first)
 {
     if (node->has_graph) {
         return refuse(tracer, "graphs within its nodes");
@@ -587,8 +587,8 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program *program,
             return false;
         }
     }
-    return trace_range(tracer, node->first, node->initial) &&
-           (!is_first || trace_range(tracer, node->initial, node->main)) && trace_range(tracer, node->main, node->end);
+    return trace_range(tracer, node->first, node->initial) && (!is_first || trace_range(tracer, node->initial, node->main)) &&
+           trace_range(tracer, node->main, node->end);
 }
 
 static bool trace_nodes(struct tracer *tracer, bool is_first)
@@ -655,7 +655,8 @@ static struct mdf_code *finish_body(struct tracer *body)
     for (size_t i = 0; i < body->states.n; i++) {
         mdf_operand yield = resolve(body, MDF_OPERAND(MDF_OPERAND_SLOT, ((const size_t *)body->states.items)[i]));
 
-        if (yield == MDF_NO_OPERAND || !list_add(compiler, &formals, (const mdf_operand *)body->formals.items + i, sizeof yield) ||
+        if (yield == MDF_NO_OPERAND ||
+            !list_add(compiler, &formals, (const mdf_operand *)body->formals.items + i, sizeof yield) ||
             !list_add(compiler, &yields, &yield, sizeof yield) ||
             !list_add(compiler, &types, &mdf_static_unknown, sizeof mdf_static_unknown)) {
             return NULL;

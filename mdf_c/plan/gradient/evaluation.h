@@ -1,11 +1,13 @@
-/* evaluation.h - a graph evaluated several times in a row, as one function of its parameters: what derivatives of it are made from. */
+/* evaluation.h - a graph evaluated several times in a row, as one function of its parameters: what derivatives of it are made
+ * from. */
 #ifndef MDF_PLAN_GRADIENT_EVALUATION_H
 #define MDF_PLAN_GRADIENT_EVALUATION_H
 
 #include "mdf_c/plan/compiler.h"
 
-/* Appends to the unit of a graph that is compiled the code of the evaluations, and has `operand` (of an output port, as the graph has
- * it) be what holds its value after them: *result. Refuses what has no such form: conditions, graphs within nodes, nodes that repeat. */
+/* Appends to the unit of a graph that is compiled the code of the evaluations, and has `operand` (of an output port, as the graph
+ * has it) be what holds its value after them: *result. Refuses what has no such form: conditions, graphs within nodes, nodes that
+ * repeat. */
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,
                          mdf_operand *result);
 
@@ -13,8 +15,8 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
 bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, const mdf_operand *xs, size_t n,
                             mdf_operand *gradients);
 
-/* --- evaluation_gradient.c: turns the program of a graph that is compiled into one whose evaluation is all of the request's; it has
- * one node, `gradient`, with the output ports `value` and the names of the parameters. */
+/* --- evaluation_gradient.c: turns the program of a graph that is compiled into one whose evaluation is all of the request's; it
+ * has one node, `gradient`, with the output ports `value` and the names of the parameters. */
 bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf_gradient_request *request);
 
 #endif

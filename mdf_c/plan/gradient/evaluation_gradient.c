@@ -1,8 +1,8 @@
 /* evaluation_gradient.c - the program of a value after some evaluations of a graph, and of its derivatives by parameters.
  *
- * Comes in: a graph whose nodes are compiled, and what is asked for. Goes out: the same program with one node in place of all: its code
- * is that of the evaluations (evaluation.c) and of the gradients (gradient.c), its output ports are `value` and the names of the
- * parameters. Inputs are those of the graph, and hold for all evaluations. */
+ * Comes in: a graph whose nodes are compiled, and what is asked for. Goes out: the same program with one node in place of all:
+ * its code is that of the evaluations (evaluation.c) and of the gradients (gradient.c), its output ports are `value` and the
+ * names of the parameters. Inputs are those of the graph, and hold for all evaluations. */
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 
@@ -63,6 +63,22 @@ static bool name_output(struct compiler *compiler, struct mdf_program_output *ou
     return operand != MDF_NO_OPERAND && (output->id != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND);
 }
 
+/* Its outputs as the parts that can be looked at by name. */
+static bool keep_output_parts(struct compiler *compiler, struct mdf_program_node *node)
+{
+    struct mdf_program_part *parts = mdf_arena_array(compiler->arena, node->n_outputs, sizeof *parts);
+
+    if (parts == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        parts[i] = (struct mdf_program_part){node->outputs[i].id, &node->outputs[i].operand, 1};
+    }
+    node->parts[MDF_PART_OUTPUT] = (struct mdf_program_parts){parts, node->n_outputs};
+    return true;
+}
+
 /* The one node, whose results are its outputs. */
 static bool keep_node(struct compiler *compiler, const struct mdf_program_node *made)
 {
@@ -100,8 +116,14 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
     struct compiler *compiler = builder->compiler;
     struct target target = {compiler, builder->unit, &builder->scope};
     size_t first = unit_position(builder->unit);
-    struct mdf_program_node node = {.id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .first = first, .reset = first,
-                                    .initial = first, .main = first, .n_outputs = 1 + request->n_by,
+    struct mdf_program_node node = {.id = "gradient",
+                                    .finished = MDF_NO_OPERAND,
+                                    .most_repeats = 1,
+                                    .first = first,
+                                    .reset = first,
+                                    .initial = first,
+                                    .main = first,
+                                    .n_outputs = 1 + request->n_by,
                                     .n_ports = compiler->program->n_ports};
     mdf_operand *parameters = mdf_arena_array(&compiler->scratch, request->n_by, sizeof *parameters),
                 *gradients = mdf_arena_array(&compiler->scratch, request->n_by, sizeof *gradients);
@@ -129,5 +151,5 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
         }
     }
     node.end = unit_position(builder->unit);
-    return keep_node(compiler, &node);
+    return keep_output_parts(compiler, &node) && keep_node(compiler, &node);
 }

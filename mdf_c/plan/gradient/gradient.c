@@ -378,7 +378,8 @@ static bool writes_alone(struct gradient *gradient, size_t at)
     return true;
 }
 
-/* Whether what an instruction writes is as it left it when gradients are handed back. `once`: and it is the only one that does. */
+/* Whether what an instruction writes is as it left it when gradients are handed back. `once`: and it is the only one that does.
+ */
 static bool can_follow(struct gradient *gradient, size_t at, bool once)
 {
     const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
@@ -616,8 +617,7 @@ static bool derive_from(struct gradient *gradient, mdf_operand y, const mdf_oper
 bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, const mdf_operand *xs, size_t n,
                             mdf_operand *gradients)
 {
-    struct gradient gradient = {
-        .target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
+    struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
     bool done = derive_from(&gradient, y, xs, n, gradients);
 
     gradient_clear(&gradient);

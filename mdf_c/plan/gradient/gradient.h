@@ -1,5 +1,5 @@
-/* gradient.h - what the files that derive share: gradient.c finds the instructions between x and y, gradient_rules.c hands gradients
- * back through them, gradient_regions.c through what jumps choose, gradient_control.c through calls with bodies. */
+/* gradient.h - what the files that derive share: gradient.c finds the instructions between x and y, gradient_rules.c hands
+ * gradients back through them, gradient_regions.c through what jumps choose, gradient_control.c through calls with bodies. */
 #ifndef MDF_PLAN_GRADIENT_GRADIENT_H
 #define MDF_PLAN_GRADIENT_GRADIENT_H
 

@@ -1,14 +1,14 @@
 /* gradient_control.c - derivatives through Scan, Loop and If.
  *
- * Comes in: a call with bodies, some of whose inputs or captures change smoothly with an x. Goes out: which of its outputs do; and,
- * once these have gradients, calls that compute those of its inputs and captures.
+ * Comes in: a call with bodies, some of whose inputs or captures change smoothly with an x. Goes out: which of its outputs do;
+ * and, once these have gradients, calls that compute those of its inputs and captures.
  *
- * A body is compiled once more for that: a unit with the same instructions, behind which stand those that hand its yields' gradients
- * back to what it takes. Of If it is the branch that was taken. Of Scan and Loop it is the body of a Scan that goes backward: its
- * states are the gradients of the states, and those of the captures, which add up; it scans what the states were when each
- * iteration began, which the loop itself yields for that (its values within an iteration are computed again), the scan inputs, and
- * the gradients of the scan outputs; it yields those of the scan inputs. Source: reverse accumulation, as Griewank and Walther,
- * Evaluating Derivatives, 2nd edition, chapters 3 and 12. */
+ * A body is compiled once more for that: a unit with the same instructions, behind which stand those that hand its yields'
+ * gradients back to what it takes. Of If it is the branch that was taken. Of Scan and Loop it is the body of a Scan that goes
+ * backward: its states are the gradients of the states, and those of the captures, which add up; it scans what the states were
+ * when each iteration began, which the loop itself yields for that (its values within an iteration are computed again), the scan
+ * inputs, and the gradients of the scan outputs; it yields those of the scan inputs. Source: reverse accumulation, as Griewank
+ * and Walther, Evaluating Derivatives, 2nd edition, chapters 3 and 12. */
 #include "functions/kernel/setting.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
@@ -94,7 +94,7 @@ static const struct mdf_operator *find_draw(const struct mdf_code *code)
     const struct mdf_operator *found = NULL;
 
     for (size_t i = 0; i < code->n_calls && found == NULL; i++) {
-        found = (code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0 ? code->calls[i].operator : NULL;
+        found = (code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0 ? code->calls[i].operator: NULL;
     }
     for (size_t i = 0; i < code->n_bodies && found == NULL; i++) {
         found = find_draw(code->bodies[i]);
@@ -121,8 +121,8 @@ static bool add_facts(struct derived_body *body, struct list *facts, size_t n, b
         struct operand_facts fact = {.type = mdf_static_unknown, .promised = mdf_static_unknown};
 
         if (are_captures) {
-            fact.flags = unit_flags(body->unit.outer, ((const mdf_operand *)body->unit.captures.items)[i]) &
-                         ~(unsigned)OPERAND_MUTABLE;
+            fact.flags =
+                unit_flags(body->unit.outer, ((const mdf_operand *)body->unit.captures.items)[i]) & ~(unsigned)OPERAND_MUTABLE;
         }
         if (!list_add(compiler, facts, &fact, sizeof fact)) {
             return false;
@@ -173,7 +173,8 @@ static bool begin_body(struct gradient *outer, struct derived_body *body, const 
 
     if (draw != NULL) {
         compile_error(outer->compiler, MDF_UNSUPPORTED,
-                      "there is no derivative of a body that draws random numbers (%s): they would have to be drawn again", draw->name);
+                      "there is no derivative of a body that draws random numbers (%s): they would have to be drawn again",
+                      draw->name);
         return false;
     }
     *gradient = (struct gradient){.compiler = outer->compiler, .unit = &body->unit};
@@ -187,7 +188,8 @@ static bool begin_body(struct gradient *outer, struct derived_body *body, const 
         gradient_track(gradient, body->code->formals[i])->is_active = formals != NULL && formals[i];
     }
     for (size_t i = 0; i < body->code->n_captures; i++) {
-        gradient_track(gradient, MDF_OPERAND(MDF_OPERAND_CAPTURE, i))->is_active = gradient_track(outer, body->code->captures[i])->is_active;
+        gradient_track(gradient, MDF_OPERAND(MDF_OPERAND_CAPTURE, i))->is_active =
+            gradient_track(outer, body->code->captures[i])->is_active;
     }
     return gradient_make_tape(gradient, body->code->yields, body->code->n_yields);
 }
@@ -461,7 +463,8 @@ static bool derive_branch(struct gradient *gradient, struct derived_body *body, 
     struct new_body made = {.body = body};
 
     for (size_t i = 0; i < call->n_outputs; i++) {
-        mdf_operand part = call->outputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->outputs[i])->gradient;
+        mdf_operand part =
+            call->outputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->outputs[i])->gradient;
         mdf_operand here = unit_capture(body->gradient.target, &body->unit, gradient->unit, part);
 
         if (part != MDF_NO_OPERAND && (here == MDF_NO_OPERAND || !seed(body, i, here))) {
@@ -556,8 +559,8 @@ static bool reads_formal(const struct mdf_code *code, size_t formal)
     return reads;
 }
 
-/* Formals of the body whose values at the beginning of each iteration are needed: states, and of a Loop its number and condition where
- * the body looks at them. One at least, as a Scan goes by the length of what it scans. */
+/* Formals of the body whose values at the beginning of each iteration are needed: states, and of a Loop its number and condition
+ * where the body looks at them. One at least, as a Scan goes by the length of what it scans. */
 static bool find_kept_formals(struct backward *backward, struct list *kept)
 {
     const struct control *control = backward->control;
@@ -622,7 +625,8 @@ static bool add_to_code(struct gradient *gradient, void *items, size_t *n, const
 /* A slot of a body that holds a formal as real numbers: a state that begins as a whole number may become one of reals. */
 static bool make_real(struct gradient *gradient, struct mdf_code *code, mdf_operand formal, mdf_operand *real)
 {
-    mdf_operand operands[3] = {formal, MDF_OPERAND(MDF_OPERAND_CONSTANT, code->n_constants), MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots)};
+    mdf_operand operands[3] = {formal, MDF_OPERAND(MDF_OPERAND_CONSTANT, code->n_constants),
+                               MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots)};
     struct mdf_code_call call = {.operator= mdf_operator_python(PYTHON_MULTIPLY), .n_inputs = 2, .n_outputs = 1};
     struct mdf_instruction instruction = {
         .opcode = MDF_OPCODE_CALL, .target = (uint32_t)code->n_calls, .origin = gradient->compiler->origin};
@@ -740,7 +744,8 @@ static bool scan_output_gradients(struct backward *backward)
 
     for (size_t i = backward->control->n_states; i < call->n_outputs; i++) {
         size_t k = i - backward->control->n_states;
-        mdf_operand whole = call->outputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(backward->gradient, call->outputs[i])->gradient;
+        mdf_operand whole =
+            call->outputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(backward->gradient, call->outputs[i])->gradient;
         mdf_operand item = whole == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_new_slot(body->gradient.target, 0);
 
         if (whole != MDF_NO_OPERAND &&
@@ -768,7 +773,8 @@ static bool carry_states(struct backward *backward)
     struct derived_body *body = &control->bodies[0];
 
     for (size_t i = 0; i < control->n_states; i++) {
-        mdf_operand initial = backward->call->inputs[control->first_formal + i], output = backward->call->outputs[i], formal, part;
+        mdf_operand initial = backward->call->inputs[control->first_formal + i], output = backward->call->outputs[i], formal,
+                    part;
 
         if (!control->state_is_active[i]) {
             continue;
@@ -799,8 +805,7 @@ static bool carry_captures(struct backward *backward)
         }
         initial = zeros_like(gradient, track->value);
         formal = unit_new_slot(body->gradient.target, 0);
-        if (initial == MDF_NO_OPERAND || formal == MDF_NO_OPERAND ||
-            !carry(backward, initial, formal, body->code->captures[i])) {
+        if (initial == MDF_NO_OPERAND || formal == MDF_NO_OPERAND || !carry(backward, initial, formal, body->code->captures[i])) {
             return false;
         }
         gradient_track(&body->gradient, MDF_OPERAND(MDF_OPERAND_CAPTURE, i))->gradient = formal;
@@ -892,8 +897,9 @@ static bool hand_back_loop(struct gradient *gradient, struct control *control, c
     struct backward backward = {.gradient = gradient, .control = control, .call = call, .made = {.body = &control->bodies[0]}};
 
     return scan_kept(&backward) && scan_inputs(&backward) && carry_captures(&backward) && carry_states(&backward) &&
-           scan_output_gradients(&backward) && gradient_hand_back_range(&control->bodies[0].gradient, 0, control->bodies[0].gradient.n_instructions) && yield_gradients(&backward) &&
-           emit_backward(&backward);
+           scan_output_gradients(&backward) &&
+           gradient_hand_back_range(&control->bodies[0].gradient, 0, control->bodies[0].gradient.n_instructions) &&
+           yield_gradients(&backward) && emit_backward(&backward);
 }
 
 bool gradient_hand_back_control(struct gradient *gradient, size_t at)

@@ -1,8 +1,8 @@
 /* gradient_regions.c - what jumps choose between: `a if c else b`, `and`, `or`.
  *
- * Comes in: a range of instructions, of which the ways through meet again behind what each jump chooses. Goes out: where the two arms of
- * a jump are; whether two instructions are in different ones; and the gradients that an arm hands back, in instructions that
- * choose the same arm. */
+ * Comes in: a range of instructions, of which the ways through meet again behind what each jump chooses. Goes out: where the two
+ * arms of a jump are; whether two instructions are in different ones; and the gradients that an arm hands back, in instructions
+ * that choose the same arm. */
 #include "mdf_c/plan/gradient/gradient.h"
 
 /* The two arms of a conditional jump, of which the second may be empty; both go on at `end`. */
