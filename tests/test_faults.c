@@ -629,16 +629,14 @@ static const struct {
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
      "'t')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::Loop', args: {M: 2, v_initial: [x], body: {metadata: "
-              "{inputs: [i, c, w], outputs: [c, w]}, nodes: {}}}}}, output_ports: {o: {value: x}, y: {value: t}}",
-              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::Loop by its input 3 (node 'f', parameter "
-     "'t')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::If', args: {cond: true, then_branch: {nodes: {k: "
-              "{output_ports: {o: {value: 'x * 1'}}}}}, else_branch: {nodes: {k: {output_ports: {o: {value: x}}}}}}}}, "
-              "output_ports: {o: {value: x}, y: {value: t}}",
-              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::If by its input 1 (node 'f', parameter 't')"},
+    {GRADIENT(
+         "parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::Loop', args: {M: 2, v_initial: [x], body: {metadata: "
+         "{inputs: [i, c, w], outputs: [c, o]}, nodes: {k: {input_ports: {w: {}}, parameters: {r: {function: "
+         "'onnx::RandomNormal', args: {shape: [1]}}}, output_ports: {o: {value: w * r}}}}}}}}, output_ports: {o: {value: x}, "
+         "y: {value: t}}",
+         "Inputs: ['[1.0]'], xs: [o], y: y", ""),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of a body that draws random numbers (RandomNormal): "
+     "they would have to be drawn again"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
               "Inputs: ['[1.0]'], xs: [o]", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': ai.onnx.preview.training::Gradient needs the attribute 'y'"},

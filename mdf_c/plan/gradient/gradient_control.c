@@ -75,12 +75,15 @@ bool gradient_copy_bodies(struct gradient *gradient, struct mdf_code_call *call)
             continue;
         }
         copy = unit_copy_code(gradient->compiler, ((struct mdf_code **)gradient->unit->bodies.items)[indices[i]]);
-        if (copy == NULL || !place_captures(gradient, copy)) {
+        if (copy == NULL) {
             return false;
         }
         indices[i] = (uint32_t)gradient->unit->bodies.n;
         if (!list_add(gradient->compiler, &gradient->unit->bodies, &copy, sizeof copy)) {
             mdf_code_clear(gradient->compiler->memory, copy);
+            return false;
+        }
+        if (!place_captures(gradient, copy)) {
             return false;
         }
     }
