@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._documents import Origin, Source, format_of
-from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
+from ._library import PART_PARAMETER, Error, Handle, Uncopied, checked, lib
 from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
