@@ -151,8 +151,9 @@ static int check_together(const struct run_options *options, size_t n_names)
     if (goes_to_store && options->sweep_path == NULL) {
         return usage_error(&line, "a folder .zarr is for --sweep: one run goes to .json, .csv or .npz");
     }
-    if ((options->explain || options->dump != DUMP_NOTHING) && (options->sweep_path != NULL || options->compile)) {
-        return usage_error(&line, "--explain and --dump do not go with --sweep or --compile");
+    if ((options->explain && options->compile) ||
+        (options->dump != DUMP_NOTHING && (options->sweep_path != NULL || options->compile))) {
+        return usage_error(&line, "--explain does not go with --compile, nor --dump with --sweep or --compile");
     }
     if ((options->gradient != NULL) != (options->gradient_of != NULL)) {
         return usage_error(&line, "--gradient RESULT and --of NODE.PARAMETER go together");
@@ -193,7 +194,7 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
     }
     options->model_path = names[0];
     if (options->n_steps == 0) { /* not given */
-        options->n_steps = options->explain || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
+        options->n_steps = (options->explain && options->sweep_path == NULL) || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
     }
     *exit_status = check_together(options, n_names);
     find_memory_bound(&options->library);

@@ -653,6 +653,12 @@ static bool is_left_out(const struct lowering *lowering, const struct mdf_loweri
     return request->may_go != NULL && goes;
 }
 
+static bool is_array_of_numbers(const struct lowering *lowering, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && lowering->facts[id].items == NULL && !is_list_output(lowering, id) &&
+           lowering_example(lowering, id)->kind == MDF_KIND_TENSOR && lowering_example(lowering, id)->dtype != MDF_DTYPE_STRING;
+}
+
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
@@ -669,6 +675,9 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         const struct binding *binding = &scope->bindings[i];
 
         if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
+            continue;
+        }
+        if (request->leaves_out && !is_array_of_numbers(lowering, binding->id)) {
             continue;
         }
         if (binding->id == MDF_LOWERED_NONE) {
@@ -709,8 +718,9 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     return true;
 }
 
-static bool lower_all(struct lowering *lowering, const struct mdf_lowering_request *request)
+static bool lower_all(struct lowering *lowering, const void *opaque)
 {
+    const struct mdf_lowering_request *request = opaque;
     struct region whole = {0};
     struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .counters = request->counters};
     size_t i;
@@ -748,6 +758,47 @@ static bool is_sound(struct lowering *lowering)
     return holds;
 }
 
+struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struct lowering *lowering, const void *request),
+                                  const void *request, struct mdf_refusal *refusal)
+{
+    struct mdf_execution *execution = lowering->execution;
+    mdf_error error = execution->context.error;
+    struct mdf_arena arena;
+    bool done = false;
+    size_t i;
+
+    execution->context.error.code = MDF_OK;
+    mdf_arena_init(&arena, lowering->memory);
+    mdf_arena_init(&lowering->scratch, lowering->memory);
+    lowering->lowered = mdf_arena_allocate(&arena, sizeof *lowering->lowered);
+    if (lowering->lowered == NULL) {
+        lowering_out_of_memory(lowering);
+        mdf_arena_release(&arena);
+    } else {
+        lowering->lowered->arena = arena;
+        lowering->lowered->context = &execution->context;
+        done = build(lowering, request);
+        /* Names, nests and the like are left out where there is no memory for them; another form than else is none. */
+        if (done && (lowering->lowered->arena.has_refused || lowering->scratch.has_refused)) {
+            done = lowering_out_of_memory(lowering);
+        }
+    }
+    for (i = 0; lowering->lowered != NULL && i < lowering->lowered->n_values; i++) {
+        mdf_value_clear(lowering->memory, &lowering->facts[i].example);
+        mdf_value_clear(lowering->memory, &lowering->facts[i].other);
+    }
+    mdf_arena_release(&lowering->scratch);
+    execution->context.error = error; /* whatever a trial run said */
+    done = done && is_sound(lowering);
+    if (!done) {
+        *refusal = lowering->refusal;
+        mdf_lowered_release(lowering->lowered);
+        return NULL;
+    }
+    lowering->lowered->why_no_code = "it has run too little for code to pay";
+    return lowering->lowered;
+}
+
 struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
@@ -755,39 +806,6 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
                                 .memory = execution->context.memory,
                                 .is_for_source = request->is_for_source,
                                 .stays = request->stays};
-    mdf_error error = execution->context.error;
-    struct mdf_arena arena;
-    bool done = false;
-    size_t i;
 
-    execution->context.error.code = MDF_OK;
-    mdf_arena_init(&arena, lowering.memory);
-    mdf_arena_init(&lowering.scratch, lowering.memory);
-    lowering.lowered = mdf_arena_allocate(&arena, sizeof *lowering.lowered);
-    if (lowering.lowered == NULL) {
-        lowering_out_of_memory(&lowering);
-        mdf_arena_release(&arena);
-    } else {
-        lowering.lowered->arena = arena;
-        lowering.lowered->context = &execution->context;
-        done = lower_all(&lowering, request);
-        /* Names, nests and the like are left out where there is no memory for them; another form than else is none. */
-        if (done && (lowering.lowered->arena.has_refused || lowering.scratch.has_refused)) {
-            done = lowering_out_of_memory(&lowering);
-        }
-    }
-    for (i = 0; lowering.lowered != NULL && i < lowering.lowered->n_values; i++) {
-        mdf_value_clear(lowering.memory, &lowering.facts[i].example);
-        mdf_value_clear(lowering.memory, &lowering.facts[i].other);
-    }
-    mdf_arena_release(&lowering.scratch);
-    execution->context.error = error; /* whatever a trial run said */
-    done = done && is_sound(&lowering);
-    if (!done) {
-        *refusal = lowering.refusal;
-        mdf_lowered_release(lowering.lowered);
-        return NULL;
-    }
-    lowering.lowered->why_no_code = "it has run too little for code to pay";
-    return lowering.lowered;
+    return lowering_make(&lowering, lower_all, request, refusal);
 }

@@ -41,6 +41,7 @@ struct mdf_lowering_request {
     bool *is_gone;
     const bool *keeps;  /* of each slot: it is kept in any case; NULL: none */
     const bool *stays;  /* of each slot: its value is the same in all runs, a constant; NULL: of none */
+    bool leaves_out;    /* slots that may have no value, or none of numbers, afterwards are no outputs; else that is refused */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 

@@ -342,14 +342,15 @@ static int read_expression(struct reading *reading, const char *text)
 
 /* ------------------------------------------------------------------ ops */
 
-/* The loop of a code over arrays. */
-static mdf_loop loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
+mdf_loop lowering_loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
 {
     static const struct {
         enum mdf_element_id id;
         enum mdf_lowered_code code;
     } codes[] = {
 #define CODE(id, kinds, code) {MDF_ELEMENT_##id, code},
+#include "functions/elements/elements.def"
+#define NUMBER_CODE(id, kinds, code) {MDF_ELEMENT_##id, code},
 #include "functions/elements/elements.def"
     };
     size_t i;
@@ -359,7 +360,7 @@ static mdf_loop loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
             return mdf_element_operations[codes[i].id].loops[dtype];
         }
     }
-    return mdf_where.loops[dtype];
+    return of == MDF_LOWERED_SELECT ? mdf_where.loops[dtype] : NULL;
 }
 
 /* Ops for all nodes; the value of the last. `examples`: of a number and of a truth, as long as the result. */
@@ -388,7 +389,7 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
             op.in[j] = ids[node->in[j]];
         }
         op.loop = node->code == MDF_LOWERED_ELEMENTS ? mdf_element_operations[node->function].loops[node->dtype]
-                                                     : loop_of(node->code, node->dtype);
+                                                     : lowering_loop_of(node->code, node->dtype);
         mdf_value_borrow_tensor(lowering->memory, &scalar, node->is_truth ? MDF_DTYPE_BOOL : reading->dtype, MDF_STRENGTH_TYPED,
                                 0, NULL, &node->cell);
         if (i == reading->n_nodes - 1) {

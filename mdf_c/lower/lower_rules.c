@@ -103,3 +103,20 @@ bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowe
     }
     return false;
 }
+
+mdf_loop lowering_loop_of_function(const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; op->n_in == 1 && i < sizeof functions / sizeof *functions; i++) {
+        if (op->of.function == functions[i].function) {
+            return mdf_element_operations[functions[i].id].loops[MDF_DTYPE_FLOAT64];
+        }
+    }
+    for (i = 0; op->n_in == 2 && i < sizeof functions_of_two / sizeof *functions_of_two; i++) {
+        if (op->of.function_of_two == functions_of_two[i].function) {
+            return mdf_element_operations[functions_of_two[i].id].loops[MDF_DTYPE_FLOAT64];
+        }
+    }
+    return NULL;
+}

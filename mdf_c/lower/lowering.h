@@ -174,6 +174,9 @@ void lowering_begin_region(struct lowering *lowering, struct region *region, enu
 bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *result);
 
 /* --- lower.c */
+/* A form that `build` makes, finished and checked; `lowering` has its execution and memory. NULL: *refusal says why not. */
+struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struct lowering *lowering, const void *request),
+                                  const void *request, struct mdf_refusal *refusal);
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 /* The same, also where it is open, if it has another example. */
 mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
@@ -271,7 +274,9 @@ bool lowering_bind_list_as_array(struct lowering *lowering, struct scope *scope,
                                  bool is_numpy);
 /* --- lower_call.c: a value with as many elements, in the type and shape of `example`. */
 mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example);
-/* --- lower_element.c: the ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
+/* --- lower_element.c: the loop of a code over arrays of a type; NULL: there is none. */
+mdf_loop lowering_loop_of(enum mdf_lowered_code code, mdf_dtype dtype);
+/* The ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
  * it is not made of such. */
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
 /* The same of numbers, where a constant operand makes the function simpler than the C function of `op`. */
@@ -319,6 +324,8 @@ bool lowering_multiplies_items(const struct lowering *lowering, const struct mdf
 enum mdf_lowered_code lowering_rule(const struct mdf_operator *operator, const void * settings, mdf_dtype dtype, bool is_traced);
 /* The C function of one or two reals that a kernel on Python's numbers calls; sets op->of, false where there is none. */
 bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowered_op * op);
+/* The loop over arrays of float64 of the function of elements that such an op calls; NULL: there is none. */
+mdf_loop lowering_loop_of_function(const struct mdf_lowered_op *op);
 /* An attribute in settings that an operator laid out; NULL: it has none of the name. */
 const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name);
 /* The axis that a call's attribute `axis` names, `otherwise` where it has none; past `rank`, or as large: there is no such axis.

@@ -54,6 +54,13 @@
     X(CONDITIONS, "conditions that are not lowered", NULL)                                                                \
     X(FEW_PASSES, "an evaluation of one pass at most", NULL)                                                              \
     X(MANY_NODES, "conditions of more than 62 nodes (and, with absolute time, layers)", NULL)                             \
+    /* instances side by side */                                                                                          \
+    X(LANES_PLACE, "an element whose place in an array differs between instances", NULL)                                  \
+    X(LANES_CALL, "a kernel that gets other values in each instance", NULL)                                               \
+    X(LANES_STACK, "what a Loop stacks, of runs whose number differs between instances", NULL)                            \
+    X(LANES_SERIES, "an input that changes from step to step", NULL)                                                      \
+    X(LANES_CONDITIONS, "conditions of nodes", NULL)                                                                      \
+    X(LANES_EMPTY, "an array without elements that differs between instances", NULL)                                      \
     /* when it is worth while */                                                                                          \
     X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                               \
     X(TOO_EARLY, "types and shapes that are not stable: it is lowered when it runs for the third time",                   \

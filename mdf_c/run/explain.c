@@ -4,6 +4,7 @@
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/run/dump.h"
 #include "mdf_c/run/epilogues.h"
+#include "mdf_c/run/sweep/sweep_lanes.h"
 
 #include <string.h>
 
@@ -484,4 +485,20 @@ bool mdf_state_explain(struct mdf_text *text, const struct mdf_state *state)
     done = explain_graph(&explanation, state, 0);
     mdf_arena_release(&arena);
     return done && !text->failed;
+}
+
+bool mdf_sweep_explain(struct mdf_text *text, const struct mdf_sweep *sweep)
+{
+    size_t n_lanes = mdf_sweep_count_lanes(sweep);
+
+    if (sweep->has_lanes) {
+        mdf_text_printf(text, "sweep: %zu instances side by side\n", n_lanes);
+    } else {
+        mdf_text_append_string(text, "sweep: instances one by one\n");
+    }
+    if (n_lanes == 1 && sweep->n_lanes != 1 && !sweep->program->is_plain) {
+        mdf_text_printf(text, "%*sbecause there is too little to do\n", STEP, "");
+    }
+    write_refusal(text, &sweep->refusal, STEP);
+    return !text->failed;
 }

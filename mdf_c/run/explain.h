@@ -9,4 +9,8 @@
 /* False: memory ran out. */
 bool mdf_state_explain(struct mdf_text *text, const struct mdf_state *state);
 
+/* Whether a sweep that has run did instances side by side, and why not. */
+struct mdf_sweep;
+bool mdf_sweep_explain(struct mdf_text *text, const struct mdf_sweep *sweep);
+
 #endif

@@ -369,7 +369,7 @@ static bool leaves_default(const struct mdf_program *program, const struct mdf_p
     return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
 }
 
-static bool take_inputs(struct mdf_state *state)
+bool mdf_state_take_inputs(struct mdf_state *state)
 {
     size_t i;
 
@@ -820,7 +820,11 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
         memset(&context->error, 0, sizeof context->error);
     }
     state->shared->running = state;
-    done = mdf_state_set_increment(state, dt) && take_inputs(state) && run_graph(state);
+    done = mdf_state_set_increment(state, dt) && mdf_state_take_inputs(state);
+    if (done && state->shared->look != NULL) {
+        state->shared->look(state->shared->look_context, state);
+    }
+    done = done && run_graph(state);
     if (mdf_stop_is_untold(&state->shared->stop)) {
         done = mdf_stop_tell(&state->shared->stop, &context->error);
     }

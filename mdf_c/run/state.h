@@ -41,6 +41,9 @@ struct mdf_shared_state {
     bool has_begun;            /* an evaluation has */
     struct mdf_state *nested;  /* all states but the outermost */
     struct mdf_state *running; /* the graph whose node runs, innermost */
+    /* Called before each evaluation, whose inputs have been taken; NULL: nothing is. */
+    void (*look)(void *context, struct mdf_state *state);
+    void *look_context;
 };
 
 /* One graph. */
@@ -84,6 +87,8 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 bool mdf_state_begin(struct mdf_state *state, mdf_error *error);
 mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error);
 void mdf_state_end(struct mdf_state *state);
+/* Inputs go to their ports, as an evaluation begins. False: the error of the state's context is set. */
+bool mdf_state_take_inputs(struct mdf_state *state);
 /* The time increment of the evaluations that follow; NaN: none. False: the error of the state's context is set. */
 bool mdf_state_set_increment(struct mdf_state *state, double dt);
 /* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:

@@ -307,7 +307,7 @@ static void hold_against(struct trace *trace, const struct trace *one, const str
     }
 }
 
-/* On one thread, whose state goes from instance to instance, and on two. */
+/* On one thread, whose state goes from instance to instance, on two, and side by side. */
 static void run_on_threads(const mdf_program *program, struct options *options, const struct separate *separate,
                            struct trace *trace)
 {
@@ -315,11 +315,18 @@ static void run_on_threads(const mdf_program *program, struct options *options, 
 
     trace_init(&other, trace->text.memory);
     other.is_wrong = trace->is_wrong;
-    options->sweep.n_threads = 1;
+    options->sweep.n_threads = options->sweep.n_lanes = 1;
     run_sweep(program, options, separate, trace, 0);
     options->sweep.n_threads = 2;
     run_sweep(program, options, separate, &other, 0);
     hold_against(trace, trace, &other, "the sweep differs on two threads");
+    trace_release(&other);
+    trace_init(&other, trace->text.memory);
+    other.is_wrong = trace->is_wrong;
+    options->sweep.n_threads = 1;
+    options->sweep.n_lanes = 4;
+    run_sweep(program, options, separate, &other, 0);
+    hold_against(trace, trace, &other, "the sweep differs where instances are evaluated side by side");
     trace_release(&other);
 }
 

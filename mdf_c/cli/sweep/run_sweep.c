@@ -5,6 +5,7 @@
 #include "mdf_c/cli/sweep/sweep_run.h"
 
 #include "mdf_c/base/stop.h"
+#include "mdf_c/run/explain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -472,12 +473,26 @@ static bool collect(struct sweep_run *run)
     return hold_instances(run, capacity) && collect_records(run) && take_options(run);
 }
 
+/* In place of the results, which a file still gets. */
+static bool explain(struct sweep_run *run)
+{
+    struct mdf_text text;
+    bool done;
+
+    mdf_text_init(&text, run->memory);
+    done = (mdf_sweep_explain(&text, run->sweep) || sweep_out_of_memory(run)) &&
+           print_output(text.bytes, text.length, run->error) == MDF_OK;
+    mdf_text_release(&text);
+    return done;
+}
+
 static bool evaluate_and_write(struct sweep_run *run, const mdf_model *model)
 {
     if (is_store(run->options->output_path) && !run->options->check) {
         return run_into_store(run, model);
     }
-    return evaluate(run) && (run->options->check || write_results(run));
+    return evaluate(run) && (!run->options->explain || explain(run)) &&
+           (run->options->check || (run->options->explain && run->options->output_path == NULL) || write_results(run));
 }
 
 static int perform(struct sweep_run *run, const mdf_model *model)

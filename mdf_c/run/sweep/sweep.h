@@ -39,6 +39,9 @@ struct mdf_sweep {
     struct mdf_swept_record *records;
     size_t n_records;
     int n_threads;
+    size_t n_lanes;             /* that are asked for; 0: as many as pay */
+    struct mdf_refusal refusal; /* why a thread had none, under the lock of its threads */
+    bool has_lanes;             /* a thread had some */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
     atomic_size_t n_done;
@@ -56,6 +59,12 @@ void mdf_sweep_release(struct mdf_sweep *sweep);
 /* Evaluates instance number `instance` and writes its rows to arrays[record]. */
 mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance, void *const *arrays,
                                   mdf_error *error);
+/* Gives a state, which has been restarted, the values of an instance, and takes its inputs of the first step. */
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, mdf_error *error);
+/* Writes a value of an instance as row number `row` of a record. */
+mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
+                               const struct mdf_value *value, void *const *arrays);
+bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);
 /* Evaluates the first instance to find the forms of the records that have none. */
 mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error);
 

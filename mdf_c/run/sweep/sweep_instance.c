@@ -247,7 +247,7 @@ static mdf_status take_row(const struct instance *instance, size_t row)
 
 /* ------------------------------------------------------------------ running */
 
-static bool is_recorded(const struct mdf_sweep *sweep, uint64_t step)
+bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step)
 {
     return sweep->record_every > 0 ? (step + 1) % sweep->record_every == 0 : step + 1 == sweep->n_steps;
 }
@@ -320,7 +320,7 @@ static mdf_status run_steps(const struct instance *instance)
         if (status == MDF_OK) {
             status = mdf_state_evaluate_begun(instance->state, step == 0 ? NAN : sweep->dt, instance->error);
         }
-        if (status == MDF_OK && is_recorded(sweep, step)) {
+        if (status == MDF_OK && mdf_sweep_is_recorded(sweep, step)) {
             status = take_row(instance, row++);
         }
     }
@@ -363,6 +363,26 @@ mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_stat
     const struct instance instance = {.sweep = sweep, .state = state, .number = number, .arrays = arrays, .error = error};
 
     return run(&instance);
+}
+
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, mdf_error *error)
+{
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .error = error};
+    mdf_status status = set_parameters(&instance);
+
+    if (status == MDF_OK) {
+        status = set_inputs(&instance, 0);
+    }
+    return status == MDF_OK && !mdf_state_take_inputs(state) ? MDF_VALUE : status;
+}
+
+mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
+                               const struct mdf_value *value, void *const *arrays)
+{
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .arrays = arrays};
+    const struct mdf_swept_record *form = &sweep->records[record];
+
+    return write_row(&instance, form, value, (char *)arrays[record] + (number * sweep->n_rows + row) * form->size_bytes);
 }
 
 static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *instance)

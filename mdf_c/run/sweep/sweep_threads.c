@@ -6,6 +6,7 @@
 #include "mdf_c/run/sweep/sweep.h"
 
 #include "mdf_c/base/processor.h"
+#include "mdf_c/run/sweep/sweep_lanes.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -30,6 +31,7 @@ struct worker {
     struct crew *crew;
     pthread_t thread;
     struct mdf_state *state; /* changed under the lock */
+    struct mdf_sweep_lanes *lanes;
 };
 
 static void note_failure(struct crew *crew, size_t instance, mdf_status status, const mdf_error *error)
@@ -58,24 +60,81 @@ static bool make_state(struct worker *worker, mdf_error *error)
     return state != NULL;
 }
 
+/* Notes whether a thread has lanes, or why not, for those who ask. */
+static void note_lanes(struct worker *worker)
+{
+    struct mdf_sweep *sweep = worker->crew->sweep;
+    struct mdf_refusal refusal;
+    bool is_ready = mdf_sweep_lanes_are_ready(worker->lanes, &refusal);
+
+    pthread_mutex_lock(&worker->crew->lock);
+    sweep->has_lanes = sweep->has_lanes || is_ready;
+    sweep->refusal = refusal;
+    pthread_mutex_unlock(&worker->crew->lock);
+}
+
+/* One instance by itself; the first one shows how others go side by side. */
+static bool run_one(struct worker *worker, size_t instance)
+{
+    struct crew *crew = worker->crew;
+    mdf_error error = {0};
+    mdf_status status = worker->state != NULL || make_state(worker, &error) ? MDF_OK : MDF_OUT_OF_MEMORY;
+
+    if (status == MDF_OK && worker->lanes == NULL && mdf_sweep_count_lanes(crew->sweep) > 1 &&
+        (worker->lanes = mdf_sweep_lanes_new(crew->sweep, worker->state)) != NULL) {
+        status = mdf_sweep_lanes_learn(worker->lanes, instance, crew->arrays, &error);
+        note_lanes(worker);
+    } else if (status == MDF_OK) {
+        status = mdf_sweep_run_instance(crew->sweep, worker->state, instance, crew->arrays, &error);
+    }
+    if (status != MDF_OK) {
+        note_failure(crew, instance, status, &error);
+    } else {
+        atomic_fetch_add(&crew->sweep->n_done, 1);
+    }
+    return status == MDF_OK;
+}
+
+/* Instances side by side, and by itself each one for which that did not do. */
+static void run_group(struct worker *worker, size_t first, size_t n)
+{
+    bool is_done[MDF_SWEEP_MOST_LANES];
+    size_t i;
+
+    mdf_sweep_lanes_run(worker->lanes, first, n, worker->crew->arrays, is_done);
+    for (i = 0; i < n; i++) {
+        if (is_done[i]) {
+            atomic_fetch_add(&worker->crew->sweep->n_done, 1);
+        }
+    }
+    for (i = 0; i < n && first + i < atomic_load(&worker->crew->end); i++) {
+        if (!is_done[i] && !run_one(worker, first + i)) {
+            return;
+        }
+    }
+}
+
 static void work(struct worker *worker)
 {
     struct crew *crew = worker->crew;
-    size_t instance = atomic_fetch_add(&crew->next, 1);
+    struct mdf_refusal refusal;
+    size_t first, end, n;
 
-    while (instance < atomic_load(&crew->end)) {
-        mdf_error error = {0};
-        mdf_status status = worker->state != NULL || make_state(worker, &error) ? MDF_OK : MDF_OUT_OF_MEMORY;
+    for (;;) {
+        bool has_lanes = worker->lanes != NULL && mdf_sweep_lanes_are_ready(worker->lanes, &refusal);
 
-        if (status == MDF_OK) {
-            status = mdf_sweep_run_instance(crew->sweep, worker->state, instance, crew->arrays, &error);
+        n = has_lanes ? mdf_sweep_count_lanes(crew->sweep) : 1;
+        first = atomic_fetch_add(&crew->next, n);
+        end = atomic_load(&crew->end);
+        if (first >= end) {
+            return;
         }
-        if (status != MDF_OK) {
-            note_failure(crew, instance, status, &error);
+        n = n < end - first ? n : end - first;
+        if (n > 1) {
+            run_group(worker, first, n);
         } else {
-            atomic_fetch_add(&crew->sweep->n_done, 1);
+            run_one(worker, first);
         }
-        instance = atomic_fetch_add(&crew->next, 1);
     }
 }
 
@@ -155,6 +214,7 @@ static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers
         pthread_join(workers[i].thread, NULL);
     }
     for (i = 0; i < n_workers; i++) {
+        mdf_sweep_lanes_release(workers[i].lanes);
         mdf_state_release(workers[i].state);
     }
 }

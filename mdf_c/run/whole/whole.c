@@ -592,3 +592,78 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
     whole->is_away = state->program->schedule != NULL;
     return n_steps;
 }
+
+/* ------------------------------------------------------------------ for somebody else */
+
+/* Which ports edges feed in the first evaluation of a life, in the order in which nodes take what they bring. */
+static void note_first_fed(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t i, j, k, part;
+
+    for (i = 0; i < program->n_ports; i++) {
+        state->ports[i].is_fed = false;
+    }
+    for (i = 0; i < program->n_layers; i++) {
+        const struct mdf_program_layer *layer = &program->layers[i];
+
+        for (part = layer->takes_first ? 0 : 1; part < 2; part++) {
+            for (j = 0; j < layer->n_nodes; j++) {
+                const struct mdf_program_node *node = &program->nodes[layer->nodes[j]];
+
+                for (k = 0; (part == 0 || !layer->takes_first) && k < node->n_edges; k++) {
+                    const struct mdf_program_edge *edge = &program->edges[node->edges[k]];
+
+                    state->ports[edge->port].is_fed = state->ports[edge->port].is_fed || mdf_whole_brings(state, edge);
+                }
+                if (part == 1) {
+                    state->has_run[layer->nodes[j]] = true;
+                }
+            }
+        }
+    }
+    memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
+}
+
+/* What is in the way of lowering the evaluation that comes next. */
+static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_whole_part part)
+{
+    if (state->whole == NULL) {
+        return MDF_REFUSED_PLAIN;
+    }
+    if (state->program->schedule != NULL) {
+        return MDF_REFUSED_LANES_CONDITIONS;
+    }
+    if (!is_small(state)) {
+        return MDF_REFUSED_LARGE_GRAPH;
+    }
+    if (state->whole->counters == NULL && !make_requests(state)) {
+        return MDF_REFUSED_OUT_OF_MEMORY;
+    }
+    if (part == MDF_WHOLE_FIRST) {
+        note_first_fed(state);
+    } else {
+        note_who_has_run(state);
+    }
+    return prepare_ports(state);
+}
+
+struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal)
+{
+    struct mdf_lowering_request request;
+    enum mdf_refusal_reason reason = look_at_next(state, part);
+
+    *refusal = (struct mdf_refusal){.reason = reason};
+    if (reason != MDF_REFUSED_NOT) {
+        return NULL;
+    }
+    request = part == MDF_WHOLE_MANY ? state->whole->many.request : state->whole->single.request;
+    if (part == MDF_WHOLE_FIRST) {
+        request.go_through = mdf_whole_lower_first;
+    }
+    if (part == MDF_WHOLE_FIRST || part == MDF_WHOLE_SECOND) {
+        request.readers = NULL;
+        request.leaves_out = true;
+    }
+    return mdf_lower(&request, refusal);
+}

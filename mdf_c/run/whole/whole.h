@@ -70,8 +70,16 @@ void mdf_whole_renew(struct mdf_state *state);
 /* Whether a new life of the state begins where this one ends: its first evaluation may run as one program. */
 bool mdf_whole_goes_on(const struct mdf_state *state);
 
+/* An evaluation of a graph without conditions: the first one of a life, the second, a later one, many that nobody looks at. */
+enum mdf_whole_part { MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY };
+/* The evaluation that comes next, whose inputs have been taken, lowered; it runs in the state's memory, who has it releases it.
+ * Of the first two all that they write is left. NULL: *refusal says why not. */
+struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal);
+
 /* --- whole_nodes.c: for requests; the plan is the state. */
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan);
+/* Of a life: nodes have their initial values, and edges from those that have not run bring nothing. */
+bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
 /* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
  * has run before. */

@@ -50,11 +50,17 @@ bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const
     return true;
 }
 
-bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+static bool lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index, bool is_first)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
 
-    return lowering_run(lowering, scope, node->first, node->reset) && lowering_run(lowering, scope, node->main, node->end);
+    return lowering_run(lowering, scope, node->first, node->reset) &&
+           lowering_run(lowering, scope, is_first ? node->initial : node->main, node->end);
+}
+
+bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    return lower_node(lowering, scope, state, index, false);
 }
 
 bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
@@ -134,6 +140,47 @@ static bool lower_evaluation(struct lowering *lowering, struct scope *scope, str
         }
     }
     return true;
+}
+
+/* A layer in the first evaluation of a life. */
+static bool lower_first_layer(struct lowering *lowering, struct scope *scope, struct mdf_state *state,
+                              const struct mdf_program_layer *layer)
+{
+    size_t i;
+
+    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+        if (!mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < layer->n_nodes; i++) {
+        const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
+
+        if (node->finished != MDF_NO_OPERAND) {
+            return lowering_fail(lowering, MDF_REFUSED_CONDITIONS);
+        }
+        if ((!layer->takes_first && !mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) ||
+            !lowering_run(lowering, scope, node->reset, node->initial) ||
+            !lower_node(lowering, scope, state, layer->nodes[i], true)) {
+            return false;
+        }
+        state->has_run[layer->nodes[i]] = true;
+    }
+    return true;
+}
+
+bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+    const struct mdf_program *program = state->program;
+    bool done = true;
+    size_t i;
+
+    for (i = 0; done && i < program->n_layers; i++) {
+        done = lower_first_layer(lowering, scope, state, &program->layers[i]);
+    }
+    memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
+    return done;
 }
 
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan)

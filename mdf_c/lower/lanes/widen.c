@@ -1,0 +1,802 @@
+/* widen.c - see lanes.h. Goes through the ops of a narrow form once, in their order, and adds those that do the same for all lanes. */
+#include "functions/elements/element.h"
+#include "mdf_c/lower/lanes/widening.h"
+#include "mdf_c/lower/terms.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ values */
+
+bool mdf_lanes_form(const struct mdf_value *narrow, size_t n_lanes, int64_t *shape)
+{
+    if (narrow->rank >= MDF_INLINE_RANK) {
+        return false;
+    }
+    memcpy(shape, mdf_value_shape(narrow), narrow->rank * sizeof *shape);
+    shape[narrow->rank] = (int64_t)n_lanes;
+    return true;
+}
+
+bool widening_has_lanes(const struct widening *widening, mdf_lowered_id id)
+{
+    return id != MDF_LOWERED_NONE && !widening->lowering->lowered->values[id].is_scalar;
+}
+
+mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow)
+{
+    const struct mdf_lowered_value *value;
+
+    if (narrow == MDF_LOWERED_NONE) {
+        return narrow;
+    }
+    value = &widening->narrow->values[narrow];
+    if (widening->ids[narrow] == MDF_LOWERED_NONE && value->place == MDF_LOWERED_CONSTANT) {
+        widening->ids[narrow] = lowering_add_constant(widening->lowering, &value->form, true);
+    }
+    if (widening->ids[narrow] == MDF_LOWERED_NONE) {
+        lowering_fail(widening->lowering, MDF_REFUSED_NOT_ALWAYS_THERE);
+    }
+    return widening->ids[narrow];
+}
+
+/* A value of a form, all zeros as an example. */
+static mdf_lowered_id add_of_form(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form,
+                                  bool varies)
+{
+    struct lowering *lowering = widening->lowering;
+    int64_t shape[MDF_INLINE_RANK + 1];
+    struct mdf_value example = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (!mdf_lanes_form(form, widening->n_lanes, shape)) {
+        lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
+        return MDF_LOWERED_NONE;
+    }
+    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form->dtype, form->rank + (varies ? 1u : 0u), shape) == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    if (example.length > 0) {
+        memset(example.data, 0, example.length * mdf_dtype_size((mdf_dtype)example.dtype));
+    }
+    example.strength = varies ? (uint8_t)MDF_STRENGTH_TYPED : form->strength;
+    id = lowering_add_value(lowering, place, &example);
+    if (id != MDF_LOWERED_NONE && place != MDF_LOWERED_RESULT) {
+        lowering->facts[id].example.data = NULL; /* of which nobody has a look at the elements */
+    }
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = lowering->region->depth;
+        lowering->facts[id].region = lowering->region;
+    }
+    mdf_value_clear(lowering->memory, &example);
+    return id;
+}
+
+mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place place, mdf_lowered_id narrow)
+{
+    const struct mdf_lowered_value *value = &widening->narrow->values[narrow];
+    bool varies = widening->request->varies[narrow];
+    mdf_lowered_id id;
+
+    if (value->open_axes != 0 && varies) {
+        lowering_fail(widening->lowering, MDF_REFUSED_OPEN_LENGTH);
+        return MDF_LOWERED_NONE;
+    }
+    widening->lowering->name = value->name;
+    id = add_of_form(widening, place, &value->form, varies);
+    widening->lowering->name = NULL;
+    if (id != MDF_LOWERED_NONE) {
+        widening->lowering->lowered->values[id].open_axes = value->open_axes;
+        widening->lowering->lowered->values[id].form.length = varies ? widening->lowering->lowered->values[id].form.length
+                                                                     : value->form.length;
+        widening->lowering->lowered->values[id].is_scalar = !varies && value->is_scalar;
+    }
+    widening->ids[narrow] = id;
+    return id;
+}
+
+mdf_lowered_id widening_add_like(struct widening *widening, mdf_lowered_id narrow, bool varies)
+{
+    return add_of_form(widening, MDF_LOWERED_RESULT, &widening->narrow->values[narrow].form, varies);
+}
+
+bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op)
+{
+    struct lowering *lowering = widening->lowering;
+
+    if (op->out != MDF_LOWERED_NONE) {
+        lowering->facts[op->out].is_view = op->code == MDF_LOWERED_PART && op->of.part->n_rows == 1;
+        lowering->facts[op->out].is_copied =
+            op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PUT || (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+    }
+    lowering->origin = op->origin;
+    return lowering_add_op(lowering, lowering->region, op);
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static mdf_lowered_id add_number(struct widening *widening, enum mdf_lowered_place place, mdf_dtype dtype, bool has_lanes)
+{
+    const struct mdf_value form = {.kind = MDF_KIND_TENSOR, .dtype = (uint8_t)dtype, .strength = MDF_STRENGTH_TYPED, .length = 1};
+
+    return add_of_form(widening, place, &form, has_lanes);
+}
+
+mdf_lowered_id widening_add_number(struct widening *widening, mdf_dtype dtype, bool has_lanes)
+{
+    return add_number(widening, MDF_LOWERED_RESULT, dtype, has_lanes);
+}
+
+mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype)
+{
+    return add_number(widening, MDF_LOWERED_PARAMETER, dtype, true);
+}
+
+mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype)
+{
+    return add_number(widening, MDF_LOWERED_PARAMETER, dtype, false);
+}
+
+mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowered_op *source, mdf_dtype result)
+{
+    struct mdf_lowered_op op = *source;
+    bool has_lanes = false;
+    size_t i;
+
+    for (i = 0; i < op.n_in; i++) {
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+        has_lanes = has_lanes || widening_has_lanes(widening, op.in[i]);
+    }
+    if (op.loop == NULL && op.code != MDF_LOWERED_CAST && op.code != MDF_LOWERED_FUNCTION) {
+        op.loop = lowering_loop_of((enum mdf_lowered_code)op.code, (mdf_dtype)op.dtype);
+        op.loop_settings = NULL;
+        if (op.loop == NULL && has_lanes) {
+            lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
+            return MDF_LOWERED_NONE;
+        }
+    }
+    op.out = widening_add_number(widening, result, has_lanes);
+    return op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op) ? op.out : MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id widening_compute_two(struct widening *widening, enum mdf_lowered_code code, mdf_dtype dtype, mdf_lowered_id a,
+                                    mdf_lowered_id b)
+{
+    const struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = (uint8_t)dtype, .n_in = 2, .in = {a, b}};
+
+    return widening_compute(widening, &op,
+                            code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL ? MDF_DTYPE_BOOL : dtype);
+}
+
+mdf_lowered_id widening_and(struct widening *widening, mdf_lowered_id a, mdf_lowered_id b)
+{
+    return a == MDF_LOWERED_NONE   ? b
+           : b == MDF_LOWERED_NONE ? a
+                                   : widening_compute_two(widening, MDF_LOWERED_AND, MDF_DTYPE_BOOL, a, b);
+}
+
+mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a)
+{
+    const struct mdf_lowered_op op = {.code = MDF_LOWERED_NOT, .dtype = MDF_DTYPE_BOOL, .n_in = 1, .in = {a}};
+
+    return widening_compute(widening, &op, MDF_DTYPE_BOOL);
+}
+
+static mdf_lowered_id choose_number(struct widening *widening, mdf_dtype dtype, mdf_lowered_id mask, mdf_lowered_id then,
+                                    mdf_lowered_id otherwise)
+{
+    const struct mdf_lowered_op op = {
+        .code = MDF_LOWERED_SELECT, .dtype = (uint8_t)dtype, .n_in = 3, .in = {mask, then, otherwise}};
+
+    return widening_compute(widening, &op, dtype);
+}
+
+bool widening_trap(struct widening *widening, mdf_lowered_id bad)
+{
+    bad = bad == MDF_LOWERED_NONE ? bad : widening_and(widening, widening->mask, bad);
+    if (bad == MDF_LOWERED_NONE) {
+        return false;
+    }
+    widening->traps = widening->traps == MDF_LOWERED_NONE
+                          ? bad
+                          : widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, widening->traps, bad);
+    return widening->traps != MDF_LOWERED_NONE;
+}
+
+/* ------------------------------------------------------------------ what may bail out */
+
+static mdf_lowered_id constant_of(struct widening *widening, mdf_dtype dtype, double number)
+{
+    struct mdf_value real = {0}, value = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    mdf_value_borrow_tensor(widening->lowering->memory, &real, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &number);
+    if (!mdf_value_convert(widening->lowering->memory, &value, &real, dtype)) {
+        lowering_out_of_memory(widening->lowering);
+        return id;
+    }
+    id = lowering_add_constant(widening->lowering, &value, false);
+    mdf_value_clear(widening->lowering->memory, &value);
+    return id;
+}
+
+/* The lowest number of a type of whole numbers. */
+static double lowest(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_INT32 ? -2147483648.0 : -9223372036854775808.0;
+}
+
+/* By 0, or, of the quotient that is rounded down, the lowest number by -1: another divisor stands in its place. */
+static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op)
+{
+    mdf_dtype dtype = (mdf_dtype)op.dtype;
+    mdf_lowered_id bad =
+        widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, 0)), both;
+
+    if (op.code == MDF_LOWERED_FLOOR_QUOTIENT) {
+        both = widening_and(widening,
+                            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, -1)),
+                            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0],
+                                                 constant_of(widening, dtype, lowest(dtype))));
+        bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
+    }
+    if (!widening_trap(widening, bad)) {
+        return MDF_LOWERED_NONE;
+    }
+    if (op.code == MDF_LOWERED_DIVIDE_NONZERO) {
+        op.code = MDF_LOWERED_DIVIDE;
+        op.loop = NULL;
+        return widening_compute(widening, &op, dtype);
+    }
+    op.in[1] = choose_number(widening, dtype, bad, constant_of(widening, dtype, 1), op.in[1]);
+    return widening_compute(widening, &op, dtype);
+}
+
+/* Whether a product does not fit. */
+static bool mark_overflow(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const int64_t *a = operands[0], *b = operands[1];
+    uint8_t *overflows = target;
+    int64_t product;
+    size_t i;
+
+    (void)settings;
+    for (i = 0; i < n; i++, a += steps[0], b += steps[1]) {
+        overflows[i] = __builtin_mul_overflow(*a, *b, &product);
+    }
+    return true;
+}
+
+/* Sums past 64 bits: they are on the wrong side of an operand. */
+static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowered_op op)
+{
+    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD, MDF_LOWERED_SUBTRACT, MDF_LOWERED_MULTIPLY,
+                                                  MDF_LOWERED_NEGATE};
+    enum mdf_lowered_code code = (enum mdf_lowered_code)op.code;
+    mdf_lowered_id result, bad, zero = constant_of(widening, MDF_DTYPE_INT64, 0);
+
+    op.code = (uint8_t)codes[code - MDF_LOWERED_ADD_EXACT];
+    op.loop = NULL;
+    result = widening_compute(widening, &op, MDF_DTYPE_INT64);
+    switch (code) {
+    case MDF_LOWERED_NEGATE_EXACT:
+        bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, MDF_DTYPE_INT64, op.in[0],
+                                   constant_of(widening, MDF_DTYPE_INT64, lowest(MDF_DTYPE_INT64)));
+        break;
+    case MDF_LOWERED_MULTIPLY_EXACT:
+        op.code = MDF_LOWERED_ELEMENTS;
+        op.loop = mark_overflow;
+        bad = widening_compute(widening, &op, MDF_DTYPE_BOOL);
+        break;
+    default: /* a sum, a difference */
+        bad = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, result, op.in[0]);
+        bad = widening_compute_two(widening, MDF_LOWERED_EXCLUSIVE_OR, MDF_DTYPE_BOOL, bad,
+                                   widening_compute_two(widening,
+                                                        code == MDF_LOWERED_ADD_EXACT ? MDF_LOWERED_LESS : MDF_LOWERED_GREATER,
+                                                        MDF_DTYPE_INT64, op.in[1], zero));
+        break;
+    }
+    return widening_trap(widening, bad) ? result : MDF_LOWERED_NONE;
+}
+
+/* A real that fits no whole number: 0 stands in its place. */
+static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowered_op op, mdf_dtype to)
+{
+    mdf_dtype from = (mdf_dtype)op.dtype;
+    double limit = -lowest(to);
+    mdf_lowered_id fits =
+        widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], constant_of(widening, from, limit));
+    bool is_exact = to == MDF_DTYPE_INT64 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
+
+    fits = widening_and(widening, fits,
+                        widening_compute_two(widening, is_exact ? MDF_LOWERED_GREATER_EQUAL : MDF_LOWERED_GREATER, from, op.in[0],
+                                             constant_of(widening, from, is_exact ? -limit : -limit - 1)));
+    if (fits == MDF_LOWERED_NONE || !widening_trap(widening, widening_not(widening, fits))) {
+        return MDF_LOWERED_NONE;
+    }
+    op.in[0] = choose_number(widening, from, fits, op.in[0], constant_of(widening, from, 0));
+    return widening_compute(widening, &op, to);
+}
+
+/* A C function, of whose element there is a loop. What it gives may not be infinite or NaN. */
+static mdf_lowered_id call_function(struct widening *widening, struct mdf_lowered_op op)
+{
+    mdf_lowered_id result, difference;
+
+    op.loop = lowering_loop_of_function(&op);
+    op.loop_settings = NULL;
+    op.code = MDF_LOWERED_ELEMENTS;
+    if (op.loop == NULL) {
+        lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
+        return MDF_LOWERED_NONE;
+    }
+    result = widening_compute(widening, &op, MDF_DTYPE_FLOAT64);
+    difference = widening_compute_two(widening, MDF_LOWERED_SUBTRACT, MDF_DTYPE_FLOAT64, result, result);
+    return widening_trap(widening, widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, difference,
+                                                        constant_of(widening, MDF_DTYPE_FLOAT64, 0)))
+               ? result
+               : MDF_LOWERED_NONE;
+}
+
+static bool is_real(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+/* Whether an op on scalars bails out, by its own meaning. */
+static bool may_bail_out(const struct widening *widening, const struct mdf_lowered_op *op)
+{
+    unsigned to = op->out == MDF_LOWERED_NONE ? MDF_DTYPE_NONE : widening->narrow->values[op->out].form.dtype;
+
+    return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
+           op->code == MDF_LOWERED_FUNCTION ||
+           (op->code == MDF_LOWERED_CAST && is_real(op->dtype) && (to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64));
+}
+
+static mdf_lowered_id compute_with_trap(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result)
+{
+    if (op->code == MDF_LOWERED_CAST) {
+        return cast_to_whole(widening, *op, result);
+    }
+    if (op->code == MDF_LOWERED_FUNCTION) {
+        return call_function(widening, *op);
+    }
+    return op->code >= MDF_LOWERED_ADD_EXACT ? compute_exact(widening, *op) : divide(widening, *op);
+}
+
+/* ------------------------------------------------------------------ ops */
+
+/* The same op on other values. */
+static bool copy_element_op(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    struct mdf_lowered_op op = *source;
+    size_t i;
+
+    for (i = 0; i < op.n_in; i++) {
+        op.in[i] = widening_value(widening, op.in[i]);
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
+    return op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
+}
+
+static bool widen_number(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    mdf_dtype result = (mdf_dtype)widening->narrow->values[source->out].form.dtype;
+    struct mdf_lowered_op op = *source;
+    size_t i;
+
+    for (i = 0; i < op.n_in; i++) {
+        op.in[i] = widening_value(widening, op.in[i]);
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    if (op.code == MDF_LOWERED_COPY) { /* as one of the functions of elements, which become one nest */
+        op.code = MDF_LOWERED_CAST;
+        op.dtype = (uint8_t)result;
+    }
+    widening->ids[source->out] =
+        may_bail_out(widening, source) ? compute_with_trap(widening, &op, result) : widening_compute(widening, &op, result);
+    return widening->ids[source->out] != MDF_LOWERED_NONE;
+}
+
+/* A value with lanes, also where the narrow one is the same for all. */
+static mdf_lowered_id with_lanes(struct widening *widening, mdf_lowered_id narrow)
+{
+    mdf_lowered_id id = widening_value(widening, narrow);
+
+    return id == MDF_LOWERED_NONE || widening_varies(widening, narrow) ? id : widening_spread(widening, id, narrow);
+}
+
+static bool widen_part(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    struct mdf_lowered_part *part = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *part);
+    struct mdf_lowered_op op = *source;
+
+    if (part == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    *part = *source->of.part;
+    part->first *= widening->n_lanes;
+    part->n *= widening->n_lanes;
+    part->step *= widening->n_lanes;
+    op.of.part = part;
+    op.in[0] = widening_value(widening, source->in[0]);
+    op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
+    return op.in[0] != MDF_LOWERED_NONE && op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
+}
+
+/* At one place for all of them. */
+static bool widen_put(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    struct mdf_lowered_put *put = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *put);
+    bool varies = widening_varies(widening, source->out);
+    struct mdf_lowered_op op = *source;
+    size_t i;
+
+    if (put == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    if (widening_varies(widening, source->in[2])) {
+        return lowering_fail(widening->lowering, MDF_REFUSED_LANES_PLACE);
+    }
+    *put = *source->of.put;
+    put->is_in_place = false;
+    for (i = 0; varies && i < put->n_indices; i++) {
+        put->steps[i] *= (int64_t)widening->n_lanes;
+    }
+    op.of.put = put;
+    for (i = 0; i < 2; i++) {
+        op.in[i] = varies ? with_lanes(widening, source->in[i]) : widening_value(widening, source->in[i]);
+    }
+    op.in[2] = widening_value(widening, source->in[2]);
+    op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
+    return op.in[0] != MDF_LOWERED_NONE && op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE &&
+           op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
+}
+
+static bool copy_ids(struct widening *widening, const mdf_lowered_id *from, size_t n, mdf_lowered_id **to)
+{
+    size_t i;
+
+    *to = mdf_arena_array(&widening->lowering->lowered->arena, n, sizeof **to);
+    if (*to == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    for (i = 0; i < n; i++) {
+        (*to)[i] = widening_value(widening, from[i]);
+        if ((*to)[i] == MDF_LOWERED_NONE && from[i] != MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A kernel whose inputs are the same for all. */
+static bool copy_call(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    struct mdf_arena *arena = &widening->lowering->lowered->arena;
+    struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
+    struct mdf_lowered_op op = *source;
+    size_t i;
+
+    if (call == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    *call = *source->of.call;
+    if (call->product != NULL || call->stack != NULL) {
+        return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
+    }
+    for (i = 0; i < call->n_inputs; i++) {
+        if (widening_varies(widening, call->inputs[i])) {
+            return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
+        }
+    }
+    call->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *call->call.scratch);
+    if (call->call.scratch == NULL || !copy_ids(widening, source->of.call->inputs, call->n_inputs, &call->inputs)) {
+        return call->call.scratch != NULL || lowering_out_of_memory(widening->lowering);
+    }
+    call->outputs = mdf_arena_array(arena, call->n_outputs, sizeof *call->outputs);
+    if (call->outputs == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        mdf_lowered_id output = source->of.call->outputs[i];
+
+        call->outputs[i] = output == MDF_LOWERED_NONE ? output : widening_add(widening, MDF_LOWERED_RESULT, output);
+        if (call->outputs[i] == MDF_LOWERED_NONE && output != MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    op.of.call = call;
+    return widening_add_op(widening, &op);
+}
+
+/* ------------------------------------------------------------------ IF */
+
+/* Both sides, one behind the other. */
+static bool choose_branches(struct widening *widening, const struct mdf_lowered_if *branches)
+{
+    mdf_lowered_id around = widening->mask, condition = widening_value(widening, branches->condition);
+    size_t i;
+
+    if (condition == MDF_LOWERED_NONE) {
+        return false;
+    }
+    if (branches->then.n_ops > 0) {
+        widening->mask = widening_and(widening, around, condition);
+        if (widening->mask == MDF_LOWERED_NONE || !widening_region(widening, &branches->then)) {
+            return false;
+        }
+    }
+    if (branches->otherwise.n_ops > 0) {
+        widening->mask = widening_and(widening, around, widening_not(widening, condition));
+        if (widening->mask == MDF_LOWERED_NONE || !widening_region(widening, &branches->otherwise)) {
+            return false;
+        }
+    }
+    widening->mask = around;
+    for (i = 0; i < branches->n_merges; i++) {
+        const struct mdf_lowered_merge *merge = &branches->merges[i];
+
+        widening->ids[merge->out] = widening_choose(widening, condition, merge->then, merge->otherwise, merge->out);
+        if (widening->ids[merge->out] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One side of a condition that is the same for all; `results`: what it leaves for each merge, then the lanes that have left. */
+static bool widen_side(struct widening *widening, const struct mdf_lowered_if *source, bool is_then, bool has_traps,
+                       struct mdf_lowered_region *side, mdf_lowered_id *results)
+{
+    mdf_lowered_id before = widening->traps;
+    struct region region;
+    size_t i;
+
+    lowering_begin_region(widening->lowering, &region, REGION_BRANCH);
+    if (!widening_region(widening, is_then ? &source->then : &source->otherwise)) {
+        return false;
+    }
+    for (i = 0; i < source->n_merges; i++) {
+        mdf_lowered_id id = is_then ? source->merges[i].then : source->merges[i].otherwise;
+
+        results[i] = widening_varies(widening, source->merges[i].out) ? with_lanes(widening, id) : widening_value(widening, id);
+        if (results[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    results[i] = has_traps ? widening->traps : MDF_LOWERED_NONE;
+    widening->traps = before;
+    return lowering_end_region(widening->lowering, side);
+}
+
+static bool keep_branches(struct widening *widening, const struct mdf_lowered_op *source)
+{
+    const struct mdf_lowered_if *from = source->of.branches;
+    struct lowering *lowering = widening->lowering;
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_lowered_if *branches = mdf_arena_allocate(arena, sizeof *branches);
+    mdf_lowered_id *results = mdf_arena_array(&lowering->scratch, 2 * (from->n_merges + 1), sizeof *results);
+    bool has_traps = widening_may_trap(widening, &from->then, widening->mask != MDF_LOWERED_NONE) ||
+                     widening_may_trap(widening, &from->otherwise, widening->mask != MDF_LOWERED_NONE);
+    struct mdf_lowered_op op = *source;
+    size_t n = from->n_merges, i;
+
+    if (branches == NULL || results == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *branches = (struct mdf_lowered_if){.condition = widening_value(widening, from->condition)};
+    branches->merges = mdf_arena_array(arena, n + 1, sizeof *branches->merges);
+    if (branches->merges == NULL || branches->condition == MDF_LOWERED_NONE) {
+        return branches->merges != NULL || lowering_out_of_memory(lowering);
+    }
+    if (has_traps && !widening_begin_traps(widening)) {
+        return false;
+    }
+    if (!widen_side(widening, from, true, has_traps, &branches->then, results) ||
+        !widen_side(widening, from, false, has_traps, &branches->otherwise, results + n + 1)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        branches->merges[i] = (struct mdf_lowered_merge){widening_add(widening, MDF_LOWERED_RESULT, from->merges[i].out),
+                                                         results[i], results[n + 1 + i]};
+        if (branches->merges[i].out == MDF_LOWERED_NONE) {
+            return false;
+        }
+        lowering->facts[branches->merges[i].out].is_merged = true;
+    }
+    branches->n_merges = n;
+    if (has_traps) {
+        branches->merges[n] = (struct mdf_lowered_merge){widening_add_number(widening, MDF_DTYPE_BOOL, true), results[n], results[2 * n + 1]};
+        widening->traps = branches->merges[n].out;
+        if (widening->traps == MDF_LOWERED_NONE) {
+            return false;
+        }
+        lowering->facts[widening->traps].is_merged = true;
+        branches->n_merges++;
+    }
+    op.of.branches = branches;
+    return widening_add_op(widening, &op);
+}
+
+bool widening_begin_traps(struct widening *widening)
+{
+    mdf_lowered_id none = widening->traps == MDF_LOWERED_NONE ? mdf_term_truth(widening->lowering, false) : widening->traps;
+
+    if (widening->traps == MDF_LOWERED_NONE || !widening_has_lanes(widening, widening->traps)) {
+        widening->traps = widening_spread_number(widening, none, MDF_DTYPE_BOOL);
+    }
+    return widening->traps != MDF_LOWERED_NONE;
+}
+
+/* ------------------------------------------------------------------ regions */
+
+bool widening_may_trap(const struct widening *widening, const struct mdf_lowered_region *region, bool is_masked)
+{
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+        const struct mdf_lowered_region *inner;
+        bool varies = op->code == MDF_LOWERED_IF     ? widening_varies(widening, op->of.branches->condition)
+                      : op->code == MDF_LOWERED_LOOP ? mdf_lanes_has_own_bounds(op->of.loop, widening->request->varies)
+                                                     : op->out != MDF_LOWERED_NONE && widening_varies(widening, op->out);
+
+        if (op->out != MDF_LOWERED_NONE && may_bail_out(widening, op) && (varies || is_masked)) {
+            return true;
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            if (widening_may_trap(widening, inner, is_masked || varies)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
+{
+    bool is_number;
+
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_CALL:
+        return copy_call(widening, op);
+    case MDF_LOWERED_NEST:
+        return widening_nest(widening, op);
+    case MDF_LOWERED_IF:
+        return widening_varies(widening, op->of.branches->condition) ? choose_branches(widening, op->of.branches)
+                                                                     : keep_branches(widening, op);
+    case MDF_LOWERED_LOOP:
+        return widening_loop(widening, op);
+    case MDF_LOWERED_PUT:
+        return widen_put(widening, op);
+    default: /* of elements */
+        is_number = widening->narrow->values[op->out].is_scalar;
+        if (!widening_varies(widening, op->out)) {
+            return widening->mask != MDF_LOWERED_NONE && is_number && may_bail_out(widening, op)
+                       ? widen_number(widening, op)
+                       : copy_element_op(widening, op);
+        }
+        if (op->code == MDF_LOWERED_PART) {
+            return widen_part(widening, op);
+        }
+        return is_number && op->code != MDF_LOWERED_PART ? widen_number(widening, op) : copy_element_op(widening, op);
+    }
+}
+
+bool widening_region(struct widening *widening, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (!widen_op(widening, &region->ops[i])) {
+            return lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static bool add_inputs(struct widening *widening)
+{
+    const struct mdf_lowered *narrow = widening->narrow;
+    size_t i;
+
+    for (i = 0; i < narrow->n_inputs; i++) {
+        mdf_lowered_id id = widening_add(widening, MDF_LOWERED_INPUT, narrow->inputs[i]);
+
+        if (id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        widening->lowering->facts[id].depth = 0;
+        widening->lowering->facts[id].region = NULL;
+        widening->lowering->lowered->values[id].source = widening->request->inputs[i];
+    }
+    return true;
+}
+
+static bool add_output(struct widening *widening, struct mdf_value *slot, mdf_lowered_id id)
+{
+    struct mdf_lowered *lowered = widening->lowering->lowered;
+
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = slot, .id = id};
+    widening->lowering->facts[id].n_outputs++;
+    return true;
+}
+
+static bool add_outputs(struct widening *widening)
+{
+    const struct mdf_lowered *narrow = widening->narrow;
+    struct mdf_lowered *lowered = widening->lowering->lowered;
+    size_t i;
+
+    lowered->outputs = mdf_arena_array(&lowered->arena, narrow->n_outputs + 1, sizeof *lowered->outputs);
+    if (lowered->outputs == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    for (i = 0; i < narrow->n_outputs; i++) {
+        mdf_lowered_id id;
+
+        if (narrow->outputs[i].is_list || narrow->outputs[i].n_items > 0) {
+            return lowering_fail(widening->lowering, MDF_REFUSED_NO_NUMBERS);
+        }
+        id = widening_value(widening, narrow->outputs[i].id);
+        if (id == MDF_LOWERED_NONE || !add_output(widening, widening->request->outputs[i], id)) {
+            return false;
+        }
+    }
+    if (widening->traps != MDF_LOWERED_NONE &&
+        (!widening_begin_traps(widening) || !add_output(widening, widening->request->traps, widening->traps))) {
+        return false;
+    }
+    for (i = 0; i < lowered->n_outputs; i++) {
+        uint8_t place = lowered->values[lowered->outputs[i].id].place;
+
+        lowered->outputs[i].gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
+                                    widening->lowering->facts[lowered->outputs[i].id].n_outputs == 1;
+    }
+    return true;
+}
+
+static bool widen(struct lowering *lowering, const void *opaque)
+{
+    const struct mdf_lanes_request *request = opaque;
+    struct widening widening = {.lowering = lowering,
+                                .request = request,
+                                .narrow = request->narrow,
+                                .n_lanes = request->n_lanes,
+                                .mask = MDF_LOWERED_NONE,
+                                .traps = MDF_LOWERED_NONE};
+    struct region whole = {0};
+    bool done;
+
+    widening.ids = mdf_arena_array(&lowering->scratch, request->narrow->n_values + 1, sizeof *widening.ids);
+    if (widening.ids == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(widening.ids, 0xff, (request->narrow->n_values + 1) * sizeof *widening.ids);
+    lowering->region = &whole;
+    done = add_inputs(&widening) && widening_region(&widening, &request->narrow->region) && add_outputs(&widening);
+    lowering->region = NULL;
+    if (!done || !lowering_group(lowering, &whole)) {
+        return false;
+    }
+    lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};
+    return lowering_finish(lowering);
+}
+
+struct mdf_lowered *mdf_lower_lanes(const struct mdf_lanes_request *request, struct mdf_refusal *refusal)
+{
+    struct lowering lowering = {.execution = request->execution, .memory = request->execution->context.memory};
+
+    return lowering_make(&lowering, widen, request, refusal);
+}

@@ -1,0 +1,68 @@
+/* widening.h - for the files that make lanes.h's form: a lowered form that is made of another one, op by op. */
+#ifndef MDF_LOWER_LANES_WIDENING_H
+#define MDF_LOWER_LANES_WIDENING_H
+
+#include "mdf_c/lower/lanes/lanes.h"
+#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/nest.h"
+
+struct widening {
+    struct lowering *lowering;
+    const struct mdf_lanes_request *request;
+    const struct mdf_lowered *narrow;
+    size_t n_lanes;
+    mdf_lowered_id *ids;  /* of each narrow value: what stands for it; NONE: nothing yet */
+    mdf_lowered_id mask;  /* the lanes that do what is being widened; NONE: all */
+    mdf_lowered_id traps; /* the lanes that have left so far; NONE: none */
+};
+
+static inline bool widening_varies(const struct widening *widening, mdf_lowered_id narrow)
+{
+    return narrow != MDF_LOWERED_NONE && widening->request->varies[narrow];
+}
+
+/* What stands for a narrow value; NONE for NONE, and where there is nothing (then it fails). */
+mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow);
+/* A new value for a narrow one, which is noted as what stands for it. */
+mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place place, mdf_lowered_id narrow);
+/* A new result like `narrow`, of lanes or not, in the innermost region. */
+mdf_lowered_id widening_add_like(struct widening *widening, mdf_lowered_id narrow, bool varies);
+bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op);
+/* One op of elements, on a number for each lane, or on single numbers where no operand has lanes. */
+mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
+mdf_lowered_id widening_compute_two(struct widening *widening, enum mdf_lowered_code code, mdf_dtype dtype, mdf_lowered_id a,
+                                    mdf_lowered_id b);
+mdf_lowered_id widening_and(struct widening *widening, mdf_lowered_id a, mdf_lowered_id b); /* NONE: true */
+mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a);
+/* Notes lanes that leave, of those that do what is being widened. */
+bool widening_trap(struct widening *widening, mdf_lowered_id bad);
+/* Of a number: whether it has one for each lane. */
+bool widening_has_lanes(const struct widening *widening, mdf_lowered_id id);
+/* New numbers that the narrow form has not: a result, and parameters of a loop, for each lane or for all. */
+mdf_lowered_id widening_add_number(struct widening *widening, mdf_dtype dtype, bool has_lanes);
+mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype);
+mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype);
+/* Makes `traps` an array, of lanes that have left so far. */
+bool widening_begin_traps(struct widening *widening);
+
+/* --- widen_nest.c */
+/* A value for all lanes that is the same in all of them. */
+mdf_lowered_id widening_spread(struct widening *widening, mdf_lowered_id id, mdf_lowered_id narrow);
+mdf_lowered_id widening_spread_number(struct widening *widening, mdf_lowered_id id, mdf_dtype dtype);
+/* mask ? then : otherwise, which are narrow values, as is `like`, of the form of the result. */
+mdf_lowered_id widening_choose(struct widening *widening, mdf_lowered_id mask, mdf_lowered_id then, mdf_lowered_id otherwise,
+                               mdf_lowered_id like);
+/* Whether any of an array of truths is true: a single one. */
+mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id truths);
+bool widening_nest(struct widening *widening, const struct mdf_lowered_op *op);
+
+/* --- widen.c */
+bool widening_region(struct widening *widening, const struct mdf_lowered_region *region);
+/* Whether something in a region may bail out for some lanes only. */
+bool widening_may_trap(const struct widening *widening, const struct mdf_lowered_region *region, bool is_masked);
+
+/* --- widen_loop.c */
+bool widening_loop(struct widening *widening, const struct mdf_lowered_op *op);
+bool mdf_lanes_has_own_bounds(const struct mdf_lowered_loop *loop, const bool *varies);
+
+#endif
