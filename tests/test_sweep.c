@@ -1,6 +1,7 @@
 /* test_sweep.c - sweeps: each instance gives the bits of a run of its own, whatever the number of threads; what goes wrong is
  * told. */
 #include "mdf_c/mdf.h"
+#include "mdf_c/run/sweep/sweep.h"
 #include "tests/refused_pieces.h"
 
 #include <criterion/criterion.h>
@@ -642,4 +643,106 @@ Test(sweep, threshold_on_a_swept_initial_value)
         cr_assert_eq(results[6 + i], 2.5);
     }
     end(&fixture);
+}
+
+/* ------------------------------------------------------------------ side by side */
+
+#define PARAMETER(name, text) "\"" name "\": {" text "}"
+
+/* Whether instances were evaluated side by side, and whether any has other bits than one by one. */
+static void hold_lanes(const char *parameters, double first, double step, bool is_side_by_side)
+{
+    static const char *const names[] = {"p"};
+    const size_t every[] = {1, 4, 0}, lanes[] = {2, 8, 16};
+    struct fixture fixture;
+    double one_by_one[N * STEPS];
+    char model[2000];
+    mdf_status status;
+    mdf_error error;
+    size_t i, j;
+
+    snprintf(model, sizeof model,
+             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {%s}, \"output_ports\": {\"y\": {\"value\": "
+             "\"1.0 * y\"}}}}}}}}",
+             parameters);
+    begin_with(&fixture, model, names, 1, NULL);
+    for (i = 0; i < N; i++) {
+        fixture.a[i] = first + step * (double)i;
+    }
+    fixture.shape[0] = N;
+    fixture.parameters[0] = (mdf_sweep_values){"p", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, fixture.shape, fixture.a}};
+    fixture.records[0] = (mdf_record){.dtype = MDF_DTYPE_FLOAT64};
+    fixture.options = (mdf_sweep_options){.n_instances = N,
+                                          .parameters = fixture.parameters,
+                                          .n_parameters = 1,
+                                          .records = fixture.records,
+                                          .n_records = 1,
+                                          .n_steps = STEPS,
+                                          .dt = 0.1,
+                                          .n_threads = 1};
+    for (i = 0; i < 3; i++) {
+        fixture.options.record_every = every[i];
+        fixture.options.n_lanes = 1;
+        memset(fixture.results, 0xff, sizeof fixture.results);
+        status = run(&fixture);
+        error = fixture.error;
+        cr_assert(!fixture.sweep->has_lanes);
+        memcpy(one_by_one, fixture.results, sizeof one_by_one);
+        for (j = 0; j < 3; j++) {
+            fixture.options.n_lanes = lanes[j];
+            memset(fixture.results, 0xff, sizeof fixture.results);
+            cr_assert_eq(run(&fixture), status, "%s", fixture.error.message);
+            cr_assert_str_eq(fixture.error.message, error.message);
+            cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s", parameters);
+            cr_assert(status != MDF_OK || memcmp(one_by_one, fixture.results, sizeof one_by_one) == 0, "%s", parameters);
+        }
+    }
+    end(&fixture);
+}
+
+#define P PARAMETER("p", "\"value\": 0.5") ", "
+
+Test(sweep, side_by_side_instances_have_the_bits_that_they_have_one_by_one)
+{
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y + 0.1 * (p - y * y * y / 3)\""), 0.1, 0.07,
+               true);
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.25, \"time_derivative\": \"math.exp(-p * y) - math.sin(y)\""), 0.1,
+               0.07, true);
+}
+
+Test(sweep, side_by_side_conditions_are_masks)
+{
+    hold_lanes(
+        P PARAMETER("y", "\"default_initial_value\": 0.0, \"value\": \"y + 0.1 if y < p else y - p if p > 1 else 0.5 * y\""), 0.1,
+        0.07, true);
+    /* math.log of the side that is not taken would be refused; whole numbers count */
+    hold_lanes(
+        P PARAMETER("k", "\"default_initial_value\": 1, \"value\": \"2 * k + 1 if k < 100 * p else k - 7\"") ", " PARAMETER(
+            "y", "\"value\": \"math.log(p - 1) / k if p > 1 else math.sqrt(p) * k\""),
+        0.1, 0.1, true);
+}
+
+Test(sweep, side_by_side_arrays_have_their_instances_innermost)
+{
+    hold_lanes(
+        P PARAMETER("w", "\"value\": [[0.5, -0.25, 1.0], [0.1, 0.2, 0.3], [1.5, -1.0, 0.7]]") ", " PARAMETER(
+            "x",
+            "\"default_initial_value\": [0.1, 0.2, 0.3], \"value\": \"numpy.tanh(numpy.dot(w, x) * p)\"") ", " PARAMETER("y",
+                                                                                                                         "\"value"
+                                                                                                                         "\": "
+                                                                                                                         "\"x[1] "
+                                                                                                                         "+ "
+                                                                                                                         "numpy."
+                                                                                                                         "sum(x) "
+                                                                                                                         "* p\""),
+        0.1, 0.1, true);
+}
+
+Test(sweep, side_by_side_an_instance_that_fails_says_what_one_by_one_it_says)
+{
+    /* the eleventh divides by zero in its first step; others run into 64 bits */
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 1.0, \"value\": \"y / (p - 10)\""), 0, 1, true);
+    hold_lanes(P PARAMETER("k", "\"default_initial_value\": 3, \"value\": \"k * k if k < 10 ** 18 * p else 5\"") ", " PARAMETER(
+                   "y", "\"value\": \"k % 1000003\""),
+               0, 0.5, true);
 }

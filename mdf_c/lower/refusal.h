@@ -58,7 +58,6 @@
     X(LANES_PLACE, "an element whose place in an array differs between instances", NULL)                                  \
     X(LANES_CALL, "a kernel that gets other values in each instance", NULL)                                               \
     X(LANES_STACK, "what a Loop stacks, of runs whose number differs between instances", NULL)                            \
-    X(LANES_SERIES, "an input that changes from step to step", NULL)                                                      \
     X(LANES_CONDITIONS, "conditions of nodes", NULL)                                                                      \
     X(LANES_EMPTY, "an array without elements that differs between instances", NULL)                                      \
     /* when it is worth while */                                                                                          \

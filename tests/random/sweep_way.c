@@ -315,7 +315,8 @@ static void run_on_threads(const mdf_program *program, struct options *options, 
 
     trace_init(&other, trace->text.memory);
     other.is_wrong = trace->is_wrong;
-    options->sweep.n_threads = options->sweep.n_lanes = 1;
+    options->sweep.n_threads = 1;
+    options->sweep.n_lanes = 1;
     run_sweep(program, options, separate, trace, 0);
     options->sweep.n_threads = 2;
     run_sweep(program, options, separate, &other, 0);

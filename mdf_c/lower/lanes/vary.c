@@ -1,5 +1,5 @@
-/* vary.c - which values differ between instances. See lanes.h. What may differ is taken to: a value that depends on one that does,
- * what an IF leaves whose condition does, and all states of a loop that runs for some of them longer than for others. */
+/* vary.c - which values differ between instances. See lanes.h. What may differ is taken to: a value that depends on one that
+ * does, what an IF leaves whose condition does, and all states of a loop that runs for some of them longer than for others. */
 #include "mdf_c/lower/lanes/widening.h"
 
 struct marking {

@@ -1,4 +1,5 @@
-/* widen.c - see lanes.h. Goes through the ops of a narrow form once, in their order, and adds those that do the same for all lanes. */
+/* widen.c - see lanes.h. Goes through the ops of a narrow form once, in their order, and adds those that do the same for all
+ * lanes. */
 #include "functions/elements/element.h"
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
@@ -53,7 +54,8 @@ static mdf_lowered_id add_of_form(struct widening *widening, enum mdf_lowered_pl
         lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
         return MDF_LOWERED_NONE;
     }
-    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form->dtype, form->rank + (varies ? 1u : 0u), shape) == NULL) {
+    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form->dtype, form->rank + (varies ? 1u : 0u), shape) ==
+        NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
@@ -88,8 +90,8 @@ mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place pl
     widening->lowering->name = NULL;
     if (id != MDF_LOWERED_NONE) {
         widening->lowering->lowered->values[id].open_axes = value->open_axes;
-        widening->lowering->lowered->values[id].form.length = varies ? widening->lowering->lowered->values[id].form.length
-                                                                     : value->form.length;
+        widening->lowering->lowered->values[id].form.length =
+            varies ? widening->lowering->lowered->values[id].form.length : value->form.length;
         widening->lowering->lowered->values[id].is_scalar = !varies && value->is_scalar;
     }
     widening->ids[narrow] = id;
@@ -107,8 +109,8 @@ bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op)
 
     if (op->out != MDF_LOWERED_NONE) {
         lowering->facts[op->out].is_view = op->code == MDF_LOWERED_PART && op->of.part->n_rows == 1;
-        lowering->facts[op->out].is_copied =
-            op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PUT || (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+        lowering->facts[op->out].is_copied = op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PUT ||
+                                             (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     }
     lowering->origin = op->origin;
     return lowering_add_op(lowering, lowering->region, op);
@@ -233,14 +235,13 @@ static double lowest(mdf_dtype dtype)
 static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op)
 {
     mdf_dtype dtype = (mdf_dtype)op.dtype;
-    mdf_lowered_id bad =
-        widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, 0)), both;
+    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, 0)),
+                   both;
 
     if (op.code == MDF_LOWERED_FLOOR_QUOTIENT) {
-        both = widening_and(widening,
-                            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, -1)),
-                            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0],
-                                                 constant_of(widening, dtype, lowest(dtype))));
+        both = widening_and(
+            widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, -1)),
+            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], constant_of(widening, dtype, lowest(dtype))));
         bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
     }
     if (!widening_trap(widening, bad)) {
@@ -307,8 +308,7 @@ static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowere
 {
     mdf_dtype from = (mdf_dtype)op.dtype;
     double limit = -lowest(to);
-    mdf_lowered_id fits =
-        widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], constant_of(widening, from, limit));
+    mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], constant_of(widening, from, limit));
     bool is_exact = to == MDF_DTYPE_INT64 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
 
     fits = widening_and(widening, fits,
@@ -615,7 +615,8 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
     }
     branches->n_merges = n;
     if (has_traps) {
-        branches->merges[n] = (struct mdf_lowered_merge){widening_add_number(widening, MDF_DTYPE_BOOL, true), results[n], results[2 * n + 1]};
+        branches->merges[n] =
+            (struct mdf_lowered_merge){widening_add_number(widening, MDF_DTYPE_BOOL, true), results[n], results[2 * n + 1]};
         widening->traps = branches->merges[n].out;
         if (widening->traps == MDF_LOWERED_NONE) {
             return false;
@@ -681,9 +682,8 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
     default: /* of elements */
         is_number = widening->narrow->values[op->out].is_scalar;
         if (!widening_varies(widening, op->out)) {
-            return widening->mask != MDF_LOWERED_NONE && is_number && may_bail_out(widening, op)
-                       ? widen_number(widening, op)
-                       : copy_element_op(widening, op);
+            return widening->mask != MDF_LOWERED_NONE && is_number && may_bail_out(widening, op) ? widen_number(widening, op)
+                                                                                                 : copy_element_op(widening, op);
         }
         if (op->code == MDF_LOWERED_PART) {
             return widen_part(widening, op);

@@ -12,9 +12,9 @@ struct widened {
     struct mdf_lowered_loop *loop;
     struct region region;
     bool has_own_bounds, has_traps;
-    mdf_lowered_id around;               /* the mask around it */
-    mdf_lowered_id active, next_active;  /* of own bounds: the state */
-    mdf_lowered_id trip_count;           /* of own bounds: the number of runs of each lane; NONE: no such */
+    mdf_lowered_id around;              /* the mask around it */
+    mdf_lowered_id active, next_active; /* of own bounds: the state */
+    mdf_lowered_id trip_count;          /* of own bounds: the number of runs of each lane; NONE: no such */
 };
 
 static mdf_lowered_id with_lanes(struct widening *widening, mdf_lowered_id narrow)
@@ -35,8 +35,7 @@ static struct mdf_lowered_state *new_state(struct widened *in, mdf_lowered_id in
 /* A state that the narrow loop has not: truths. */
 static mdf_lowered_id add_truths(struct widened *in, mdf_lowered_id initial)
 {
-    mdf_lowered_id parameter =
-        initial == MDF_LOWERED_NONE ? initial : widening_add_parameter(in->widening, MDF_DTYPE_BOOL);
+    mdf_lowered_id parameter = initial == MDF_LOWERED_NONE ? initial : widening_add_parameter(in->widening, MDF_DTYPE_BOOL);
 
     return new_state(in, initial, parameter) == NULL ? MDF_LOWERED_NONE : parameter;
 }
@@ -48,7 +47,7 @@ static bool add_states(struct widened *in)
     for (i = 0; i < in->narrow->n_states; i++) {
         const struct mdf_lowered_state *state = &in->narrow->states[i];
         mdf_lowered_id initial = widening_varies(in->widening, state->parameter) ? with_lanes(in->widening, state->initial)
-                                                                                : widening_value(in->widening, state->initial);
+                                                                                 : widening_value(in->widening, state->initial);
 
         if (new_state(in, initial, widening_add(in->widening, MDF_LOWERED_PARAMETER, state->parameter)) == NULL) {
             return false;
@@ -120,8 +119,8 @@ static bool begin_bounds(struct widened *in)
     } else {
         in->loop->trip_count = widening_value(widening, narrow->trip_count);
     }
-    active = go_on(in, in->around, narrow->condition == MDF_LOWERED_NONE ? narrow->condition
-                                                                         : widening_value(widening, narrow->condition),
+    active = go_on(in, in->around,
+                   narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->condition),
                    mdf_term_whole(widening->lowering, 0));
     if (active == MDF_LOWERED_NONE) {
         return lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
@@ -167,7 +166,8 @@ static mdf_lowered_id next_of(struct widened *in, const struct mdf_lowered_state
     if (in->has_own_bounds) {
         return widening_choose(widening, in->active, state->next, state->parameter, state->parameter);
     }
-    return widening_varies(widening, state->parameter) ? with_lanes(widening, state->next) : widening_value(widening, state->next);
+    return widening_varies(widening, state->parameter) ? with_lanes(widening, state->next)
+                                                       : widening_value(widening, state->next);
 }
 
 static bool end_run(struct widened *in)
@@ -194,8 +194,8 @@ static bool end_run(struct widened *in)
         number = widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, in->loop->number,
                                       mdf_term_whole(widening->lowering, 1));
     }
-    next[0] = go_on(in, in->active, narrow->condition == MDF_LOWERED_NONE ? narrow->condition
-                                                                         : widening_value(widening, narrow->next_condition),
+    next[0] = go_on(in, in->active,
+                    narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->next_condition),
                     number);
     if (!set_next(in, i, next[0])) {
         return false;
@@ -222,13 +222,13 @@ static bool add_stacks(struct widened *in)
         if (stack->is_put || (varies && (stack->appends || in->has_own_bounds))) {
             return lowering_fail(widening->lowering, MDF_REFUSED_LANES_STACK);
         }
-        in->loop->stacks[i] = (struct mdf_lowered_stack){
-            .item = varies ? with_lanes(widening, stack->item) : widening_value(widening, stack->item),
-            .is_reversed = stack->is_reversed,
-            .appends = stack->appends,
-            .axis = stack->axis,
-            .initial = stack->appends ? widening_value(widening, stack->initial) : stack->initial,
-            .item_bytes = stack->item_bytes * (varies ? widening->n_lanes : 1)};
+        in->loop->stacks[i] =
+            (struct mdf_lowered_stack){.item = varies ? with_lanes(widening, stack->item) : widening_value(widening, stack->item),
+                                       .is_reversed = stack->is_reversed,
+                                       .appends = stack->appends,
+                                       .axis = stack->axis,
+                                       .initial = stack->appends ? widening_value(widening, stack->initial) : stack->initial,
+                                       .item_bytes = stack->item_bytes * (varies ? widening->n_lanes : 1)};
         if (in->loop->stacks[i].item == MDF_LOWERED_NONE) {
             return false;
         }
@@ -317,7 +317,8 @@ bool widening_loop(struct widening *widening, const struct mdf_lowered_op *sourc
     struct widened in = {.widening = widening,
                          .narrow = narrow,
                          .has_own_bounds = has_own_bounds,
-                         .has_traps = widening_may_trap(widening, &narrow->body, has_own_bounds || widening->mask != MDF_LOWERED_NONE),
+                         .has_traps =
+                             widening_may_trap(widening, &narrow->body, has_own_bounds || widening->mask != MDF_LOWERED_NONE),
                          .around = widening->mask,
                          .active = MDF_LOWERED_NONE,
                          .trip_count = MDF_LOWERED_NONE};

@@ -1,5 +1,5 @@
-/* widen_nest.c - nests for lanes: those of the narrow form with one axis more, the outermost, along which elements lie side by side;
- * and those that choose, spread and ask. See widening.h. */
+/* widen_nest.c - nests for lanes: those of the narrow form with one axis more, the outermost, along which elements lie side by
+ * side; and those that choose, spread and ask. See widening.h. */
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 
@@ -76,13 +76,12 @@ static uint8_t add_element(struct mdf_lowered_nest *nest, enum mdf_lowered_code 
 /* Ends a nest with what it stores. */
 static bool end_nest(struct widening *widening, struct mdf_lowered_nest *nest, uint8_t in, mdf_lowered_id id)
 {
-    const struct mdf_nest_step step = {
-        .kind = MDF_NEST_STORE,
-        .level = nest->steps[in].level,
-        .dtype = nest->steps[in].dtype,
-        .n_in = 1,
-        .in = {in},
-        .view = view_of(widening, nest, id, nest->steps[in].level > 0, nest->steps[in].level < 2)};
+    const struct mdf_nest_step step = {.kind = MDF_NEST_STORE,
+                                       .level = nest->steps[in].level,
+                                       .dtype = nest->steps[in].dtype,
+                                       .n_in = 1,
+                                       .in = {in},
+                                       .view = view_of(widening, nest, id, nest->steps[in].level > 0, nest->steps[in].level < 2)};
     const struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
 
     if (id == MDF_LOWERED_NONE) {

@@ -59,8 +59,12 @@ void mdf_sweep_release(struct mdf_sweep *sweep);
 /* Evaluates instance number `instance` and writes its rows to arrays[record]. */
 mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance, void *const *arrays,
                                   mdf_error *error);
-/* Gives a state, which has been restarted, the values of an instance, and takes its inputs of the first step. */
-mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, mdf_error *error);
+/* Gives a state the values of an instance in a step, and takes its inputs: in the first step, before which it has been restarted,
+ * parameters too. */
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,
+                                 mdf_error *error);
+/* Whether an input has other values in other steps. */
+bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
 /* Writes a value of an instance as row number `row` of a record. */
 mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
                                const struct mdf_value *value, void *const *arrays);

@@ -268,7 +268,7 @@ static bool is_stopped(const struct instance *instance, double *next_s)
     return atomic_load_explicit(&sweep->interrupted, memory_order_relaxed);
 }
 
-static bool has_series(const struct mdf_sweep *sweep)
+bool mdf_sweep_has_series(const struct mdf_sweep *sweep)
 {
     size_t i;
 
@@ -292,7 +292,7 @@ static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint6
 
     n = n < sweep->n_steps - 1 - step ? n : sweep->n_steps - 1 - step;
     n = n < *at_once ? n : *at_once;
-    if (step == 0 || n == 0 || has_series(sweep) || !mdf_state_set_increment(instance->state, sweep->dt)) {
+    if (step == 0 || n == 0 || mdf_sweep_has_series(sweep) || !mdf_state_set_increment(instance->state, sweep->dt)) {
         return 0;
     }
     start_s = mdf_clock_s();
@@ -365,13 +365,20 @@ mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_stat
     return run(&instance);
 }
 
-mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, mdf_error *error)
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,
+                                 mdf_error *error)
 {
     const struct instance instance = {.sweep = sweep, .state = state, .number = number, .error = error};
-    mdf_status status = set_parameters(&instance);
+    mdf_status status = step == 0 ? set_parameters(&instance) : MDF_OK;
+    size_t i, j;
 
+    for (i = 0; i < sweep->n_inputs; i++) {
+        for (j = 0; j < sweep->inputs[i].n_ports; j++) { /* of another instance */
+            state->ports[sweep->inputs[i].ports[j]].has_value = false;
+        }
+    }
     if (status == MDF_OK) {
-        status = set_inputs(&instance, 0);
+        status = set_inputs(&instance, step);
     }
     return status == MDF_OK && !mdf_state_take_inputs(state) ? MDF_VALUE : status;
 }

@@ -1,9 +1,9 @@
 /* sweep_lanes.c - see sweep_lanes.h.
  *
  * Evaluations are of four kinds: the first, without a time increment and with initial values; the second; from the third on those
- * that somebody looks at, and many in a row that nobody does. Each is lowered for one instance while the first instance goes through
- * it, and then for all lanes. What one leaves in a slot of the frame the next finds in a place ("seat") that stands for the slot,
- * with the values of all lanes, or the one of all. */
+ * that somebody looks at, and many in a row that nobody does. Each is lowered for one instance while the first instance goes
+ * through it, and then for all lanes. What one leaves in a slot of the frame the next finds in a place ("seat") that stands for
+ * the slot, with the values of all lanes, or the one of all. */
 #include "mdf_c/run/sweep/sweep_lanes.h"
 
 #include "mdf_c/lower/lanes/lanes.h"
@@ -19,12 +19,14 @@
 /* What stands for a slot. */
 struct seat {
     const struct mdf_value *slot;
-    struct mdf_value value; /* of all lanes, or one for all */
-    struct mdf_value form;  /* of a swept slot: that of one value */
-    bool has_lanes;         /* as it is now */
-    bool varies;            /* it may have, where evaluations of a kind begin */
-    bool is_swept, is_written;
-    bool is_unknown;        /* what is left there depends on a slot that has no seat: nobody may look at it */
+    struct mdf_value value;    /* of all lanes, or one for all */
+    struct mdf_value form;     /* of a swept slot: that of one value */
+    bool has_lanes;            /* as it is now */
+    bool varies;               /* it may have, where evaluations of a kind begin */
+    bool is_swept, is_written; /* swept: given from outside */
+    bool is_series;            /* in each step */
+    bool is_shared;            /* the same for all instances */
+    bool is_unknown;           /* what is left there depends on a slot that has no seat: nobody may look at it */
 };
 
 enum kind { FIRST, SECOND, SINGLE, MANY, N_KINDS };
@@ -32,9 +34,9 @@ enum kind { FIRST, SECOND, SINGLE, MANY, N_KINDS };
 /* Evaluations of a kind. */
 struct program {
     struct mdf_lowered *narrow, *wide;
-    bool *varies;              /* of each narrow value */
-    struct seat **inputs;      /* NULL: `fixed` */
-    struct mdf_value *fixed;   /* of each input: what is the same in all instances, and no evaluation before has written */
+    bool *varies;            /* of each narrow value */
+    struct seat **inputs;    /* NULL: `fixed` */
+    struct mdf_value *fixed; /* of each input: what is the same in all instances, and no evaluation before has written */
     struct seat **outputs;
     struct mdf_value **found, **goes; /* where inputs are, where outputs go */
 };
@@ -47,12 +49,12 @@ struct mdf_sweep_lanes {
     struct program programs[N_KINDS];
     struct seat *seats;
     size_t n_seats, n_swept;
-    uint64_t n_seen;            /* evaluations of the instance that is looked at */
-    int64_t n_steps;            /* of evaluations in a row */
+    uint64_t n_seen; /* evaluations of the instance that is looked at */
+    int64_t n_steps; /* of evaluations in a row */
     struct mdf_value steps, traps;
-    struct seat **recorded;     /* of each record; NULL: the value in `constants` */
+    struct seat **recorded; /* of each record; NULL: the value in `constants` */
     const struct mdf_value **constants;
-    unsigned n_failed;          /* groups in a row */
+    unsigned n_failed; /* groups in a row */
     bool is_ready;
     struct mdf_refusal refusal;
 };
@@ -204,7 +206,7 @@ static struct seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_va
 }
 
 /* Slots of what is swept, as they are set now. */
-static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, bool is_series, bool is_shared)
 {
     struct seat *seat = make_seat(lanes, slot);
 
@@ -214,7 +216,10 @@ static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
     seat->form = *slot;
     seat->form.data = NULL;
     seat->form.buffer = NULL;
-    seat->is_swept = seat->varies = true;
+    seat->is_swept = true;
+    seat->is_series = seat->is_series || is_series;
+    seat->is_shared = is_shared && !seat->varies;
+    seat->varies = !seat->is_shared;
     return true;
 }
 
@@ -239,13 +244,16 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
 
     for (i = 0; i < program->n_parameters; i++) {
         if (is_swept(&program->parameters[i], sweep) &&
-            !add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->parameters[i].slot))) {
+            !add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->parameters[i].slot), false, false)) {
             return false;
         }
     }
     for (i = 0; i < sweep->n_inputs; i++) {
-        for (j = 0; sweep->inputs[i].instance_bytes > 0 && j < sweep->inputs[i].n_ports; j++) {
-            if (!add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->ports[sweep->inputs[i].ports[j]].slot))) {
+        const struct mdf_swept_values *input = &sweep->inputs[i];
+
+        for (j = 0; input->instance_bytes + input->step_bytes > 0 && j < input->n_ports; j++) {
+            if (!add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->ports[input->ports[j]].slot),
+                           input->step_bytes > 0, input->instance_bytes == 0)) {
                 return false;
             }
         }
@@ -301,7 +309,7 @@ static bool connect(struct mdf_sweep_lanes *lanes, struct program *program)
         struct seat *seat = find_seat(lanes, narrow->values[narrow->inputs[i]].source);
 
         program->inputs[i] = seat != NULL && (seat->is_swept || seat->is_written) ? seat : NULL;
-        program->found[i] = program->inputs[i] != NULL           ? &seat->value
+        program->found[i] = program->inputs[i] != NULL                ? &seat->value
                             : program->fixed[i].kind == MDF_KIND_NONE ? &lanes->steps
                                                                       : &program->fixed[i];
     }
@@ -322,9 +330,9 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct program *program,
 
     memset(program->varies, 0, narrow->n_values * sizeof *program->varies);
     for (i = 0; i < narrow->n_inputs; i++) {
-        program->varies[narrow->inputs[i]] =
-            program->inputs[i] != NULL ? program->inputs[i]->is_unknown
-                                       : is_ever_written(lanes, narrow->values[narrow->inputs[i]].source);
+        program->varies[narrow->inputs[i]] = program->inputs[i] != NULL
+                                                 ? program->inputs[i]->is_unknown
+                                                 : is_ever_written(lanes, narrow->values[narrow->inputs[i]].source);
     }
     mdf_lanes_mark(narrow, program->varies);
     for (i = 0; i < narrow->n_outputs; i++) {
@@ -433,23 +441,11 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     return find_recorded(lanes);
 }
 
-static bool has_series(const struct mdf_sweep *sweep)
-{
-    size_t i;
-
-    for (i = 0; i < sweep->n_inputs && sweep->inputs[i].step_bytes == 0; i++) {
-    }
-    return i < sweep->n_inputs;
-}
-
 mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, void *const *arrays, mdf_error *error)
 {
     struct mdf_shared_state *shared = lanes->state->shared;
     mdf_status status;
 
-    if (has_series(lanes->sweep)) {
-        refuse(lanes, MDF_REFUSED_LANES_SERIES);
-    }
     shared->look = look;
     shared->look_context = lanes;
     status = mdf_sweep_run_instance(lanes->sweep, lanes->state, number, arrays, error);
@@ -494,31 +490,64 @@ static bool make_room(struct mdf_sweep_lanes *lanes, struct mdf_value *value, co
            mdf_value_make_tensor(memory_of(lanes), value, (mdf_dtype)form->dtype, form->rank + 1u, shape) != NULL;
 }
 
-/* The values of each instance, brought to the types of the model by one state after the other. */
-static bool set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
+static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
 {
-    size_t lane, i;
+    size_t i;
 
     for (i = 0; i < lanes->n_swept; i++) {
-        if (!make_room(lanes, &lanes->seats[i].value, &lanes->seats[i].form)) {
+        struct seat *seat = &lanes->seats[i];
+
+        if (step > 0 && !seat->is_series) {
+            continue;
+        }
+        seat->has_lanes = !seat->is_shared;
+        if (seat->has_lanes && !make_room(lanes, &seat->value, &seat->form)) {
             return false;
         }
-        lanes->seats[i].has_lanes = true;
+    }
+    return true;
+}
+
+/* What an instance has been given, as the values of a lane. */
+static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_swept; i++) {
+        struct seat *seat = &lanes->seats[i];
+
+        if (step > 0 && !seat->is_series) {
+            continue;
+        }
+        if (!has_form(seat->slot, &seat->form)) {
+            return false;
+        }
+        if (!seat->is_shared) {
+            put_lane(seat->value.data, seat->slot->data, seat->form.length, mdf_dtype_size((mdf_dtype)seat->form.dtype),
+                     lanes->n_lanes, lane);
+        } else if (lane == 0 && !mdf_value_copy_apart(memory_of(lanes), &seat->value, seat->slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The values of each instance in a step, brought to the types of the model by one state after the other. */
+static bool set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step)
+{
+    size_t lane;
+
+    if (step > 0 && !mdf_sweep_has_series(lanes->sweep)) {
+        return true;
+    }
+    if (!begin_swept(lanes, step)) {
+        return false;
     }
     for (lane = 0; lane < lanes->n_lanes; lane++) {
         size_t number = first + (lane < n ? lane : n - 1);
 
-        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, NULL) != MDF_OK) {
+        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step, NULL) != MDF_OK || !take_given(lanes, lane, step)) {
             return false;
-        }
-        for (i = 0; i < lanes->n_swept; i++) {
-            struct seat *seat = &lanes->seats[i];
-
-            if (!has_form(seat->slot, &seat->form)) {
-                return false;
-            }
-            put_lane(seat->value.data, seat->slot->data, seat->form.length, mdf_dtype_size((mdf_dtype)seat->form.dtype),
-                     lanes->n_lanes, lane);
         }
     }
     return true;
@@ -580,7 +609,8 @@ static bool note_traps(struct mdf_sweep_lanes *lanes, bool *is_done, size_t n)
     return any;
 }
 
-static bool write_rows(struct mdf_sweep_lanes *lanes, size_t first, size_t n, size_t row, void *const *arrays, const bool *is_done)
+static bool write_rows(struct mdf_sweep_lanes *lanes, size_t first, size_t n, size_t row, void *const *arrays,
+                       const bool *is_done)
 {
     const struct mdf_sweep *sweep = lanes->sweep;
     struct mdf_value single = {0};
@@ -601,8 +631,8 @@ static bool write_rows(struct mdf_sweep_lanes *lanes, size_t first, size_t n, si
             if (has_lanes) {
                 take_lane(single.data, value->data, single.length, size, lanes->n_lanes, lane);
             }
-            done = !is_done[lane] || mdf_sweep_write_row(sweep, lanes->state, first + lane, row, i, has_lanes ? &single : value,
-                                                         arrays) == MDF_OK;
+            done = !is_done[lane] ||
+                   mdf_sweep_write_row(sweep, lanes->state, first + lane, row, i, has_lanes ? &single : value, arrays) == MDF_OK;
         }
     }
     mdf_value_clear(memory_of(lanes), &single);
@@ -620,14 +650,14 @@ static bool run_steps(struct mdf_sweep_lanes *lanes, size_t first, size_t n, voi
         uint64_t n_left = every - 1 - step % every;
 
         n_left = n_left < sweep->n_steps - 1 - step ? n_left : sweep->n_steps - 1 - step;
-        if (step >= SINGLE && n_left > 0) {
+        if (step >= SINGLE && n_left > 0 && !mdf_sweep_has_series(sweep)) {
             lanes->n_steps = (int64_t)(n_left < MOST_AT_ONCE ? n_left : MOST_AT_ONCE);
             if (!run_program(lanes, MANY)) {
                 return false;
             }
             step += (uint64_t)lanes->n_steps;
         }
-        if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed) ||
+        if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed) || !set_swept(lanes, first, n, step) ||
             !run_program(lanes, step < SINGLE ? (enum kind)step : SINGLE) || !note_traps(lanes, is_done, n)) {
             return false;
         }
@@ -647,7 +677,7 @@ void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, size_t first, size_t n, 
     memset(is_done, true, n);
     mdf_value_clear(memory_of(lanes), &lanes->traps);
     if (mdf_state_restart(state, 0, NULL) == MDF_OK && mdf_state_begin(state, NULL)) {
-        done = set_swept(lanes, first, n) && run_steps(lanes, first, n, arrays, is_done);
+        done = run_steps(lanes, first, n, arrays, is_done);
         mdf_state_end(state);
     } else {
         done = false;
