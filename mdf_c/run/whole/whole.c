@@ -658,6 +658,7 @@ struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part
         return NULL;
     }
     request = part == MDF_WHOLE_MANY ? state->whole->many.request : state->whole->single.request;
+    request.may_go = NULL;
     if (part == MDF_WHOLE_FIRST) {
         request.go_through = mdf_whole_lower_first;
     }
