@@ -657,7 +657,6 @@ typedef struct mdf_sweep_options {
      * instance) or mdf_sweep_run; false asks to stop. May be NULL. */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
-    size_t n_lanes; /* so many instances are evaluated side by side in vector registers, 1: one by one; 0: as many as pay */
 } mdf_sweep_options;
 
 /* Checks all that is asked for; `options` must not be NULL. The program must live as long as the sweep. */

@@ -159,6 +159,8 @@ static const struct {
      "mdf-run: error: --part must be I/N, part I of N, I from 1 to N, not"},
     {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --part 1/2x", 2,
      "mdf-run: error: --part must be I/N, part I of N, I from 1 to N, not"},
+    {"$RUN $M --lanes 4", 2, "mdf-run: error: --lanes is for --sweep\n"},
+    {"$RUN $M --sweep s.yaml --lanes 65", 2, "mdf-run: error: --lanes must be a whole number from 1 to 64"},
     {"$RUN $M --sweep s.yaml -o $OUT/a.zarr --chunk 0", 2, "mdf-run: error: --chunk must be a whole number from 1 to 100000000"},
     {"$MERGE $OUT/a.zarr", 2, "mdf-merge: error: a folder to make and the parts are needed\n"},
     {"$MERGE $OUT/a.zarr /nosuch.zarr", 1, "/nosuch.zarr/.zattrs: error: "},

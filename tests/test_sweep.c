@@ -34,6 +34,7 @@ struct fixture {
     mdf_sweep_values parameters[2], inputs[1];
     mdf_record records[1];
     mdf_sweep_options options;
+    size_t n_lanes;
 };
 
 static void begin_with(struct fixture *fixture, const char *text, const char *const *parameters, size_t n,
@@ -96,6 +97,9 @@ static mdf_status run(struct fixture *fixture)
     mdf_sweep_free(fixture->sweep);
     memset(&fixture->error, 0, sizeof fixture->error);
     fixture->sweep = mdf_sweep_new(fixture->program, &fixture->options, &fixture->error);
+    if (fixture->sweep != NULL) {
+        fixture->sweep->n_lanes = fixture->n_lanes;
+    }
     return fixture->sweep != NULL ? mdf_sweep_run(fixture->sweep, arrays, &fixture->error) : fixture->error.code;
 }
 
@@ -682,14 +686,14 @@ static void hold_lanes(const char *parameters, double first, double step, bool i
                                           .n_threads = 1};
     for (i = 0; i < 3; i++) {
         fixture.options.record_every = every[i];
-        fixture.options.n_lanes = 1;
+        fixture.n_lanes = 1;
         memset(fixture.results, 0xff, sizeof fixture.results);
         status = run(&fixture);
         error = fixture.error;
         cr_assert(!fixture.sweep->has_lanes);
         memcpy(one_by_one, fixture.results, sizeof one_by_one);
         for (j = 0; j < 3; j++) {
-            fixture.options.n_lanes = lanes[j];
+            fixture.n_lanes = lanes[j];
             memset(fixture.results, 0xff, sizeof fixture.results);
             cr_assert_eq(run(&fixture), status, "%s", fixture.error.message);
             cr_assert_str_eq(fixture.error.message, error.message);
@@ -745,4 +749,13 @@ Test(sweep, side_by_side_an_instance_that_fails_says_what_one_by_one_it_says)
     hold_lanes(P PARAMETER("k", "\"default_initial_value\": 3, \"value\": \"k * k if k < 10 ** 18 * p else 5\"") ", " PARAMETER(
                    "y", "\"value\": \"k % 1000003\""),
                0, 0.5, true);
+}
+
+Test(sweep, side_by_side_kernels_are_called_for_one_after_the_other)
+{
+    hold_lanes(
+        P PARAMETER("x",
+                    "\"default_initial_value\": [[0.5, 0.25, 0.75], [1.0, 0.1, 0.3], [0.2, 0.9, 0.6]], \"value\": "
+                    "\"numpy.linalg.inv(x * p + numpy.eye(3))\"") ", " PARAMETER("y", "\"value\": \"numpy.linalg.det(x) + p\""),
+        0.1, 0.1, true);
 }

@@ -5,6 +5,7 @@
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/plugins.h"
+#include "mdf_c/run/sweep/sweep_lanes.h"
 #include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
 
@@ -24,7 +25,7 @@ static const char help[] =
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
     "      --record NAME,..., --gradient RESULT --of NODE.PARAMETER   only these ports (NODE.PORT, or a unique PORT); "
     "derivatives\n"
-    "      --sweep FILE          evaluate for many values of parameters, as the file says (docs/sweeps.md)\n"
+    "      --sweep FILE, --lanes N   evaluate for many values, as the file says (docs/sweeps.md); N instances side by side\n"
     "      --resume, --part I/N, --chunk N   of a sweep to -o FOLDER.zarr: what is not there yet; one of N parts; instances a "
     "chunk\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
@@ -95,6 +96,7 @@ static const struct option_row rows[] = {
     {"sweep", '\0', ARGUMENT_TEXT, .offset = FIELD(sweep_path)},
     {"resume", '\0', ARGUMENT_FLAG, .offset = FIELD(resume)},
     {"part", '\0', ARGUMENT_TEXT, .offset = FIELD(part), .fault = part_fault},
+    {"lanes", '\0', ARGUMENT_COUNT, .offset = FIELD(n_lanes), .least = 1, .most = MDF_SWEEP_MOST_LANES},
     {"chunk", '\0', ARGUMENT_COUNT, .offset = FIELD(n_chunk), .least = 1, .most = 100000000},
     {"typed", '\0', ARGUMENT_FLAG, .offset = FIELD(typed)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(library.float32)},
@@ -147,6 +149,9 @@ static int check_together(const struct run_options *options, size_t n_names)
     }
     if ((options->resume || options->part != NULL || options->n_chunk > 0) && (options->sweep_path == NULL || !goes_to_store)) {
         return usage_error(&line, "--resume, --part and --chunk are for --sweep with -o FOLDER.zarr");
+    }
+    if (options->n_lanes > 0 && options->sweep_path == NULL) {
+        return usage_error(&line, "--lanes is for --sweep");
     }
     if (goes_to_store && options->sweep_path == NULL) {
         return usage_error(&line, "a folder .zarr is for --sweep: one run goes to .json, .csv or .npz");

@@ -48,7 +48,6 @@ class SweepOptions(ctypes.Structure):
         ("n_threads", c_int),
         ("progress", PROGRESS),
         ("progress_context", c_void_p),
-        ("n_lanes", c_size_t),
     ]
 
 

@@ -192,3 +192,90 @@ def test_an_error_on_a_cluster_is_the_engines(cluster):
     model = {"m": {"graphs": {"g": {"nodes": {"n": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "[1.0][x]"}}}}}}}}
     with distributed.Client(cluster) as client, pytest.raises(mdf_c.MdfError, match="instance 50, step 1"):
         mdf_c.sweep(model, {"x": [0] * 50 + [7]}, client=client, progress=False)
+
+
+# ------------------------------------------------------------------ side by side, and threads
+
+NEURON = {
+    "m": {
+        "graphs": {
+            "g": {
+                "nodes": {
+                    "n": {
+                        "parameters": {
+                            "p": {"value": 0.5},
+                            "v": {"default_initial_value": 0.0, "time_derivative": "p - v * v * v / 3 + numpy.exp(-v)"},
+                        },
+                        "output_ports": {"V": {"value": "v if v < p else p"}},
+                    }
+                }
+            }
+        }
+    }
+}
+
+
+@pytest.mark.parametrize("settings", [{}, {"float32": True}])
+def test_many_instances_side_by_side_have_the_bits_of_few(settings):
+    def results(p, every):
+        return mdf_c.sweep(NEURON, {"p": p}, steps=50, dt=0.05, every=every, progress=False, **settings)["V"]
+
+    p = np.linspace(0, 2, 77)
+    for every in (0, 7):
+        assert results(p, every).tobytes() == b"".join(results(p[i : i + 2], every).tobytes() for i in range(0, 77, 2))
+
+
+def test_the_interpreter_goes_on_while_a_sweep_runs():
+    done = threading.Event()
+
+    def work():
+        mdf_c.sweep(NEURON, {"p": np.linspace(0, 2, 200)}, steps=20000, dt=0.01, threads=1, progress=False)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    turns = 0
+    while not done.is_set():
+        time.sleep(0.001)
+        turns += 1
+    thread.join()
+    assert turns > 20  # a lock held all the time would leave one
+
+
+def threads_while(work):
+    """The largest number of threads that are there while something is done, and not before."""
+    before, most, done = len(os.listdir("/proc/self/task")), [0], threading.Event()
+
+    def watch():
+        while not done.is_set():
+            most[0] = max(most[0], len(os.listdir("/proc/self/task")))
+            time.sleep(0.0005)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    work()
+    done.set()
+    watcher.join()
+    return most[0] - before - 1  # the watcher
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="there is no list of threads here")
+def test_kernels_within_a_sweep_have_no_threads_of_their_own():
+    product = "numpy.matmul(w, w) * p"  # large enough for several threads, were it alone
+    node = {
+        "parameters": {"p": {"value": 1.0}, "w": {"value": np.eye(400).tolist()}, "x": {"value": product}},
+        "output_ports": {"y": {"value": "numpy.sum(x)"}},
+    }
+    model = {"m": {"graphs": {"g": {"nodes": {"n": node}}}}}
+    assert 1 < threads_while(lambda: mdf_c.sweep(model, {"p": np.arange(40.0)}, threads=3, record="y", progress=False)) <= 3
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are not kept to processors here")
+def test_a_sweep_has_no_more_threads_than_processors_that_it_may_use():
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        n = threads_while(lambda: mdf_c.sweep(NEURON, {"p": np.linspace(0, 2, 400)}, steps=20000, dt=0.01, progress=False))
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert n == 1

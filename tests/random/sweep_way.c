@@ -1,6 +1,7 @@
 /* sweep_way.c - a sweep held against its instances as models of their own, which run plainly. Ports are recorded whose values are
  * arrays of numbers of one form in all steps of all instances, as a sweep wants it; one that has no value yet is NaN in a sweep.
  */
+#include "mdf_c/run/sweep/sweep.h"
 #include "mdf_c/tensor/value.h"
 #include "tests/random/ways.h"
 
@@ -230,6 +231,7 @@ struct options {
     mdf_sweep_values parameters[16], inputs[64];
     mdf_record records[MOST_OUTPUTS];
     const char *names[16]; /* of the parameters */
+    size_t n_lanes;        /* instances side by side */
 };
 
 static bool make_options(const struct random_case *what, const struct separate *separate, struct options *options)
@@ -277,6 +279,9 @@ static void run_sweep(const mdf_program *program, const struct options *options,
     mdf_tensor form;
     size_t i;
 
+    if (sweep != NULL) {
+        sweep->n_lanes = options->n_lanes;
+    }
     for (i = 0; sweep != NULL && i < separate->n_records && mdf_sweep_form(sweep, i, &form); i++) {
         size_t n = separate->n_instances * separate->n_steps, k;
 
@@ -316,7 +321,7 @@ static void run_on_threads(const mdf_program *program, struct options *options, 
     trace_init(&other, trace->text.memory);
     other.is_wrong = trace->is_wrong;
     options->sweep.n_threads = 1;
-    options->sweep.n_lanes = 1;
+    options->n_lanes = 1;
     run_sweep(program, options, separate, trace, 0);
     options->sweep.n_threads = 2;
     run_sweep(program, options, separate, &other, 0);
@@ -325,7 +330,7 @@ static void run_on_threads(const mdf_program *program, struct options *options, 
     trace_init(&other, trace->text.memory);
     other.is_wrong = trace->is_wrong;
     options->sweep.n_threads = 1;
-    options->sweep.n_lanes = 4;
+    options->n_lanes = 4;
     run_sweep(program, options, separate, &other, 0);
     hold_against(trace, trace, &other, "the sweep differs where instances are evaluated side by side");
     trace_release(&other);

@@ -6,6 +6,7 @@
 #include "mdf_c/base/stop.h"
 #include "mdf_c/cli/sweep/sweep_run.h"
 #include "mdf_c/cli/sweep/sweep_store.h"
+#include "mdf_c/run/sweep/sweep.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/values/values.h"
 
@@ -348,6 +349,7 @@ static bool run_chunk(struct store_run *store, size_t chunk, void *const *arrays
     if (run->sweep == NULL) {
         return false;
     }
+    run->sweep->n_lanes = (size_t)run->options->n_lanes;
     status = mdf_sweep_run(run->sweep, arrays, run->error);
     if (status == MDF_INTERRUPTED && mdf_clock_s() >= run->end_s) {
         *run->error = (mdf_error){0};

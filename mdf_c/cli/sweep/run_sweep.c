@@ -6,6 +6,7 @@
 
 #include "mdf_c/base/stop.h"
 #include "mdf_c/run/explain.h"
+#include "mdf_c/run/sweep/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -363,6 +364,7 @@ static bool evaluate(struct sweep_run *run)
     if (run->sweep == NULL || !make_results(run, arrays)) {
         return false;
     }
+    run->sweep->n_lanes = (size_t)run->options->n_lanes;
     if (run->options->check) {
         return true;
     }

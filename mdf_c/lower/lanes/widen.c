@@ -1,6 +1,5 @@
 /* widen.c - see lanes.h. Goes through the ops of a narrow form once, in their order, and adds those that do the same for all
  * lanes. */
-#include "functions/elements/element.h"
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -187,186 +186,6 @@ mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a)
     return widening_compute(widening, &op, MDF_DTYPE_BOOL);
 }
 
-static mdf_lowered_id choose_number(struct widening *widening, mdf_dtype dtype, mdf_lowered_id mask, mdf_lowered_id then,
-                                    mdf_lowered_id otherwise)
-{
-    const struct mdf_lowered_op op = {
-        .code = MDF_LOWERED_SELECT, .dtype = (uint8_t)dtype, .n_in = 3, .in = {mask, then, otherwise}};
-
-    return widening_compute(widening, &op, dtype);
-}
-
-bool widening_trap(struct widening *widening, mdf_lowered_id bad)
-{
-    bad = bad == MDF_LOWERED_NONE ? bad : widening_and(widening, widening->mask, bad);
-    if (bad == MDF_LOWERED_NONE) {
-        return false;
-    }
-    widening->traps = widening->traps == MDF_LOWERED_NONE
-                          ? bad
-                          : widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, widening->traps, bad);
-    return widening->traps != MDF_LOWERED_NONE;
-}
-
-/* ------------------------------------------------------------------ what may bail out */
-
-static mdf_lowered_id constant_of(struct widening *widening, mdf_dtype dtype, double number)
-{
-    struct mdf_value real = {0}, value = {0};
-    mdf_lowered_id id = MDF_LOWERED_NONE;
-
-    mdf_value_borrow_tensor(widening->lowering->memory, &real, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &number);
-    if (!mdf_value_convert(widening->lowering->memory, &value, &real, dtype)) {
-        lowering_out_of_memory(widening->lowering);
-        return id;
-    }
-    id = lowering_add_constant(widening->lowering, &value, false);
-    mdf_value_clear(widening->lowering->memory, &value);
-    return id;
-}
-
-/* The lowest number of a type of whole numbers. */
-static double lowest(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_INT32 ? -2147483648.0 : -9223372036854775808.0;
-}
-
-/* By 0, or, of the quotient that is rounded down, the lowest number by -1: another divisor stands in its place. */
-static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op)
-{
-    mdf_dtype dtype = (mdf_dtype)op.dtype;
-    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, 0)),
-                   both;
-
-    if (op.code == MDF_LOWERED_FLOOR_QUOTIENT) {
-        both = widening_and(
-            widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, -1)),
-            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], constant_of(widening, dtype, lowest(dtype))));
-        bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
-    }
-    if (!widening_trap(widening, bad)) {
-        return MDF_LOWERED_NONE;
-    }
-    if (op.code == MDF_LOWERED_DIVIDE_NONZERO) {
-        op.code = MDF_LOWERED_DIVIDE;
-        op.loop = NULL;
-        return widening_compute(widening, &op, dtype);
-    }
-    op.in[1] = choose_number(widening, dtype, bad, constant_of(widening, dtype, 1), op.in[1]);
-    return widening_compute(widening, &op, dtype);
-}
-
-/* Whether a product does not fit. */
-static bool mark_overflow(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
-{
-    const int64_t *a = operands[0], *b = operands[1];
-    uint8_t *overflows = target;
-    int64_t product;
-    size_t i;
-
-    (void)settings;
-    for (i = 0; i < n; i++, a += steps[0], b += steps[1]) {
-        overflows[i] = __builtin_mul_overflow(*a, *b, &product);
-    }
-    return true;
-}
-
-/* Sums past 64 bits: they are on the wrong side of an operand. */
-static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowered_op op)
-{
-    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD, MDF_LOWERED_SUBTRACT, MDF_LOWERED_MULTIPLY,
-                                                  MDF_LOWERED_NEGATE};
-    enum mdf_lowered_code code = (enum mdf_lowered_code)op.code;
-    mdf_lowered_id result, bad, zero = constant_of(widening, MDF_DTYPE_INT64, 0);
-
-    op.code = (uint8_t)codes[code - MDF_LOWERED_ADD_EXACT];
-    op.loop = NULL;
-    result = widening_compute(widening, &op, MDF_DTYPE_INT64);
-    switch (code) {
-    case MDF_LOWERED_NEGATE_EXACT:
-        bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, MDF_DTYPE_INT64, op.in[0],
-                                   constant_of(widening, MDF_DTYPE_INT64, lowest(MDF_DTYPE_INT64)));
-        break;
-    case MDF_LOWERED_MULTIPLY_EXACT:
-        op.code = MDF_LOWERED_ELEMENTS;
-        op.loop = mark_overflow;
-        bad = widening_compute(widening, &op, MDF_DTYPE_BOOL);
-        break;
-    default: /* a sum, a difference */
-        bad = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, result, op.in[0]);
-        bad = widening_compute_two(widening, MDF_LOWERED_EXCLUSIVE_OR, MDF_DTYPE_BOOL, bad,
-                                   widening_compute_two(widening,
-                                                        code == MDF_LOWERED_ADD_EXACT ? MDF_LOWERED_LESS : MDF_LOWERED_GREATER,
-                                                        MDF_DTYPE_INT64, op.in[1], zero));
-        break;
-    }
-    return widening_trap(widening, bad) ? result : MDF_LOWERED_NONE;
-}
-
-/* A real that fits no whole number: 0 stands in its place. */
-static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowered_op op, mdf_dtype to)
-{
-    mdf_dtype from = (mdf_dtype)op.dtype;
-    double limit = -lowest(to);
-    mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], constant_of(widening, from, limit));
-    bool is_exact = to == MDF_DTYPE_INT64 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
-
-    fits = widening_and(widening, fits,
-                        widening_compute_two(widening, is_exact ? MDF_LOWERED_GREATER_EQUAL : MDF_LOWERED_GREATER, from, op.in[0],
-                                             constant_of(widening, from, is_exact ? -limit : -limit - 1)));
-    if (fits == MDF_LOWERED_NONE || !widening_trap(widening, widening_not(widening, fits))) {
-        return MDF_LOWERED_NONE;
-    }
-    op.in[0] = choose_number(widening, from, fits, op.in[0], constant_of(widening, from, 0));
-    return widening_compute(widening, &op, to);
-}
-
-/* A C function, of whose element there is a loop. What it gives may not be infinite or NaN. */
-static mdf_lowered_id call_function(struct widening *widening, struct mdf_lowered_op op)
-{
-    mdf_lowered_id result, difference;
-
-    op.loop = lowering_loop_of_function(&op);
-    op.loop_settings = NULL;
-    op.code = MDF_LOWERED_ELEMENTS;
-    if (op.loop == NULL) {
-        lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
-        return MDF_LOWERED_NONE;
-    }
-    result = widening_compute(widening, &op, MDF_DTYPE_FLOAT64);
-    difference = widening_compute_two(widening, MDF_LOWERED_SUBTRACT, MDF_DTYPE_FLOAT64, result, result);
-    return widening_trap(widening, widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, difference,
-                                                        constant_of(widening, MDF_DTYPE_FLOAT64, 0)))
-               ? result
-               : MDF_LOWERED_NONE;
-}
-
-static bool is_real(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
-/* Whether an op on scalars bails out, by its own meaning. */
-static bool may_bail_out(const struct widening *widening, const struct mdf_lowered_op *op)
-{
-    unsigned to = op->out == MDF_LOWERED_NONE ? MDF_DTYPE_NONE : widening->narrow->values[op->out].form.dtype;
-
-    return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
-           op->code == MDF_LOWERED_FUNCTION ||
-           (op->code == MDF_LOWERED_CAST && is_real(op->dtype) && (to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64));
-}
-
-static mdf_lowered_id compute_with_trap(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result)
-{
-    if (op->code == MDF_LOWERED_CAST) {
-        return cast_to_whole(widening, *op, result);
-    }
-    if (op->code == MDF_LOWERED_FUNCTION) {
-        return call_function(widening, *op);
-    }
-    return op->code >= MDF_LOWERED_ADD_EXACT ? compute_exact(widening, *op) : divide(widening, *op);
-}
-
 /* ------------------------------------------------------------------ ops */
 
 /* The same op on other values. */
@@ -401,8 +220,8 @@ static bool widen_number(struct widening *widening, const struct mdf_lowered_op 
         op.code = MDF_LOWERED_CAST;
         op.dtype = (uint8_t)result;
     }
-    widening->ids[source->out] =
-        may_bail_out(widening, source) ? compute_with_trap(widening, &op, result) : widening_compute(widening, &op, result);
+    widening->ids[source->out] = widening_may_bail_out(widening, source) ? widening_compute_trapped(widening, &op, result)
+                                                                         : widening_compute(widening, &op, result);
     return widening->ids[source->out] != MDF_LOWERED_NONE;
 }
 
@@ -459,63 +278,6 @@ static bool widen_put(struct widening *widening, const struct mdf_lowered_op *so
     op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
     return op.in[0] != MDF_LOWERED_NONE && op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE &&
            op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
-}
-
-static bool copy_ids(struct widening *widening, const mdf_lowered_id *from, size_t n, mdf_lowered_id **to)
-{
-    size_t i;
-
-    *to = mdf_arena_array(&widening->lowering->lowered->arena, n, sizeof **to);
-    if (*to == NULL) {
-        return lowering_out_of_memory(widening->lowering);
-    }
-    for (i = 0; i < n; i++) {
-        (*to)[i] = widening_value(widening, from[i]);
-        if ((*to)[i] == MDF_LOWERED_NONE && from[i] != MDF_LOWERED_NONE) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A kernel whose inputs are the same for all. */
-static bool copy_call(struct widening *widening, const struct mdf_lowered_op *source)
-{
-    struct mdf_arena *arena = &widening->lowering->lowered->arena;
-    struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
-    struct mdf_lowered_op op = *source;
-    size_t i;
-
-    if (call == NULL) {
-        return lowering_out_of_memory(widening->lowering);
-    }
-    *call = *source->of.call;
-    if (call->product != NULL || call->stack != NULL) {
-        return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
-    }
-    for (i = 0; i < call->n_inputs; i++) {
-        if (widening_varies(widening, call->inputs[i])) {
-            return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
-        }
-    }
-    call->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *call->call.scratch);
-    if (call->call.scratch == NULL || !copy_ids(widening, source->of.call->inputs, call->n_inputs, &call->inputs)) {
-        return call->call.scratch != NULL || lowering_out_of_memory(widening->lowering);
-    }
-    call->outputs = mdf_arena_array(arena, call->n_outputs, sizeof *call->outputs);
-    if (call->outputs == NULL) {
-        return lowering_out_of_memory(widening->lowering);
-    }
-    for (i = 0; i < call->n_outputs; i++) {
-        mdf_lowered_id output = source->of.call->outputs[i];
-
-        call->outputs[i] = output == MDF_LOWERED_NONE ? output : widening_add(widening, MDF_LOWERED_RESULT, output);
-        if (call->outputs[i] == MDF_LOWERED_NONE && output != MDF_LOWERED_NONE) {
-            return false;
-        }
-    }
-    op.of.call = call;
-    return widening_add_op(widening, &op);
 }
 
 /* ------------------------------------------------------------------ IF */
@@ -628,16 +390,6 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
     return widening_add_op(widening, &op);
 }
 
-bool widening_begin_traps(struct widening *widening)
-{
-    mdf_lowered_id none = widening->traps == MDF_LOWERED_NONE ? mdf_term_truth(widening->lowering, false) : widening->traps;
-
-    if (widening->traps == MDF_LOWERED_NONE || !widening_has_lanes(widening, widening->traps)) {
-        widening->traps = widening_spread_number(widening, none, MDF_DTYPE_BOOL);
-    }
-    return widening->traps != MDF_LOWERED_NONE;
-}
-
 /* ------------------------------------------------------------------ regions */
 
 bool widening_may_trap(const struct widening *widening, const struct mdf_lowered_region *region, bool is_masked)
@@ -651,7 +403,7 @@ bool widening_may_trap(const struct widening *widening, const struct mdf_lowered
                       : op->code == MDF_LOWERED_LOOP ? mdf_lanes_has_own_bounds(op->of.loop, widening->request->varies)
                                                      : op->out != MDF_LOWERED_NONE && widening_varies(widening, op->out);
 
-        if (op->out != MDF_LOWERED_NONE && may_bail_out(widening, op) && (varies || is_masked)) {
+        if (op->out != MDF_LOWERED_NONE && widening_may_bail_out(widening, op) && (varies || is_masked)) {
             return true;
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
@@ -669,7 +421,7 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
 
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
-        return copy_call(widening, op);
+        return widening_call(widening, op);
     case MDF_LOWERED_NEST:
         return widening_nest(widening, op);
     case MDF_LOWERED_IF:
@@ -682,8 +434,9 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
     default: /* of elements */
         is_number = widening->narrow->values[op->out].is_scalar;
         if (!widening_varies(widening, op->out)) {
-            return widening->mask != MDF_LOWERED_NONE && is_number && may_bail_out(widening, op) ? widen_number(widening, op)
-                                                                                                 : copy_element_op(widening, op);
+            return widening->mask != MDF_LOWERED_NONE && is_number && widening_may_bail_out(widening, op)
+                       ? widen_number(widening, op)
+                       : copy_element_op(widening, op);
         }
         if (op->code == MDF_LOWERED_PART) {
             return widen_part(widening, op);

@@ -263,8 +263,11 @@ static bool begin(struct widened *in)
     if (in->loop == NULL || (in->loop->states = mdf_arena_array(arena, narrow->n_states + 2, sizeof *in->loop->states)) == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    if (narrow->n_products > 0 || (in->has_own_bounds && narrow->n_padded > 0)) {
+    if (narrow->n_products > 0) {
         return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
+    }
+    if (in->has_own_bounds && narrow->n_padded > 0) {
+        return lowering_fail(widening->lowering, MDF_REFUSED_LANES_STACK);
     }
     in->loop->n_runs = narrow->n_runs;
     in->loop->n_padded = narrow->n_padded;
@@ -300,6 +303,20 @@ static bool add_parameters(struct widened *in)
     return !lowering_has_failed(widening->lowering);
 }
 
+/* Within the loop, states and rows change from run to run. */
+static void see_from_inside(struct widened *in)
+{
+    struct lowering *lowering = in->widening->lowering;
+    size_t i;
+
+    for (i = 0; i < in->loop->n_states; i++) {
+        lowering->facts[in->loop->states[i].parameter].depth = in->region.depth;
+    }
+    for (i = 0; i < in->loop->n_rows; i++) {
+        lowering->facts[in->loop->rows[i].parameter].depth = in->region.depth;
+    }
+}
+
 /* Behind the loop, parameters are what its last run left. */
 static void see_from_outside(struct widened *in)
 {
@@ -328,6 +345,7 @@ bool widening_loop(struct widening *widening, const struct mdf_lowered_op *sourc
         return false;
     }
     lowering_begin_region(widening->lowering, &in.region, REGION_BODY);
+    see_from_inside(&in);
     widening->mask = has_own_bounds ? in.active : in.around;
     if (!add_parameters(&in) || !widening_region(widening, &narrow->body) || !end_run(&in) || !add_stacks(&in) ||
         !lowering_end_region(widening->lowering, &in.loop->body) || !name_stacks(&in)) {

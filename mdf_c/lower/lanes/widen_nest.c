@@ -177,6 +177,54 @@ mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id truths)
     return end_nest(widening, nest, in[0], result) ? result : MDF_LOWERED_NONE;
 }
 
+/* ------------------------------------------------------------------ one lane */
+
+/* A nest that moves the elements of one value, so far apart, from one place on, to those of another. */
+static bool move_elements(struct widening *widening, const struct mdf_nest_view *from, const struct mdf_nest_view *to, size_t n)
+{
+    struct mdf_lowered_nest *nest = begin_nest(widening, 1);
+    unsigned dtype = widening->lowering->lowered->values[from->id].form.dtype;
+    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view = *from};
+    const struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
+
+    if (nest == NULL || n == 0) {
+        return nest == NULL ? false : lowering_fail(widening->lowering, MDF_REFUSED_LANES_EMPTY);
+    }
+    nest->n_axes = n > 1;
+    nest->extents[0] = n;
+    step.level = (uint8_t)nest->n_axes;
+    add_step(nest, &step);
+    step.kind = MDF_NEST_STORE;
+    step.view = *to;
+    step.n_in = 1;
+    add_step(nest, &step);
+    widening->lowering->facts[to->id].is_nested = true;
+    return widening_add_op(widening, &op);
+}
+
+static struct mdf_nest_view lane_of(const struct widening *widening, mdf_lowered_id wide, size_t lane, size_t n)
+{
+    return (struct mdf_nest_view){
+        .id = wide, .first = (int64_t)lane, .strides = {n > 1 ? (int64_t)widening->n_lanes : 0}, .at = MDF_NEST_NONE};
+}
+
+mdf_lowered_id widening_take_lane(struct widening *widening, mdf_lowered_id wide, mdf_lowered_id narrow, size_t lane)
+{
+    size_t n = widening->narrow->values[narrow].form.length;
+    struct mdf_nest_view from = lane_of(widening, wide, lane, n), to = {.strides = {n > 1}, .at = MDF_NEST_NONE};
+
+    to.id = wide == MDF_LOWERED_NONE ? wide : widening_add_like(widening, narrow, false);
+    return to.id != MDF_LOWERED_NONE && move_elements(widening, &from, &to, n) ? to.id : MDF_LOWERED_NONE;
+}
+
+bool widening_put_lane(struct widening *widening, mdf_lowered_id single, mdf_lowered_id wide, size_t lane)
+{
+    size_t n = widening->lowering->lowered->values[single].form.length;
+    struct mdf_nest_view from = {.id = single, .strides = {n > 1}, .at = MDF_NEST_NONE}, to = lane_of(widening, wide, lane, n);
+
+    return move_elements(widening, &from, &to, n);
+}
+
 /* ------------------------------------------------------------------ nests of the narrow form */
 
 static bool varies(const struct widening *widening, const struct mdf_lowered_nest *nest)

@@ -34,18 +34,29 @@ mdf_lowered_id widening_compute_two(struct widening *widening, enum mdf_lowered_
                                     mdf_lowered_id b);
 mdf_lowered_id widening_and(struct widening *widening, mdf_lowered_id a, mdf_lowered_id b); /* NONE: true */
 mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a);
-/* Notes lanes that leave, of those that do what is being widened. */
-bool widening_trap(struct widening *widening, mdf_lowered_id bad);
 /* Of a number: whether it has one for each lane. */
 bool widening_has_lanes(const struct widening *widening, mdf_lowered_id id);
 /* New numbers that the narrow form has not: a result, and parameters of a loop, for each lane or for all. */
 mdf_lowered_id widening_add_number(struct widening *widening, mdf_dtype dtype, bool has_lanes);
 mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype);
 mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype);
+
+/* --- widen_trap.c */
+/* Notes lanes that leave, of those that do what is being widened. */
+bool widening_trap(struct widening *widening, mdf_lowered_id bad);
 /* Makes `traps` an array, of lanes that have left so far. */
 bool widening_begin_traps(struct widening *widening);
+/* Whether a narrow op on numbers bails out, by its own meaning; the op, whose operands are wide, with its result. */
+bool widening_may_bail_out(const struct widening *widening, const struct mdf_lowered_op *op);
+mdf_lowered_id widening_compute_trapped(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
+
+/* --- widen_call.c: a kernel: once where all its inputs are the same for all, else for one lane after the other. */
+bool widening_call(struct widening *widening, const struct mdf_lowered_op *op);
 
 /* --- widen_nest.c */
+/* The elements of a lane as a value of the narrow form, and the reverse: they are stored as those of the lane in `wide`. */
+mdf_lowered_id widening_take_lane(struct widening *widening, mdf_lowered_id wide, mdf_lowered_id narrow, size_t lane);
+bool widening_put_lane(struct widening *widening, mdf_lowered_id single, mdf_lowered_id wide, size_t lane);
 /* A value for all lanes that is the same in all of them. */
 mdf_lowered_id widening_spread(struct widening *widening, mdf_lowered_id id, mdf_lowered_id narrow);
 mdf_lowered_id widening_spread_number(struct widening *widening, mdf_lowered_id id, mdf_dtype dtype);

@@ -192,7 +192,6 @@ static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *optio
     sweep->seed = options->seed;
     sweep->seeds = options->seeds;
     sweep->n_threads = options->n_threads;
-    sweep->n_lanes = options->n_lanes;
     sweep->progress = options->progress;
     sweep->progress_context = options->progress_context;
     sweep->n_parameters = options->n_parameters;

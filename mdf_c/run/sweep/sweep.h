@@ -39,7 +39,7 @@ struct mdf_sweep {
     struct mdf_swept_record *records;
     size_t n_records;
     int n_threads;
-    size_t n_lanes;             /* that are asked for; 0: as many as pay */
+    size_t n_lanes; /* so many instances are evaluated side by side; 1: one by one; 0, as at first: as many as pay */
     struct mdf_refusal refusal; /* why a thread had none, under the lock of its threads */
     bool has_lanes;             /* a thread had some */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);

@@ -168,13 +168,13 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum kind kind)
     return true;
 }
 
-/* Called before each evaluation of the instance that is looked at. */
+/* Called before each evaluation of the instance that is looked at; what is wrong with it, the evaluation says. */
 static void look(void *context, struct mdf_state *state)
 {
     struct mdf_sweep_lanes *lanes = context;
+    mdf_error error = state->shared->execution.context.error;
     uint64_t seen = lanes->n_seen++;
 
-    (void)state;
     if (lanes->refusal.reason != MDF_REFUSED_NOT || seen > SINGLE) {
         return;
     }
@@ -183,6 +183,7 @@ static void look(void *context, struct mdf_state *state)
     } else if (lower(lanes, SINGLE)) {
         lower(lanes, MANY);
     }
+    state->shared->execution.context.error = error;
 }
 
 static struct seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
