@@ -93,7 +93,7 @@ HARDEN_LINK_FLAGS := -Wl,-z,relro,-z,now,-z,noexecstack
 # One result on every machine: no fused multiply-add unless a kernel asks for it, no -ffast-math, no -march=native.
 # 32 bits: files may be longer than 2 GiB, and checks of sizes that can not be there are none.
 HAS_32_BITS := $(shell $(CC) -dM -E - </dev/null 2>/dev/null | grep 'SIZEOF_POINTER__ 4')
-COMPILE_FLAGS := -std=gnu11 -I. $(if $(filter build,$(BUILD)),,-I$(BUILD)/generated) -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS)$(if $(HAS_32_BITS), -D_FILE_OFFSET_BITS=64 -Wno-type-limits) $(CFLAGS)
+COMPILE_FLAGS := -std=gnu11 -I. $(if $(filter $(abspath build),$(abspath $(BUILD))),,-I$(BUILD)/generated) -Ibuild/generated -fPIC -fvisibility=protected -ffp-contract=off -ftree-vectorize -pthread $(WARNINGS) $(HARDEN_FLAGS)$(if $(HAS_32_BITS), -D_FILE_OFFSET_BITS=64 -Wno-type-limits) $(CFLAGS)
 ifdef SANITIZE
 COMPILE_FLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK_FLAGS := -fsanitize=$(SANITIZE)
