@@ -551,8 +551,7 @@ static bool take_blocks(struct mdf_workspace *workspace, const struct resize *jo
         n_block *= job->axes[--n_axes].n_in;
     }
     n_blocks = mdf_call_target(job->call, 0)->length / n_block;
-    _Static_assert(sizeof(size_t) == sizeof(uint64_t), "offsets lie in an array of uint64");
-    offsets = mdf_workspace_array(workspace, MDF_DTYPE_UINT64, n_blocks);
+    offsets = mdf_workspace_array(workspace, MDF_WORKSPACE_SIZES, n_blocks);
     if (offsets == NULL) {
         return false;
     }

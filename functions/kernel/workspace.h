@@ -31,6 +31,8 @@ bool mdf_workspace_begin(struct mdf_workspace *workspace, struct mdf_call *call,
 const void *mdf_workspace_input(struct mdf_workspace *workspace, size_t i);
 /* Elements of output `i`, of type `dtype` to its readers, to be written in the workspace's type. NULL with the error set. */
 void *mdf_workspace_output(struct mdf_workspace *workspace, size_t i, mdf_dtype dtype, size_t rank, const int64_t *shape);
+/* The element type that is as large as a size_t or a pointer, for arrays of these. */
+#define MDF_WORKSPACE_SIZES (sizeof(size_t) == sizeof(uint64_t) ? MDF_DTYPE_UINT64 : MDF_DTYPE_UINT32)
 /* `n` elements to work with, not initialised; NULL with the error set. */
 void *mdf_workspace_array(struct mdf_workspace *workspace, mdf_dtype dtype, size_t n);
 /* The same as `rows` times `columns` elements. */

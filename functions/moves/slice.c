@@ -143,7 +143,7 @@ static bool slice(struct mdf_call *call)
         return target != NULL;
     }
     mdf_strides(rank, box.shape, box.target_strides);
-    mdf_box_copy(call, &box, (mdf_dtype)data->dtype, target, mdf_element_at((mdf_dtype)data->dtype, data->data, first));
+    mdf_box_copy(call, &box, (mdf_dtype)data->dtype, target, mdf_element_at((mdf_dtype)data->dtype, data->data, (size_t)first));
     return true;
 }
 

@@ -111,10 +111,9 @@ static bool read_vocabulary(struct mdf_workspace *workspace, const struct mdf_va
 {
     const struct map_settings *settings = workspace->call->settings;
     bool is_text = settings->strings.items != NULL;
-    const char **texts = mdf_workspace_array(workspace, MDF_DTYPE_UINT64, is_text ? n : 0);
+    const char **texts = mdf_workspace_array(workspace, MDF_WORKSPACE_SIZES, is_text ? n : 0);
     int64_t *integers = mdf_workspace_array(workspace, MDF_DTYPE_INT64, is_text ? 0 : n);
 
-    _Static_assert(sizeof *texts == sizeof(uint64_t), "texts lie in an array of uint64");
     if (texts == NULL || integers == NULL) {
         return false;
     }

@@ -99,7 +99,7 @@ static bool resolve_shape(struct mdf_call *call, size_t n_elements, size_t rank,
         if (shape[i] == -1 && free == SIZE_MAX) {
             free = i;
         } else {
-            fits = shape[i] >= 0 && mdf_size_multiply(n, (size_t)shape[i], &n);
+            fits = shape[i] >= 0 && (int64_t)(size_t)shape[i] == shape[i] && mdf_size_multiply(n, (size_t)shape[i], &n);
         }
     }
     if (fits && free != SIZE_MAX) {

@@ -415,7 +415,7 @@ static bool write_normalized(struct mdf_call *call, const struct mdf_value *stri
 
     mdf_text_init(&text, call->context->memory);
     for (size_t i = 0; done && i < n; i++) {
-        size_t from = kept[i];
+        size_t from = (size_t)kept[i];
 
         if (change == CASE_KEPT) {
             mdf_elements_copy(call, MDF_DTYPE_STRING, &target[i], mdf_element_at(MDF_DTYPE_STRING, strings->data, from), 1);

@@ -349,6 +349,7 @@ static double parse_with_library(const char *text, size_t length)
     return value;
 }
 
+#if LDBL_MANT_DIG == 64
 /* A decimal number: digits * 10^exponent. */
 struct decimal {
     uint64_t digits;
@@ -397,6 +398,7 @@ static struct decimal scan_decimal(const char *text, size_t length)
     number.exponent += sign * written;
     return number;
 }
+#endif
 
 /* Where long double has 64 bits of digits, up to 19 decimal digits and powers up to 10^27 are exact in it, so their
  * product or quotient is off by half a unit in its last place at most. Rounding it to float64 is then right unless

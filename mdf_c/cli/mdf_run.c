@@ -285,7 +285,7 @@ static int perform(struct run *run)
     const struct run_options *options = &run->options;
     int exit_status;
 
-    run->evaluate_s = mdf_memory_allocate_zeroed(&run->memory, options->n_repeats, sizeof *run->evaluate_s);
+    run->evaluate_s = mdf_memory_allocate_zeroed(&run->memory, (size_t)options->n_repeats, sizeof *run->evaluate_s);
     if (run->evaluate_s == NULL) {
         mdf_memory_error(&run->memory, &run->error);
         return EXIT_MODEL;

@@ -116,7 +116,7 @@ static const struct option_row rows[] = {
     {"strict", '\0', ARGUMENT_FLAG, .offset = FIELD(strict)},
     {"time", '\0', ARGUMENT_FLAG, .offset = FIELD(time)},
     {"compile", '\0', ARGUMENT_FLAG, .offset = FIELD(compile)},
-    {"repeat", '\0', ARGUMENT_COUNT, .offset = FIELD(n_repeats), .least = 1},
+    {"repeat", '\0', ARGUMENT_COUNT, .offset = FIELD(n_repeats), .least = 1, .most = SIZE_MAX / sizeof(double)},
     {"progress", '\0', ARGUMENT_CHOICE, .offset = FIELD(progress), .least = PROGRESS_ON},
     {"quiet", '\0', ARGUMENT_CHOICE, .offset = FIELD(progress), .least = PROGRESS_OFF},
     {"graph-image", '\0', ARGUMENT_TEXT, .offset = FIELD(graph_image_path), .fault = graph_image_fault},

@@ -96,7 +96,8 @@ enum {
     MDF_DOCUMENT_MAX_ALIAS_NODES = 1000000, /* nodes that YAML aliases may stand for in all */
     MDF_KEPT_TEXT_BYTES = 1 << 22           /* of a document whose text is kept, for messages */
 };
-#define MDF_DOCUMENT_MAX_BYTES ((size_t)1 << 32)
+/* 4 GiB, or what an array may have where there are not so many. */
+#define MDF_DOCUMENT_MAX_BYTES ((size_t)(PTRDIFF_MAX < INT64_C(1) << 32 ? PTRDIFF_MAX : INT64_C(1) << 32))
 
 /* Reads bytes in a format: "json", "yaml", "bson", "onnx" (see docs/onnx.md). The document belongs to the caller
  * (mdf_document_free), NULL on error. */

@@ -58,8 +58,8 @@ bool mdf_nest_has_fold(enum mdf_nest_fold fold, mdf_dtype dtype)
 static void fold_with_rest(const struct mdf_nest_step *step, size_t n, const char *row, char *total)
 {
     fold_function fold = folds_of((mdf_dtype)step->operand_dtype)[step->fold];
-    size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), whole = n - n % step->lanes, lane;
-    uint64_t totals[MOST_LANES], half;
+    size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), whole = n - n % step->lanes, lane, half;
+    uint64_t totals[MOST_LANES];
 
     if (whole == 0) {
         fold(1, n, 1, row, total);

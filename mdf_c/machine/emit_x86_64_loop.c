@@ -284,7 +284,7 @@ static void swap_arrays(struct emission *emission, mdf_lowered_id a, mdf_lowered
     struct assembler *assembler = emission->assembler;
     struct machine_operand first = emission_array_data(a), second = emission_array_data(b);
 
-    _Static_assert(offsetof(struct mdf_value, buffer) == offsetof(struct mdf_value, data) + 8,
+    _Static_assert(offsetof(struct mdf_value, buffer) == offsetof(struct mdf_value, data) + sizeof(void *),
                    "they are exchanged as one vector");
     assemble_vector(assembler, VECTOR_LOAD, 16, SECOND_SCRATCH_REAL, 0, first);
     assemble_vector(assembler, VECTOR_LOAD, 16, SCRATCH_REAL, 0, second);

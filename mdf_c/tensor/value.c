@@ -206,7 +206,7 @@ bool mdf_shape_n_elements(size_t rank, const int64_t *shape, size_t *n_elements)
             return false;
         }
         empty = empty || shape[i] == 0;
-        fits = fits && mdf_size_multiply(product, (size_t)shape[i], &product);
+        fits = fits && (int64_t)(size_t)shape[i] == shape[i] && mdf_size_multiply(product, (size_t)shape[i], &product);
     }
     *n_elements = empty ? 0 : product;
     return empty || fits;
