@@ -24,7 +24,7 @@ SONAME := libmdf.so.0
 
 # ---------------------------------------------------------------- sources
 
-LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression dialect model code lowered machine lower plan run source values write pictures api) schemas functions
+LIBRARY_FOLDERS := $(addprefix mdf_c/,base tensor document expression dialect model code lowered machine lower plan run source values export write pictures api) schemas functions
 # Decoders of images, each there where its library is: a file functions/image/decode_FORMAT.c.
 IMAGE_LIBRARIES := jpeg/libjpeg png/libpng webp/libwebp jpeg2000/libopenjp2 tiff/libtiff-4>=4.5
 found = $(if $(shell pkg-config --exists '$(subst >=, >= ,$(notdir $(1)))' 2>/dev/null && echo yes),$(1))
@@ -33,7 +33,7 @@ IMAGE_FORMATS := $(patsubst %/,%,$(dir $(IMAGE_FOUND)))
 IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBRARIES))))
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
 LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
-PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c
+PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
@@ -58,7 +58,7 @@ SHARED_LIBRARY := $(BUILD)/libmdf.so
 # What suites run with: the library with all of its symbols, and what suites share. A change in it makes no suite anew.
 SUITE_LIBRARY := $(BUILD)/libmdf_suites.so
 FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
-PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-merge
+PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-merge $(BUILD)/mdf-diff
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
@@ -354,6 +354,7 @@ $(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
 $(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
 $(BUILD)/mdf-compile: $(BUILD)/objects/mdf_c/cli/mdf_compile.o
 $(BUILD)/mdf-merge: $(BUILD)/objects/mdf_c/cli/mdf_merge.o
+$(BUILD)/mdf-diff: $(BUILD)/objects/mdf_c/cli/mdf_diff.o
 $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -pie $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) \
 	    $(call package_libraries) -lm -lpthread -ldl
@@ -401,9 +402,14 @@ MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/mdf
 CMAKEDIR ?= $(LIBDIR)/cmake/mdf
 CMAKE_FILES := tools/mdf-config.cmake tools/mdf-config-version.cmake
-INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-merge $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+# Made by the programs themselves, from the tables of their options; a program that this machine can not run has none.
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
+COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
+INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
     $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
-    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-merge.1 $(DATADIR)/mdf.schema.json
+    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -433,7 +439,12 @@ install: all
 	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
-	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-merge.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 $(DESTDIR)$(MANDIR)/man1
+	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
+	for program in $(PROGRAMS); do name=$${program##*/}; $$program --version > /dev/null || continue; \
+	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \
+	    $$program --completion fish > $(DESTDIR)$(FISH_COMPLETIONS)/$$name.fish || exit 1; \
+	done
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))

@@ -416,11 +416,14 @@ MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, 
 /* Reads a model from memory; `name` stands for the file in messages, and may be NULL. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                         const mdf_options *options, mdf_error *error);
-/* Writes a model; the format follows the suffix. The file appears whole or not at all. Arrays of a megabyte and more of a model
+/* Writes a model; the format follows the suffix, .onnx as mdf_model_save_onnx. The file appears whole or not at all. Arrays of a megabyte and more of a model
  * that came from ONNX go into an archive PATH.npz beside it (docs/onnx.md, Weights beside the model). */
 MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);
 /* The same; arrays of at least `beside_bytes` bytes go beside it, whatever the model came from. SIZE_MAX: none. */
 MDF_API mdf_status mdf_model_save_file_parted(const mdf_model *model, const char *path, size_t beside_bytes, mdf_error *error);
+/* Compiles a graph of a model and writes it as an .onnx file, which has no more than what one evaluation computes (docs/onnx.md,
+ * Writing ONNX). MDF_UNSUPPORTED, with the place in the model, where something has no form in ONNX. `options` may be NULL. */
+MDF_API mdf_status mdf_model_save_onnx(const mdf_model *model, const char *path, const mdf_options *options, mdf_error *error);
 MDF_API const char *mdf_model_id(const mdf_model *model);
 MDF_API size_t mdf_model_n_graphs(const mdf_model *model);
 MDF_API const char *mdf_model_graph_id(const mdf_model *model, size_t index);
@@ -606,6 +609,21 @@ MDF_API double mdf_schedule_time_ms(const mdf_state *state, size_t set);
  */
 MDF_API size_t mdf_explain(const mdf_state *state, char *text, size_t size);
 
+/* Looking inside. Before the first evaluation, or the first after a reset (else MDF_USAGE), a state is told to keep what its
+ * evaluations do, as one or more of these. It then runs more slowly, to the same bits: docs/inside.md. */
+enum { MDF_INSPECT_BODIES = 1, MDF_INSPECT_PROFILE = 2 };
+MDF_API mdf_status mdf_state_inspect(mdf_state *state, unsigned what, mdf_error *error);
+/* INSPECT_BODIES: values in bodies of Scan, Loop and If in the last evaluation, by iteration: {NODE: [{"operator", "body",
+ * "iterations": [{"inputs": {NAME: value}, "outputs": {NODE: {PORT: value}}, "bodies": {NODE: ...}}, ...]}, ...]}, "bodies" where
+ * nodes of the body have bodies themselves. NULL where they are not kept. */
+MDF_API const mdf_value *mdf_state_bodies(const mdf_state *state);
+/* INSPECT_PROFILE: where the time of all evaluations so far went: {"total_s", "evaluations", "nodes", "operators", "bodies",
+ * "places"}, the last four lists of {"name", "calls", "time_s", "self_s"}; the self_s of all places add up to total_s. NULL where
+ * it is not kept, and where memory is refused. */
+MDF_API const mdf_value *mdf_state_profile(mdf_state *state);
+/* The same as lines "graph;node;operator NANOSECONDS" for a flame graph, as mdf_explain writes a text. */
+MDF_API size_t mdf_state_profile_stacks(const mdf_state *state, char *text, size_t size);
+
 /* Most bytes that the state held at any time. */
 MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
 /* Asks a running evaluation of `state` to stop with MDF_INTERRUPTED; may be called from a signal handler or another thread. */
@@ -649,7 +667,7 @@ typedef struct mdf_sweep_options {
     size_t n_records;
     uint64_t n_steps;      /* evaluations of each instance */
     double dt;             /* of all but the first; NaN: none */
-    uint64_t record_every; /* k: after each k-th step; 0: after the last one only */
+    uint64_t record_every; /* k: after the first step, which has the initial values, and each k-th from there; 0: after the last only */
     const uint64_t *seeds; /* of each instance; NULL: mdf_sweep_seed(seed, first_instance + i) */
     uint64_t seed;
     int n_threads; /* 0: all cores; negative ones are refused */

@@ -33,6 +33,8 @@ static void set_up(void)
     setenv("COMPILE", text, 1);
     snprintf(text, sizeof text, "%s/mdf-merge", build);
     setenv("MERGE", text, 1);
+    snprintf(text, sizeof text, "%s/mdf-diff", build);
+    setenv("DIFF", text, 1);
     setenv("OUT", folder, 1);
     setenv("M", "tests/data/two_nodes.json", 1);
 }
@@ -85,7 +87,8 @@ static const struct {
     /* options that are not there, or not so */
     {"$RUN $M --stesp 3", 2, "mdf-run: error: unknown option '--stesp'; did you mean '--steps'?\nTry 'mdf-run --help'.\n"},
     {"$RUN $M --stesp=3", 2, "mdf-run: error: unknown option '--stesp'; did you mean '--steps'?\n"},
-    {"$RUN $M --tr=3", 2, "mdf-run: error: the option '--trace' takes no argument\n"},
+    {"$RUN $M --sche=3", 2, "mdf-run: error: the option '--sche' can mean --schedule, --scheduling-mode, --schema\n"},
+    {"$RUN $M --typ=3", 2, "mdf-run: error: the option '--typed' takes no argument\n"},
     {"$RUN $M --max", 2, "mdf-run: error: the option '--max' can mean --max-iterations, --max-passes, --max-memory\n"},
     {"$RUN $M -xn3", 2, "mdf-run: error: unknown option '-x'\n"},
     {"$RUN $M --steps", 2, "mdf-run: error: there is no argument after the option '--steps'\n"},
@@ -175,7 +178,18 @@ static const struct {
     {"$CONVERT --version >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
     {"$COMPILE --help >/dev/full", 1, "standard output: error: it can not be written: No space left on device\n"},
     {"$CONVERT $M /nosuch/a.yaml", 1, "/nosuch/a.yaml: error: the file can not be written: there is no such file or directory\n"},
-    {"$CONVERT $M $OUT/a.onnx", 2, "/tmp/"},
+    {"$CONVERT $M /nosuch/a.onnx", 1, "/nosuch/a.onnx: error: the file can not be written: there is no such file or directory\n"},
+    {"$CONVERT $M $OUT/a.txt", 2, "/tmp/"},
+    {"$CONVERT examples/slow_and_fast.yaml $OUT/a.onnx", 1, "examples/slow_and_fast.yaml:"},
+    {"$DIFF $M", 2, "mdf-diff: error: two file names are needed\n"},
+    {"$DIFF $M /nosuch.json", 2, "/nosuch.json: error: "},
+    {"$RUN $M --profile=a.png", 2, "mdf-run: error: --profile must be a file .json, .folded"},
+    {"$RUN $M --profile a.png", 2, "mdf-run: error: --profile must be a file .json, .folded"},
+    {"$RUN $M --profile --sweep s.yaml", 2, "mdf-run: error: --trace-bodies, --profile and --watch do not go with --sweep"},
+    {"$RUN $M --stats=xml", 2, "mdf-run: error: --stats must be text or json, not 'xml'\n"},
+    {"$RUN $M --watch nope", 2, "mdf-run: error: --watch: no output port is named 'nope'\n"},
+    {"$RUN examples/newton_sqrt.json --record better", 2, "mdf-run: error: --record: 'better' is inside the body 'improve', whose"},
+    {"$RUN $M --completion tcsh", 2, "mdf-run: error: --completion must be bash, zsh or fish, not 'tcsh'\n"},
     {"$COMPILE $M -o $OUT/a.x", 2, "mdf-compile: error: --output must be a file .c, .h or .so, not '/tmp/"},
     {"$COMPILE $M -o /nosuch/a.so", 1, "/nosuch/a.so: error: the file can not be written: there is no such file or directory\n"},
     {"CC=nosuchcc $COMPILE $M -o $OUT/a.so", 1, "nosuchcc: error: the program can not be started: No such file or directory\n"},
@@ -210,6 +224,21 @@ static const char *const taken[] = {
     "$RUN --version | grep -q '^mdf-run '",
     "$CONVERT $M --help | grep -q '^usage: mdf-convert '",
     "$MERGE -h | grep -q '^usage: mdf-merge '",
+    "$DIFF -h | grep -q '^usage: mdf-diff '",
+    "$RUN --completion bash | bash -n && $DIFF --completion bash | grep -q -e '--quiet'",
+    "bash -c 'source <($RUN --completion bash); COMP_WORDS=(mdf-run --dump l); COMP_CWORD=2; _mdf_run; test ${COMPREPLY[0]} = lowered'",
+    "bash -c 'source <($RUN --completion bash); COMP_WORDS=(mdf-run --trace-b); COMP_CWORD=1; _mdf_run; test ${COMPREPLY[0]} = --trace-bodies'",
+    "$RUN --completion zsh | grep -q -e '--dump:dump:(code lowered'",
+    "$RUN --completion fish | grep -q -e '-l output -s o -r'",
+    "$RUN $M --stats | grep -q '^nodes       2$'",
+    "$RUN $M --stats=json | grep -q '\"nodes\": 2'",
+    "$RUN $M --stats json | grep -q '\"nodes\": 2'",
+    "$DIFF $M $M && $CONVERT $M $OUT/d.yaml && $DIFF $M $OUT/d.yaml && $CONVERT $M $OUT/d.bson && $DIFF $OUT/d.yaml $OUT/d.bson",
+    "$RUN $M --profile $OUT/p.json -n 5 >$OUT/o && grep -q '\"evaluations\": 5' $OUT/p.json",
+    "$RUN $M --profile=$OUT/p.folded >$OUT/o && grep -q '^chain;A' $OUT/p.folded",
+    "$RUN $M --profile=$OUT/p.speedscope.json >$OUT/o && grep -q speedscope.app $OUT/p.speedscope.json",
+    "printf '# kept\\nm:\\n  graphs: # here too\\n    g: {nodes: {}}\\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/d.yaml && grep -q '# here too' $OUT/d.yaml "
+    "&& grep -q '^  onnx_opset_version: \"15\"$' $OUT/d.yaml",
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
     "$COMPILE --version --nope | grep -q '^mdf-compile '",
     "$RUN --ops | head -n 1 | grep -q '^# Operators$'",

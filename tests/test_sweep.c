@@ -179,11 +179,11 @@ Test(sweep, steps_that_nobody_looks_at_are_the_same_many_at_once)
     memcpy(all, fixture.results, sizeof all);
     for (i = 0; i < sizeof every / sizeof *every; i++) {
         fixture.options.record_every = every[i];
-        n_rows = STEPS / every[i];
+        n_rows = (STEPS - 1) / every[i] + 1;
         cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
         for (j = 0; j < N; j++) {
             for (row = 0; row < n_rows; row++) {
-                cr_assert_eq(fixture.results[j * n_rows + row], all[j * STEPS + (row + 1) * every[i] - 1]);
+                cr_assert_eq(fixture.results[j * n_rows + row], all[j * STEPS + row * every[i]]);
             }
         }
     }
@@ -207,9 +207,9 @@ Test(sweep, seeds_and_steps_can_be_chosen)
     fixture.options.seeds = seeds;
     fixture.options.record_every = 15;
     cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
-    cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), 2);
-    cr_assert_eq(fixture.results[2 * 3], all[3 * STEPS + 14]);
-    cr_assert_eq(fixture.results[2 * 3 + 1], all[3 * STEPS + 29]);
+    cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), (STEPS - 1) / 15 + 1);
+    cr_assert_eq(fixture.results[3 * ((STEPS - 1) / 15 + 1)], all[3 * STEPS]);
+    cr_assert_eq(fixture.results[3 * ((STEPS - 1) / 15 + 1) + 1], all[3 * STEPS + 15]);
     fixture.options.record_every = 0;
     cr_assert_eq(run(&fixture), MDF_OK, "%s", fixture.error.message);
     cr_assert_eq(mdf_sweep_n_rows(fixture.sweep), 1);

@@ -105,7 +105,7 @@ static const struct {
      "0,1,1,1,1,,1.75\n1,1,10,2,1,,10.75\n2,2,1,3,1,,2.75\n3,2,10,4,1,,20.75\n"},
     {"parameters: {a: [1, 2], x: [1, 10]}\ncombine: zip\nrecord: [y]\nseeds: [1, 2]", "", "0,1,1,1,1,,1.75\n1,2,10,2,1,,20.75\n"},
     {"parameters: {a: [1, 2]}\nsteps: 4\ndt: 0.5\nevery: 2\nrecord: [v]\nseeds: [1, 2]", "",
-     "0,1,1,2,0.5,2\n0,1,1,4,1.5,4\n1,2,2,2,0.5,4\n1,2,2,4,1.5,8\n"},
+     "0,1,1,1,0.0,1\n0,1,1,3,1.0,3\n1,2,2,1,0.0,2\n1,2,2,3,1.0,6\n"},
     {"parameters: {n.v: [1, 20]}\nrecord: [v]\nseeds: [1, 2]", "",
      "instance,swept.n.v,seed,step,time,n.v\n0,1,1,1,,3\n1,20,2,1,,22\n"},
     {"parameters: {a: [1, 2]}\ninputs: {x: 100}\nrecord: [y]\nseeds: [1, 2]", "", "0,1,1,1,,100.75\n1,2,2,1,,200.75\n"},

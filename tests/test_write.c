@@ -244,11 +244,11 @@ Test(write, run_as_json_and_csv)
          "  {\"time\": 0.5, \"outputs\": {\"A\": {\"x\": 2}, \"B\": {}, \"C\": {\"y,1\": [\"t\"]}}, \"schedule\": "
          "[[\"A\"]]}]}\n"},
         {mdf_write_report_csv, changing, false, "A.x,\"C.y,1[0]\",\"C.y,1[1]\"\n0.1,3,4\n"},
-        {mdf_write_report_csv, changing, true, "A.x,\"C.y,1[0]\",\"C.y,1[1]\"\n1.5,,\n2.5,1,2\n0.1,3,4\n"},
+        {mdf_write_report_csv, changing, true, "time,A.x,\"C.y,1[0]\",\"C.y,1[1]\"\n0.0,1.5,,\n0.5,2.5,1,2\n1.0,0.1,3,4\n"},
         {mdf_write_report_csv, "[[[1, 2], \"a,\\\"b\"], [[3], {\"k\": 1}]]", true,
-         "A.x[0],A.x[1],\"C.y,1\"\n1,2,\"\"\"a,\\\"\"b\"\"\"\n3,,\"{\"\"k\"\": 1}\"\n"},
+         "time,A.x[0],A.x[1],\"C.y,1\"\n0.0,1,2,\"\"\"a,\\\"\"b\"\"\"\n0.5,3,,\"{\"\"k\"\": 1}\"\n"},
         {mdf_write_report_csv, "[[[[1, 2], [3, 4]], NaN]]", true,
-         "A.x[0][0],A.x[0][1],A.x[1][0],A.x[1][1],\"C.y,1\"\n1,2,3,4,NaN\n"},
+         "time,A.x[0][0],A.x[0][1],A.x[1][0],A.x[1][1],\"C.y,1\"\n0.0,1,2,3,4,NaN\n"},
     };
     size_t i;
 
@@ -331,9 +331,9 @@ static void expect_npz(const char *json, bool trace, const char *expected)
 Test(write, run_as_npz)
 {
     expect_npz(changing, false, "{\"A.x\": 0.1, \"C.y,1\": [3, 4]}");
-    expect_npz(changing, true, "{\"A.x\": [1.5, 2.5, 0.1], \"step2/C.y,1\": [1, 2], \"step3/C.y,1\": [3, 4]}");
+    expect_npz(changing, true, "{\"time\": [0.0, 0.5, 1.0], \"A.x\": [1.5, 2.5, 0.1], \"step2/C.y,1\": [1, 2], \"step3/C.y,1\": [3, 4]}");
     expect_npz("[[[1, 2], \"a\\u00e9\"], [[3, 4], \"bcd\"]]", true,
-               "{\"A.x\": [[1, 2], [3, 4]], \"C.y,1\": [\"a\xc3\xa9\", \"bcd\"]}");
+               "{\"time\": [0.0, 0.5], \"A.x\": [[1, 2], [3, 4]], \"C.y,1\": [\"a\xc3\xa9\", \"bcd\"]}");
     expect_npz("[[1, {\"k\": [2, \"x\"]}]]", false, "{\"A.x\": 1, \"C.y,1.k.0\": 2, \"C.y,1.k.1\": \"x\"}");
 }
 

@@ -3,7 +3,7 @@
 # Run from the root of the tree. --order: prints the layers, the lowest first. Every include of the project is written from the root.
 set -eu
 export LC_ALL=C
-order="base tensor schemas document functions expression dialect model code lowered machine lower plan run source values write pictures api cli"
+order="base tensor schemas document functions expression dialect model code lowered machine lower plan run source values export write pictures api cli"
 if [ "${1:-}" = --order ]; then
     echo "$order"
     exit

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 1024, NAME_SIZE = 96, VALUE_TEXT_SIZE = 160 };
+enum { MESSAGE_SIZE = 1024, NAME_SIZE = MDF_OPERATOR_TITLE_SIZE, VALUE_TEXT_SIZE = 160 };
 
 /* ------------------------------------------------------------------ errors */
 
@@ -27,7 +27,7 @@ static const struct {
              {"is_not", "is not"}, {"contains", "in"}, {"not_contains", "not in"},
              {"getitem", "[]"}};
 
-static void name_operator(const struct mdf_operator *operator, char text[NAME_SIZE])
+void mdf_operator_title(const struct mdf_operator *operator, char text[NAME_SIZE])
 {
     static const char prefix[] = "operator.";
     const struct mdf_schema *schema;
@@ -64,7 +64,7 @@ bool mdf_call_error(struct mdf_call *call, mdf_status status, const char *format
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    name_operator(call->operator, name);
+    mdf_operator_title(call->operator, name);
     mdf_error_set(&call->context->error, status, "%s: %s", name, message);
     return false;
 }

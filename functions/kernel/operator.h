@@ -162,6 +162,9 @@ struct mdf_operator {
 /* The kernel row for an ONNX operator at a schema version (not an opset version); NULL where there is none. No two domains of
  * ONNX have operators of one name. */
 const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_version);
+/* What a call of an operator is called for people: "onnx::Gather", "numpy.sum", "+". */
+enum { MDF_OPERATOR_TITLE_SIZE = 96 };
+void mdf_operator_title(const struct mdf_operator *operator, char text[MDF_OPERATOR_TITLE_SIZE]);
 /* The row of a Python function by its dotted name; NULL where there is none. "np." is not an alias. */
 const struct mdf_operator *mdf_operator_python(const char *name);
 /* The row of a method of arrays: "sum" for "m.sum()"; of an attribute without call: "shape", "T", "size", "ndim", "real". */

@@ -2,6 +2,7 @@
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/stop.h"
+#include "mdf_c/export/export_onnx.h"
 #include "mdf_c/pictures/write_dot.h"
 #include "mdf_c/plan/program.h"
 #include "mdf_c/run/check_run.h"
@@ -151,10 +152,39 @@ mdf_status mdf_model_save_file_parted(const mdf_model *model, const char *path, 
     }
     format = mdf_format_of_path(path);
     if (format == NULL) {
-        return mdf_error_set(error, MDF_USAGE, "'%s' has no suffix of a format that can be written: .json, .yaml, .yml, .bson",
-                             path);
+        return mdf_error_set(error, MDF_USAGE,
+                             "'%s' has no suffix of a format that can be written: .json, .yaml, .yml, .bson, .onnx", path);
+    }
+    if (strcmp(format, "onnx") == 0) {
+        return mdf_model_save_onnx(model, path, NULL, error);
     }
     return mdf_model_write(model, path, format, beside_bytes, error);
+}
+
+mdf_status mdf_model_save_onnx(const mdf_model *model, const char *path, const mdf_options *options, mdf_error *error)
+{
+    struct mdf_memory memory;
+    struct mdf_text bytes;
+    mdf_program *program;
+    mdf_status status;
+
+    error = mdf_unset_error(error);
+    if (!MDF_GIVEN(model, error) || !MDF_GIVEN(path, error)) {
+        return MDF_USAGE;
+    }
+    program = mdf_compile(model, options, error);
+    if (program == NULL) {
+        return error != NULL ? error->code : MDF_MODEL;
+    }
+    mdf_memory_init(&memory, &program->memory.allocator, program->memory.limit_bytes);
+    mdf_text_init(&bytes, &memory);
+    status = mdf_export_onnx(model, program, &bytes, error);
+    if (status == MDF_OK) {
+        status = mdf_save_file(&memory, path, bytes.bytes, bytes.length, error);
+    }
+    mdf_text_release(&bytes);
+    mdf_program_free(program);
+    return status;
 }
 
 const char *mdf_model_id(const mdf_model *model)

@@ -1,7 +1,9 @@
 /* state_api.c - states: inputs, evaluations, and what is read of them. See mdf.h. */
 #include "mdf_c/api/arguments.h"
 #include "mdf_c/run/copy_state.h"
+#include "mdf_c/run/body_trace.h"
 #include "mdf_c/run/explain.h"
+#include "mdf_c/run/profile.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/spare_states.h"
 #include "mdf_c/run/steps.h"
@@ -464,6 +466,52 @@ size_t mdf_explain(const mdf_state *state, char *text, size_t size)
     mdf_text_init(&explanation, &state->shared->memory);
     length = mdf_give_text(mdf_state_explain(&explanation, state) ? &explanation : NULL, text, size);
     mdf_text_release(&explanation);
+    return length;
+}
+
+mdf_status mdf_state_inspect(mdf_state *state, unsigned what, mdf_error *error)
+{
+    error = mdf_unset_error(error);
+    if (!MDF_GIVEN(state, error) || !is_free(state, error)) {
+        return MDF_USAGE;
+    }
+    if ((what & ~(unsigned)(MDF_INSPECT_BODIES | MDF_INSPECT_PROFILE)) != 0) {
+        return mdf_error_set(error, MDF_USAGE, "mdf_state_inspect: what is to be kept is unknown (%u)", what);
+    }
+    if (what != 0 && state->shared->has_begun) {
+        return mdf_error_set(error, MDF_USAGE, "what a state is to keep must be said before its first evaluation");
+    }
+    if (((what & MDF_INSPECT_BODIES) != 0 && state->shared->body_trace == NULL && !mdf_body_trace_start(state)) ||
+        ((what & MDF_INSPECT_PROFILE) != 0 && state->shared->profile == NULL && !mdf_profile_start(state))) {
+        return mdf_memory_error(&state->shared->memory, error);
+    }
+    return MDF_OK;
+}
+
+const mdf_value *mdf_state_bodies(const mdf_state *state)
+{
+    return mdf_state_is_free(state) ? mdf_body_trace_value(state) : NULL;
+}
+
+const mdf_value *mdf_state_profile(mdf_state *state)
+{
+    struct mdf_profile *profile = mdf_state_is_free(state) ? state->shared->profile : NULL;
+
+    return profile != NULL && mdf_profile_value(profile, &profile->told) ? &profile->told : NULL;
+}
+
+size_t mdf_state_profile_stacks(const mdf_state *state, char *text, size_t size)
+{
+    const struct mdf_profile *profile = mdf_state_is_free(state) ? state->shared->profile : NULL;
+    struct mdf_text stacks;
+    size_t length;
+
+    if (profile == NULL) {
+        return mdf_give_text(NULL, text, size);
+    }
+    mdf_text_init(&stacks, &state->shared->memory);
+    length = mdf_give_text(mdf_profile_folded(profile, &stacks) ? &stacks : NULL, text, size);
+    mdf_text_release(&stacks);
     return length;
 }
 

@@ -2,6 +2,7 @@
 #include "mdf_c/cli/command_line.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/messages.h"
 
 #include <errno.h>
@@ -155,11 +156,11 @@ void release_option_texts(struct option_texts *texts)
     *texts = (struct option_texts){0};
 }
 
-/* Sets the field of an option; no more than `capacity` texts are ever given. */
-static int set_option(const struct command_line *line, const struct option_row *row, const char *text, size_t capacity,
-                      void *field)
+/* Sets the field of an option; `next` is the argument behind it, no more than `capacity` texts are ever given. */
+static int set_option(const struct command_line *line, const struct option_row *row, const char *text, const char *next,
+                      size_t capacity, void *field)
 {
-    const char *fault = row->fault != NULL ? row->fault(text) : NULL;
+    const char *fault = row->fault != NULL && text != NULL ? row->fault(text) : NULL;
     int exit_status = EXIT_DONE;
     uint64_t count;
 
@@ -201,9 +202,13 @@ static int set_option(const struct command_line *line, const struct option_row *
         break;
     case ARGUMENT_COLOR:
         return set_color(line, row, text);
+    case ARGUMENT_OPTIONAL:
+        *(struct optional_text *)field = (struct optional_text){true, text, next};
+        break;
     case ARGUMENT_HELP:
     case ARGUMENT_VERSION:
     case ARGUMENT_PAGE:
+    case ARGUMENT_COMPLETION:
         break;
     }
     return exit_status;
@@ -213,10 +218,11 @@ static int set_option(const struct command_line *line, const struct option_row *
 
 static bool asks(const struct option_row *row)
 {
-    return row->argument == ARGUMENT_HELP || row->argument == ARGUMENT_VERSION || row->argument == ARGUMENT_PAGE;
+    return row->argument == ARGUMENT_HELP || row->argument == ARGUMENT_VERSION || row->argument == ARGUMENT_PAGE ||
+           row->argument == ARGUMENT_COMPLETION;
 }
 
-static int answer(const struct command_line *line, const struct option_row *row)
+static int answer(const struct command_line *line, const struct option_row *row, const char *argument)
 {
     struct mdf_memory memory;
     mdf_error error = {0};
@@ -228,6 +234,10 @@ static int answer(const struct command_line *line, const struct option_row *row)
         mdf_text_append(&text, line->help, strlen(line->help));
     } else if (row->argument == ARGUMENT_VERSION) {
         mdf_text_printf(&text, "%s " MDF_VERSION "\n", line->program);
+    } else if (row->argument == ARGUMENT_COMPLETION) {
+        if (!write_completion(&text, line, argument)) {
+            return usage_error(line, "--%s must be bash, zsh or fish, not '%s'", row->name, argument);
+        }
     } else {
         row->page(&text);
     }
@@ -264,9 +274,16 @@ static const struct option_row *find_row(const struct command_line *line, int co
     return NULL;
 }
 
-static bool takes_argument(const struct option_row *row)
+/* As getopt says it. */
+static int argument_of(const struct option_row *row)
 {
-    return row->argument != ARGUMENT_FLAG && row->argument != ARGUMENT_JSON && row->argument != ARGUMENT_CHOICE && !asks(row);
+    if (row->argument == ARGUMENT_OPTIONAL) {
+        return optional_argument;
+    }
+    return row->argument != ARGUMENT_FLAG && row->argument != ARGUMENT_JSON && row->argument != ARGUMENT_CHOICE &&
+                   (row->argument == ARGUMENT_COMPLETION || !asks(row))
+               ? required_argument
+               : no_argument;
 }
 
 /* `table` has a place more than there are rows, `letters` two for each row and two more. */
@@ -277,11 +294,11 @@ static void fill_getopt_table(const struct command_line *line, struct option *ta
     letters[n++] = ':'; /* a missing argument is told from an unknown option */
     for (i = 0; i < line->n_rows; i++) {
         table[i].name = line->rows[i].name;
-        table[i].has_arg = takes_argument(&line->rows[i]) ? required_argument : no_argument;
+        table[i].has_arg = argument_of(&line->rows[i]);
         table[i].val = code_of(line, i);
         if (line->rows[i].letter != '\0') {
             letters[n++] = line->rows[i].letter;
-            if (takes_argument(&line->rows[i])) {
+            if (argument_of(&line->rows[i]) == required_argument) {
                 letters[n++] = ':';
             }
         }
@@ -344,7 +361,8 @@ static int read_options(const struct command_line *line, int argc, char **argv, 
         } else if (asks(row)) {
             *asked = row;
         } else {
-            exit_status = set_option(line, row, optarg, (size_t)argc, (char *)options + row->offset);
+            exit_status = set_option(line, row, optarg, optind < argc ? argv[optind] : NULL, (size_t)argc,
+                                     (char *)options + row->offset);
         }
     }
     return exit_status;
@@ -371,7 +389,7 @@ char **read_command_line(const struct command_line *line, int argc, char **argv,
     free(table);
     free(letters);
     if (asked != NULL) {
-        *exit_status = answer(line, asked);
+        *exit_status = answer(line, asked, optarg);
     }
     if (*exit_status != EXIT_DONE || asked != NULL) {
         return NULL;

@@ -22,9 +22,11 @@ enum argument {
     ARGUMENT_REAL,    /* double, finite */
     ARGUMENT_JSON,    /* nothing: messages are lines of JSON */
     ARGUMENT_COLOR,   /* when messages are coloured, one of color_words */
+    ARGUMENT_OPTIONAL, /* a text behind '=', or nothing: struct optional_text */
     ARGUMENT_HELP,    /* nothing: prints the help, and the program ends */
     ARGUMENT_VERSION, /* the same with the version */
-    ARGUMENT_PAGE     /* the same with what `page` writes */
+    ARGUMENT_PAGE,    /* the same with what `page` writes */
+    ARGUMENT_COMPLETION /* one of `words`, a shell: prints what that shell needs to complete this command line, and ends */
 };
 
 struct option_row {
@@ -48,6 +50,13 @@ struct option_row {
 struct option_texts {
     const char **items;
     size_t n;
+};
+
+/* Borrowed from the command line. */
+struct optional_text {
+    bool is_given;
+    const char *text; /* NULL: none stood behind '=' */
+    const char *next; /* the argument behind the option, which may be meant; NULL: none */
 };
 
 struct command_line {

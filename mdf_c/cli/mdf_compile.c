@@ -1,4 +1,5 @@
 /* mdf_compile.c - the program mdf-compile: a model as C source, or as a shared library made of it. See docs/man/mdf-compile.1. */
+#include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/compile_library.h"
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/load_model.h"
@@ -34,7 +35,7 @@ static const char help[] =
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n"
     "      --plugin FILE         functions of a shared library, as in mdf-run; what calls one has no form in C\n"
     MESSAGE_HELP
-    "  -h, --help, --version\n";
+    "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 struct compilation {
     struct run_options options;
@@ -83,6 +84,7 @@ static const struct option_row rows[] = {
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(options.format)},
     {"plugin", '\0', ARGUMENT_TEXTS, .offset = FIELD(options.plugins)},
     MESSAGE_ROWS,
+    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };

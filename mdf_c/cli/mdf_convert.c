@@ -1,19 +1,22 @@
 /* mdf_convert.c - the program mdf-convert: a model in one format into another. See docs/man/mdf-convert.1. */
 #include "mdf_c/cli/command_line.h"
+#include "mdf_c/cli/completion.h"
+#include "mdf_c/cli/convert_yaml.h"
 #include "mdf_c/cli/messages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char help[] =
     "usage: mdf-convert [options] IN OUT\n"
-    "Converts a model between JSON (.json), YAML (.yaml, .yml) and BSON (.bson), and from ONNX (.onnx); the formats follow\n"
-    "the suffixes. OUT appears whole or not at all.\n"
+    "Converts a model between JSON (.json), YAML (.yaml, .yml), BSON (.bson) and ONNX (.onnx); the formats follow the\n"
+    "suffixes. OUT appears whole or not at all. To ONNX goes what one evaluation computes (docs/onnx.md).\n"
     "      --weights-beside BYTES  arrays of at least so many bytes go into the NumPy archive OUT.npz, which OUT refers to. "
     "From\n"
     "                              ONNX, and where IN has arrays beside it, the default is 1M; else all stay in OUT\n"
     "      --weights-inside        all arrays stay in OUT\n"
     MESSAGE_HELP
-    "  -h, --help, --version\n";
+    "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 /* 0 bytes would mean the default. */
 static const char *beside_fault(const char *text)
@@ -34,17 +37,58 @@ static const struct option_row rows[] = {
     {"weights-beside", '\0', ARGUMENT_BYTES, .offset = FIELD(beside_bytes), .fault = beside_fault},
     {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
     MESSAGE_ROWS,
+    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };
 
 static const struct command_line line = {"mdf-convert", help, rows, sizeof rows / sizeof *rows};
 
+static bool is_yaml(const char *path)
+{
+    return mdf_ends_with(path, ".yaml") || mdf_ends_with(path, ".yml");
+}
+
+/* YAML to YAML, where arrays stay where they are. *is_done: false where the tree is to be written in place of the text. */
+static mdf_status convert_text(const struct conversion *conversion, const mdf_model *model, bool *is_done, mdf_error *error)
+{
+    bool has_comments = false;
+    mdf_status status = MDF_OK;
+
+    *is_done = false;
+    if (!is_yaml(conversion->source) || !is_yaml(conversion->target)) {
+        return MDF_OK;
+    }
+    if (conversion->beside_bytes == 0 && !conversion->inside && !model->document->is_parted) {
+        status = convert_yaml_text(model, conversion->source, conversion->target, is_done, &has_comments, error);
+    } else {
+        has_comments = true;
+    }
+    if (status == MDF_OK && !*is_done && has_comments) {
+        fprintf(stderr, "%s: warning: comments, if it has any, are not kept\n", conversion->source);
+    }
+    return status;
+}
+
+static void save_onnx(const mdf_model *model, const char *path, size_t beside_bytes, const mdf_options *options, mdf_error *error)
+{
+    (void)beside_bytes; /* an .onnx file has its weights inside */
+    mdf_model_save_onnx(model, path, options, error);
+}
+
+static void save_parted(const mdf_model *model, const char *path, size_t beside_bytes, const mdf_options *options,
+                        mdf_error *error)
+{
+    (void)options;
+    mdf_model_save_file_parted(model, path, beside_bytes, error);
+}
+
 static int convert(const struct conversion *conversion)
 {
     struct warning_printer warnings = {0};
     mdf_options options = {0};
     mdf_error error = {0};
+    bool is_done, to_onnx = mdf_ends_with(conversion->target, ".onnx");
     size_t beside_bytes = conversion->inside ? SIZE_MAX : conversion->beside_bytes;
     mdf_model *model = NULL;
 
@@ -53,8 +97,11 @@ static int convert(const struct conversion *conversion)
     }
     if (model == NULL) {
         print_errors(&warnings, &error, conversion->source);
-    } else if (mdf_model_save_file_parted(model, conversion->target, beside_bytes, &error) != MDF_OK) {
-        print_errors(&warnings, &error, conversion->target);
+    } else if (convert_text(conversion, model, &is_done, &error) == MDF_OK && !is_done) {
+        (to_onnx ? save_onnx : save_parted)(model, conversion->target, beside_bytes, &options, &error);
+    }
+    if (model != NULL && error.code != MDF_OK) {
+        print_errors(&warnings, &error, to_onnx && error.code != MDF_FILE ? conversion->source : conversion->target);
     }
     mdf_model_free(model);
     end_messages(&warnings);

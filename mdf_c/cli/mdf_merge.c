@@ -4,6 +4,7 @@
  * All is looked at before anything is written: parts of one sweep have the same attributes, byte by byte, and each chunk must be
  * in one of them; in several it must be the same. The result's .zattrs, without which it is no result, is its last file. */
 #include "mdf_c/cli/command_line.h"
+#include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/sweep/sweep_store.h"
 #include "mdf_c/document/document.h"
@@ -19,10 +20,11 @@ static const char help[] =
     "Puts the parts of a sweep (mdf-run --sweep --part I/N -o PART.zarr) together in a new folder. Parts of\n"
     "different sweeps are refused, and so are parts that lack a chunk or do not agree.\n"
     MESSAGE_HELP
-    "  -h, --help, --version\n";
+    "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 static const struct option_row rows[] = {
     MESSAGE_ROWS,
+    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };

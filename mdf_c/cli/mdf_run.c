@@ -11,12 +11,15 @@
 #include "mdf_c/cli/options.h"
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/plugins.h"
+#include "mdf_c/cli/profile_file.h"
 #include "mdf_c/cli/progress_bar.h"
 #include "mdf_c/cli/run_gradient.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/run_report.h"
+#include "mdf_c/cli/stats.h"
 #include "mdf_c/cli/sweep/run_sweep.h"
 #include "mdf_c/cli/time_limit.h"
+#include "mdf_c/cli/watch.h"
 #include "mdf_c/plan/print_program.h"
 
 #include <inttypes.h>
@@ -40,6 +43,7 @@ struct run {
     struct run_inputs inputs;
     struct run_report report;
     struct run_gradients gradients;
+    struct watch watch;
     struct progress_bar bar;
     struct compiled_run compiled;
     double start_s; /* by mdf_clock_s */
@@ -110,7 +114,7 @@ static int skip_unseen_steps(struct run *run, mdf_state *state, bool is_last, ui
     mdf_status status;
 
     if (*step == 0 || n == 0 || run->inputs.single.length > 0 || run->inputs.path != NULL ||
-        (is_last && (records_every_step(options) || options->schedule))) {
+        (is_last && (records_every_step(options) || options->schedule || options->watch != NULL))) {
         return EXIT_DONE;
     }
     status = evaluate_unseen_steps(run, state, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, &n_done);
@@ -144,6 +148,9 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
             exit_status = record_step(&run->report, state, step, &run->error);
             recording_s += mdf_clock_s() - recording_start_s;
         }
+        if (exit_status == EXIT_DONE && is_last && tell_changes(&run->watch, state, step, options->dt, &run->error) != MDF_OK) {
+            exit_status = EXIT_MODEL;
+        }
         show_progress(&run->bar, (double)repeat * (double)options->n_steps + (double)step + 1);
     }
     run->evaluate_s[repeat] = mdf_clock_s() - start_s - recording_s;
@@ -157,7 +164,7 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
 }
 
 /* The plot before the values: nothing goes to standard output unless all has gone well. */
-static int write_results(struct run *run, const mdf_state *state)
+static int write_results(struct run *run, mdf_state *state)
 {
     int exit_status = EXIT_DONE;
 
@@ -173,7 +180,16 @@ static int write_results(struct run *run, const mdf_state *state)
     if (exit_status == EXIT_DONE) {
         exit_status = add_source(&run->report, &run->warnings, &run->error);
     }
+    if (exit_status == EXIT_DONE && run->options.profile.is_given) {
+        exit_status = write_profile(&run->memory, state, run->options.profile.text, &run->error);
+    }
     return exit_status == EXIT_DONE ? write_run_report(&run->report, state, &run->error) : exit_status;
+}
+
+/* What the options ask to be kept of what evaluations do. */
+static unsigned what_to_inspect(const struct run_options *options)
+{
+    return (options->trace_bodies ? MDF_INSPECT_BODIES : 0) | (options->profile.is_given ? MDF_INSPECT_PROFILE : 0);
 }
 
 /* All steps in what is left of the time. */
@@ -203,7 +219,9 @@ static int evaluate(struct run *run)
         if (state == NULL) {
             return EXIT_MODEL;
         }
-        if (options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)) {
+        if (repeat + 1 == options->n_repeats && mdf_state_inspect(state, what_to_inspect(options), &run->error) != MDF_OK) {
+            exit_status = EXIT_MODEL;
+        } else if (options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)) {
             mdf_memory_error(&run->memory, &run->error);
             exit_status = EXIT_MODEL;
         } else {
@@ -306,9 +324,13 @@ static int perform(struct run *run)
     }
     exit_status = init_run_report(&run->report, &run->memory, options, run->program, &run->error);
     if (exit_status == EXIT_DONE) {
+        exit_status = begin_watching(&run->watch, &run->memory, run->program, options->watch, &run->error);
+    }
+    if (exit_status == EXIT_DONE) {
         start_progress(&run->bar, options->progress, (double)options->n_steps * (double)options->n_repeats);
         exit_status = evaluate(run);
     }
+    end_watching(&run->watch);
     release_run_report(&run->report);
     release_gradients(&run->gradients);
     release_run_inputs(&run->inputs);
@@ -336,6 +358,11 @@ static int run_all(struct run *run)
     }
     if (exit_status == EXIT_DONE && run->options.sweep_path != NULL) {
         return run_sweep(&run->memory, &run->options, run->model, run->program, &run->error);
+    }
+    if (exit_status == EXIT_DONE && run->options.stats.is_given) {
+        bool as_json = run->options.stats.text != NULL && strcmp(run->options.stats.text, "json") == 0;
+
+        return print_stats(&run->memory, run->model, run->program, as_json, &run->error);
     }
     if (exit_status == EXIT_DONE) {
         exit_status = run->options.check ? check(run) : perform(run);

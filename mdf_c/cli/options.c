@@ -2,9 +2,11 @@
 #include "mdf_c/cli/options.h"
 
 #include "mdf_c/base/machine_memory.h"
+#include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/plugins.h"
+#include "mdf_c/cli/profile_file.h"
 #include "mdf_c/run/sweep/sweep_lanes.h"
 #include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
@@ -21,10 +23,9 @@ static const char help[] =
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
     "  -n, --steps N, --dt T     evaluations, default 1 (3 with --explain and --dump); time increment of all but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
-    "      --trace, --schedule   tell every step; who ran when, as text in place of JSON (which -o still writes)\n"
+    "      --trace, --trace-bodies, --schedule   tell every step; bodies by iteration too; who ran when, as text in place of JSON\n"
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
-    "      --record NAME,..., --gradient RESULT --of NODE.PARAMETER   only these ports (NODE.PORT, or a unique PORT); "
-    "derivatives\n"
+    "      --record NAME,..., --watch NAME,..., --gradient RESULT --of NODE.PARAMETER   ports; as they change; derivatives\n"
     "      --sweep FILE, --lanes N   evaluate for many values, as the file says (docs/sweeps.md); N instances side by side\n"
     "      --resume, --part I/N, --chunk N   of a sweep to -o FOLDER.zarr: what is not there yet; one of N parts; instances a "
     "chunk\n"
@@ -34,13 +35,13 @@ static const char help[] =
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n"
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --max-memory BYTES, --time-limit SECONDS   bounds (K, M, G may follow; none); default: the machine's memory\n"
-    "      --time, --repeat N, --progress, --quiet   times as JSON; N times, each from a fresh state; show a bar, or never\n"
-    "      --check, --strict, --json-errors, --color auto|always|never   run nothing; warnings are errors; errors as JSON\n"
+    "      --time, --repeat N, --profile[=FILE], --progress, --quiet   times as JSON; N times anew; where the time goes; a bar\n"
+    "      --check, --stats[=json], --strict, --json-errors, --color auto|always|never   run nothing; count; warnings are errors\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
     "      --from FORMAT, --plugin FILE   json, yaml, bson or onnx, whatever the suffix; functions for models (docs/plugins.md)\n"
-    "  -h, --help, --version, --ops, --schema   the operators, their versions and types; the JSON Schema of models\n";
+    "  -h, --help, --version, --ops, --schema, --completion SHELL   operators; the JSON Schema of models; for bash, zsh, fish\n";
 
 #define FIELD(name) offsetof(struct run_options, name)
 
@@ -63,6 +64,11 @@ bool read_part(const char *text, uint64_t *part, uint64_t *n_parts)
     return strspn(text, "0123456789/") == strlen(text) && strlen(text) < 20 &&
            sscanf(text, "%" SCNu64 "/%" SCNu64 "%n", part, n_parts, &length) == 2 && text[length] == '\0' && *part >= 1 &&
            *part <= *n_parts;
+}
+
+static const char *stats_fault(const char *text)
+{
+    return strcmp(text, "json") == 0 || strcmp(text, "text") == 0 ? NULL : "must be text or json";
 }
 
 static const char *part_fault(const char *text)
@@ -93,6 +99,10 @@ static const struct option_row rows[] = {
     {"dump", '\0', ARGUMENT_WORD, .offset = FIELD(dump), .least = DUMP_CODE, .words = dump_words},
     {"record", '\0', ARGUMENT_TEXT, .offset = FIELD(record)},
     {"plugin", '\0', ARGUMENT_TEXTS, .offset = FIELD(plugins)},
+    {"trace-bodies", '\0', ARGUMENT_FLAG, .offset = FIELD(trace_bodies)},
+    {"watch", '\0', ARGUMENT_TEXT, .offset = FIELD(watch)},
+    {"profile", '\0', ARGUMENT_OPTIONAL, .offset = FIELD(profile), .fault = profile_fault},
+    {"stats", '\0', ARGUMENT_OPTIONAL, .offset = FIELD(stats), .fault = stats_fault},
     {"sweep", '\0', ARGUMENT_TEXT, .offset = FIELD(sweep_path)},
     {"resume", '\0', ARGUMENT_FLAG, .offset = FIELD(resume)},
     {"part", '\0', ARGUMENT_TEXT, .offset = FIELD(part), .fault = part_fault},
@@ -126,11 +136,42 @@ static const struct option_row rows[] = {
     {"ops", '\0', ARGUMENT_PAGE, .page = mdf_write_operators_page},
     {"schema", '\0', ARGUMENT_PAGE, .page = mdf_write_model_schema},
     MESSAGE_ROWS,
+    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},
 };
 
 static const struct command_line line = {"mdf-run", help, rows, sizeof rows / sizeof *rows};
+
+/* Of `--profile x MODEL`, x is the text of the option: one model is run. *n_names are the names that are left. */
+static void take_next(struct optional_text *option, char **names, size_t *n_names)
+{
+    size_t i;
+
+    for (i = 0; option->is_given && option->text == NULL && *n_names == 2 && i < 2; i++) {
+        if (names[i] == option->next) {
+            option->text = names[i];
+            names[0] = names[1 - i];
+            *n_names = 1;
+        }
+    }
+}
+
+static int check_looking(const struct run_options *options)
+{
+    bool looks = options->trace_bodies || options->profile.is_given || options->watch != NULL;
+
+    if (looks && (options->sweep_path != NULL || options->compile || options->check || options->stats.is_given)) {
+        return usage_error(&line, "--trace-bodies, --profile and --watch do not go with --sweep, --compile, --check or --stats");
+    }
+    if (options->profile.text != NULL && profile_fault(options->profile.text) != NULL) {
+        return usage_error(&line, "--profile %s, not '%s'", profile_fault(options->profile.text), options->profile.text);
+    }
+    if (options->stats.text != NULL && stats_fault(options->stats.text) != NULL) {
+        return usage_error(&line, "--stats %s, not '%s'", stats_fault(options->stats.text), options->stats.text);
+    }
+    return EXIT_DONE;
+}
 
 static int check_together(const struct run_options *options, size_t n_names)
 {
@@ -197,11 +238,15 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
     if (names == NULL) {
         return false;
     }
+    take_next(&options->profile, names, &n_names);
+    take_next(&options->stats, names, &n_names);
     options->model_path = names[0];
+    options->trace |= options->trace_bodies;
     if (options->n_steps == 0) { /* not given */
         options->n_steps = (options->explain && options->sweep_path == NULL) || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
     }
     *exit_status = check_together(options, n_names);
+    *exit_status = *exit_status == EXIT_DONE ? check_looking(options) : *exit_status;
     find_memory_bound(&options->library);
     return *exit_status == EXIT_DONE;
 }

@@ -31,6 +31,10 @@ struct run_options {
     const char *gradient, *gradient_of; /* RESULT,... and NODE.PARAMETER,...; NULL: none */
     uint64_t n_steps, n_repeats;
     double dt; /* NaN: none */
+    const char *watch;             /* NAME,NAME,...; NULL: none */
+    struct optional_text profile;  /* its text: the file, by check_together */
+    struct optional_text stats;    /* its text: "text" or "json" */
+    bool trace_bodies;
     bool trace, schedule, typed, check, strict, time, compile, explain;
     enum dump dump;
     enum progress progress;

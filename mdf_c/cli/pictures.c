@@ -166,10 +166,10 @@ static void find_units(const struct run_report *report, const struct mdf_graph *
 {
     size_t column, i;
 
-    for (column = 0; column < report->n_columns; column++) {
+    for (column = 0; column < report->ports.n_columns; column++) {
         for (i = 0; i < graph->n_nodes; i++) {
-            if (strcmp(graph->nodes[i].id, report->columns[column].node_id) == 0) {
-                units[column] = unit_of_port(&graph->nodes[i], report->columns[column].port_id);
+            if (strcmp(graph->nodes[i].id, report->ports.columns[column].node_id) == 0) {
+                units[column] = unit_of_port(&graph->nodes[i], report->ports.columns[column].port_id);
             }
         }
     }
@@ -179,7 +179,7 @@ int write_plot(struct mdf_memory *memory, const struct run_report *report, const
 {
     static const char *const arguments[] = {"gnuplot", "--default-settings", NULL};
     const char *path = report->options->plot_path;
-    const char **units = mdf_memory_allocate_zeroed(memory, report->n_columns, sizeof *units);
+    const char **units = mdf_memory_allocate_zeroed(memory, report->ports.n_columns, sizeof *units);
     struct mdf_plot plot = {&report->recording, mdf_program_model_id(report->program), units, plot_kind_of(path)->format};
     int exit_status = EXIT_MODEL;
     struct mdf_text script;

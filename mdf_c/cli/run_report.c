@@ -5,6 +5,7 @@
 #include "mdf_c/cli/make_source.h"
 #include "mdf_c/cli/schedule_text.h"
 #include "mdf_c/run/dump.h"
+#include "mdf_c/tensor/entries.h"
 #include "mdf_c/run/explain.h"
 
 #include <math.h>
@@ -15,99 +16,6 @@ static int out_of_memory(struct run_report *report, mdf_error *error)
 {
     mdf_memory_error(report->memory, error);
     return EXIT_MODEL;
-}
-
-/* ------------------------------------------------------------------ which ports */
-
-/* Whether one NAME of --record, `length` bytes long, is NODE.PORT or PORT. */
-static bool names_port(const char *name, size_t length, const char *node, const char *port)
-{
-    size_t n_node = strlen(node), n_port = strlen(port);
-
-    if (length == n_port && memcmp(name, port, length) == 0) {
-        return true;
-    }
-    return length == n_node + 1 + n_port && memcmp(name, node, n_node) == 0 && name[n_node] == '.' &&
-           memcmp(name + n_node + 1, port, n_port) == 0;
-}
-
-/* Marks the ports that one NAME stands for. */
-static int mark_name(struct run_report *report, bool *wanted, const char *name, size_t length, mdf_error *error)
-{
-    size_t i, n_found = 0, n_exact = 0;
-
-    for (i = 0; i < report->n_columns; i++) {
-        const struct mdf_column *column = &report->columns[i];
-
-        if (names_port(name, length, column->node_id, column->port_id)) {
-            wanted[i] = true;
-            n_found++;
-            n_exact += length > strlen(column->port_id);
-        }
-    }
-    if (n_found == 0) {
-        mdf_error_set(error, MDF_NAME, "--record: no output port is named '%.*s'", (int)length, name);
-        return EXIT_USAGE;
-    }
-    if (n_found > 1 && n_exact == 0) {
-        mdf_error_set(error, MDF_NAME, "--record: %zu output ports are named '%.*s': say NODE.%.*s", n_found, (int)length, name,
-                      (int)length, name);
-        return EXIT_USAGE;
-    }
-    return EXIT_DONE;
-}
-
-/* Leaves the columns that --record names. */
-static int keep_recorded(struct run_report *report, mdf_error *error)
-{
-    bool *wanted = mdf_memory_allocate_zeroed(report->memory, report->n_columns, sizeof *wanted);
-    const char *name = report->options->record;
-    int exit_status = EXIT_DONE;
-    size_t i, n = 0, length;
-
-    if (wanted == NULL) {
-        return out_of_memory(report, error);
-    }
-    while (exit_status == EXIT_DONE) {
-        length = strcspn(name, ",");
-        exit_status = mark_name(report, wanted, name, length, error);
-        if (name[length] == '\0') {
-            break;
-        }
-        name += length + 1;
-    }
-    for (i = 0; i < report->n_columns; i++) {
-        if (wanted[i]) {
-            report->columns[n] = report->columns[i];
-            report->outputs[n++] = report->outputs[i];
-        }
-    }
-    report->n_columns = n;
-    mdf_memory_release(report->memory, wanted);
-    return exit_status;
-}
-
-static int list_ports(struct run_report *report, mdf_error *error)
-{
-    const mdf_program *program = report->program;
-    size_t n_nodes = mdf_program_n_nodes(program), n = 0, node, i;
-
-    for (node = 0; node < n_nodes; node++) {
-        n += mdf_program_n_outputs(program, node);
-    }
-    report->columns = mdf_memory_allocate_zeroed(report->memory, n, sizeof *report->columns);
-    report->outputs = mdf_memory_allocate_zeroed(report->memory, n, sizeof *report->outputs);
-    if (report->columns == NULL || report->outputs == NULL) {
-        return out_of_memory(report, error);
-    }
-    for (node = 0; node < n_nodes; node++) {
-        for (i = 0; i < mdf_program_n_outputs(program, node); i++) {
-            report->columns[report->n_columns] =
-                (struct mdf_column){node, mdf_program_node_id(program, node), mdf_program_output_id(program, node, i)};
-            report->outputs[report->n_columns++] = i;
-        }
-    }
-    return EXIT_DONE;
 }
 
 int init_run_report(struct run_report *report, struct mdf_memory *memory, const struct run_options *options,
@@ -121,12 +29,9 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
     report->program = program;
     report->recording.memory = memory;
     mdf_text_init(&report->told, memory);
-    exit_status = list_ports(report, error);
-    if (exit_status == EXIT_DONE && options->record != NULL) {
-        exit_status = keep_recorded(report, error);
-    }
+    exit_status = choose_ports(&report->ports, memory, program, "--record", options->record, error);
     if (exit_status == EXIT_DONE &&
-        mdf_recording_init(&report->recording, memory, report->columns, report->n_columns, error) != MDF_OK) {
+        mdf_recording_init(&report->recording, memory, report->ports.columns, report->ports.n_columns, error) != MDF_OK) {
         exit_status = EXIT_MODEL;
     }
     return exit_status;
@@ -135,8 +40,8 @@ int init_run_report(struct run_report *report, struct mdf_memory *memory, const 
 void release_run_report(struct run_report *report)
 {
     mdf_recording_release(&report->recording);
-    mdf_memory_release(report->memory, report->columns);
-    mdf_memory_release(report->memory, report->outputs);
+    mdf_value_clear(report->memory, &report->bodies);
+    release_ports(&report->ports);
     mdf_memory_release(report->memory, report->schedule);
     mdf_text_release(&report->told);
 }
@@ -179,6 +84,19 @@ bool records_every_step(const struct run_options *options)
     return options->trace || options->plot_path != NULL;
 }
 
+/* The report outlives the state. */
+static bool record_bodies(struct run_report *report, const mdf_state *state)
+{
+    const struct mdf_value *bodies = mdf_state_bodies(state);
+    struct mdf_value copy = {0};
+    bool done = bodies == NULL || bodies->kind == MDF_KIND_NONE ? mdf_value_make_dict(report->memory, &copy, 0) != NULL
+                                                                : mdf_value_copy_apart(report->memory, &copy, bodies);
+
+    done = done && mdf_list_take(report->memory, &report->bodies, &copy);
+    mdf_value_clear(report->memory, &copy);
+    return done;
+}
+
 int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error)
 {
     double dt = report->options->dt;
@@ -195,9 +113,12 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
         return EXIT_DONE;
     }
     status = mdf_recording_begin_step(&report->recording, isnan(dt) ? dt : dt * (double)step, error);
-    for (i = 0; i < report->n_columns && status == MDF_OK; i++) {
+    for (i = 0; i < report->ports.n_columns && status == MDF_OK; i++) {
         status =
-            mdf_recording_add_value(&report->recording, mdf_output_at(state, report->columns[i].node, report->outputs[i]), error);
+            mdf_recording_add_value(&report->recording, mdf_output_at(state, report->ports.columns[i].node, report->ports.outputs[i]), error);
+    }
+    if (status == MDF_OK && report->options->trace_bodies && !record_bodies(report, state)) {
+        return out_of_memory(report, error);
     }
     if (status == MDF_OK && report->options->trace) {
         if (!collect_schedule(report, state, &n_words)) {
@@ -258,6 +179,7 @@ static int write_with(struct run_report *report, const mdf_state *state, const c
                                     .result_names = result_names,
                                     .results = results,
                                     .recording = &report->recording,
+                                    .bodies = report->options->trace_bodies ? mdf_value_items(&report->bodies) : NULL,
                                     .all_nodes = report->options->record == NULL,
                                     .trace = report->options->trace,
                                     .typed = report->options->typed,

@@ -3,16 +3,16 @@
 #define MDF_CLI_RUN_REPORT_H
 
 #include "mdf_c/cli/options.h"
+#include "mdf_c/cli/port_choice.h"
 #include "mdf_c/values/values.h"
 
 struct run_report {
     struct mdf_memory *memory;
     const struct run_options *options;
     const mdf_program *program;
-    struct mdf_column *columns; /* the ports that are recorded */
-    size_t *outputs;            /* of each column, the number of the output port in its node */
-    size_t n_columns;
+    struct port_choice ports; /* those that are recorded */
     struct mdf_recording recording;
+    struct mdf_value bodies; /* of --trace-bodies: a list with what each step had */
     size_t *schedule; /* words of the schedule that is being recorded */
     size_t schedule_capacity;
     const struct mdf_report_gradient *gradients; /* NULL: none */

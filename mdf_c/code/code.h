@@ -65,6 +65,19 @@ struct mdf_code_call {
 
 struct mdf_program;
 
+/* A name in a body whose value can be looked at: an input of the body, or an output port of one of its nodes. */
+struct mdf_body_name {
+    const char *node; /* NULL: an input */
+    const char *id;
+    mdf_operand operand;
+};
+
+/* A node in a body, and its instructions [first, end); those of a node that it waits for may lie among them. */
+struct mdf_body_node {
+    const char *id;
+    size_t first, end;
+};
+
 struct mdf_code {
     const struct mdf_program *program; /* of a graph within a node, which runs by an order of its own; NULL: no such graph */
     struct mdf_instruction *instructions;
@@ -86,10 +99,24 @@ struct mdf_code {
     bool *yield_is_own; /* a slot that the unit's code writes afresh in each run, and that nothing else yields */
     struct mdf_static_type *yield_types;
     size_t n_formals, n_yields;
+    const char *id; /* of the body's graph */
+    const struct mdf_body_name *names;
+    size_t n_names;
+    const struct mdf_body_node *nodes;
+    size_t n_nodes;
 };
 
 struct mdf_frame;
 struct mdf_shared_state;
+
+/* Who looks on while calls and bodies run. A function that returns false has set the error of the execution's context. */
+struct mdf_onlooker {
+    bool (*call_begins)(struct mdf_onlooker *onlooker, struct mdf_frame *frame, size_t at);
+    bool (*call_ends)(struct mdf_onlooker *onlooker, struct mdf_frame *frame, size_t at, bool was_fast);
+    bool (*body_begins)(struct mdf_onlooker *onlooker, struct mdf_frame *body);
+    bool (*body_ends)(struct mdf_onlooker *onlooker, struct mdf_frame *body);
+    struct mdf_onlooker *next; /* who looks on too; NULL: nobody */
+};
 
 /* What the frames of one state share. */
 struct mdf_execution {
@@ -106,7 +133,8 @@ struct mdf_execution {
     void (*release_fast)(void *kept);
     /* The frame begins anew: what was tried in vain may be tried again. */
     void (*renew_fast)(void *kept);
-    bool has_given_up; /* a call is no longer tried in a faster way */
+    struct mdf_onlooker *onlookers; /* NULL: there are none */
+    bool has_given_up;              /* a call is no longer tried in a faster way */
 };
 
 /* Makes a frame of a unit and of all its bodies; `outer` is the enclosing unit's frame, NULL at the top. NULL when out of
@@ -132,6 +160,9 @@ void *mdf_frame_kept(const struct mdf_frame *frame, size_t index);
 struct mdf_frame *mdf_frame_of_body(const struct mdf_frame *frame, size_t index);
 const struct mdf_code *mdf_frame_code(const struct mdf_frame *frame);
 struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame);
+
+/* The node of a body that instruction number `at` belongs to; NULL: none. */
+const char *mdf_body_node_at(const struct mdf_code *code, size_t at);
 
 /* Releases what a unit's constants hold, and those of its bodies (all else lies in an arena). */
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code);

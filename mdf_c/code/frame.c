@@ -92,11 +92,26 @@ struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame)
 
 /* ------------------------------------------------------------------ building */
 
+static bool run_watched_body(struct mdf_frame *frame)
+{
+    struct mdf_onlooker *onlooker;
+    bool done = true;
+
+    for (onlooker = frame->execution->onlookers; onlooker != NULL && done; onlooker = onlooker->next) {
+        done = onlooker->body_begins(onlooker, frame);
+    }
+    done = done && mdf_frame_run(frame, 0, frame->code->n_instructions);
+    for (onlooker = frame->execution->onlookers; onlooker != NULL && done; onlooker = onlooker->next) {
+        done = onlooker->body_ends(onlooker, frame);
+    }
+    return done;
+}
+
 static bool run_body(struct mdf_body *body)
 {
     struct mdf_frame *frame = body->evaluator;
 
-    return mdf_frame_run(frame, 0, frame->code->n_instructions);
+    return frame->execution->onlookers != NULL ? run_watched_body(frame) : mdf_frame_run(frame, 0, frame->code->n_instructions);
 }
 
 static bool build_body(struct mdf_frame *outer, const struct mdf_code *code, struct body_handle *handle)
@@ -306,6 +321,21 @@ bool mdf_frame_copy_slot(struct mdf_frame *target, const struct mdf_frame *sourc
         return true;
     }
     return mdf_value_copy_apart(memory, to, from);
+}
+
+const char *mdf_body_node_at(const struct mdf_code *code, size_t at)
+{
+    const struct mdf_body_node *found = NULL;
+    size_t i;
+
+    for (i = 0; i < code->n_nodes; i++) {
+        const struct mdf_body_node *node = &code->nodes[i];
+
+        if (at >= node->first && at < node->end && (found == NULL || node->end - node->first < found->end - found->first)) {
+            found = node;
+        }
+    }
+    return found != NULL ? found->id : NULL;
 }
 
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code)
@@ -521,17 +551,37 @@ static bool run_call(struct frame_call *call)
     return true;
 }
 
-static bool run_call_at(struct mdf_frame *frame, size_t at)
+static bool run_call_some_way(struct mdf_frame *frame, size_t at, bool *was_fast)
 {
     struct frame_call *call = &frame->calls[frame->code->instructions[at].target];
 
     if (call->call.epilogue != NULL) {
         call->call.epilogue->is_done = false;
     }
-    if (call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast)) {
-        return true;
+    *was_fast = call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast);
+    return *was_fast || run_call(call);
+}
+
+static bool run_watched_call(struct mdf_frame *frame, size_t at)
+{
+    struct mdf_onlooker *onlooker;
+    bool done = true, was_fast;
+
+    for (onlooker = frame->execution->onlookers; onlooker != NULL && done; onlooker = onlooker->next) {
+        done = onlooker->call_begins(onlooker, frame, at);
     }
-    return run_call(call);
+    done = done && run_call_some_way(frame, at, &was_fast);
+    for (onlooker = frame->execution->onlookers; onlooker != NULL && done; onlooker = onlooker->next) {
+        done = onlooker->call_ends(onlooker, frame, at, was_fast);
+    }
+    return done;
+}
+
+static bool run_call_at(struct mdf_frame *frame, size_t at)
+{
+    bool was_fast;
+
+    return frame->execution->onlookers != NULL ? run_watched_call(frame, at) : run_call_some_way(frame, at, &was_fast);
 }
 
 static bool truth(struct mdf_context *context, const struct mdf_value *value, bool *result)

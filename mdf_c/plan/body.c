@@ -679,6 +679,68 @@ static bool build(struct body_builder *body)
            (body->graph.declares_outputs ? declared_yields(body) : inferred_yields(body)) && check_yields(body);
 }
 
+/* A text in the program's memory; NULL with the error set. */
+static const char *keep_name(struct body_builder *body, const char *name)
+{
+    const char *kept = mdf_arena_printf(body->compiler->arena, "%s", name);
+
+    if (kept == NULL) {
+        compile_out_of_memory(body->compiler);
+    }
+    return kept;
+}
+
+static bool add_name(struct body_builder *body, struct list *names, const char *node, const char *id, mdf_operand operand)
+{
+    struct mdf_body_name name = {node, keep_name(body, id), operand};
+
+    return name.id != NULL && list_add(body->compiler, names, &name, sizeof name);
+}
+
+/* The body's nodes, and what of it can be looked at: its inputs, and the output ports of the nodes. */
+static bool keep_names(struct body_builder *body, struct mdf_code *code)
+{
+    struct mdf_body_node *nodes = mdf_arena_array(body->compiler->arena, body->graph.n_nodes, sizeof *nodes);
+    struct mdf_body_name *kept;
+    struct list names = {0};
+    size_t i, j;
+
+    if (nodes == NULL) {
+        compile_out_of_memory(body->compiler);
+        return false;
+    }
+
+    code->id = keep_name(body, body->graph.id);
+    for (i = 0; i < body->names.n && i < body->formals.n; i++) {
+        const char *id = ((const char **)body->names.items)[i];
+
+        if (id != NULL && !add_name(body, &names, NULL, id, ((const mdf_operand *)body->formals.items)[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < body->graph.n_nodes; i++) {
+        const char *node = keep_name(body, body->graph.nodes[i].id);
+
+        for (j = 0; node != NULL && j < body->graph.nodes[i].n_output_ports; j++) {
+            if (body->builder.nodes[i].outputs[j] != MDF_NO_OPERAND &&
+                !add_name(body, &names, node, body->graph.nodes[i].output_ports[j].id, body->builder.nodes[i].outputs[j])) {
+                return false;
+            }
+        }
+        if (node == NULL) {
+            return false;
+        }
+        nodes[i] = (struct mdf_body_node){node, body->builder.nodes[i].first, body->builder.nodes[i].end};
+    }
+    code->nodes = nodes;
+    code->n_nodes = body->graph.n_nodes;
+    if (code->id == NULL || !unit_keep_list(body->compiler, &names, sizeof *kept, &kept, &code->n_names)) {
+        return false;
+    }
+    code->names = kept;
+    return true;
+}
+
 static bool finish(struct body_builder *body, struct body_result *result)
 {
     size_t n_yields = body->yields.n;
@@ -692,6 +754,10 @@ static bool finish(struct body_builder *body, struct body_result *result)
         facts[i].flags = unit_flags(&body->unit, ((mdf_operand *)body->yields.items)[i]) & OPERAND_IS_BOOL;
     }
     result->code = unit_finish_body(body->compiler, &body->unit, &body->formals, &body->yields, &body->hints);
+    if (result->code != NULL && !keep_names(body, result->code)) {
+        mdf_code_clear(body->compiler->memory, result->code);
+        result->code = NULL;
+    }
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
     result->facts = facts + (body->request->loop ? 1 : 0);
     result->types = body->types.items;

@@ -680,6 +680,7 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     bool done;
 
     program->n_nodes = graph->n_nodes;
+    program->declares_results = graph->declares_outputs;
     program->nodes = mdf_arena_array(compiler->arena, graph->n_nodes, sizeof *program->nodes);
     if (program->nodes == NULL) {
         compile_out_of_memory(compiler);

@@ -148,6 +148,7 @@ struct mdf_program {
     const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;
+    bool declares_results; /* their names are those that the graph's metadata, or an .onnx file, gives them */
     const char **input_names; /* of the graph's interface */
     size_t n_inputs;
     struct mdf_program_parameter *parameters;

@@ -86,7 +86,7 @@ static bool put(struct mdf_spare_states *spares, struct mdf_state *state)
 
 bool mdf_spare_state_put(struct mdf_state *state)
 {
-    if (!is_fit(state) || mdf_state_restart(state, state->program->seed, NULL) != MDF_OK) {
+    if (mdf_state_is_looked_into(state) || !is_fit(state) || mdf_state_restart(state, state->program->seed, NULL) != MDF_OK) {
         return false;
     }
     clear_inputs(state);

@@ -4,9 +4,11 @@
 
 #include "functions/sampling/random.h"
 #include "mdf_c/dialect/set_parameters.h"
+#include "mdf_c/run/body_trace.h"
 #include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/buffer_reuse.h"
+#include "mdf_c/run/profile.h"
 #include "mdf_c/run/readers.h"
 
 #include <math.h>
@@ -192,6 +194,8 @@ void mdf_state_release(struct mdf_state *state)
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
         mdf_schedule_record_release(&nested->schedule, &state->shared->memory);
     }
+    mdf_body_trace_release(state->shared);
+    mdf_profile_release(state->shared);
     mdf_random_release_streams(&state->shared->execution.context);
     mdf_threads_free(state->shared->execution.context.threads, &state->shared->memory);
     mdf_stop_release(&state->shared->stop, &state->shared->memory);
@@ -528,7 +532,7 @@ static bool run_lowered(struct mdf_state *state, size_t index)
 {
     struct mdf_state_node *kept = state->nodes != NULL ? &state->nodes[index] : NULL;
 
-    if (kept == NULL || kept->n_runs < RUNS_BEFORE_LOWERING) {
+    if (kept == NULL || kept->n_runs < RUNS_BEFORE_LOWERING || state->shared->body_trace != NULL) {
         return false;
     }
     return (kept->request.readers != NULL || make_request(state, index)) && mdf_fast_run(&kept->fast, &kept->request);
@@ -582,6 +586,7 @@ static bool take(struct mdf_state *state, size_t index)
     return true;
 }
 
+/* The node's instructions, in the fastest way that there is. */
 static bool compute(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
@@ -598,7 +603,12 @@ static bool compute(struct mdf_state *state, size_t index)
     } else if (fused != NULL && !fused->is_looked_at) {
         done = mdf_epilogue_look(state, index, run_as_it_stands);
     } else {
-        done = run_lowered(state, index) ? mdf_declared_shapes_hold(state, node) : run_as_it_stands(state, index);
+        bool is_lowered;
+
+        mdf_profile_begin(state->shared->profile, MDF_PLACE_CALL, "lowered", node, 0);
+        is_lowered = run_lowered(state, index);
+        (is_lowered ? mdf_profile_end : mdf_profile_drop)(state->shared->profile);
+        done = is_lowered ? mdf_declared_shapes_hold(state, node) : run_as_it_stands(state, index);
     }
     state->has_run[index] = true;
     mdf_buffer_reuse_end_node(state, index);
@@ -644,9 +654,18 @@ static bool run_taken(struct mdf_state *state, size_t index)
     return is_finished || context_of(state)->error.code == MDF_OK;
 }
 
-static bool run_node(struct mdf_state *state, size_t index)
+/* The same where it has taken nothing yet, unless `is_taken`. */
+static bool run_node(struct mdf_state *state, size_t index, bool is_taken)
 {
-    return take(state, index) && run_taken(state, index);
+    struct mdf_profile *profile = state->shared->profile;
+    bool done;
+
+    mdf_profile_begin(profile, MDF_PLACE_NODE, state->program->nodes[index].id, state->program, index);
+    done = (is_taken || take(state, index)) && run_taken(state, index);
+    if (done) {
+        mdf_profile_end(profile);
+    }
+    return done;
 }
 
 bool mdf_state_out_of_memory(struct mdf_state *state)
@@ -684,14 +703,14 @@ bool mdf_state_run_taken(struct mdf_state *state, size_t node)
 {
     return !stops_at(state, node) &&
            (mdf_schedule_record_node(&state->schedule, &state->shared->memory, node) || out_of_memory(state)) &&
-           run_taken(state, node);
+           run_node(state, node, true);
 }
 
 bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
 {
     return !stops_at(state, node) &&
            (mdf_schedule_record_node(&state->schedule, &state->shared->memory, node) || out_of_memory(state)) &&
-           run_node(state, node);
+           run_node(state, node, false);
 }
 
 /* The nodes of a layer, which take what edges bring one after the other, or all of them first. */
@@ -737,7 +756,7 @@ static bool repeat_layers(struct mdf_state *state)
     size_t i;
 
     for (i = 0; i < state->schedule.n_nodes; i++) {
-        if (stops_at(state, state->schedule.nodes[i]) || !run_node(state, state->schedule.nodes[i])) {
+        if (stops_at(state, state->schedule.nodes[i]) || !run_node(state, state->schedule.nodes[i], false)) {
             mdf_schedule_record_cut(&state->schedule, i + 1);
             return false;
         }
@@ -747,7 +766,7 @@ static bool repeat_layers(struct mdf_state *state)
 
 static bool run_graph(struct mdf_state *state)
 {
-    enum mdf_whole_outcome outcome = state->whole != NULL ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
+    enum mdf_whole_outcome outcome = state->whole != NULL && !mdf_state_is_looked_into(state) ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
         mdf_epilogues_forget(state);
@@ -820,6 +839,8 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
         memset(&context->error, 0, sizeof context->error);
     }
     state->shared->running = state;
+    mdf_body_trace_renew(state->shared);
+    mdf_profile_begin(state->shared->profile, MDF_PLACE_GRAPH, state->program->graph_id, state->program, 0);
     done = mdf_state_set_increment(state, dt) && mdf_state_take_inputs(state);
     if (done && state->shared->look != NULL) {
         state->shared->look(state->shared->look_context, state);
@@ -828,6 +849,7 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
     if (mdf_stop_is_untold(&state->shared->stop)) {
         done = mdf_stop_tell(&state->shared->stop, &context->error);
     }
+    mdf_profile_end_all(state->shared->profile);
     if (!done) {
         mdf_state_forget_inputs(state); /* those of nodes that have not run are not meant for the next evaluation */
     }

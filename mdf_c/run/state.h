@@ -30,6 +30,8 @@ struct mdf_state_node {
 
 struct mdf_epilogues;
 struct mdf_buffer_reuse;
+struct mdf_body_trace;
+struct mdf_profile;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
 struct mdf_shared_state {
@@ -44,6 +46,8 @@ struct mdf_shared_state {
     /* Called before each evaluation, whose inputs have been taken; NULL: nothing is. */
     void (*look)(void *context, struct mdf_state *state);
     void *look_context;
+    struct mdf_body_trace *body_trace; /* see body_trace.h; NULL: none */
+    struct mdf_profile *profile;       /* see profile.h; NULL: none */
 };
 
 /* One graph. */
@@ -70,6 +74,12 @@ struct mdf_state {
 static inline bool mdf_state_is_free(const struct mdf_state *state)
 {
     return state != NULL && !atomic_load_explicit(&state->shared->is_evaluated, memory_order_acquire);
+}
+
+/* Whether somebody looks at its parts: it then goes a way in which they can be told apart. */
+static inline bool mdf_state_is_looked_into(const struct mdf_state *state)
+{
+    return state->shared->body_trace != NULL || state->shared->profile != NULL;
 }
 
 struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error *error);

@@ -118,7 +118,7 @@ static mdf_status evaluate_steps(struct mdf_state *state, const struct mdf_steps
 
     keep_inputs(state);
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
-        if (*n_done > 0 && steps->n_records == 0 && steps->n_inputs == 0) {
+        if (*n_done > 0 && steps->n_records == 0 && steps->n_inputs == 0 && !mdf_state_is_looked_into(state)) {
             uint64_t n_skipped = skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once);
 
             *n_done += n_skipped;

@@ -5,6 +5,7 @@
  * however many steps there are, and any step can be looked at. */
 #include "mdf_c/values/values.h"
 
+#include <math.h>
 #include <string.h>
 
 enum tag { TAG_NOTHING, TAG_NUMBERS, TAG_OTHER };
@@ -224,4 +225,18 @@ mdf_status mdf_recording_add_schedule(struct mdf_recording *recording, const siz
 const size_t *mdf_recording_schedule(const struct mdf_recording *recording, size_t step)
 {
     return step < recording->n_schedules ? &recording->schedule_words[recording->schedules[step]] : NULL;
+}
+
+void mdf_append_column_name(struct mdf_text *text, const struct mdf_column *column)
+{
+    if (column->result != NULL) {
+        mdf_text_append_string(text, column->result);
+    } else {
+        mdf_text_printf(text, "%s.%s", column->node_id, column->port_id);
+    }
+}
+
+bool mdf_report_has_times(const struct mdf_report *report)
+{
+    return report->trace && report->recording->n_steps > 0 && !isnan(report->recording->times[0]);
 }

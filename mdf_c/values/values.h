@@ -17,6 +17,7 @@
 struct mdf_column {
     size_t node; /* number of the node; columns are in ascending order of it */
     const char *node_id, *port_id;
+    const char *result; /* the one name by which the graph yields it (an .onnx model's is `16`); NULL: it has none */
 };
 
 struct mdf_recorded_form;
@@ -53,6 +54,8 @@ mdf_status mdf_recording_begin_step(struct mdf_recording *recording, double time
 mdf_status mdf_recording_add_value(struct mdf_recording *recording, const struct mdf_value *value, mdf_error *error);
 /* The schedule of the step as `n_words` words: number of sets, then for each set its size and the numbers of its nodes. */
 mdf_status mdf_recording_add_schedule(struct mdf_recording *recording, const size_t *words, size_t n_words, mdf_error *error);
+/* Appends the name of a column in a table: what the graph yields it as, or NODE.PORT. */
+void mdf_append_column_name(struct mdf_text *text, const struct mdf_column *column);
 /* What a column held after a step, counted from 0. The value borrows from the recording; do not clear it. */
 struct mdf_value mdf_recording_value(const struct mdf_recording *recording, size_t step, size_t column);
 /* Words of a step's schedule, as added; NULL where none was. */
@@ -76,6 +79,7 @@ struct mdf_report {
     const char *const *result_names;
     const struct mdf_value *const *results; /* NULL entries: nothing */
     const struct mdf_recording *recording;  /* at least the last step */
+    const struct mdf_value *bodies;         /* of each recorded step, what its bodies had; NULL: not told */
     bool all_nodes;                         /* name nodes without recorded ports too */
     bool trace;                             /* tell every recorded step, not just the last */
     bool typed;
@@ -83,14 +87,20 @@ struct mdf_report {
     size_t n_gradients;
 };
 
+/* Whether the steps that are told have times: a table then has a column MDF_TIME_COLUMN. */
+bool mdf_report_has_times(const struct mdf_report *report);
+#define MDF_TIME_COLUMN "time"
+
 /* One JSON object: {"model", "graph", "steps", "results", "outputs", "trace", "gradients"}. */
 mdf_status mdf_write_report_json(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
-/* A row of names (NODE.PORT, elements of arrays NODE.PORT[0][1]), then a row for each step. Nothing is an empty cell. A port that
- * holds lists or objects, or arrays of different ranks, is one column of JSON texts. */
+/* A row of names (those of the columns, elements of arrays NAME[0][1]), then a row for each step; with `trace` and a time increment
+ * the first column is `time`. Nothing is an empty cell. A port that holds lists or objects, or arrays of different ranks, is one
+ * column of JSON texts. */
 mdf_status mdf_write_report_csv(struct mdf_text *text, const struct mdf_report *report, mdf_error *error);
-/* A NumPy .npz archive with an array NODE.PORT for each column; with `trace` its first axis is the step. Where that is not
- * possible, because shapes differ or steps have no value, there is an array stepN/NODE.PORT for each step. Items of a list are
- * NODE.PORT.0, NODE.PORT.1, ..., entries of an object NODE.PORT.KEY. Gradients are gradients/RESULT/NODE.PARAMETER. */
+/* A NumPy .npz archive with an array for each column, under its name; with `trace` its first axis is the step, and there is an
+ * array `time` where there is a time increment. Where that is not possible, because shapes differ or steps have no value, there is
+ * an array stepN/NAME for each step. Items of a list are NAME.0, NAME.1, ..., entries of an object NAME.KEY. Gradients
+ * are gradients/RESULT/NODE.PARAMETER. */
 mdf_status mdf_write_report_npz(struct mdf_text *bytes, const struct mdf_report *report, mdf_error *error);
 
 /* ------------------------------------------------------------------ single values */

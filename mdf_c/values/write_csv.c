@@ -104,15 +104,15 @@ static void append_names(struct mdf_text *text, struct mdf_text *scratch, const 
                          const struct extent *extents)
 {
     size_t column, cell;
-    bool first = true;
+    bool first = !mdf_report_has_times(report);
 
+    mdf_text_append_string(text, first ? "" : MDF_TIME_COLUMN);
     for (column = 0; column < report->recording->n_columns; column++) {
         for (cell = 0; cell < extents[column].n_cells && !text->failed && !scratch->failed; cell++) {
             mdf_text_append(text, ",", !first);
             first = false;
             scratch->length = 0;
-            mdf_text_printf(scratch, "%s.%s", report->recording->columns[column].node_id,
-                            report->recording->columns[column].port_id);
+            mdf_append_column_name(scratch, &report->recording->columns[column]);
             append_position(scratch, &extents[column], cell);
             append_cell(text, scratch->bytes, scratch->length);
         }
@@ -172,8 +172,12 @@ static mdf_status append_row(struct mdf_text *text, struct mdf_text *scratch, co
 {
     size_t column, cell;
     mdf_status status = MDF_OK;
-    bool first = true;
+    bool first = !mdf_report_has_times(report);
+    char number[MDF_NUMBER_TEXT_SIZE];
 
+    if (!first) {
+        mdf_text_append(text, number, mdf_format_float64(report->recording->times[step], number));
+    }
     for (column = 0; column < report->recording->n_columns; column++) {
         struct mdf_value value = mdf_recording_value(report->recording, step, column);
 

@@ -391,6 +391,10 @@ static mdf_status append_trace(struct mdf_text *text, const struct mdf_report *r
         status = append_outputs(text, report, step, error);
         mdf_text_append_string(text, ", \"schedule\": ");
         append_schedule(text, report, step);
+        if (report->bodies != NULL && status == MDF_OK) {
+            mdf_text_append_string(text, ", \"bodies\": ");
+            status = mdf_write_json_value(text, &report->bodies[step], report->typed, error);
+        }
         mdf_text_append(text, "}", 1);
     }
     mdf_text_append(text, "]", 1);

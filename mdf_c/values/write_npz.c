@@ -170,14 +170,13 @@ static bool stack(struct mdf_memory *memory, const struct mdf_recording *recordi
 static mdf_status add_column(struct archive *archive, const struct mdf_report *report, size_t column)
 {
     const struct mdf_recording *recording = report->recording;
-    const char *node = recording->columns[column].node_id, *port = recording->columns[column].port_id;
     struct mdf_value value = {0};
     mdf_status status = MDF_OK;
     size_t step;
 
     if (report->trace && is_uniform(recording, column)) {
         archive->name.length = 0;
-        mdf_text_printf(&archive->name, "%s.%s", node, port);
+        mdf_append_column_name(&archive->name, &recording->columns[column]);
         status = stack(archive->memory, recording, column, &value) ? add_tensor(archive, &value)
                                                                    : mdf_memory_error(archive->memory, archive->error);
         mdf_value_clear(archive->memory, &value);
@@ -189,9 +188,23 @@ static mdf_status add_column(struct archive *archive, const struct mdf_report *r
         if (report->trace) {
             mdf_text_printf(&archive->name, "step%zu/", step + 1);
         }
-        mdf_text_printf(&archive->name, "%s.%s", node, port);
+        mdf_append_column_name(&archive->name, &recording->columns[column]);
         status = add_value(archive, &value);
     }
+    return status;
+}
+
+static mdf_status add_times(struct archive *archive, const struct mdf_recording *recording)
+{
+    const int64_t n_steps = (int64_t)recording->n_steps;
+    struct mdf_value times = {0};
+    mdf_status status;
+
+    mdf_value_borrow_tensor(archive->memory, &times, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 1, &n_steps, recording->times);
+    archive->name.length = 0;
+    mdf_text_append_string(&archive->name, MDF_TIME_COLUMN);
+    status = add_tensor(archive, &times);
+    mdf_value_clear(archive->memory, &times);
     return status;
 }
 
@@ -230,6 +243,9 @@ static mdf_status add_content(struct archive *archive, const struct content *con
     mdf_status status = MDF_OK;
     size_t i;
 
+    if (recording != NULL && recording->n_columns > 0 && mdf_report_has_times(content->report)) {
+        status = add_times(archive, recording);
+    }
     for (i = 0; recording != NULL && i < recording->n_columns && recording->n_steps > 0 && status == MDF_OK; i++) {
         status = add_column(archive, content->report, i);
     }

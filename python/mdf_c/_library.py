@@ -6,7 +6,7 @@ import collections
 import ctypes
 import os
 from collections.abc import Callable
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 
 from .errors import BY_STATUS, MdfError
@@ -219,6 +219,10 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_schedule_read": (c_size_t, c_void_p, POINTER(c_size_t), c_size_t),
     "mdf_model_dot": (c_size_t, c_void_p, c_char_p, c_int, c_char_p, c_size_t),
     "mdf_explain": (c_size_t, c_void_p, c_char_p, c_size_t),
+    "mdf_state_inspect": (c_int, c_void_p, c_uint, _ERROR),
+    "mdf_state_bodies": (c_void_p, c_void_p),
+    "mdf_state_profile": (c_void_p, c_void_p),
+    "mdf_state_profile_stacks": (c_size_t, c_void_p, c_char_p, c_size_t),
     "mdf_state_peak_bytes": (c_size_t, c_void_p),
     "mdf_state_interrupt": (None, c_void_p),
     "mdf_state_forget_interrupt": (None, c_void_p),

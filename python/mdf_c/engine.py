@@ -58,6 +58,10 @@ _DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
 _SCHEDULING_MODES = {None: 0, "standard": 1, "exact_time": 2}
 
 
+# Of mdf_state_inspect.
+_INSPECT_BODIES, _INSPECT_PROFILE = 1, 2
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a model is compiled and evaluated.
@@ -102,6 +106,9 @@ class Settings:
     ------
     TypeError, ValueError
         A setting is of another type, or no number that fits.
+    plain : bool
+        Nothing is fused or made machine code: the same results, more slowly (docs/speed.md). With ``profile``, operators inside
+        nodes and bodies are told one by one.
     """
 
     graph: str | None = None
@@ -118,6 +125,7 @@ class Settings:
     changeable: tuple[str, ...] = ()
     scheduling_mode: str | None = None
     functions: Functions | None = None
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -270,6 +278,7 @@ def _options(settings: Settings, findings: _Findings) -> Options:
         time_limit_s=settings.time_limit,
         seed=settings.seed,
         n_threads=settings.threads,
+        plain=bool(settings.plain),
         loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
         dialect=_DIALECTS[settings.dialect],
         parameters=None if settings.parameters is None else as_parameters(settings.parameters),
@@ -371,12 +380,12 @@ class Model(Uncopied):
         return titled(repr(self), self.graph()._repr_html_())
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the model: .json, .yaml, .yml or .bson by suffix.
+        """Writes the model: .json, .yaml, .yml, .bson or .onnx by suffix; to .onnx goes what one evaluation computes.
 
         Raises
         ------
         MdfError
-            The suffix is none of these, or the file can not be written.
+            The suffix is none of these, the file can not be written, or something has no form in ONNX.
         """
         error = Error()
         checked(lib.mdf_model_save_file(self._pointer, c_path(path), error), error)
@@ -888,10 +897,62 @@ class State(Uncopied):
             lib.mdf_explain(self._pointer, text, len(text))
             return text.value.decode()
 
+    def inspect(self, *, bodies: bool = False, profile: bool = False) -> None:
+        """Tells the state, before its first evaluation or the first after a reset, to keep what its evaluations do.
+
+        Parameters
+        ----------
+        bodies : bool
+            Values inside the bodies of Scan, Loop and If: :meth:`bodies`.
+        profile : bool
+            Where the time goes: :meth:`profile`.
+
+        Raises
+        ------
+        MdfError
+            It has been evaluated already.
+        """
+        with self._free():
+            self._check(lib.mdf_state_inspect(self._pointer, bodies * _INSPECT_BODIES + profile * _INSPECT_PROFILE, self._error))
+
+    def bodies(self) -> dict[str, list[dict[str, Any]]]:
+        """What bodies had in the last evaluation, by node: a list of calls, each a dict with the keys "operator", "body" and
+        "iterations"; an iteration has "inputs", "outputs" (by node and port), and "bodies" where nodes of the body have such. An
+        empty dict where :meth:`inspect` did not ask for it.
+        """
+        with self._free():
+            return to_python(lib.mdf_state_bodies(self._pointer), scalars=True) or {}
+
+    def profile(self) -> dict[str, Any]:
+        """Where the time of all evaluations so far went: "total_s", "evaluations", and lists of dicts with "name", "calls", "time_s"
+        and "self_s" under "nodes", "operators", "bodies" and "places", whose self_s add up to total_s. An empty dict where
+        :meth:`inspect` did not ask for it.
+        """
+        with self._free():
+            found = to_python(lib.mdf_state_profile(self._pointer), scalars=True) or {}
+        return _plain(found)
+
+    def profile_stacks(self) -> str:
+        """The same as lines "graph;node;operator NANOSECONDS", for a flame graph."""
+        with self._free():
+            length = lib.mdf_state_profile_stacks(self._pointer, None, 0)
+            text = ctypes.create_string_buffer(length + 1)
+            lib.mdf_state_profile_stacks(self._pointer, text, len(text))
+            return text.value.decode()
+
     @property
     def peak_bytes(self) -> int:
         """Most bytes that the state held at any time."""
         return lib.mdf_state_peak_bytes(self._pointer)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and texts in place of arrays without axes."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def unpack_schedule(words: bytes) -> list[list[int]]:

@@ -48,6 +48,10 @@ class Result:
         Recorded ports, by NODE.PORT: the first axis is the step. A port whose form changes has an array of objects.
     times : numpy.ndarray, shape (steps,)
         Time of each step; NaN without a time increment.
+    bodies : list of dict
+        With ``trace_bodies``: what bodies had in each step, as :meth:`State.bodies` has it.
+    profile : dict
+        With ``profile``: where the time went, as :meth:`State.profile` has it.
     """
 
     program: Program | None
@@ -57,6 +61,8 @@ class Result:
     outputs: dict[str, dict[str, Any]]
     trace: dict[str, np.ndarray] = field(default_factory=dict)
     times: np.ndarray = field(default_factory=lambda: np.empty(0))
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    profile: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name in self.results:
@@ -268,6 +274,8 @@ def run(
     record: bool | str | Iterable[str] = (),
     *,
     progress: Callable[[int], None] | None = None,
+    trace_bodies: bool = False,
+    profile: bool = False,
     **settings: Any,
 ) -> Result:
     """Evaluates a graph for some steps.
@@ -287,6 +295,10 @@ def run(
         Ports whose values are kept for every step: True for all, or names (NODE.PORT or a unique PORT).
     progress
         Called now and then with the number of steps that are done, as ``tqdm.update`` is with a difference.
+    trace_bodies : bool
+        Values inside the bodies of Scan, Loop and If are kept, by step and iteration: ``Result.bodies``.
+    profile : bool
+        Time and calls of nodes, operators and bodies are taken: ``Result.profile``.
     **settings
         Those of :class:`mdf_c.Settings`.
 
@@ -309,15 +321,18 @@ def run(
     state = program.state()
     state._take_as_checked()
     state.limit_time(settings.get("time_limit", 0.0))
+    if trace_bodies or profile:
+        state.inspect(bodies=trace_bodies, profile=profile)
     recorder = _Recorder(program, _ports(program, record), steps)
+    bodies: list[dict[str, Any]] | None = [] if trace_bodies else None
     try:
-        _record_steps(state, inputs, steps, dt, recorder, progress)
+        _record_steps(state, inputs, steps, dt, recorder, progress, bodies)
     except MdfError as error:
         _advise_of_arrays(error, inputs)
         raise
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
     trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
-    return Result(program, state, steps, state.results(), state.outputs(), trace, times)
+    return Result(program, state, steps, state.results(), state.outputs(), trace, times, bodies or [], state.profile() if profile else {})
 
 
 def _advise_of_arrays(error: MdfError, inputs: Inputs | None) -> None:
@@ -364,13 +379,16 @@ def _record_steps(
     dt: float | None,
     recorder: _Recorder,
     progress: Callable[[int], None] | None,
+    bodies: list[dict[str, Any]] | None = None,
 ) -> None:
     step = 0
     while step < steps:
         _give_inputs(state, inputs, step)
-        if step == 0 or (inputs is not None and not isinstance(inputs, Mapping) and step < len(inputs)):
+        if step == 0 or bodies is not None or (inputs is not None and not isinstance(inputs, Mapping) and step < len(inputs)):
             state.evaluate(None if step == 0 else dt)
             recorder.store(state, step)
+            if bodies is not None:
+                bodies.append(state.bodies())
             step += 1
         else:
             step = _evaluate_many(state, recorder, step, steps, math.nan if dt is None else dt)

@@ -183,7 +183,7 @@ def sweep(
     record
         Ports whose values are kept, NODE.PORT or a unique PORT; by default what the graph yields.
     every : int
-        k: values after each k-th step are kept; 0: after the last one only.
+        k: values of the first step, which has the initial values, and of every k-th from there are kept; 0: of the last one only.
     seeds
         For random functions: a number, from which each instance gets a seed of its own (:func:`instance_seeds`), or an array
         of them, of the shape of the instances. Without parameters there is an instance for each seed of the array.
@@ -382,7 +382,7 @@ def _ports(program: _ChangeableProgram, record: str | Iterable[str] | None) -> l
 
 
 def _result(program, plan: Plan, axes, shape, arrays, combine: str) -> SweepResult:
-    steps = np.arange(plan.every, plan.steps + 1, plan.every) if plan.every else np.array([plan.steps])
+    steps = np.arange(1, plan.steps + 1, plan.every) if plan.every else np.array([plan.steps])
     names = {place: f"{node}.{port}" for (node, port), place in program.outputs.items()}
     outputs = {}
     for i, place in enumerate(plan.records):
@@ -464,7 +464,7 @@ def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tel
     common = (program.source, tuple(program.parameters), tuple({"functions": known_elsewhere(), **program.settings}.items()))
     # Not pure: dask would take parts that are alike, but for what it can not see, for one.
     options = {"pure": False} if _is_dask(client) else {}
-    rows = plan.steps // plan.every if plan.every else 1
+    rows = (plan.steps - 1) // plan.every + 1 if plan.every else 1
     arrays = [np.empty((n, rows, *shape), dtype) for dtype, shape in plan.forms]
     futures: dict[Any, int] = {}
     done = 0

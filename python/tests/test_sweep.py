@@ -83,8 +83,8 @@ def test_inputs_may_differ_from_step_to_step_and_seeds_be_given():
     result = sweep(inputs=inputs, every=10, seeds=seeds, record="V")
     alone = mdf_c.run(cell(A[2], NOISE[1]), inputs, 30, 0.1, record="V", seed=5)
     assert result["V"].shape == (5, 2, 3)
-    assert result["V"][2, 1].tolist() == alone.recorded("V")[[9, 19, 29]].tolist()
-    assert result.times.tolist() == pytest.approx([0.9, 1.9, 2.9])
+    assert result["V"][2, 1].tolist() == alone.recorded("V")[[0, 10, 20]].tolist()
+    assert result.times.tolist() == pytest.approx([0.0, 1.0, 2.0])
 
 
 def test_a_model_that_is_loaded_will_do_and_a_program_will_not():

@@ -384,7 +384,8 @@ bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct swee
     for (i = 0; i < run->asked.n_records; i++) {
         const struct mdf_column *port = &run->ports.columns[i];
 
-        recorded[i].name = mdf_arena_printf(&run->file.arena, "%s.%s", port->node_id, port->port_id);
+        recorded[i].name = port->result != NULL ? port->result
+                                                : mdf_arena_printf(&run->file.arena, "%s.%s", port->node_id, port->port_id);
         recorded[i].values = run->results[i];
         if (recorded[i].name == NULL) {
             return sweep_out_of_memory(run);
@@ -499,7 +500,7 @@ static bool evaluate_and_write(struct sweep_run *run, const mdf_model *model)
 
 static int perform(struct sweep_run *run, const mdf_model *model)
 {
-    struct run_options told = *run->options;
+    const char *record = run->options->record;
     struct warning_printer printer = *(const struct warning_printer *)run->options->library.warning_context;
     int exit_status;
 
@@ -515,11 +516,11 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
-    told.record = told.record != NULL ? told.record : run->file.record;
+    record = record != NULL ? record : run->file.record;
     if (!compile(run, model)) {
         return EXIT_MODEL;
     }
-    exit_status = init_run_report(&run->ports, run->memory, &told, run->program, run->error);
+    exit_status = choose_ports(&run->ports, run->memory, run->program, "--record", record, run->error);
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
@@ -550,9 +551,7 @@ int run_sweep(struct mdf_memory *memory, const struct run_options *options, cons
         mdf_value_clear(memory, &run.results[i]);
     }
     mdf_sweep_free(run.sweep);
-    if (run.ports.memory != NULL) {
-        release_run_report(&run.ports);
-    }
+    release_ports(&run.ports);
     if (run.inputs.memory != NULL) {
         release_run_inputs(&run.inputs);
     }

@@ -19,7 +19,7 @@ size_t sweep_position(const struct sweep_report *report, size_t index, size_t in
 
 uint64_t sweep_step_of(const struct sweep_report *report, size_t row)
 {
-    return report->every > 0 ? (row + 1) * report->every : report->n_steps;
+    return report->every > 0 ? row * report->every + 1 : report->n_steps;
 }
 
 double sweep_time_of(const struct sweep_report *report, size_t row)

@@ -22,7 +22,7 @@ struct sweep_run {
     mdf_program *program;
     struct sweep_file file;
     struct run_inputs inputs; /* of --input */
-    struct run_report ports;  /* those that are recorded */
+    struct port_choice ports; /* those that are recorded */
     size_t n_instances;
     size_t capacity; /* instances whose values, seeds and results are held at once: all, or those of a chunk of a store */
     mdf_sweep_options asked;

@@ -187,7 +187,7 @@ static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *optio
     sweep->first_instance = options->first_instance;
     sweep->n_steps = options->n_steps;
     sweep->record_every = options->record_every;
-    sweep->n_rows = options->record_every > 0 ? (size_t)(options->n_steps / options->record_every) : 1;
+    sweep->n_rows = options->record_every > 0 ? (size_t)((options->n_steps - 1) / options->record_every) + 1 : 1;
     sweep->dt = options->dt;
     sweep->seed = options->seed;
     sweep->seeds = options->seeds;

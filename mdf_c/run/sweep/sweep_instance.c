@@ -249,7 +249,7 @@ static mdf_status take_row(const struct instance *instance, size_t row)
 
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step)
 {
-    return sweep->record_every > 0 ? (step + 1) % sweep->record_every == 0 : step + 1 == sweep->n_steps;
+    return sweep->record_every > 0 ? step % sweep->record_every == 0 : step + 1 == sweep->n_steps;
 }
 
 /* Whether the caller wants no more. While forms are looked for nobody watches: the caller is asked here, now and then. */
@@ -287,7 +287,7 @@ static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint6
     enum { MOST_AT_ONCE = 1 << 16 };
     static const double short_s = 0.01;
     const struct mdf_sweep *sweep = instance->sweep;
-    uint64_t every = sweep->record_every > 0 ? sweep->record_every : sweep->n_steps, n = every - 1 - step % every;
+    uint64_t every = sweep->record_every, n = every > 0 ? (every - step % every) % every : sweep->n_steps;
     double start_s;
 
     n = n < sweep->n_steps - 1 - step ? n : sweep->n_steps - 1 - step;

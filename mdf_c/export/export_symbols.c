@@ -1,0 +1,574 @@
+/* export_symbols.c - values of the model that is written: constants, names, types, and the nodes that convert them. */
+#include "mdf_c/export/exporter.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INTEGER = 3, ATTRIBUTE_GRAPH = 6, ATTRIBUTE_INTEGERS = 8, ATTRIBUTE_TYPE = 20 };
+enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5 };
+
+bool export_refuse(struct exporter *exporter, const char *format, ...)
+{
+    char why[600];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    if (exporter->error != NULL && exporter->error->code == MDF_OK) {
+        mdf_error_set(exporter->error, MDF_UNSUPPORTED, "this can not be written as ONNX: %s", why);
+        if (exporter->at != NULL) {
+            mdf_error_at(exporter->error, exporter->at->file, exporter->at->line, exporter->at->column);
+            mdf_error_in(exporter->error, "%s", exporter->at->path);
+        }
+    }
+    return false;
+}
+
+bool export_out_of_memory(struct exporter *exporter)
+{
+    mdf_memory_error(exporter->memory, exporter->error);
+    return false;
+}
+
+/* `wanted`, or that with a number behind it, whatever the table does not have yet. */
+static const char *unique_name(struct exporter *exporter, struct name_table *names, const char *wanted)
+{
+    const char *name = mdf_arena_printf(&exporter->arena, "%s", wanted);
+    size_t *number = name != NULL ? name_table_add(names, &exporter->arena, name) : NULL, n;
+
+    while (number != NULL && *number > 0) {
+        n = (*number)++;
+        name = mdf_arena_printf(&exporter->arena, "%s_%zu", wanted, n);
+        number = name != NULL ? name_table_find(names, name) : NULL;
+        if (number == NULL && name != NULL) {
+            number = name_table_add(names, &exporter->arena, name);
+            break;
+        }
+        number = name_table_find(names, wanted);
+    }
+    if (number == NULL) {
+        export_out_of_memory(exporter);
+        return NULL;
+    }
+    *number = 1;
+    return name;
+}
+
+const char *export_name(struct exporter *exporter, const char *wanted)
+{
+    return unique_name(exporter, &exporter->names, wanted[0] != '\0' ? wanted : "value");
+}
+
+/* ------------------------------------------------------------------ constants */
+
+struct mdf_value *export_make(struct exporter *exporter)
+{
+    struct mdf_value **kept;
+
+    if (exporter->n_made == exporter->made_capacity) {
+        struct mdf_value **grown = mdf_memory_grow(exporter->memory, exporter->made, &exporter->made_capacity,
+                                                   exporter->n_made + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            export_out_of_memory(exporter);
+            return NULL;
+        }
+        exporter->made = grown;
+    }
+    kept = &exporter->made[exporter->n_made];
+    *kept = mdf_arena_allocate(&exporter->arena, sizeof **kept);
+    if (*kept == NULL) {
+        export_out_of_memory(exporter);
+        return NULL;
+    }
+    exporter->n_made++;
+    return *kept;
+}
+
+static bool symbol_of_list(struct exporter *exporter, const struct mdf_value *list, struct symbol *symbol)
+{
+    struct symbol *items = mdf_arena_array(&exporter->arena, list->length, sizeof *items);
+    size_t i;
+
+    if (items == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    for (i = 0; i < list->length; i++) {
+        if (!symbol_of_value(exporter, &mdf_value_items(list)[i], &items[i])) {
+            return false;
+        }
+    }
+    *symbol = (struct symbol){.kind = SYMBOL_LIST, .items = items, .n_items = list->length, .constant = list};
+    return true;
+}
+
+bool symbol_of_value(struct exporter *exporter, const struct mdf_value *value, struct symbol *symbol)
+{
+    *symbol = (struct symbol){.kind = SYMBOL_NOTHING, .constant = value};
+    switch ((mdf_kind)value->kind) {
+    case MDF_KIND_NONE:
+        return true;
+    case MDF_KIND_TENSOR:
+        symbol->kind = SYMBOL_TENSOR;
+        symbol_set_form(exporter, symbol, value, true);
+        return true;
+    case MDF_KIND_LIST:
+        return symbol_of_list(exporter, value, symbol);
+    case MDF_KIND_DICT:
+        break;
+    }
+    return export_refuse(exporter, "an object has no form in ONNX");
+}
+
+bool symbol_of_integers(struct exporter *exporter, const int64_t *items, size_t n, struct symbol *symbol)
+{
+    struct mdf_value *value = export_make(exporter);
+    const int64_t length = (int64_t)n;
+    int64_t *elements = value != NULL ? mdf_value_make_tensor(exporter->memory, value, MDF_DTYPE_INT64, 1, &length) : NULL;
+
+    if (elements == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    memcpy(elements, items, n * sizeof *items);
+    return symbol_of_value(exporter, value, symbol);
+}
+
+bool symbol_of_real(struct exporter *exporter, double real, mdf_dtype dtype, struct symbol *symbol)
+{
+    struct mdf_value *value = export_make(exporter), single = {0};
+    bool done = value != NULL && mdf_value_make_double(exporter->memory, &single, real) &&
+                mdf_value_convert(exporter->memory, value, &single, dtype);
+
+    mdf_value_clear(exporter->memory, &single);
+    return done ? symbol_of_value(exporter, value, symbol) : export_out_of_memory(exporter);
+}
+
+static const char *write_constant(struct exporter *exporter, const struct mdf_value *value)
+{
+    struct mdf_text tensor;
+    size_t i;
+
+    for (i = 0; i < exporter->n_written; i++) {
+        if (exporter->written[i] == value) {
+            return exporter->written_names[i];
+        }
+    }
+    if (exporter->n_written == exporter->written_capacity) {
+        const struct mdf_value **written = mdf_memory_grow(exporter->memory, exporter->written, &exporter->written_capacity,
+                                                           exporter->n_written + 1, sizeof *written);
+        const char **names;
+
+        if (written == NULL) {
+            export_out_of_memory(exporter);
+            return NULL;
+        }
+        exporter->written = written;
+        names = mdf_memory_grow(exporter->memory, exporter->written_names, &exporter->names_capacity, exporter->n_written + 1,
+                                sizeof *names);
+        if (names == NULL) {
+            export_out_of_memory(exporter);
+            return NULL;
+        }
+        exporter->written_names = names;
+    }
+    exporter->written_names[exporter->n_written] = export_name(exporter, "constant");
+    if (exporter->written_names[exporter->n_written] == NULL) {
+        return NULL;
+    }
+    mdf_text_init(&tensor, exporter->memory);
+    onnx_put_tensor(&tensor, exporter->written_names[exporter->n_written], value);
+    onnx_put_message(&exporter->initializers, GRAPH_INITIALIZER, &tensor);
+    mdf_text_release(&tensor);
+    exporter->written[exporter->n_written] = value;
+    return exporter->written_names[exporter->n_written++];
+}
+
+const char *symbol_name(struct exporter *exporter, const struct symbol *symbol)
+{
+    switch (symbol->kind) {
+    case SYMBOL_NOTHING:
+        return "";
+    case SYMBOL_TENSOR:
+    case SYMBOL_SEQUENCE:
+        return symbol->name != NULL ? symbol->name : write_constant(exporter, symbol->constant);
+    case SYMBOL_LIST:
+        export_refuse(exporter, "a list stands where ONNX wants an array");
+        return NULL;
+    case SYMBOL_UNKNOWN:
+        export_refuse(exporter, "a value is used before it is computed");
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ types */
+
+void symbol_set_form(struct exporter *exporter, struct symbol *symbol, const struct mdf_value *sample, bool with_shape)
+{
+    int64_t *shape;
+
+    symbol->dtype = (mdf_dtype)sample->dtype;
+    symbol->strength = sample->strength;
+    symbol->has_shape = with_shape;
+    symbol->rank = 0;
+    if (with_shape && sample->rank > 0) {
+        shape = mdf_arena_array(&exporter->arena, sample->rank, sizeof *shape);
+        symbol->has_shape = shape != NULL;
+        if (shape != NULL) {
+            memcpy(shape, mdf_value_shape(sample), sample->rank * sizeof *shape);
+            symbol->rank = sample->rank;
+            symbol->shape = shape;
+        }
+    }
+}
+
+bool symbol_has_full_shape(const struct symbol *symbol)
+{
+    size_t i;
+
+    for (i = 0; i < symbol->rank && symbol->shape[i] >= 0; i++) {
+    }
+    return symbol->kind == SYMBOL_TENSOR && symbol->has_shape && i == symbol->rank;
+}
+
+/* The number 1, which few functions refuse. */
+static bool make_one(struct exporter *exporter, mdf_dtype dtype, struct mdf_value *one)
+{
+    struct mdf_value real = {0};
+    bool done = mdf_value_make_double(exporter->memory, &real, 1) && mdf_value_convert(exporter->memory, one, &real, dtype);
+
+    mdf_value_clear(exporter->memory, &real);
+    return done;
+}
+
+static bool sample_tensor(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample)
+{
+    int64_t *shape = mdf_arena_array(&exporter->arena, symbol->rank, sizeof *shape);
+    struct mdf_value one = {0};
+    size_t i, size = mdf_dtype_size(symbol->dtype);
+    char *elements;
+
+    for (i = 0; shape != NULL && i < symbol->rank; i++) {
+        shape[i] = symbol->shape[i] < 0 ? 1 : symbol->shape[i];
+    }
+    elements = shape != NULL ? mdf_value_make_tensor(exporter->memory, sample, symbol->dtype, symbol->rank, shape) : NULL;
+    if (elements == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    if (symbol->dtype != MDF_DTYPE_STRING) {
+        if (!make_one(exporter, symbol->dtype, &one)) {
+            return export_out_of_memory(exporter);
+        }
+        for (i = 0; i < sample->length; i++) {
+            memcpy(elements + i * size, one.data, size);
+        }
+        mdf_value_clear(exporter->memory, &one);
+    }
+    sample->strength = symbol->strength;
+    return true;
+}
+
+bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample)
+{
+    struct mdf_value *items;
+    size_t i;
+
+    if (symbol->constant != NULL) {
+        return mdf_value_share(exporter->memory, sample, symbol->constant) || export_out_of_memory(exporter);
+    }
+    switch (symbol->kind) {
+    case SYMBOL_UNKNOWN:
+        return export_refuse(exporter, "a value is used before it is computed");
+    case SYMBOL_NOTHING:
+        return true;
+    case SYMBOL_TENSOR:
+        return symbol->dtype != MDF_DTYPE_NONE ? sample_tensor(exporter, symbol, sample)
+                                               : export_refuse(exporter, "the type of an operand is not known: declare it");
+    case SYMBOL_SEQUENCE:
+        if (mdf_value_make_list(exporter->memory, sample, 0) == NULL) {
+            return export_out_of_memory(exporter);
+        }
+        sample->dtype = (uint8_t)symbol->dtype;
+        return true;
+    case SYMBOL_LIST:
+        items = mdf_value_make_list(exporter->memory, sample, symbol->n_items);
+        if (items == NULL) {
+            return export_out_of_memory(exporter);
+        }
+        for (i = 0; i < symbol->n_items; i++) {
+            if (!symbol_sample(exporter, &symbol->items[i], &items[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
+mdf_dtype export_common_type(struct exporter *exporter, const struct symbol *a, const struct symbol *b)
+{
+    return mdf_promote(a->dtype, (enum mdf_strength)a->strength, b->dtype, (enum mdf_strength)b->strength, exporter->program->real);
+}
+
+void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape)
+{
+    enum { VALUE_NAME = 1, VALUE_TYPE, TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, SEQUENCE_ITEM = 1 };
+    enum { TENSOR_TYPE = 1, TENSOR_SHAPE, SHAPE_AXIS = 1, AXIS_SIZE = 1 };
+    struct mdf_text tensor, shape, axis, type;
+    size_t i;
+
+    mdf_text_init(&tensor, message->memory);
+    mdf_text_init(&shape, message->memory);
+    mdf_text_init(&axis, message->memory);
+    mdf_text_init(&type, message->memory);
+    onnx_put_string(message, VALUE_NAME, name);
+    if (symbol->dtype != MDF_DTYPE_NONE) {
+        onnx_put_integer(&tensor, TENSOR_TYPE, mdf_dtype_to_onnx(symbol->dtype));
+        if (symbol->kind == SYMBOL_TENSOR && symbol->has_shape && with_shape) {
+            for (i = 0; i < symbol->rank; i++) {
+                if (symbol->shape[i] >= 0) {
+                    onnx_put_integer(&axis, AXIS_SIZE, symbol->shape[i]);
+                }
+                onnx_put_message(&shape, SHAPE_AXIS, &axis);
+            }
+            onnx_put_message(&tensor, TENSOR_SHAPE, &shape);
+        }
+        onnx_put_message(&type, TYPE_TENSOR, &tensor);
+        if (symbol->kind == SYMBOL_SEQUENCE) { /* Sequence { elem_type = 1 } */
+            onnx_put_message(&tensor, SEQUENCE_ITEM, &type);
+            onnx_put_message(&type, TYPE_SEQUENCE, &tensor);
+        }
+        onnx_put_message(message, VALUE_TYPE, &type);
+    }
+    mdf_text_release(&tensor);
+    mdf_text_release(&shape);
+    mdf_text_release(&axis);
+    mdf_text_release(&type);
+}
+
+/* ------------------------------------------------------------------ nodes */
+
+bool export_node(struct exporter *exporter, struct onnx_graph *graph, const char *domain, const char *operator,
+                 const char * const *inputs, size_t n_inputs, const char *const *outputs, size_t n_outputs,
+                 struct mdf_text *attributes)
+{
+    struct mdf_text node;
+    const char *name;
+    size_t i;
+
+    mdf_text_init(&node, exporter->memory);
+    for (i = 0; i < n_inputs; i++) {
+        onnx_put_string(&node, NODE_INPUT, inputs[i]);
+    }
+    for (i = 0; i < n_outputs; i++) {
+        onnx_put_string(&node, NODE_OUTPUT, outputs[i]);
+    }
+    onnx_put_string(&node, NODE_OPERATOR, operator);
+    if (domain[0] != '\0') {
+        onnx_put_string(&node, NODE_DOMAIN, domain);
+    }
+    name = exporter->at != NULL && exporter->at->path != NULL ? unique_name(exporter, &exporter->node_names, exporter->at->path) : "";
+    if (name == NULL) {
+        return false;
+    }
+    if (name[0] != '\0') {
+        onnx_put_string(&node, NODE_NAME, name);
+    }
+    if (attributes != NULL && attributes->length > 0) {
+        mdf_text_append(&node, attributes->bytes, attributes->length);
+        node.failed |= attributes->failed;
+    }
+    onnx_put_message(&graph->nodes, GRAPH_NODE, &node);
+    mdf_text_release(&node);
+    return !graph->nodes.failed || export_out_of_memory(exporter);
+}
+
+bool export_op(struct exporter *exporter, struct onnx_graph *graph, const char *operator, const struct symbol *const *inputs,
+               size_t n, struct mdf_text *attributes, const struct symbol *like, struct symbol *result)
+{
+    const char **names = mdf_arena_array(&exporter->arena, n, sizeof *names), *output = export_name(exporter, operator);
+    size_t i;
+
+    if (names == NULL || output == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    for (i = 0; i < n; i++) {
+        names[i] = symbol_name(exporter, inputs[i]);
+        if (names[i] == NULL) {
+            return false;
+        }
+    }
+    *result = like != NULL ? *like : (struct symbol){.kind = SYMBOL_TENSOR, .dtype = MDF_DTYPE_NONE};
+    result->name = output;
+    result->graph = graph;
+    result->constant = NULL;
+    return export_node(exporter, graph, "", operator, names, n, &output, 1, attributes);
+}
+
+/* The fields of an AttributeProto are in `attribute`. */
+static void put_attribute(struct mdf_text *attributes, struct mdf_text *attribute)
+{
+    onnx_put_message(attributes, NODE_ATTRIBUTE, attribute);
+    mdf_text_release(attribute);
+}
+
+void export_attribute_integer(struct mdf_text *attributes, const char *name, int64_t integer)
+{
+    struct mdf_text attribute;
+
+    mdf_text_init(&attribute, attributes->memory);
+    onnx_put_string(&attribute, ATTRIBUTE_NAME, name);
+    onnx_put_integer(&attribute, ATTRIBUTE_INTEGER, integer);
+    onnx_put_integer(&attribute, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_INT);
+    put_attribute(attributes, &attribute);
+}
+
+void export_attribute_integers(struct mdf_text *attributes, const char *name, const int64_t *items, size_t n)
+{
+    struct mdf_text attribute;
+    size_t i;
+
+    mdf_text_init(&attribute, attributes->memory);
+    onnx_put_string(&attribute, ATTRIBUTE_NAME, name);
+    for (i = 0; i < n; i++) {
+        onnx_put_integer(&attribute, ATTRIBUTE_INTEGERS, items[i]);
+    }
+    onnx_put_integer(&attribute, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_INTS);
+    put_attribute(attributes, &attribute);
+}
+
+void export_attribute_graph(struct mdf_text *attributes, const char *name, struct mdf_text *graph)
+{
+    struct mdf_text attribute;
+
+    mdf_text_init(&attribute, attributes->memory);
+    onnx_put_string(&attribute, ATTRIBUTE_NAME, name);
+    onnx_put_message(&attribute, ATTRIBUTE_GRAPH, graph);
+    onnx_put_integer(&attribute, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_GRAPH);
+    put_attribute(attributes, &attribute);
+}
+
+bool export_cast(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, mdf_dtype dtype,
+                 struct symbol *result)
+{
+    const struct symbol *input = symbol;
+    struct symbol like = *symbol;
+    struct mdf_text attributes;
+    bool done;
+
+    if (symbol->kind != SYMBOL_TENSOR || symbol->dtype == dtype) {
+        *result = *symbol;
+        return symbol->kind == SYMBOL_TENSOR || export_refuse(exporter, "a list or nothing stands where ONNX wants an array");
+    }
+    if (symbol->constant != NULL && symbol->dtype != MDF_DTYPE_STRING && dtype != MDF_DTYPE_STRING) {
+        struct mdf_value *value = export_make(exporter);
+
+        if (value == NULL || !mdf_value_convert(exporter->memory, value, symbol->constant, dtype)) {
+            return export_out_of_memory(exporter);
+        }
+        value->strength = symbol->strength;
+        return symbol_of_value(exporter, value, result);
+    }
+    like.dtype = dtype;
+    mdf_text_init(&attributes, exporter->memory);
+    export_attribute_integer(&attributes, "to", mdf_dtype_to_onnx(dtype));
+    done = export_op(exporter, graph, "Cast", &input, 1, &attributes, &like, result);
+    mdf_text_release(&attributes);
+    return done;
+}
+
+/* Items of one type and shape, each with a new first axis, in a row. */
+static bool stack(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *items, size_t n, mdf_dtype dtype,
+                  struct symbol *result)
+{
+    const struct symbol **rows = mdf_arena_array(&exporter->arena, n, sizeof *rows);
+    struct symbol *made = mdf_arena_array(&exporter->arena, 2 * n, sizeof *made), axis, like;
+    int64_t *shape = mdf_arena_array(&exporter->arena, items[0].rank + 1, sizeof *shape);
+    static const int64_t first = 0;
+    struct mdf_text attributes;
+    bool done;
+    size_t i;
+
+    if (rows == NULL || made == NULL || shape == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    if (!symbol_of_integers(exporter, &first, 1, &axis)) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        const struct symbol *inputs[] = {&made[i], &axis};
+
+        if (!export_cast(exporter, graph, &items[i], dtype, &made[i]) ||
+            !export_op(exporter, graph, "Unsqueeze", inputs, 2, NULL, &made[i], &made[n + i])) {
+            return false;
+        }
+        rows[i] = &made[n + i];
+    }
+    like = made[0];
+    shape[0] = (int64_t)n;
+    if (items[0].rank > 0) {
+        memcpy(shape + 1, items[0].shape, items[0].rank * sizeof *shape);
+    }
+    like.shape = shape;
+    like.rank = items[0].rank + 1;
+    like.strength = MDF_STRENGTH_LITERAL;
+    mdf_text_init(&attributes, exporter->memory);
+    export_attribute_integer(&attributes, "axis", 0);
+    done = export_op(exporter, graph, "Concat", rows, n, &attributes, &like, result);
+    mdf_text_release(&attributes);
+    return done;
+}
+
+static bool have_one_shape(const struct symbol *items, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (items[i].kind != SYMBOL_TENSOR || !items[i].has_shape || items[i].rank != items[0].rank ||
+            (items[0].rank > 0 && memcmp(items[i].shape, items[0].shape, items[0].rank * sizeof *items[0].shape) != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool export_as_array(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, struct symbol *result)
+{
+    struct mdf_value *value;
+    struct symbol *items, common;
+    size_t i;
+
+    *result = *symbol;
+    if (symbol->kind != SYMBOL_LIST) {
+        return true;
+    }
+    if (symbol->constant != NULL) {
+        value = export_make(exporter);
+        if (value == NULL || mdf_value_from_nested_list(exporter->memory, value, symbol->constant) <= 0) {
+            return export_refuse(exporter, "a list is no array: its items differ in shape, or are no numbers");
+        }
+        return symbol_of_value(exporter, value, result);
+    }
+    items = mdf_arena_array(&exporter->arena, symbol->n_items, sizeof *items);
+    if (items == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    for (i = 0; i < symbol->n_items; i++) {
+        if (!export_as_array(exporter, graph, &symbol->items[i], &items[i])) {
+            return false;
+        }
+    }
+    if (symbol->n_items == 0 || !have_one_shape(items, symbol->n_items)) {
+        return export_refuse(exporter, "a list is no array: the shapes of its items differ, or are not known");
+    }
+    common = items[0];
+    for (i = 1; i < symbol->n_items; i++) {
+        common.dtype = export_common_type(exporter, &common, &items[i]);
+        common.strength = items[i].strength > common.strength ? items[i].strength : common.strength;
+    }
+    return common.dtype != MDF_DTYPE_NONE ? stack(exporter, graph, items, symbol->n_items, common.dtype, result)
+                                          : export_refuse(exporter, "the items of a list have no common type");
+}

@@ -1,0 +1,215 @@
+/* test_export.c - models as ONNX: what is written is read again and gives the same bits; what can not be is refused with its place.
+ * (python/tests/test_onnx_export.py and tools/check_onnx_export.py hold the files to onnx.checker and ONNX Runtime.) */
+#include "mdf_c/mdf.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 2048 };
+
+static mdf_model *load(const char *source, mdf_error *error)
+{
+    return source[0] == '{' ? mdf_model_load_bytes(source, strlen(source), "json", "m.json", NULL, error)
+                            : mdf_model_load_file(source, error);
+}
+
+/* A node with one input x of three numbers, and an output port with an expression. */
+static const char *model_of(const char *expression)
+{
+    static char text[TEXT_SIZE];
+
+    snprintf(text, sizeof text,
+             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"shape\": [3], \"default_value\": [0.5, -1.5, 2.0]}, "
+             "\"i\": {\"type\": \"int64\", \"shape\": [], \"default_value\": 7}}, \"output_ports\": {\"y\": {\"value\": \"%s\"}}}}}}}}",
+             expression);
+    return text;
+}
+
+/* Saves a model as ONNX, and loads that; NULL with the error set. */
+static mdf_model *through_onnx(const char *source, mdf_error *error)
+{
+    char path[] = "/tmp/mdf_test_export_XXXXXX.onnx";
+    mdf_model *model = load(source, error), *again = NULL;
+    int file = mkstemps(path, 5);
+
+    cr_assert(file >= 0);
+    close(file);
+    if (model != NULL && mdf_model_save_file(model, path, error) == MDF_OK) {
+        again = mdf_model_load_file(path, error);
+    }
+    mdf_model_free(model);
+    unlink(path);
+    return again;
+}
+
+static bool are_same(const mdf_value *a, const mdf_value *b)
+{
+    mdf_tensor x, y;
+    size_t n = 1, i;
+
+    if (mdf_value_kind(a) == MDF_KIND_LIST || !mdf_value_tensor(a, &x) || !mdf_value_tensor(b, &y) || x.rank != y.rank ||
+        x.dtype != y.dtype) {
+        return false;
+    }
+    for (i = 0; i < x.rank; i++) {
+        n *= (size_t)x.shape[i];
+        if (x.shape[i] != y.shape[i]) {
+            return false;
+        }
+    }
+    for (i = 0; i < n && x.dtype == MDF_DTYPE_FLOAT64; i++) { /* a quotient of logarithms is no log10 to the last bit */
+        double p = ((const double *)x.data)[i], q = ((const double *)y.data)[i];
+
+        if (!(p == q || fabs(p - q) <= 1e-14 * fabs(p) || (isnan(p) && isnan(q)))) {
+            return false;
+        }
+    }
+    return x.dtype == MDF_DTYPE_FLOAT64 || memcmp(x.data, y.data, n * mdf_dtype_size(x.dtype)) == 0;
+}
+
+static void check_same(const char *source)
+{
+    mdf_error error = {0};
+    mdf_model *models[] = {load(source, &error), through_onnx(source, &error)};
+    mdf_program *programs[2];
+    mdf_state *states[2];
+    size_t i, j;
+
+    cr_assert(models[0] != NULL && models[1] != NULL, "%s: %s %s", source, error.path, error.message);
+    for (i = 0; i < 2; i++) {
+        programs[i] = mdf_compile(models[i], NULL, &error);
+        states[i] = mdf_state_new(programs[i], &error);
+        cr_assert_eq(mdf_evaluate(states[i], NAN, &error), MDF_OK, "%s: %s: %s", source, i == 0 ? "model" : "ONNX", error.message);
+    }
+    for (i = 0; i < mdf_program_n_results(programs[0]); i++) {
+        const char *name = mdf_program_result_name(programs[0], i);
+
+        for (j = 0; j < mdf_program_n_results(programs[1]) && strcmp(mdf_program_result_name(programs[1], j), name) != 0; j++) {
+        }
+        cr_expect(are_same(mdf_result_at(states[0], i), mdf_result_at(states[1], j)), "%s: '%s' differs", source, name);
+    }
+    for (i = 0; i < 2; i++) {
+        mdf_state_free(states[i]);
+        mdf_program_free(programs[i]);
+        mdf_model_free(models[i]);
+    }
+}
+
+Test(export, examples_give_the_same)
+{
+    static const char *const paths[] = {"examples/newton_sqrt.json", "examples/elman_rnn.json", "examples/if_unequal_branches.json",
+                                        "examples/shared_body.json", "examples/weighted_edges.json", "examples/linear_attention.json",
+                                        "examples/multiplication_table.yaml"};
+    size_t i;
+
+    for (i = 0; i < sizeof paths / sizeof *paths; i++) {
+        check_same(paths[i]);
+    }
+}
+
+Test(export, expressions_give_the_same)
+{
+    static const char *const expressions[] = {
+        "x + 1", "2 * x - x / 3", "x ** 2", "-x", "abs(x)", "x > 0", "x == 2", "x != 2", "(x > 0) & (x < 1)", "not i",
+        "x // 0.4", "x % 0.4", "-x % 0.7", "i // 2", "i % 4", "-i // 2", "-i % 4", "i / 2", "i * 2", "i ** 2",
+        "numpy.exp(x)", "numpy.sin(x) + numpy.cos(x)", "numpy.tanh(x)", "numpy.sqrt(abs(x))", "numpy.log(abs(x) + 1)",
+        "numpy.log10(abs(x))", "numpy.log2(abs(x))", "numpy.square(x)", "numpy.degrees(x)", "numpy.trunc(x)", "numpy.floor(x)",
+        "numpy.ceil(x)", "numpy.rint(x)", "numpy.sign(x)", "numpy.maximum(x, 0.25)", "numpy.minimum(x, i)", "numpy.hypot(x, 2)",
+        "numpy.where(x > 0, x, 10)", "numpy.clip(x, -1, 1)", "numpy.sum(x)", "numpy.mean(x)", "numpy.max(x)", "numpy.prod(x)",
+        "numpy.argmax(x)", "numpy.isfinite(x)", "numpy.isnan(x)", "x[0]", "x[-1]", "x[1:]", "x[::-1]", "x[i - 6]",
+        "numpy.reshape(x, (3, 1))", "numpy.outer(x, x)" /* moves and products */, "numpy.dot(x, x)", "x @ x", "numpy.concatenate((x, x))",
+        "numpy.stack((x, 2 * x))", "numpy.array([x[0], 1, i])", "[x[0], x[1]][1]", "x[0] if i > 3 else x[1]", "x if i < 3 else 2 * x",
+        "1.0 if i > 3 else 0.5", "x[0] > 0 and x[1]", "x[0] < 0 or x[2]", "sum([v * 2 for v in [x[0], x[1]]])" /* unrolled */,
+        "numpy.array([k * x[k] for k in range(3)])", "max(x[0], x[1], 0.75)", "min(i, 3)", "float(i)", "int(x[2])", "len(x)",
+        "x.shape[0]", "numpy.transpose(numpy.reshape(x, (3, 1)))", "math.log(i, 3)", "x.sum() + x.mean()", "numpy.roll(x, 1)"};
+    size_t i, n_refused = 0;
+
+    for (i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        mdf_error error = {0};
+        mdf_model *model = through_onnx(model_of(expressions[i]), &error);
+
+        if (model == NULL) {
+            cr_expect(strcmp(expressions[i], "numpy.outer(x, x)") == 0 || strncmp(expressions[i], "sum(", 4) == 0, "%s: %s",
+                      expressions[i], error.message);
+            n_refused++;
+            continue;
+        }
+        mdf_model_free(model);
+        check_same(model_of(expressions[i]));
+    }
+    cr_expect(n_refused <= 2);
+}
+
+/* What keeps its value is an input and an output: handed on, it gives what the evaluations give. */
+Test(export, states_are_handed_on)
+{
+    static const char source[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"s\": {\"value\": \"s * 0.5 + 1\", \"default_initial_value\": 3}, "
+        "\"v\": {\"default_initial_value\": 1.0, \"time_derivative\": \"-v\"}}, \"output_ports\": {\"y\": {\"value\": \"s\"}, "
+        "\"w\": {\"value\": \"v\"}}}}}}}}";
+    mdf_error error = {0};
+    mdf_model *model = load(source, &error), *written = through_onnx(source, &error);
+    mdf_program *program = mdf_compile(model, NULL, &error), *other = mdf_compile(written, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error), *step = mdf_state_new(other, &error);
+    const double dt = 0.125;
+    int i;
+
+    cr_assert(step != NULL, "%s %s", error.path, error.message);
+    for (i = 0; i < 4; i++) {
+        mdf_tensor tensor = {MDF_DTYPE_FLOAT64, 0, NULL, &dt}, ours, theirs;
+        size_t j;
+
+        cr_assert_eq(mdf_evaluate(state, i == 0 ? NAN : dt, &error), MDF_OK);
+        if (i > 0) {
+            cr_assert_eq(mdf_set_input(step, "dt", &tensor, &error), MDF_OK, "%s", error.message);
+        }
+        cr_assert_eq(mdf_evaluate(step, NAN, &error), MDF_OK, "%s", error.message);
+        for (j = 0; j < mdf_program_n_results(other); j++) {
+            const char *name = mdf_program_result_name(other, j);
+
+            cr_assert(mdf_value_tensor(mdf_result_at(step, j), &theirs));
+            if (strcmp(name, "n.s.next") == 0 || strcmp(name, "n.v.next") == 0) {
+                char input[16];
+
+                snprintf(input, sizeof input, "%.3s", name);
+                cr_assert_eq(mdf_set_input(step, input, &theirs, &error), MDF_OK, "%s", error.message);
+            } else {
+                cr_assert(mdf_value_tensor(mdf_output(state, "n", name), &ours));
+                cr_assert_float_eq(*(const double *)ours.data, *(const double *)theirs.data, 0, "%s in step %d", name, i);
+            }
+        }
+    }
+    mdf_state_free(state);
+    mdf_state_free(step);
+    mdf_program_free(program);
+    mdf_program_free(other);
+    mdf_model_free(model);
+    mdf_model_free(written);
+}
+
+Test(export, what_has_no_form_is_refused_with_its_place)
+{
+    static const struct {
+        const char *expression, *why;
+    } refused[] = {{"numpy.random.rand()", "draws random numbers"},
+                   {"numpy.sort(x)", "has no form in ONNX"},
+                   {"x[numpy.argmax(x):]", "not known before it runs"}};
+    mdf_error error = {0};
+    size_t i;
+
+    for (i = 0; i < sizeof refused / sizeof *refused; i++) {
+        error = (mdf_error){0};
+        cr_expect_null(through_onnx(model_of(refused[i].expression), &error), "%s", refused[i].expression);
+        cr_expect_eq(error.code, MDF_UNSUPPORTED, "%s: %s", refused[i].expression, error.message);
+        cr_expect_not_null(strstr(error.message, refused[i].why), "%s", error.message);
+        cr_expect_not_null(strstr(error.path, "node 'n', output port 'y'"), "%s", error.path);
+        cr_expect(error.line == 1);
+    }
+    error = (mdf_error){0};
+    cr_expect_null(through_onnx("examples/slow_and_fast.yaml", &error));
+    cr_expect_not_null(strstr(error.message, "condition"), "%s", error.message);
+}
