@@ -23,7 +23,8 @@ static const char help[] =
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
     "  -n, --steps N, --dt T     evaluations, default 1 (3 with --explain and --dump); time increment of all but the first\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
-    "      --trace, --trace-bodies, --schedule   tell every step; bodies by iteration too; who ran when, as text in place of JSON\n"
+    "      --trace, --trace-bodies, --schedule   tell every step; bodies by iteration too; who ran when, as text in place of "
+    "JSON\n"
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
     "      --record NAME,..., --watch NAME,..., --gradient RESULT --of NODE.PARAMETER   ports; as they change; derivatives\n"
     "      --sweep FILE, --lanes N   evaluate for many values, as the file says (docs/sweeps.md); N instances side by side\n"
@@ -36,7 +37,8 @@ static const char help[] =
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n"
     "      --max-memory BYTES, --time-limit SECONDS   bounds (K, M, G may follow; none); default: the machine's memory\n"
     "      --time, --repeat N, --profile[=FILE], --progress, --quiet   times as JSON; N times anew; where the time goes; a bar\n"
-    "      --check, --stats[=json], --strict, --json-errors, --color auto|always|never   run nothing; count; warnings are errors\n"
+    "      --check, --stats[=json], --strict, --json-errors, --color auto|always|never   run nothing; count; warnings are "
+    "errors\n"
     "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
     "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
@@ -243,7 +245,8 @@ bool parse_run_options(int argc, char **argv, struct run_options *options, int *
     options->model_path = names[0];
     options->trace |= options->trace_bodies;
     if (options->n_steps == 0) { /* not given */
-        options->n_steps = (options->explain && options->sweep_path == NULL) || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
+        options->n_steps =
+            (options->explain && options->sweep_path == NULL) || options->dump != DUMP_NOTHING ? STEPS_TO_WARM_UP : 1;
     }
     *exit_status = check_together(options, n_names);
     *exit_status = *exit_status == EXIT_DONE ? check_looking(options) : *exit_status;

@@ -645,6 +645,7 @@ static struct mdf_code *finish_body(struct tracer *body)
     mdf_operand iteration = unit_new_slot(&body->target, 0), condition = unit_new_slot(&body->target, OPERAND_IS_BOOL);
     mdf_operand goes_on = add_truth(&body->target);
     struct list formals = {0}, yields = {0}, types = {0};
+    struct mdf_code *code;
 
     if (goes_on == MDF_NO_OPERAND || iteration == MDF_NO_OPERAND || condition == MDF_NO_OPERAND ||
         !list_add(compiler, &formals, &iteration, sizeof iteration) ||
@@ -662,7 +663,11 @@ static struct mdf_code *finish_body(struct tracer *body)
             return NULL;
         }
     }
-    return unit_finish_body(compiler, body->target.unit, &formals, &yields, &types);
+    code = unit_finish_body(compiler, body->target.unit, &formals, &yields, &types);
+    if (code != NULL) {
+        code->id = "step";
+    }
+    return code;
 }
 
 /* Emits the Loop; what its states end as stands for the slots from now on. */

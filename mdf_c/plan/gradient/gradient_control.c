@@ -381,6 +381,9 @@ static bool finish_body(struct gradient *gradient, struct new_body *made, uint32
     }
     code = unit_finish_body(compiler, &made->body->unit, &made->formals, &made->yields, &types);
     *index = (uint32_t)gradient->unit->bodies.n;
+    if (code != NULL) {
+        code->id = "gradient";
+    }
     if (code != NULL && !list_add(compiler, &gradient->unit->bodies, &code, sizeof code)) {
         mdf_code_clear(compiler->memory, code);
         code = NULL;
