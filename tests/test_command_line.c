@@ -107,7 +107,7 @@ static const struct {
     {"$RUN $M --steps -1", 2, "mdf-run: error: --steps " FROM_1 "'-1'\n"},
     {"$RUN $M --steps ''", 2, "mdf-run: error: --steps " FROM_1 "''\n"},
     {"$RUN $M --steps 18446744073709551616", 2, "mdf-run: error: --steps " FROM_1 "'18446744073709551616'\n"},
-    {"$RUN $M --repeat 0", 2, "mdf-run: error: --repeat " FROM_1 "'0'\n"},
+    {"$RUN $M --repeat 0", 2, "mdf-run: error: --repeat must be a whole number from 1 to "},
     {"$RUN $M --threads 65537", 2, "mdf-run: error: --threads must be a whole number from 1 to 65536, not '65537'\n"},
     {"$RUN $M --graph-detail 4", 2, "mdf-run: error: --graph-detail must be a whole number from 1 to 3, not '4'\n"},
     {"$RUN $M --dt nan", 2, "mdf-run: error: --dt must be a finite number, not 'nan'\n"},

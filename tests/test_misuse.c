@@ -164,6 +164,7 @@ static bool is_tried(struct given *g, int pointer)
     MAKES(mdf_model_load_bytes, 2, 5, P(0, MODEL), strlen(MODEL), P(1, "json"), P(2, "m"), P(3, &g->options), ERROR(4))         \
     STATUS(mdf_model_save_file, 2, 3, P(0, g->model), P(1, g->path), ERROR(2))                                                  \
     STATUS(mdf_model_save_file_parted, 2, 3, P(0, g->model), P(1, g->path), SIZE_MAX, ERROR(2))                                 \
+    DOES(mdf_model_save_onnx, 4, P(0, g->model), P(1, g->path), P(2, &g->options), ERROR(3))                                    \
     ASKS(mdf_model_id, IS_NULL, 1, 1, P(0, g->model))                                                                           \
     ASKS(mdf_model_n_graphs, IS_ZERO, 1, 1, P(0, g->model))                                                                     \
     ASKS(mdf_model_graph_id, IS_NULL, 1, 1, P(0, g->model), 0)                                                                  \
@@ -171,6 +172,7 @@ static bool is_tried(struct given *g, int pointer)
     DOES(mdf_model_free, 1, P(0, mdf_model_load_file("examples/newton_sqrt.json", NULL)))                                       \
     MAKES(mdf_compile, 1, 3, P(0, g->model), P(1, &g->options), ERROR(2))                                                       \
     MAKES(mdf_compile_changeable, 2, 4, P(0, g->model), P(1, g->names), 1, P(2, &g->options), ERROR(3))                         \
+    DOES(mdf_compile_gradient, 5, P(0, g->model), P(1, "y"), P(2, g->names), 1, 1, NAN, P(3, &g->options), ERROR(4))             \
     DOES(mdf_program_free, 1, P(0, mdf_compile(g->model, NULL, NULL)))                                                          \
     ASKS(mdf_program_model_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
     ASKS(mdf_program_graph_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
@@ -231,6 +233,10 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_schedule_pass, IS_ZERO, 1, 1, P(0, g->state), 1)                                                                   \
     ASKS(mdf_schedule_time_ms, IS_NOT_A_NUMBER, 1, 1, P(0, g->state), 1)                                                        \
     ASKS(mdf_explain, IS_ZERO, 1, 2, P(0, g->state), P(1, g->text), sizeof g->text)                                             \
+    STATUS(mdf_state_inspect, 1, 2, P(0, reset(g->state)), MDF_INSPECT_BODIES | MDF_INSPECT_PROFILE, ERROR(1))                  \
+    DOES(mdf_state_bodies, 1, P(0, g->state))                                                                                   \
+    DOES(mdf_state_profile, 1, P(0, g->state))                                                                                  \
+    DOES(mdf_state_profile_stacks, 2, P(0, g->state), P(1, g->text), sizeof g->text)                                            \
     ASKS(mdf_state_peak_bytes, IS_ZERO, 1, 1, P(0, g->state))                                                                   \
     DOES(mdf_state_interrupt, 1, P(0, g->state))                                                                                \
     DOES(mdf_state_forget_interrupt, 1, P(0, g->state))                                                                         \

@@ -223,16 +223,6 @@ Test(onnx_reader, external_data_needs_a_file)
     mdf_memory_release(&memory, bytes);
 }
 
-Test(onnx_reader, is_not_written)
-{
-    mdf_error error = {0};
-    mdf_model *model = mdf_model_load_file(FOLDER "/input_passed.onnx", &error);
-
-    cr_assert_not_null(model);
-    cr_expect(mdf_model_save_file(model, "never.onnx", &error) == MDF_USAGE, "%s", error.message);
-    mdf_model_free(model);
-}
-
 /* ------------------------------------------------------------------ what the tree keeps */
 
 static struct mdf_document *load(const char *name)

@@ -308,12 +308,12 @@ Test(plugins, faults)
          "from "
          "a plugin (--plugin FILE) or are registered (docs/plugins.md)"},
         {"\"functions\": {\"f\": {\"value\":\n\"lab.scale(x, factr=2)\"}}",
-         "model.json:2:1: error: node 'n', function 'f': lab::scale has no argument 'factr'; its arguments are: x factor= "
-         "shift="},
+         "model.json:2:15: error: node 'n', function 'f': lab::scale has no argument 'factr'; its arguments are: x factor= "
+         "shift=; did you mean 'factor'?"},
         {"\"functions\": {\"f\": {\"value\":\n\"lab.scale()\"}}",
-         "model.json:2:1: error: node 'n', function 'f': lab::scale needs the argument 'x'"},
+         "model.json:2:2: error: node 'n', function 'f': lab::scale needs the argument 'x'"},
         {"\"functions\": {\"f\": {\"value\":\n\"lab.scale\"}}",
-         "model.json:2:1: error: node 'n', function 'f': the function 'lab.scale' is not a value: call it"},
+         "model.json:2:2: error: node 'n', function 'f': the function 'lab.scale' is not a value: call it"},
     };
     mdf_functions *set = make_functions();
     mdf_options options = {.functions = set};
@@ -335,7 +335,7 @@ Test(plugins, set_of_options)
     mdf_functions_free(make_functions());
     write_model(model, "\"parameters\": {}", "\"y\": {\"value\": \"lab.scale(x)\"}");
     result_of(model, NULL, 1, text);
-    cr_expect_str_eq(text, "model.json:2:33: error: node 'n', output port 'y': function 'lab.scale' is not known");
+    cr_expect_str_eq(text, "model.json:2:34: error: node 'n', output port 'y': function 'lab.scale' is not known");
 }
 
 /* ------------------------------------------------------------------ registration */

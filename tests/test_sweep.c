@@ -697,7 +697,7 @@ static void hold_lanes(const char *parameters, double first, double step, bool i
             memset(fixture.results, 0xff, sizeof fixture.results);
             cr_assert_eq(run(&fixture), status, "%s", fixture.error.message);
             cr_assert_str_eq(fixture.error.message, error.message);
-            cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s", parameters);
+            cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s: %zu lanes, every %zu", parameters, lanes[j], every[i]);
             cr_assert(status != MDF_OK || memcmp(one_by_one, fixture.results, sizeof one_by_one) == 0, "%s", parameters);
         }
     }

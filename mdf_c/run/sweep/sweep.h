@@ -69,6 +69,8 @@ bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
 mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
                                const struct mdf_value *value, void *const *arrays);
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);
+/* How many steps from number `step` on are not; the last step is not among them. */
+uint64_t mdf_sweep_count_unseen(const struct mdf_sweep *sweep, uint64_t step);
 /* Evaluates the first instance to find the forms of the records that have none. */
 mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error);
 

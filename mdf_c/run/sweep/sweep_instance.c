@@ -252,6 +252,13 @@ bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step)
     return sweep->record_every > 0 ? step % sweep->record_every == 0 : step + 1 == sweep->n_steps;
 }
 
+uint64_t mdf_sweep_count_unseen(const struct mdf_sweep *sweep, uint64_t step)
+{
+    uint64_t every = sweep->record_every, n = every > 0 ? (every - step % every) % every : sweep->n_steps;
+
+    return n < sweep->n_steps - 1 - step ? n : sweep->n_steps - 1 - step;
+}
+
 /* Whether the caller wants no more. While forms are looked for nobody watches: the caller is asked here, now and then. */
 static bool is_stopped(const struct instance *instance, double *next_s)
 {
@@ -287,10 +294,9 @@ static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint6
     enum { MOST_AT_ONCE = 1 << 16 };
     static const double short_s = 0.01;
     const struct mdf_sweep *sweep = instance->sweep;
-    uint64_t every = sweep->record_every, n = every > 0 ? (every - step % every) % every : sweep->n_steps;
+    uint64_t n = mdf_sweep_count_unseen(sweep, step);
     double start_s;
 
-    n = n < sweep->n_steps - 1 - step ? n : sweep->n_steps - 1 - step;
     n = n < *at_once ? n : *at_once;
     if (step == 0 || n == 0 || mdf_sweep_has_series(sweep) || !mdf_state_set_increment(instance->state, sweep->dt)) {
         return 0;

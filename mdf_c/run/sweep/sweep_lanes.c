@@ -65,8 +65,11 @@ enum { MOST_FAILED = 4 };
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
     enum { LANES = 16, FEW_STEPS = 64 };
-    size_t n = sweep->n_lanes, lanes = sweep->program->real == MDF_DTYPE_FLOAT32 ? 2 * LANES : LANES;
+    size_t n = sweep->n_lanes, lanes = LANES;
 
+    if (n == 0 && sweep->program->real == MDF_DTYPE_FLOAT32) {
+        return 1; /* some of their forms have no machine code for so many: they are slower than instances one by one */
+    }
     if (n == 0) {
         bool pays = sweep->n_instances > 2 * lanes || (sweep->n_instances > 4 && sweep->n_steps > FEW_STEPS * (uint64_t)lanes);
 
@@ -644,13 +647,12 @@ static bool run_steps(struct mdf_sweep_lanes *lanes, size_t first, size_t n, voi
 {
     enum { MOST_AT_ONCE = 1 << 14 };
     const struct mdf_sweep *sweep = lanes->sweep;
-    uint64_t step, every = sweep->record_every > 0 ? sweep->record_every : sweep->n_steps;
+    uint64_t step;
     size_t row = 0;
 
     for (step = 0; step < sweep->n_steps; step++) {
-        uint64_t n_left = every - 1 - step % every;
+        uint64_t n_left = mdf_sweep_count_unseen(sweep, step);
 
-        n_left = n_left < sweep->n_steps - 1 - step ? n_left : sweep->n_steps - 1 - step;
         if (step >= SINGLE && n_left > 0 && !mdf_sweep_has_series(sweep)) {
             lanes->n_steps = (int64_t)(n_left < MOST_AT_ONCE ? n_left : MOST_AT_ONCE);
             if (!run_program(lanes, MANY)) {
