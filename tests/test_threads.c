@@ -1,11 +1,14 @@
 /* test_threads.c - threads that evaluate one program at the same time get what one thread alone gets; so do those that load and
  * compile, each for itself, at once; and a thread may stop another's evaluation. "make check-tsan" runs this under the thread
  * sanitizer. */
+#define _GNU_SOURCE
+#include "mdf_c/base/processor.h"
 #include "mdf_c/mdf.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -176,4 +179,17 @@ Test(threads, are_stopped_by_another, .timeout = 60)
     }
     mdf_program_free(program);
     mdf_model_free(model);
+}
+
+/* Processors that the process may not use are not counted. */
+Test(threads, processors_are_those_that_may_be_used)
+{
+    cpu_set_t one;
+    int cpu = sched_getcpu();
+
+    cr_assert(cpu >= 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    cr_assert(sched_setaffinity(0, sizeof one, &one) == 0);
+    cr_expect_eq(mdf_count_cores(), 1);
 }

@@ -54,9 +54,10 @@ class Error(ctypes.Structure):
             "path": self.path.decode(errors="replace") or None,
         }
 
-    def exception(self) -> MdfError:
-        """The exception that stands for this error; its cause is that of a function of Python, where one failed."""
-        exception = BY_STATUS.get(STATUSES[self.code], MdfError)(**self.parts())
+    def exception(self, located: Callable[[dict], dict] = dict) -> MdfError:
+        """The exception that stands for this error, with what `located` makes of its :meth:`parts`; its cause is that of a function of
+        Python, where one failed."""
+        exception = BY_STATUS.get(STATUSES[self.code], MdfError)(**located(self.parts()))
         exception.__cause__ = _take_exception(exception.message)
         return exception
 

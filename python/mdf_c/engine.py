@@ -24,7 +24,6 @@ from ._library import (
     PART_FUNCTION,
     PART_INPUT,
     PART_OUTPUT,
-    STATUSES,
     WARNING_HANDLER,
     Error,
     Handle,
@@ -601,8 +600,7 @@ class State(Uncopied):
     def _check(self, result: Any) -> Any:
         if not self._error.code:
             return result
-        kind = BY_STATUS.get(STATUSES[self._error.code], MdfError)
-        exception = kind(**_located(self._error.parts(), self.program._origin, self.program.graph_id))
+        exception = self._error.exception(lambda parts: _located(parts, self.program._origin, self.program.graph_id))
         self._error.code = 0
         ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
         raise exception

@@ -148,17 +148,19 @@ def test_the_library_with_nothing():
             if name in ("mdf_dtype_name", "mdf_onnx_operator_name"):
                 continue  # without pointers
             found = function(*(nothing(kind, number) for kind in function.argtypes))
-            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_reset", "mdf_state_copy")):
+            if name.startswith(("mdf_set", "mdf_lend", "mdf_evaluate", "mdf_model_save", "mdf_state_", "mdf_check", "mdf_register", "mdf_load", "mdf_diagnostics_add")) and (
+                function.restype is ctypes.c_int
+            ):
                 assert _library.STATUSES[found] == "USAGE", name
             elif name == "mdf_program_layer_node":
                 assert found == ctypes.c_size_t(-1).value, "a position that is none"
-            elif name not in ("mdf_version", "mdf_version_number") and "_new_" not in name:
+            elif name not in ("mdf_version", "mdf_version_number") and "_new" not in name:
                 assert not found, name
 
 
 def nothing(kind, number):
     """`number`, NULL, or a function that is NULL."""
-    if kind in (ctypes.c_int, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_bool):
+    if kind in (ctypes.c_int, ctypes.c_uint, ctypes.c_int64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_bool):
         return number
     return 0.0 if kind is ctypes.c_double else kind() if kind is _library.WARNING_HANDLER else None
 
