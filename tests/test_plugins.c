@@ -548,8 +548,8 @@ Test(plugins, sweep)
     write_model(model, "\"parameters\": {\"s\": {\"value\": \"lab.alone(s)\", \"default_initial_value\": 0.0}}",
                 "\"y\": {\"value\": \"s\"}");
     cr_assert(engine_begin(&engine, model, &options), "%s", engine.error.message);
-    mdf_program_free(engine.program);
     mdf_state_free(engine.state);
+    mdf_program_free(engine.program);
     engine.state = NULL;
     engine.program = mdf_compile_changeable(engine.model, &(const char *){"n.s"}, 1, &options, &engine.error);
     cr_assert_not_null(engine.program, "%s", engine.error.message);
