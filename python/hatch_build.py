@@ -13,8 +13,8 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -25,8 +25,7 @@ SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|lib
 LEFT_OUT = ("libtiff",)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """The machine that the wheel is for.
 
     Attributes
