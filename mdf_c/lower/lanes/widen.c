@@ -188,17 +188,25 @@ mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a)
 
 /* ------------------------------------------------------------------ ops */
 
+/* What an op reads, as it is in the wide form. */
+static bool widen_inputs(struct widening *widening, struct mdf_lowered_op *op)
+{
+    for (size_t i = 0; i < op->n_in; i++) {
+        op->in[i] = widening_value(widening, op->in[i]);
+        if (op->in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The same op on other values. */
 static bool copy_element_op(struct widening *widening, const struct mdf_lowered_op *source)
 {
     struct mdf_lowered_op op = *source;
-    size_t i;
 
-    for (i = 0; i < op.n_in; i++) {
-        op.in[i] = widening_value(widening, op.in[i]);
-        if (op.in[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
+    if (!widen_inputs(widening, &op)) {
+        return false;
     }
     op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
     return op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
@@ -208,13 +216,9 @@ static bool widen_number(struct widening *widening, const struct mdf_lowered_op 
 {
     mdf_dtype result = (mdf_dtype)widening->narrow->values[source->out].form.dtype;
     struct mdf_lowered_op op = *source;
-    size_t i;
 
-    for (i = 0; i < op.n_in; i++) {
-        op.in[i] = widening_value(widening, op.in[i]);
-        if (op.in[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
+    if (!widen_inputs(widening, &op)) {
+        return false;
     }
     if (op.code == MDF_LOWERED_COPY) { /* as one of the functions of elements, which become one nest */
         op.code = MDF_LOWERED_CAST;
