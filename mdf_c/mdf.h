@@ -313,6 +313,9 @@ typedef struct mdf_options {
     /* Receives errors and warnings in full; see mdf_diagnostics. `warning` is called all the same. The mdf_error gets the first
      * error in the order of the file. NULL: none. */
     mdf_diagnostics *diagnostics;
+    /* An expression over output ports, NODE.PORT, or PORT where there is one of that name: of a sweep (mdf_sweep_new) an instance
+     * ends with the evaluation after which it holds. One number, true unless it is 0. NULL: none. See docs/sweeps.md. */
+    const char *stop_when;
 } mdf_options;
 
 /* ------------------------------------------------------------------ custom functions */
@@ -647,6 +650,8 @@ enum {
     MDF_SWEEP_PER_STEP = 2,     /* of inputs: one for each step; without it a value is given in each step */
     MDF_SWEEP_TYPED = 4 /* values keep their type; without it float64, int64 and bool are as numbers that stand in a model */
 };
+/* Beside MDF_SWEEP_PER_INSTANCE, of instances that are a grid: one value for each position along its axis number `axis`. */
+#define MDF_SWEEP_ALONG(axis) (((unsigned)(axis) + 1u) << 8)
 
 /* Values of a changeable parameter, or of an input: names as for mdf_set_parameter and mdf_set_input. */
 typedef struct mdf_sweep_values {
@@ -654,6 +659,27 @@ typedef struct mdf_sweep_values {
     unsigned axes;     /* flags from above */
     mdf_tensor values; /* of numbers; its data is borrowed while the sweep lives */
 } mdf_sweep_values;
+
+/* What a sweep tells of many instances together, in place of the values of each: numbers that come out the same to the last bit
+ * in whatever order and parts the instances are evaluated (docs/sweeps.md). */
+typedef enum mdf_sweep_reduction_kind {
+    MDF_REDUCTION_COUNT,     /* how many values there are, int64 */
+    MDF_REDUCTION_MEAN,      /* float64: the exact sum, rounded once, over their number */
+    MDF_REDUCTION_VAR,       /* float64: the mean of the squares of how far they are from the mean, by exact sums */
+    MDF_REDUCTION_QUANTILES, /* float64, at each of the points, which are from 0 to 1: off by 1/2048 of a value at most */
+    MDF_REDUCTION_HISTOGRAM  /* int64: the values between each two of the points, which ascend; of the last two, that included */
+} mdf_sweep_reduction_kind;
+
+/* Instead of a record: the step and the time after which mdf_options.stop_when ended an instance; of those only that it ended. */
+#define MDF_REDUCED_STOPPED_STEP (SIZE_MAX - 1)
+#define MDF_REDUCED_STOPPED_TIME SIZE_MAX
+
+typedef struct mdf_sweep_reduction {
+    size_t record; /* of which record, or one of the above */
+    mdf_sweep_reduction_kind kind;
+    const double *points;
+    size_t n_points;
+} mdf_sweep_reduction;
 
 /* Zero-initialise it. Arrays are borrowed while mdf_sweep_new runs; what values and `seeds` point to, while the sweep lives. */
 typedef struct mdf_sweep_options {
@@ -675,6 +701,18 @@ typedef struct mdf_sweep_options {
      * instance) or mdf_sweep_run; false asks to stop. May be NULL. */
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
+    /* The instances are a part of a grid, those from number first_instance on, its last axis changing fastest: the lengths of its
+     * axes. NULL: they are not. See MDF_SWEEP_ALONG. */
+    const size_t *grid;
+    size_t n_grid;
+    /* [n_instances]: gets the step, counted from 1, after which each ended because mdf_options.stop_when held; -1: that did not
+     * end it. An instance that has ended has the values of its last step in all rows of later ones. NULL: not wanted. */
+    int64_t *stopped_steps;
+    const mdf_sweep_reduction *reductions;
+    size_t n_reductions;
+    /* Of each axis of the grid: reductions go over it, NULL: over all. What is reduced has a cell for each position along the
+     * others together, the last of these changing fastest. */
+    const bool *is_reduced;
 } mdf_sweep_options;
 
 /* Checks all that is asked for; `options` must not be NULL. The program must live as long as the sweep. */
@@ -685,16 +723,50 @@ MDF_API size_t mdf_sweep_n_rows(const mdf_sweep *sweep);
 /* Type and shape of one value of record number `record`; false where there is none, or no instance to find it. A narrower value
  * (an initial 0 before reals) is widened, a single number fills the shape, and a node that has not run yet gives NaN. */
 MDF_API bool mdf_sweep_form(const mdf_sweep *sweep, size_t record, mdf_tensor *form);
+/* Type of reduction number `reduction`, and its shape: [cells, rows, shape of one value, points where there are], of a histogram
+ * one less than points; false where there is none. */
+MDF_API bool mdf_sweep_reduced_form(const mdf_sweep *sweep, size_t reduction, mdf_tensor *form);
 /* Evaluates all instances. arrays[record] is the caller's, of shape [instances, rows, shape of one value], row-major. On
  * MDF_INTERRUPTED, and on an error, which is that of the first instance that fails, its rows are written in part. MDF_USAGE
- * where it is running already. */
+ * where it is running already. `arrays` may be NULL where there are reductions: then no instance's values are kept. */
 MDF_API mdf_status mdf_sweep_run(mdf_sweep *sweep, void *const *arrays, mdf_error *error);
 /* Instances that are done, while the sweep runs or after it; asks a running sweep to stop. Any thread may call them, and a signal
  * handler. */
 MDF_API size_t mdf_sweep_n_done(const mdf_sweep *sweep);
 MDF_API void mdf_sweep_interrupt(mdf_sweep *sweep);
+/* What a reduction has come to, of all instances that the sweep has evaluated, however often it ran, and of those that were
+ * added: into the caller's array of the form that mdf_sweep_reduced_form tells. Of no values it is NaN, or 0 where it counts. */
+MDF_API mdf_status mdf_sweep_reduced(const mdf_sweep *sweep, size_t reduction, void *array, mdf_error *error);
+/* All reductions as they are, as bytes that any machine reads: up to `size` into the caller's `bytes`, which may be NULL. Returns
+ * how many there are; 0 where memory was refused, or where there are no reductions. */
+MDF_API size_t mdf_sweep_save_reduced(const mdf_sweep *sweep, void *bytes, size_t size);
+/* Adds what a sweep with the same reductions, of other instances, has saved. */
+MDF_API mdf_status mdf_sweep_add_reduced(mdf_sweep *sweep, const void *bytes, size_t size, mdf_error *error);
 /* The seed of an instance: number `instance` + 1 of the numbers that SplitMix64 gives from `seed`. */
 MDF_API uint64_t mdf_sweep_seed(uint64_t seed, uint64_t instance);
+
+/* How the values of parameters are drawn; `a` and `b` are the ends of the uniform one (b is never drawn), mean and standard
+ * deviation of the normal one, and of the logarithm of the lognormal one. */
+typedef enum mdf_distribution_kind {
+    MDF_DISTRIBUTION_UNIFORM,
+    MDF_DISTRIBUTION_NORMAL,
+    MDF_DISTRIBUTION_LOGNORMAL
+} mdf_distribution_kind;
+typedef struct mdf_distribution {
+    mdf_distribution_kind kind;
+    double a, b;
+} mdf_distribution;
+
+typedef enum mdf_sampling {
+    MDF_SAMPLING_RANDOM, /* each by itself */
+    MDF_SAMPLING_SOBOL,  /* the points of Sobol's sequence, by the directions of Joe and Kuo; a seed shifts them, 0 does not */
+    MDF_SAMPLING_LATIN_HYPERCUBE, /* of n_samples layers of equal probability of each distribution, one point is in each */
+} mdf_sampling;
+
+/* Points of as many axes as there are distributions: values is [n_distributions, n_samples]. The same on all machines, but for
+ * the last bits of logarithms and exponentials. See docs/sensitivity.md. */
+MDF_API mdf_status mdf_sample(mdf_sampling sampling, uint64_t seed, const mdf_distribution *distributions, size_t n_distributions,
+                              size_t n_samples, double *values, mdf_error *error);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,9 @@
     "[\"y\"]}, \"conditions\": {\"node_specific\": {\"n\": {\"type\": \"TimeInterval\", \"kwargs\": {\"repeat\": \"2 ms\"}}}, " \
     "\"termination\": {\"environment_state_update\": {\"type\": \"AfterPass\", \"kwargs\": {\"n\": 1}}}}}}}}"
 
+/* One that has derivatives. */
+#define SMOOTH "m: {graphs: {g: {nodes: {n: {parameters: {k: {value: 2.0}}, output_ports: {y: {value: k * k}}}}}}}"
+
 enum { N_ELEMENTS = 2 };
 
 /* What calls are made with. */
@@ -23,14 +26,18 @@ struct given {
     int tried;     /* the pointer that is NULL; -1: none */
     unsigned seen; /* bits of the pointers that the call has */
     mdf_error error, failed;
-    mdf_model *model;
+    mdf_model *model, *smooth;
     mdf_diagnostics *diagnostics;
     mdf_diagnostic diagnostic;
     mdf_functions *functions;
     mdf_function function;
     mdf_program *program;
     mdf_state *state, *other;
-    mdf_sweep *sweep;
+    mdf_sweep *sweep, *reduced;
+    mdf_sweep_reduction reduction;
+    mdf_distribution distribution;
+    unsigned char saved[256];
+    size_t n_saved;
     mdf_value *value, *dict, *list;
     const mdf_value *items[1];
     const char *names[1], *inputs[1];
@@ -74,10 +81,18 @@ static void begin(struct given *g)
     g->sweep_options.records = &g->record;
     g->arrays[0] = g->recorded;
     g->model = mdf_model_load_bytes(MODEL, strlen(MODEL), "json", "m.json", NULL, &g->error);
+    g->smooth = mdf_model_load_bytes(SMOOTH, strlen(SMOOTH), "yaml", "m.yaml", NULL, &g->error);
     g->program = mdf_compile_changeable(g->model, g->names, 1, NULL, &g->error);
     g->state = mdf_state_new(g->program, &g->error);
     g->other = mdf_state_new(g->program, &g->error);
     g->sweep = mdf_sweep_new(g->program, &g->sweep_options, &g->error);
+    g->reduction.kind = MDF_REDUCTION_COUNT;
+    g->sweep_options.reductions = &g->reduction;
+    g->sweep_options.n_reductions = 1;
+    g->reduced = mdf_sweep_new(g->program, &g->sweep_options, &g->error);
+    g->sweep_options.n_reductions = 0;
+    g->n_saved = mdf_sweep_save_reduced(g->reduced, g->saved, sizeof g->saved);
+    g->distribution.b = 1;
     g->value = mdf_value_new_integer(1, &g->error);
     g->items[0] = g->value;
     g->dict = mdf_value_new_dict(g->names, g->items, 1, &g->error);
@@ -107,10 +122,12 @@ static void end(struct given *g)
     mdf_value_free(g->dict);
     mdf_value_free(g->value);
     mdf_sweep_free(g->sweep);
+    mdf_sweep_free(g->reduced);
     mdf_state_free(g->state);
     mdf_state_free(g->other);
     mdf_program_free(g->program);
     mdf_model_free(g->model);
+    mdf_model_free(g->smooth);
 }
 
 /* ------------------------------------------------------------------ NULL */
@@ -172,7 +189,7 @@ static bool is_tried(struct given *g, int pointer)
     DOES(mdf_model_free, 1, P(0, mdf_model_load_file("examples/newton_sqrt.json", NULL)))                                       \
     MAKES(mdf_compile, 1, 3, P(0, g->model), P(1, &g->options), ERROR(2))                                                       \
     MAKES(mdf_compile_changeable, 2, 4, P(0, g->model), P(1, g->names), 1, P(2, &g->options), ERROR(3))                         \
-    DOES(mdf_compile_gradient, 5, P(0, g->model), P(1, "y"), P(2, g->names), 1, 1, NAN, P(3, &g->options), ERROR(4))             \
+    MAKES(mdf_compile_gradient, 3, 5, P(0, g->smooth), P(1, "y"), P(2, g->names), 1, 1, NAN, P(3, &g->options), ERROR(4))       \
     DOES(mdf_program_free, 1, P(0, mdf_compile(g->model, NULL, NULL)))                                                          \
     ASKS(mdf_program_model_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
     ASKS(mdf_program_graph_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
@@ -245,6 +262,11 @@ static bool is_tried(struct given *g, int pointer)
     DOES(mdf_sweep_free, 1, P(0, mdf_sweep_new(g->program, &g->sweep_options, NULL)))                                           \
     ASKS(mdf_sweep_n_rows, IS_ZERO, 1, 1, P(0, g->sweep))                                                                       \
     ASKS(mdf_sweep_form, IS_FALSE, 1, 2, P(0, g->sweep), 0, P(1, &g->found))                                                    \
+    ASKS(mdf_sweep_reduced_form, IS_FALSE, 1, 2, P(0, g->reduced), 0, P(1, &g->found))                                          \
+    STATUS(mdf_sweep_reduced, 2, 3, P(0, g->reduced), 0, P(1, g->words), ERROR(2))                                              \
+    ASKS(mdf_sweep_save_reduced, IS_ZERO, 1, 2, P(0, g->reduced), P(1, g->saved), sizeof g->saved)                              \
+    STATUS(mdf_sweep_add_reduced, 2, 3, P(0, g->reduced), P(1, g->saved), g->n_saved, ERROR(2))                                 \
+    STATUS(mdf_sample, 2, 3, MDF_SAMPLING_RANDOM, 1, P(0, &g->distribution), 1, N_ELEMENTS, P(1, g->recorded), ERROR(2))        \
     STATUS(mdf_sweep_run, 2, 3, P(0, g->sweep), P(1, g->arrays), ERROR(2))                                                      \
     ASKS(mdf_sweep_n_done, IS_ZERO, 1, 1, P(0, g->sweep))                                                                       \
     DOES(mdf_sweep_interrupt, 1, P(0, g->sweep))                                                                                \

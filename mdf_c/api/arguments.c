@@ -3,6 +3,7 @@
 
 #include "mdf_c/tensor/value.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -227,6 +228,39 @@ static bool check_records(const mdf_record *records, size_t n, mdf_error *error)
     return true;
 }
 
+static bool check_reductions(const mdf_sweep_options *options, mdf_error *error)
+{
+    size_t i, j;
+
+    if ((options->n_reductions > 0 && options->reductions == NULL) || (options->n_grid > 0 && options->grid == NULL)) {
+        mdf_error_set(error, MDF_USAGE,
+                      "mdf_sweep_options: there are %zu reductions and %zu axes of a grid, but an array is NULL",
+                      options->n_reductions, options->n_grid);
+        return false;
+    }
+    for (i = 0; i < options->n_reductions; i++) {
+        const mdf_sweep_reduction *reduction = &options->reductions[i];
+        bool is_histogram = reduction->kind == MDF_REDUCTION_HISTOGRAM;
+        size_t least = is_histogram ? 2 : reduction->kind == MDF_REDUCTION_QUANTILES ? 1 : 0;
+        bool fits = (unsigned)reduction->kind <= MDF_REDUCTION_HISTOGRAM && reduction->n_points >= least &&
+                    (least > 0) == (reduction->n_points > 0) && (least == 0 || reduction->points != NULL) &&
+                    (reduction->record >= MDF_REDUCED_STOPPED_STEP || reduction->record < options->n_records);
+
+        for (j = 0; fits && j < reduction->n_points; j++) {
+            fits = is_histogram ? isfinite(reduction->points[j]) && (j == 0 || reduction->points[j] > reduction->points[j - 1])
+                                : reduction->points[j] >= 0 && reduction->points[j] <= 1;
+        }
+        if (!fits) {
+            mdf_error_set(error, MDF_USAGE,
+                          "sweep: reduction %zu is of no record or kind, or its points are not the quantiles from 0 to 1, or the "
+                          "ascending edges of a histogram, that it needs",
+                          i);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *options, mdf_error *error)
 {
     static const struct layout layout = {"mdf_sweep_options", sizeof *options,
@@ -235,7 +269,7 @@ bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *o
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
            check_values(options->parameters, options->n_parameters, "parameters", error) &&
            check_values(options->inputs, options->n_inputs, "inputs", error) &&
-           check_records(options->records, options->n_records, error);
+           check_records(options->records, options->n_records, error) && check_reductions(options, error);
 }
 
 bool mdf_read_function(const mdf_function *given, mdf_function *function, mdf_error *error)

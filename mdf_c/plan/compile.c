@@ -698,7 +698,8 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     builder.is_scheduled = builder.is_exact || graph_has_conditions(graph);
     builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
     compiler->open = &open;
-    done = compile_parts(&builder, nested, &ports, &edges);
+    done = compile_parts(&builder, nested, &ports, &edges) &&
+           (nested != NULL || compiler->stop_when == NULL || compile_stop_when(&builder, compiler->stop_when));
     compiler->open = open.outer;
     note_holding(&ports);
     if (compiler->n_taken > 0 && nested == NULL && done) {
@@ -824,6 +825,7 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
     compiler.loop_condition = options->loop_condition;
     compiler.scheduling_mode = options->scheduling_mode;
     compiler.functions = compiler.program->functions = mdf_functions_share(options->functions);
+    compiler.stop_when = options->stop_when;
     mdf_arena_init(&compiler.scratch, compiler.memory);
     compiler.model = meaning_of(&compiler, model, options, &meaning);
     if (compiler.model != NULL) {

@@ -42,6 +42,7 @@ struct compiler {
     mdf_loop_condition loop_condition;
     const struct mdf_functions *functions; /* that were registered; NULL: none */
     mdf_scheduling_mode scheduling_mode;   /* of the outermost graph */
+    const char *stop_when;                 /* NULL: nothing */
     struct mdf_origin *origins;
     size_t n_origins, origin_capacity;
     uint32_t origin;     /* of what is being compiled */
@@ -482,6 +483,9 @@ struct meaning {
 const struct mdf_model *meaning_of(struct compiler *compiler, const struct mdf_model *model, const mdf_options *options,
                                    struct meaning *meaning);
 void meaning_release(struct meaning *meaning);
+
+/* --- stop_when.c: the expression of mdf_options.stop_when, once all nodes are compiled */
+bool compile_stop_when(struct graph_builder *builder, const char *text);
 
 /* --- compile.c */
 /* The declaration with its shape in the program's arena. */

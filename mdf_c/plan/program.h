@@ -113,6 +113,19 @@ struct mdf_kept_value {
     struct mdf_value value;
 };
 
+/* An output port that is looked at. */
+struct mdf_program_watched {
+    size_t node, output;
+};
+
+/* Whether an evaluation was the last that is wanted: see mdf_options.stop_when. */
+struct mdf_program_stop {
+    size_t first, end; /* instructions, run once all nodes have */
+    mdf_operand value;
+    struct mdf_program_watched *ports; /* that they read; nothing is asked before all of these nodes have run */
+    size_t n_ports;                    /* 0: it is never asked */
+};
+
 struct mdf_program_layer {
     size_t *nodes;
     size_t n_nodes;
@@ -153,6 +166,7 @@ struct mdf_program {
     size_t n_inputs;
     struct mdf_program_parameter *parameters;
     size_t n_parameters;
+    struct mdf_program_stop stop;
     struct mdf_kept_value *kept;
     bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */
     struct mdf_origin derivative; /* the first such parameter */

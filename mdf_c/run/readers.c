@@ -123,6 +123,9 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
         note(readers, program->edges[i].source);
         note(readers, program->edges[i].value);
     }
+    if (program->stop.n_ports > 0) {
+        note(readers, program->stop.value);
+    }
     for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         note(readers, program->schedule->watches[i].value);
         note(readers, program->schedule->watches[i].initial_value);

@@ -764,6 +764,58 @@ static bool repeat_layers(struct mdf_state *state)
     return true;
 }
 
+bool mdf_state_can_stop(const struct mdf_state *state)
+{
+    const struct mdf_program_stop *stop = &state->program->stop;
+    size_t i;
+
+    for (i = 0; i < stop->n_ports && state->has_run[stop->ports[i].node]; i++) {
+    }
+    return stop->n_ports > 0 && i == stop->n_ports;
+}
+
+/* Behind nodes that have run one by one. */
+static bool run_stop(struct mdf_state *state)
+{
+    const struct mdf_program_stop *stop = &state->program->stop;
+    size_t i;
+
+    if (!mdf_state_can_stop(state)) {
+        return true;
+    }
+    for (i = 0; i < stop->n_ports; i++) {
+        if (!mdf_state_materialise(state, stop->ports[i].node, stop->ports[i].output)) {
+            return out_of_memory(state);
+        }
+    }
+    return mdf_frame_run(state->frame, stop->first, stop->end);
+}
+
+bool mdf_state_look_whether_stopped(struct mdf_state *state, bool *has_stopped)
+{
+    double number = 0;
+
+    if (mdf_state_can_stop(state) &&
+        !mdf_value_number_at(mdf_frame_value(state->frame, state->program->stop.value), NULL, 0, &number)) {
+        mdf_error_set(&context_of(state)->error, MDF_VALUE, "what says whether to stop is not one number");
+        mdf_error_in(&context_of(state)->error, "option 'stop_when'");
+        return false;
+    }
+    *has_stopped = number != 0;
+    return true;
+}
+
+static bool run_nodes(struct mdf_state *state)
+{
+    if (state->program->schedule == NULL) {
+        return state->schedule.n_nodes == state->program->n_nodes && !state->program->takes_first ? repeat_layers(state)
+                                                                                                  : run_layers(state);
+    }
+    mdf_whole_write_back(state);
+    mdf_schedule_record_clear(&state->schedule);
+    return mdf_scheduler_run(&state->scheduler, state);
+}
+
 static bool run_graph(struct mdf_state *state)
 {
     enum mdf_whole_outcome outcome = state->whole != NULL && !mdf_state_is_looked_into(state) ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
@@ -776,13 +828,7 @@ static bool run_graph(struct mdf_state *state)
     if (mdf_state_is_interrupted(state)) { /* which node it was amid is not known */
         return false;
     }
-    if (state->program->schedule == NULL) {
-        return state->schedule.n_nodes == state->program->n_nodes && !state->program->takes_first ? repeat_layers(state)
-                                                                                                  : run_layers(state);
-    }
-    mdf_whole_write_back(state);
-    mdf_schedule_record_clear(&state->schedule);
-    return mdf_scheduler_run(&state->scheduler, state);
+    return run_nodes(state) && run_stop(state);
 }
 
 /* It is the first slot, which nothing else writes. */

@@ -99,6 +99,11 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
 void mdf_state_end(struct mdf_state *state);
 /* Inputs go to their ports, as an evaluation begins. False: the error of the state's context is set. */
 bool mdf_state_take_inputs(struct mdf_state *state);
+/* Of a program with a stop, behind an evaluation: whether it was the last one that is wanted. False: the error of the state's
+ * context is set. */
+bool mdf_state_look_whether_stopped(struct mdf_state *state, bool *has_stopped);
+/* Whether all nodes that a program's stop looks at have run; false where there is none. */
+bool mdf_state_can_stop(const struct mdf_state *state);
 /* The time increment of the evaluations that follow; NaN: none. False: the error of the state's context is set. */
 bool mdf_state_set_increment(struct mdf_state *state, double dt);
 /* Makes sure that an output of a node that has run is there to be looked at, or all of its values (output SIZE_MAX). False:

@@ -5,6 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+/* See MDF_SWEEP_ALONG. */
+enum { ALONG_SHIFT = 8 };
+#define ALONG_MASK (~0u << ALONG_SHIFT)
+
 static bool out_of_memory(struct mdf_sweep *sweep, mdf_error *error)
 {
     mdf_memory_error(&sweep->memory, error);
@@ -29,6 +33,23 @@ static bool take_axis(const mdf_tensor *values, size_t *axis, size_t n, const ch
     return true;
 }
 
+/* Which of the values along an axis of the grid an instance has. */
+static bool find_axis(const struct mdf_sweep *sweep, const mdf_sweep_values *source, struct mdf_swept_values *target,
+                      mdf_error *error)
+{
+    size_t axis = (source->axes >> ALONG_SHIFT) - 1, i;
+
+    if (axis >= sweep->n_grid) {
+        return usage(error, source->name, "its values are along an axis that the grid does not have");
+    }
+    target->n_values = sweep->grid[axis];
+    target->n_repeats = 1;
+    for (i = axis + 1; i < sweep->n_grid; i++) {
+        target->n_repeats *= sweep->grid[i];
+    }
+    return true;
+}
+
 /* The shape of one value, and how far it is from one to the next. */
 static bool find_strides(struct mdf_sweep *sweep, const mdf_sweep_values *source, struct mdf_swept_values *target,
                          mdf_error *error)
@@ -37,8 +58,13 @@ static bool find_strides(struct mdf_sweep *sweep, const mdf_sweep_values *source
     int64_t *shape;
     size_t axis = 0, n, total;
 
-    if ((source->axes & MDF_SWEEP_PER_INSTANCE) != 0 &&
+    if ((source->axes & MDF_SWEEP_PER_INSTANCE) != 0 && (source->axes & ALONG_MASK) == 0 &&
         !take_axis(values, &axis, sweep->n_instances, source->name, "instance", error)) {
+        return false;
+    }
+    if ((source->axes & ALONG_MASK) != 0 &&
+        (!find_axis(sweep, source, target, error) ||
+         !take_axis(values, &axis, target->n_values, source->name, "position along its axis of the grid", error))) {
         return false;
     }
     if ((source->axes & MDF_SWEEP_PER_STEP) != 0 &&
@@ -63,7 +89,7 @@ static bool find_strides(struct mdf_sweep *sweep, const mdf_sweep_values *source
         target->step_bytes = n;
         n *= (size_t)sweep->n_steps; /* part of `total`, which fits */
     }
-    target->instance_bytes = (source->axes & MDF_SWEEP_PER_INSTANCE) != 0 ? n : 0;
+    target->instance_bytes = (source->axes & (MDF_SWEEP_PER_INSTANCE | ALONG_MASK)) != 0 ? n : 0;
     return true;
 }
 
@@ -177,6 +203,32 @@ void mdf_sweep_set_end(struct mdf_sweep *sweep)
     sweep->end_s = limit_s > 0 ? mdf_clock_s() + limit_s : INFINITY;
 }
 
+/* All instances must lie in the grid. */
+static bool take_grid(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error)
+{
+    size_t *grid = mdf_arena_array(&sweep->arena, options->n_grid, sizeof *grid), n = 1, i;
+    bool fits = true;
+
+    if (options->grid == NULL) {
+        return true;
+    }
+    if (grid == NULL) {
+        return out_of_memory(sweep, error);
+    }
+    for (i = 0; i < options->n_grid; i++) {
+        grid[i] = options->grid[i];
+        fits = fits && mdf_size_multiply(n, grid[i], &n);
+    }
+    sweep->grid = grid;
+    sweep->n_grid = options->n_grid;
+    if (!fits || options->first_instance > n || options->n_instances > n - options->first_instance) {
+        mdf_error_set(error, MDF_USAGE, "sweep: the grid does not have the instances [%zu, %zu + %zu)", options->first_instance,
+                      options->first_instance, options->n_instances);
+        return false;
+    }
+    return true;
+}
+
 static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error)
 {
     if (options->n_steps == 0 || (size_t)options->n_steps != options->n_steps || options->record_every > options->n_steps) {
@@ -191,15 +243,18 @@ static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *optio
     sweep->dt = options->dt;
     sweep->seed = options->seed;
     sweep->seeds = options->seeds;
+    sweep->stopped_steps = options->stopped_steps;
     sweep->n_threads = options->n_threads;
     sweep->progress = options->progress;
     sweep->progress_context = options->progress_context;
     sweep->n_parameters = options->n_parameters;
     sweep->n_inputs = options->n_inputs;
-    return take_values(sweep, options->parameters, options->n_parameters, false, &sweep->parameters, error) &&
+    return take_grid(sweep, options, error) &&
+           take_values(sweep, options->parameters, options->n_parameters, false, &sweep->parameters, error) &&
            take_values(sweep, options->inputs, options->n_inputs, true, &sweep->inputs, error) &&
            take_records(sweep, options->records, options->n_records, error) &&
-           (sweep->n_instances == 0 || mdf_sweep_find_forms(sweep, error) == MDF_OK);
+           (sweep->n_instances == 0 || mdf_sweep_find_forms(sweep, error) == MDF_OK) &&
+           mdf_sweep_take_reductions(sweep, options, error);
 }
 
 struct mdf_sweep *mdf_sweep_create(const struct mdf_program *program, const mdf_sweep_options *options, mdf_error *error)
@@ -233,6 +288,7 @@ void mdf_sweep_release(struct mdf_sweep *sweep)
     if (sweep == NULL) {
         return;
     }
+    mdf_reduced_free(sweep->reduced);
     mdf_arena_release(&sweep->arena);
     mdf_memory_init(&memory, &sweep->memory.allocator, 0);
     mdf_memory_release(&memory, sweep);

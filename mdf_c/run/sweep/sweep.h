@@ -3,6 +3,7 @@
 #define MDF_RUN_SWEEP_SWEEP_H
 
 #include "mdf_c/run/state.h"
+#include "mdf_c/run/sweep/reduction.h"
 
 /* Values of a parameter, or of an input, found in the caller's array. */
 struct mdf_swept_values {
@@ -12,6 +13,8 @@ struct mdf_swept_values {
     const int64_t *shape; /* of one value */
     const char *data;
     size_t instance_bytes, step_bytes; /* from one instance, one step, to the next; 0: all have the same */
+    /* Of values along an axis of the grid: instance i has number i / n_repeats % n_values; n_values 0: number i. */
+    size_t n_repeats, n_values;
     bool is_typed;
     const size_t *ports; /* of the program that an input goes to */
     size_t n_ports;
@@ -38,6 +41,13 @@ struct mdf_sweep {
     size_t n_parameters, n_inputs;
     struct mdf_swept_record *records;
     size_t n_records;
+    const size_t *grid; /* lengths of its axes; NULL: there is none */
+    size_t n_grid;
+    int64_t *stopped_steps; /* of each instance; NULL: not wanted */
+    const bool *is_reduced; /* of each axis of the grid; NULL: all are */
+    struct mdf_reduction_plan plan;
+    const mdf_tensor *reduced_forms; /* of each reduction of the plan */
+    struct mdf_reduced *reduced;     /* what has come of all instances so far; NULL: there are no reductions */
     int n_threads;
     size_t n_lanes; /* so many instances are evaluated side by side; 1: one by one; 0, as at first: as many as pay */
     struct mdf_refusal refusal; /* why a thread had none, under the lock of its threads */
@@ -55,10 +65,29 @@ void mdf_sweep_set_end(struct mdf_sweep *sweep);
 struct mdf_sweep *mdf_sweep_create(const struct mdf_program *program, const mdf_sweep_options *options, mdf_error *error);
 void mdf_sweep_release(struct mdf_sweep *sweep);
 
+/* Where the rows of the instances from number `first` on go: arrays[record] is [instances, rows, shape of one value], and its
+ * instance number first_row is the first of them; stopped_steps[0] is of the first of them. */
+struct mdf_sweep_target {
+    void *const *arrays;
+    int64_t *stopped_steps;
+    size_t first, first_row;
+    uint64_t *at_once; /* steps that took a short time together, in instances before on this thread; 1 at first */
+};
+
+/* --- sweep_reduce.c: what is told of many instances together */
+/* Finds out what is to be reduced, once the forms of the records are known. False with the error set. */
+bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error);
+/* Adds the instances [first, first + n), whose rows are in the target. */
+bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
+                      size_t first, size_t n);
+/* Rows of one instance that nobody else keeps: `arrays` has one for each record. NULL with the error set. */
+void **mdf_sweep_new_rows(struct mdf_sweep *sweep, mdf_error *error);
+void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows);
+
 /* --- sweep_instance.c: one instance on one state */
-/* Evaluates instance number `instance` and writes its rows to arrays[record]. */
-mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance, void *const *arrays,
-                                  mdf_error *error);
+/* Evaluates instance number `instance` and writes its rows to the target. */
+mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance,
+                                  const struct mdf_sweep_target *target, mdf_error *error);
 /* Gives a state the values of an instance in a step, and takes its inputs: in the first step, before which it has been restarted,
  * parameters too. */
 mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,

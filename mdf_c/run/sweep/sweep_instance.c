@@ -13,7 +13,7 @@ struct instance {
     const struct mdf_sweep *sweep;
     struct mdf_state *state;
     size_t number;
-    void *const *arrays; /* NULL: only the forms are looked at */
+    const struct mdf_sweep_target *target; /* NULL: only the forms are looked at */
     struct mdf_swept_record *forms;
     struct mdf_arena *arena; /* of their shapes */
     mdf_error *error;
@@ -33,6 +33,16 @@ static void port_path(const struct instance *instance, const struct mdf_swept_re
 
 /* ------------------------------------------------------------------ setting */
 
+/* What the instance has of some values in a step. */
+static const char *value_of(const struct instance *instance, const struct mdf_swept_values *values, uint64_t step)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    size_t number = values->n_values == 0 ? instance->number
+                                          : (sweep->first_instance + instance->number) / values->n_repeats % values->n_values;
+
+    return values->data + number * values->instance_bytes + (size_t)step * values->step_bytes;
+}
+
 static mdf_status set_parameters(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
@@ -41,8 +51,7 @@ static mdf_status set_parameters(const struct instance *instance)
 
     for (i = 0; i < sweep->n_parameters && status == MDF_OK; i++) {
         const struct mdf_swept_values *values = &sweep->parameters[i];
-        const mdf_tensor tensor = {values->dtype, values->rank, values->shape,
-                                   values->data + instance->number * values->instance_bytes};
+        const mdf_tensor tensor = {values->dtype, values->rank, values->shape, value_of(instance, values, 0)};
         struct mdf_value view = {0};
 
         mdf_parameter_value(&instance->state->shared->memory, &view, &tensor);
@@ -62,8 +71,7 @@ static mdf_status set_inputs(const struct instance *instance, uint64_t step)
 
     for (i = 0; i < sweep->n_inputs; i++) {
         const struct mdf_swept_values *values = &sweep->inputs[i];
-        const mdf_tensor tensor = {values->dtype, values->rank, values->shape,
-                                   values->data + instance->number * values->instance_bytes + (size_t)step * values->step_bytes};
+        const mdf_tensor tensor = {values->dtype, values->rank, values->shape, value_of(instance, values, step)};
         struct mdf_value view = {0};
 
         mdf_parameter_value(&instance->state->shared->memory, &view, &tensor);
@@ -234,9 +242,11 @@ static mdf_status take_row(const struct instance *instance, size_t row)
         struct mdf_value made = {0};
 
         status = as_array(instance, record, &made, &value);
-        if (status == MDF_OK && instance->arrays != NULL) {
-            status = write_row(instance, record, value,
-                               (char *)instance->arrays[i] + (instance->number * sweep->n_rows + row) * record->size_bytes);
+        if (status == MDF_OK && instance->target != NULL) {
+            size_t number = instance->number - instance->target->first + instance->target->first_row;
+            size_t place = number * sweep->n_rows + row;
+
+            status = write_row(instance, record, value, (char *)instance->target->arrays[i] + place * record->size_bytes);
         } else if (status == MDF_OK && value->kind != MDF_KIND_NONE) {
             status = look_at(instance, &instance->forms[i], value);
         }
@@ -303,32 +313,83 @@ static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint6
     }
     start_s = mdf_clock_s();
     n = mdf_whole_skip(instance->state, n);
-    if (*at_once < MOST_AT_ONCE && mdf_clock_s() - start_s < short_s) {
+    if (mdf_clock_s() - start_s >= short_s) {
+        *at_once = *at_once > 1 ? *at_once / 2 : 1;
+    } else if (n == *at_once && *at_once < MOST_AT_ONCE) {
         *at_once *= 2;
     }
     return n;
+}
+
+/* Whether the step that has just been done was the instance's last by mdf_options.stop_when. */
+static mdf_status look_whether_stopped(const struct instance *instance, bool *has_stopped)
+{
+    struct mdf_context *context = &instance->state->shared->execution.context;
+
+    if (instance->sweep->program->stop.n_ports == 0 || mdf_state_look_whether_stopped(instance->state, has_stopped)) {
+        return MDF_OK;
+    }
+    if (instance->error != NULL && instance->error->code == MDF_OK) {
+        *instance->error = context->error;
+    }
+    return context->error.code;
+}
+
+/* Step number *step, or several from there on of which nobody looks at the values but the last: that is *step afterwards. */
+static mdf_status take_steps(const struct instance *instance, uint64_t *step, uint64_t *at_once, bool *has_stopped)
+{
+    const struct mdf_sweep *sweep = instance->sweep;
+    uint64_t n_skipped = skip_steps(instance, *step, at_once);
+    mdf_status status = MDF_OK;
+
+    if (n_skipped > 0) {
+        status = look_whether_stopped(instance, has_stopped);
+        *step += n_skipped - *has_stopped;
+    }
+    if (status != MDF_OK || *has_stopped) {
+        return status;
+    }
+    status = set_inputs(instance, *step);
+    if (status == MDF_OK) {
+        status = mdf_state_evaluate_begun(instance->state, *step == 0 ? NAN : sweep->dt, instance->error);
+    }
+    return status == MDF_OK ? look_whether_stopped(instance, has_stopped) : status;
+}
+
+/* The rows of all later steps have the values of the one after which the instance ended. */
+static mdf_status stay(const struct instance *instance, size_t row)
+{
+    mdf_status status = MDF_OK;
+
+    while (row < instance->sweep->n_rows && status == MDF_OK) {
+        status = take_row(instance, row++);
+    }
+    return status;
 }
 
 static mdf_status run_steps(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
     mdf_status status = set_parameters(instance);
-    uint64_t step, at_once = 1;
+    uint64_t step, first_at_once = 1, *at_once = instance->target != NULL ? instance->target->at_once : &first_at_once;
+    bool has_stopped = false;
     double next_s = 0;
     size_t row = 0;
 
-    for (step = 0; step < sweep->n_steps && status == MDF_OK; step++) {
+    for (step = 0; step < sweep->n_steps && status == MDF_OK && !has_stopped; step++) {
         if (is_stopped(instance, &next_s)) {
             return mdf_error_set(instance->error, MDF_INTERRUPTED, "interrupted");
         }
-        step += skip_steps(instance, step, &at_once);
-        status = set_inputs(instance, step);
-        if (status == MDF_OK) {
-            status = mdf_state_evaluate_begun(instance->state, step == 0 ? NAN : sweep->dt, instance->error);
-        }
+        status = take_steps(instance, &step, at_once, &has_stopped);
         if (status == MDF_OK && mdf_sweep_is_recorded(sweep, step)) {
             status = take_row(instance, row++);
         }
+    }
+    if (status == MDF_OK) {
+        status = stay(instance, row);
+    }
+    if (status == MDF_OK && instance->target != NULL) {
+        instance->target->stopped_steps[instance->number - instance->target->first] = has_stopped ? (int64_t)step : -1;
     }
     if (status != MDF_OK && status != MDF_INTERRUPTED) {
         mdf_error_append(instance->error, " (instance %zu, step %" PRIu64 ")", sweep->first_instance + instance->number,
@@ -363,10 +424,10 @@ static mdf_status run(const struct instance *instance)
     return status;
 }
 
-mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, void *const *arrays,
-                                  mdf_error *error)
+mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number,
+                                  const struct mdf_sweep_target *target, mdf_error *error)
 {
-    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .arrays = arrays, .error = error};
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .target = target, .error = error};
 
     return run(&instance);
 }
@@ -392,7 +453,7 @@ mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state
 mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
                                const struct mdf_value *value, void *const *arrays)
 {
-    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .arrays = arrays};
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number};
     const struct mdf_swept_record *form = &sweep->records[record];
 
     return write_row(&instance, form, value, (char *)arrays[record] + (number * sweep->n_rows + row) * form->size_bytes);

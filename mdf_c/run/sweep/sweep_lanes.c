@@ -62,22 +62,30 @@ struct mdf_sweep_lanes {
 /* So many groups in which lanes do not cover something, one behind the other, are enough. */
 enum { MOST_FAILED = 4 };
 
+bool mdf_sweep_may_have_lanes(const struct mdf_sweep *sweep)
+{
+    return sweep->program->stop.n_ports == 0 && sweep->stopped_steps == NULL && sweep->reduced == NULL;
+}
+
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
     enum { LANES = 16, FEW_STEPS = 64 };
     size_t n = sweep->n_lanes, lanes = LANES;
 
+    if (sweep->program->is_plain || !mdf_sweep_may_have_lanes(sweep)) {
+        return 1;
+    }
     if (n == 0 && sweep->program->real == MDF_DTYPE_FLOAT32) {
         return 1; /* some of their forms have no machine code for so many: they are slower than instances one by one */
     }
     if (n == 0) {
         bool pays = sweep->n_instances > 2 * lanes || (sweep->n_instances > 4 && sweep->n_steps > FEW_STEPS * (uint64_t)lanes);
 
-        return pays && !sweep->program->is_plain ? lanes : 1;
+        return pays ? lanes : 1;
     }
     for (lanes = 1; 2 * lanes <= n && lanes < MDF_SWEEP_MOST_LANES; lanes *= 2) {
     }
-    return sweep->program->is_plain ? 1 : lanes;
+    return lanes;
 }
 
 static struct mdf_memory *memory_of(const struct mdf_sweep_lanes *lanes)
@@ -445,14 +453,15 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     return find_recorded(lanes);
 }
 
-mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, void *const *arrays, mdf_error *error)
+mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, const struct mdf_sweep_target *target,
+                                 mdf_error *error)
 {
     struct mdf_shared_state *shared = lanes->state->shared;
     mdf_status status;
 
     shared->look = look;
     shared->look_context = lanes;
-    status = mdf_sweep_run_instance(lanes->sweep, lanes->state, number, arrays, error);
+    status = mdf_sweep_run_instance(lanes->sweep, lanes->state, number, target, error);
     shared->look = NULL;
     lanes->is_ready = status == MDF_OK && lanes->refusal.reason == MDF_REFUSED_NOT && prepare(lanes);
     return status;

@@ -32,6 +32,11 @@ struct worker {
     pthread_t thread;
     struct mdf_state *state; /* changed under the lock */
     struct mdf_sweep_lanes *lanes;
+    /* Where there are reductions: what has come of this worker's instances, and, where nobody keeps them, the rows of one. */
+    struct mdf_reduced *reduced;
+    void **rows;
+    int64_t stopped_step;
+    uint64_t at_once; /* see struct mdf_sweep_target */
 };
 
 static void note_failure(struct crew *crew, size_t instance, mdf_status status, const mdf_error *error)
@@ -60,6 +65,23 @@ static bool make_state(struct worker *worker, mdf_error *error)
     return state != NULL;
 }
 
+static mdf_status prepare(struct worker *worker, mdf_error *error)
+{
+    struct mdf_sweep *sweep = worker->crew->sweep;
+
+    if (worker->state != NULL) {
+        return MDF_OK;
+    }
+    if (sweep->reduced != NULL && worker->reduced == NULL) {
+        worker->reduced = mdf_reduced_new(&sweep->memory, &sweep->plan);
+        worker->rows = mdf_sweep_new_rows(sweep, error);
+        if (worker->reduced == NULL || worker->rows == NULL) {
+            return mdf_memory_error(&sweep->memory, error);
+        }
+    }
+    return make_state(worker, error) ? MDF_OK : MDF_OUT_OF_MEMORY;
+}
+
 /* Notes whether a thread has lanes, or why not, for those who ask. */
 static void note_lanes(struct worker *worker)
 {
@@ -73,19 +95,43 @@ static void note_lanes(struct worker *worker)
     pthread_mutex_unlock(&worker->crew->lock);
 }
 
-/* One instance by itself; the first one shows how others go side by side. */
+/* Evaluates an instance; what is reduced comes from the caller's arrays, or from rows of the worker's own. The first one shows
+ * how others go side by side. */
+static mdf_status evaluate(struct worker *worker, size_t instance, mdf_error *error)
+{
+    struct mdf_sweep *sweep = worker->crew->sweep;
+    const struct mdf_sweep_target target = {.arrays = worker->crew->arrays != NULL ? worker->crew->arrays : worker->rows,
+                                            .stopped_steps = &worker->stopped_step,
+                                            .first = instance,
+                                            .first_row = worker->crew->arrays != NULL ? instance : 0,
+                                            .at_once = &worker->at_once};
+    mdf_status status;
+
+    if (worker->lanes == NULL && mdf_sweep_count_lanes(sweep) > 1 &&
+        (worker->lanes = mdf_sweep_lanes_new(sweep, worker->state)) != NULL) {
+        status = mdf_sweep_lanes_learn(worker->lanes, instance, &target, error);
+        note_lanes(worker);
+    } else {
+        status = mdf_sweep_run_instance(sweep, worker->state, instance, &target, error);
+    }
+    if (status == MDF_OK && sweep->stopped_steps != NULL) {
+        sweep->stopped_steps[instance] = worker->stopped_step;
+    }
+    if (status == MDF_OK && worker->reduced != NULL && !mdf_sweep_reduce(sweep, worker->reduced, &target, instance, 1)) {
+        status = mdf_memory_error(&sweep->memory, error);
+    }
+    return status;
+}
+
+/* One instance by itself. */
 static bool run_one(struct worker *worker, size_t instance)
 {
     struct crew *crew = worker->crew;
     mdf_error error = {0};
-    mdf_status status = worker->state != NULL || make_state(worker, &error) ? MDF_OK : MDF_OUT_OF_MEMORY;
+    mdf_status status = prepare(worker, &error);
 
-    if (status == MDF_OK && worker->lanes == NULL && mdf_sweep_count_lanes(crew->sweep) > 1 &&
-        (worker->lanes = mdf_sweep_lanes_new(crew->sweep, worker->state)) != NULL) {
-        status = mdf_sweep_lanes_learn(worker->lanes, instance, crew->arrays, &error);
-        note_lanes(worker);
-    } else if (status == MDF_OK) {
-        status = mdf_sweep_run_instance(crew->sweep, worker->state, instance, crew->arrays, &error);
+    if (status == MDF_OK) {
+        status = evaluate(worker, instance, &error);
     }
     if (status != MDF_OK) {
         note_failure(crew, instance, status, &error);
@@ -219,6 +265,21 @@ static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers
     }
 }
 
+/* What has come of the workers' instances goes to the sweep's, unless one of them failed. */
+static void gather(struct crew *crew, struct worker *workers, size_t n_workers)
+{
+    struct mdf_sweep *sweep = crew->sweep;
+    size_t i;
+
+    for (i = 0; i < n_workers; i++) {
+        if (crew->status == MDF_OK && workers[i].reduced != NULL && !mdf_reduced_merge(sweep->reduced, workers[i].reduced)) {
+            crew->status = mdf_memory_error(&sweep->memory, &crew->error);
+        }
+        mdf_reduced_free(workers[i].reduced);
+        mdf_sweep_free_rows(sweep, workers[i].rows);
+    }
+}
+
 mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_error *error)
 {
     size_t n_workers = count_threads(sweep), i;
@@ -236,6 +297,7 @@ mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_e
     }
     for (i = 0; i < n_workers; i++) {
         workers[i].crew = &crew;
+        workers[i].at_once = 1;
     }
     atomic_init(&crew.next, 0);
     atomic_init(&crew.end, sweep->n_instances);
@@ -244,6 +306,7 @@ mdf_status mdf_sweep_run_all(struct mdf_sweep *sweep, void *const *arrays, mdf_e
     run_crew(&crew, workers, n_workers);
     pthread_cond_destroy(&crew.changed);
     pthread_mutex_destroy(&crew.lock);
+    gather(&crew, workers, n_workers);
     mdf_memory_release(&sweep->memory, workers);
     atomic_store(&sweep->interrupted, false); /* the request is met */
     if (crew.status != MDF_OK && error != NULL && error->code == MDF_OK) {

@@ -268,7 +268,8 @@ static bool make_requests(struct mdf_state *state)
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
     whole->single.request.may_go = whole->may_go;
     whole->single.request.is_gone = whole->is_gone;
-    make_request(state, &whole->many.request, mdf_whole_lower_many, MDF_READ_BY_NOBODY);
+    make_request(state, &whole->many.request, mdf_whole_lower_many,
+                 state->program->stop.n_ports > 0 ? MDF_READ_BY_ALL : MDF_READ_BY_NOBODY);
     whole->many.request.keeps = whole->has_alias;
     whole->many.request.may_run = has_same_aliases;
     return true;
@@ -577,20 +578,34 @@ static bool has_steady_ports(const struct mdf_state *state)
     return true;
 }
 
+/* How many evaluations in a row have been done, where there is a stop. */
+static int64_t count_taken(const struct mdf_state *state)
+{
+    size_t first = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
+    size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_TAKEN, 0));
+    int64_t n_taken;
+
+    memcpy(&n_taken, state->whole->counters[slot - first].data, sizeof n_taken);
+    return n_taken;
+}
+
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
 {
+    bool stops = state->program->stop.n_ports > 0;
     struct mdf_whole *whole = state->whole;
+    int64_t n_before;
 
     if (whole == NULL || n_steps == 0 || n_steps > INT64_MAX || whole->n_runs < RUNS_BEFORE_LOWERING ||
         whole->single.fast.lowered == NULL || whole->many.fast.is_given_up || !has_steady_ports(state)) {
         return 0;
     }
     whole->n_steps = (int64_t)n_steps;
+    n_before = stops ? count_taken(state) : 0;
     if (!mdf_fast_run(&whole->many.fast, &whole->many.request)) {
         return 0;
     }
     whole->is_away = state->program->schedule != NULL;
-    return n_steps;
+    return stops ? (uint64_t)(count_taken(state) - n_before) : n_steps;
 }
 
 /* ------------------------------------------------------------------ for somebody else */

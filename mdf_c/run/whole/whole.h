@@ -24,7 +24,7 @@ struct mdf_whole {
     unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered; where nothing is left for later ones
                       * (mdf_program_leaves_nothing), those of earlier lives count too */
     bool was_large;  /* in the life before */
-    int64_t n_steps;
+    int64_t n_steps, n_taken;
     struct mdf_value *counters; /* see whole_schedule.h; NULL: nothing has been made yet */
     bool is_away;               /* counts and clocks are in the counters, not with the scheduler */
     bool *is_written;           /* of each slot: an evaluation may write it */
@@ -56,7 +56,8 @@ enum mdf_whole_outcome {
 /* One evaluation, whose inputs have been taken. */
 enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
 /* Up to n_steps evaluations in a row like the one before, of which nobody looks at the values: only what the next evaluation
- * needs is there afterwards, so one must follow. The number that was done. */
+ * needs is there afterwards, so one must follow. The number that was done. Of a program with a stop all is there afterwards, and
+ * the one that was the last wanted is the last done. */
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
 /* Makes what is gone again, in order to look at an output of a node, or at any of its values (output SIZE_MAX); from then on all
  * is kept. False: memory ran out. */

@@ -183,11 +183,56 @@ bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void 
     return done;
 }
 
+/* Whether an evaluation is asked if it was the last: once the nodes that say so have run, as they do in each of those of which
+ * none looks at an earlier one. */
+static bool may_stop(const struct mdf_state *state)
+{
+    return mdf_state_can_stop(state) || (state->leaves_nothing && state->program->stop.n_ports > 0);
+}
+
+static bool lower_stop(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
+{
+    const struct mdf_program_stop *stop = &state->program->stop;
+
+    return !may_stop(state) || lowering_run(lowering, scope, stop->first, stop->end);
+}
+
+/* Counts an evaluation of several in a row; they go on unless it was the last. */
+static bool go_on_unless_stopped(struct lowering *lowering, struct repetition *steps, const struct mdf_state *state)
+{
+    mdf_operand taken = mdf_whole_counter(state->program, MDF_COUNTER_TAKEN, 0);
+    mdf_lowered_id stopped, number;
+
+    if (state->program->stop.n_ports == 0) {
+        return true;
+    }
+    if (!lower_stop(lowering, &steps->body, state)) {
+        return false;
+    }
+    number = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, lowering_value_of(lowering, &steps->body, taken),
+                              mdf_term_whole(lowering, 1));
+    if (number == MDF_LOWERED_NONE || !lowering_bind(lowering, &steps->body, taken, number) || !may_stop(state)) {
+        return number != MDF_LOWERED_NONE && !lowering_has_failed(lowering);
+    }
+    stopped = lowering_value_of(lowering, &steps->body, state->program->stop.value);
+    if (stopped == MDF_LOWERED_NONE || !lowering->lowered->values[stopped].is_scalar) {
+        return lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
+    }
+    steps->loop->condition = mdf_term_truth(lowering, true);
+    steps->loop->next_condition =
+        lowering_example(lowering, stopped)->dtype == MDF_DTYPE_BOOL
+            ? mdf_term_not(lowering, stopped)
+            : mdf_term_compute(lowering, MDF_LOWERED_EQUAL, true, lowering_cast(lowering, stopped, MDF_DTYPE_FLOAT64),
+                               mdf_term_real(lowering, 0));
+    return steps->loop->condition != MDF_LOWERED_NONE && steps->loop->next_condition != MDF_LOWERED_NONE;
+}
+
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan)
 {
     struct mdf_state *state = plan;
 
-    return lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask);
+    return lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask) &&
+           lower_stop(lowering, scope, state);
 }
 
 static bool set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
@@ -209,14 +254,17 @@ bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *
     struct repetition steps = {.is_written = state->whole->is_written,
                                .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
     mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
+    const bool *leaves;
 
     memset(state->whole->has_alias, 0, state->program->code->n_slots * sizeof *state->whole->has_alias);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
     steps.loop->trip_count = n_steps;
-    return lower_evaluation(lowering, &steps.body, state, state->whole->is_left, NULL) &&
-           lowering_end_repetition(lowering, &steps, NULL) && set_aliases(lowering, scope, state);
+    leaves = state->program->stop.n_ports > 0 ? state->whole->is_observed : NULL;
+    return lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL) &&
+           go_on_unless_stopped(lowering, &steps, state) && lowering_end_repetition(lowering, &steps, leaves) &&
+           set_aliases(lowering, scope, state);
 }
 
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
@@ -226,7 +274,10 @@ void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
     if (program->schedule != NULL) {
         mdf_whole_mark_kept(program, is_written);
     }
-
+    if (program->stop.n_ports > 0) {
+        lowering_mark_written(program->code, program->stop.first, program->stop.end, is_written);
+        is_written[MDF_OPERAND_INDEX(mdf_whole_counter(program, MDF_COUNTER_TAKEN, 0))] = true;
+    }
     for (i = 0; i < program->n_nodes; i++) {
         lowering_mark_written(program->code, program->nodes[i].first, program->nodes[i].initial, is_written);
         lowering_mark_written(program->code, program->nodes[i].main, program->nodes[i].end, is_written);

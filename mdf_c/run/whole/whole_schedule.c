@@ -17,6 +17,9 @@ size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind)
     if (kind == MDF_COUNTER_STEPS) {
         return 1;
     }
+    if (kind == MDF_COUNTER_TAKEN) {
+        return program->stop.n_ports > 0;
+    }
     if (schedule == NULL) {
         return 0;
     }
@@ -26,6 +29,7 @@ size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind)
     case MDF_COUNTER_SPENT:
         return schedule->n_spent;
     case MDF_COUNTER_STEPS:
+    case MDF_COUNTER_TAKEN:
     case MDF_COUNTER_N_SETS:
     case MDF_COUNTER_TIME:
         return 1;
@@ -71,6 +75,8 @@ uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_counter kind, size_t 
     switch (kind) {
     case MDF_COUNTER_STEPS:
         return (uint64_t *)&state->whole->n_steps;
+    case MDF_COUNTER_TAKEN:
+        return (uint64_t *)&state->whole->n_taken;
     case MDF_COUNTER_COUNTS_IN_LIFE:
         return &scheduler->counts[MDF_SCOPE_LIFE][index];
     case MDF_COUNTER_SPENT:

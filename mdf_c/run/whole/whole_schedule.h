@@ -11,6 +11,7 @@
 /* Kinds of counters, as many of each as a program has: of nodes, usables, NWhens, clocks. */
 enum mdf_counter {
     MDF_COUNTER_STEPS, /* one: how many evaluations to run in a row */
+    MDF_COUNTER_TAKEN, /* one, of a program with a stop: how many there were in a row, in all */
     MDF_COUNTER_COUNTS_IN_PASS,
     MDF_COUNTER_COUNTS_IN_UPDATE,
     MDF_COUNTER_COUNTS_IN_LIFE,

@@ -1,0 +1,114 @@
+/* stop_when.c - an expression over output ports that says, after each evaluation, whether it was the last one: its code is the
+ * program's own, behind that of the nodes. See mdf_options.stop_when in mdf.h. */
+#include "mdf_c/plan/compiler.h"
+
+#include <string.h>
+
+/* Dotted names are looked for before parts of them: "node.port" is a port, though a port may be called "node". */
+static const char *whole_name(struct compiler *compiler, const struct mdf_expression *tree)
+{
+    const char *prefix, *name;
+
+    if (tree->kind == MDF_EXPRESSION_NAME) {
+        return tree->as.text.bytes;
+    }
+    if (tree->kind != MDF_EXPRESSION_ATTRIBUTE) {
+        return NULL;
+    }
+    prefix = whole_name(compiler, tree->as.list.items[0]);
+    name = prefix == NULL ? NULL : mdf_arena_printf(&compiler->scratch, "%s.%s", prefix, tree->name);
+    if (prefix != NULL && name == NULL) {
+        compile_out_of_memory(compiler);
+    }
+    return name;
+}
+
+static bool find_port(const struct graph_builder *builder, const char *name, size_t *node, size_t *output)
+{
+    const struct mdf_graph *graph = builder->graph;
+    size_t i;
+
+    if (graph_find_output(builder, name, node, output)) {
+        return true;
+    }
+    for (i = 0; i < graph->n_nodes; i++) {
+        size_t length = strlen(graph->nodes[i].id);
+
+        if (strncmp(name, graph->nodes[i].id, length) == 0 && name[length] == '.') {
+            *node = i;
+            *output = mdf_model_find_output_port(&graph->nodes[i], name + length + 1);
+            if (*output < graph->nodes[i].n_output_ports) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Binds a port to its name, and notes it. */
+static bool take_port(struct graph_builder *builder, struct scope *scope, const char *name, struct list *ports)
+{
+    struct mdf_program_watched watched;
+    mdf_operand operand;
+
+    if (scope_find_here(scope, name) != NULL || !find_port(builder, name, &watched.node, &watched.output)) {
+        return true;
+    }
+    operand = builder->nodes[watched.node].outputs[watched.output];
+    return list_add(builder->compiler, ports, &watched, sizeof watched) && scope_bind(builder->compiler, scope, name, operand);
+}
+
+/* Binds the ports that the tree names. */
+static bool take_ports(struct graph_builder *builder, struct scope *scope, const struct mdf_expression *tree, struct list *ports)
+{
+    const char *name = whole_name(builder->compiler, tree);
+    size_t i;
+
+    if (builder->compiler->error->code != MDF_OK || (name != NULL && !take_port(builder, scope, name, ports))) {
+        return false;
+    }
+    for (i = 0; i < mdf_expression_n_items(tree); i++) {
+        if (tree->as.list.items[i] != NULL && !take_ports(builder, scope, tree->as.list.items[i], ports)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compile_text_of(struct graph_builder *builder, const char *text, struct mdf_program_stop *stop)
+{
+    struct compiler *compiler = builder->compiler;
+    struct scope scope = {.unit = builder->unit};
+    struct target target = {compiler, builder->unit, &scope};
+    struct mdf_expression *tree;
+    struct list ports = {0};
+    size_t offset;
+
+    tree = mdf_expression_parse(&compiler->scratch, text, &offset, compiler->error);
+    if (tree == NULL) {
+        compile_error(compiler, MDF_EXPRESSION, "the expression can not be read");
+        return false;
+    }
+    if (!take_ports(builder, &scope, tree, &ports)) {
+        return false;
+    }
+    if (ports.n == 0) {
+        compile_error(compiler, MDF_NAME,
+                      "'%.200s' looks at no output port: name one, as NODE.PORT, or PORT where there is one of that name", text);
+        return false;
+    }
+    stop->first = unit_position(builder->unit);
+    stop->value = compile_tree(&target, tree, unit_new_slot(&target, 0));
+    stop->end = unit_position(builder->unit);
+    return stop->value != MDF_NO_OPERAND && unit_keep_list(compiler, &ports, sizeof *stop->ports, &stop->ports, &stop->n_ports);
+}
+
+bool compile_stop_when(struct graph_builder *builder, const char *text)
+{
+    struct compiler *compiler = builder->compiler;
+    struct place place = place_enter(compiler, "option", "stop_when", compiler->model->source);
+    bool done = compile_text_of(builder, text, &compiler->program->stop);
+
+    place_leave(compiler, place);
+    return done;
+}
