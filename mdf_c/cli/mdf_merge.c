@@ -36,8 +36,14 @@ struct merge {
     const char *target;
     char *const *parts;
     size_t n_parts;
+    bool is_v3; /* the parts are of version 3 of Zarr */
     mdf_error error;
 };
+
+static const char *attributes_file(const struct merge *merge)
+{
+    return merge->is_v3 ? STORE_V3 : STORE_ATTRIBUTES;
+}
 
 static bool fault(struct merge *merge, const char *path, const char *what)
 {
@@ -146,23 +152,29 @@ static bool check_same_file(struct merge *merge, size_t part, const char *array,
     return done;
 }
 
+/* A file of the group, no folder of an array. */
+static bool is_of_group(const char *file)
+{
+    return strcmp(file, STORE_V3) == 0 || (file[0] == '.' && strcmp(file, STORE_REDUCED) != 0);
+}
+
 static bool check_array(struct merge *merge, size_t part, const char *array, const char *file)
 {
     (void)array;
-    return file[0] == '.' || visit_files(merge, part, file, check_same_file);
+    return is_of_group(file) || visit_files(merge, part, file, check_same_file);
 }
 
 static bool check_attributes(struct merge *merge)
 {
     struct contents first = {0}, other = {0};
-    bool done = read_at(merge, merge->parts[0], "", ".zattrs", &first);
+    bool done = read_at(merge, merge->parts[0], "", attributes_file(merge), &first);
     size_t i;
 
     for (i = 1; i < merge->n_parts && done; i++) {
-        done = read_at(merge, merge->parts[i], "", ".zattrs", &other);
+        done = read_at(merge, merge->parts[i], "", attributes_file(merge), &other);
         if (done && !are_same(&first, &other)) {
-            mdf_error_set(&merge->error, MDF_VALUE, "this is no part of the sweep that %s is one of (compare .zattrs in them)",
-                          merge->parts[0]);
+            mdf_error_set(&merge->error, MDF_VALUE, "this is no part of the sweep that %s is one of (compare %s in them)",
+                          merge->parts[0], attributes_file(merge));
             mdf_error_at(&merge->error, merge->parts[i], 0, 0);
             done = false;
         }
@@ -190,6 +202,14 @@ static struct mdf_document *load_object(struct merge *merge, const char *array, 
     return document;
 }
 
+/* What the store says of its sweep. */
+static const struct mdf_node *sweep_of(const struct merge *merge, const struct mdf_document *document)
+{
+    const struct mdf_node *attributes = merge->is_v3 ? mdf_node_get(&document->root, "attributes") : &document->root;
+
+    return attributes != NULL && attributes->kind == MDF_NODE_OBJECT ? mdf_node_get(attributes, "mdf_sweep") : NULL;
+}
+
 static int64_t integer_of(const struct mdf_node *object, const char *key)
 {
     const struct mdf_node *node = mdf_node_get(object, key);
@@ -199,7 +219,7 @@ static int64_t integer_of(const struct mdf_node *object, const char *key)
 
 static size_t rank_of(struct merge *merge, const char *array)
 {
-    struct mdf_document *document = load_object(merge, array, ".zarray");
+    struct mdf_document *document = load_object(merge, array, merge->is_v3 ? STORE_V3 : STORE_ARRAY);
     const struct mdf_node *shape = document != NULL ? mdf_node_get(&document->root, "shape") : NULL;
     size_t rank = shape != NULL ? mdf_node_length(shape) : 0;
 
@@ -210,11 +230,17 @@ static size_t rank_of(struct merge *merge, const char *array)
     return rank;
 }
 
+/* Whether only what many instances come to together is told. */
+static bool is_reduced(const struct mdf_node *sweep)
+{
+    return mdf_node_get(sweep, "points") != NULL;
+}
+
 /* Whether some part has each chunk of an array. */
 static bool check_chunks(struct merge *merge, const char *array, const struct mdf_node *sweep)
 {
     int64_t n_chunks = integer_of(sweep, "chunks"), chunk;
-    size_t rank = rank_of(merge, array), n_having, i;
+    size_t rank = is_reduced(sweep) ? 1 : rank_of(merge, array), n_having, i;
     struct mdf_text name;
     bool done = rank > 0;
 
@@ -239,8 +265,8 @@ static bool check_chunks(struct merge *merge, const char *array, const struct md
 
 static bool check_whole(struct merge *merge)
 {
-    struct mdf_document *document = load_object(merge, "", ".zattrs");
-    const struct mdf_node *sweep = document != NULL ? mdf_node_get(&document->root, "mdf_sweep") : NULL, *recorded = NULL;
+    struct mdf_document *document = load_object(merge, "", attributes_file(merge));
+    const struct mdf_node *sweep = document != NULL ? sweep_of(merge, document) : NULL, *recorded = NULL;
     struct mdf_node item;
     bool done = document != NULL;
     size_t i;
@@ -251,8 +277,13 @@ static bool check_whole(struct merge *merge)
     if (done && (recorded == NULL || recorded->kind != MDF_NODE_LIST)) {
         done = fault(merge, merge->parts[0], "these are no results of a sweep by mdf-run");
     }
-    done = done && check_chunks(merge, "seed", sweep);
-    for (i = 0; done && i < mdf_node_length(recorded); i++) {
+    if (done && is_reduced(sweep)) {
+        done = check_chunks(merge, STORE_REDUCED, sweep);
+        recorded = NULL;
+    } else {
+        done = done && check_chunks(merge, "seed", sweep);
+    }
+    for (i = 0; done && recorded != NULL && i < mdf_node_length(recorded); i++) {
         done = mdf_node_item(recorded, i, &item) && item.kind == MDF_NODE_STRING
                    ? check_chunks(merge, item.as.string.bytes, sweep)
                    : fault(merge, merge->parts[0], "a name of what was recorded is no text");
@@ -283,8 +314,8 @@ static bool copy_array(struct merge *merge, size_t part, const char *array, cons
     struct mdf_text path;
     bool done;
 
-    if (file[0] == '.') {
-        return strcmp(file, ".zattrs") == 0 || copy_file(merge, part, array, file);
+    if (is_of_group(file)) {
+        return strcmp(file, attributes_file(merge)) == 0 || copy_file(merge, part, array, file);
     }
     done = start_path(merge, &path, merge->target, file, "") && make_folder(path.bytes, true, &merge->error) &&
            visit_files(merge, part, file, copy_file) && sync_folder(path.bytes, &merge->error);
@@ -292,10 +323,36 @@ static bool copy_array(struct merge *merge, size_t part, const char *array, cons
     return done;
 }
 
+/* What the chunks of all parts come to together. */
+static bool finish(struct merge *merge)
+{
+    struct mdf_document *document = load_object(merge, "", attributes_file(merge));
+    const struct mdf_node *sweep = document != NULL ? sweep_of(merge, document) : NULL;
+    const struct mdf_node *recorded = sweep != NULL ? mdf_node_get(sweep, "recorded") : NULL;
+    const struct sweep_store store = {
+        .memory = &merge->memory, .path = merge->target, .error = &merge->error, .is_v3 = merge->is_v3};
+    size_t n = recorded != NULL ? mdf_node_length(recorded) : 0, i;
+    const char **names = mdf_memory_allocate_zeroed(&merge->memory, n, sizeof *names);
+    bool done = document != NULL && (names != NULL || mdf_memory_error(&merge->memory, &merge->error) == MDF_OK);
+    struct mdf_node item;
+
+    for (i = 0; i < n && done; i++) {
+        done = mdf_node_item(recorded, i, &item) && item.kind == MDF_NODE_STRING;
+        names[i] = done ? item.as.string.bytes : NULL;
+    }
+    done = done && (!is_reduced(sweep) || finish_reduced(&store, (size_t)integer_of(sweep, "chunks"), names, n));
+    mdf_memory_release(&merge->memory, names);
+    mdf_document_free(document);
+    return done;
+}
+
 static bool perform(struct merge *merge)
 {
-    bool done = check_attributes(merge);
+    bool done;
     size_t part;
+
+    merge->is_v3 = exists(merge, merge->parts[0], "", STORE_V3);
+    done = check_attributes(merge);
 
     for (part = 0; part < merge->n_parts && done; part++) {
         done = visit_files(merge, part, "", check_array);
@@ -304,7 +361,7 @@ static bool perform(struct merge *merge)
     for (part = 0; part < merge->n_parts && done; part++) {
         done = visit_files(merge, part, "", copy_array);
     }
-    return done && copy_file(merge, 0, "", ".zattrs") && sync_folder(merge->target, &merge->error);
+    return done && finish(merge) && copy_file(merge, 0, "", attributes_file(merge)) && sync_folder(merge->target, &merge->error);
 }
 
 int main(int argc, char **argv)

@@ -28,8 +28,7 @@ static const char help[] =
     "      --explain, --dump FORM   which way all ran, why not faster; code, lowered, nests, schedule, machine, c\n"
     "      --record NAME,..., --watch NAME,..., --gradient RESULT --of NODE.PARAMETER   ports; as they change; derivatives\n"
     "      --sweep FILE, --lanes N   evaluate for many values, as the file says (docs/sweeps.md); N instances side by side\n"
-    "      --resume, --part I/N, --chunk N   of a sweep to -o FOLDER.zarr: what is not there yet; one of N parts; instances a "
-    "chunk\n"
+    "      --resume, --part I/N, --chunk N, --compress gzip|zstd, --zarr-format 2|3   of a sweep to -o FOLDER.zarr\n"
     "      --typed, --float32    values as {\"type\", \"shape\", \"data\"}; reals without a declared type are float32\n"
     "      --dialect reference|psyneulink, --scheduling-mode standard|exact_time   default: as the file says\n"
     "      --seed N, --threads N, --plain, --compile   default: all cores; no fast ways; as C (mdf-compile)\n"
@@ -83,6 +82,8 @@ static const char *part_fault(const char *text)
 const char *const loop_condition_words[] = {"standard", "obey", NULL};
 const char *const dialect_words[] = {"reference", "psyneulink", NULL};
 const char *const scheduling_mode_words[] = {"standard", "exact_time", NULL};
+extern const char *const store_codec_words[];
+static const char *const zarr_format_words[] = {"2", "3", NULL};
 static const char *const dump_words[] = {"code", "lowered", "nests", "schedule", "machine", "c", NULL};
 
 static const struct option_row rows[] = {
@@ -110,6 +111,8 @@ static const struct option_row rows[] = {
     {"part", '\0', ARGUMENT_TEXT, .offset = FIELD(part), .fault = part_fault},
     {"lanes", '\0', ARGUMENT_COUNT, .offset = FIELD(n_lanes), .least = 1, .most = MDF_SWEEP_MOST_LANES},
     {"chunk", '\0', ARGUMENT_COUNT, .offset = FIELD(n_chunk), .least = 1, .most = 100000000},
+    {"compress", '\0', ARGUMENT_WORD, .offset = FIELD(compress), .least = 1, .words = store_codec_words},
+    {"zarr-format", '\0', ARGUMENT_WORD, .offset = FIELD(zarr_format), .least = 2, .words = zarr_format_words},
     {"typed", '\0', ARGUMENT_FLAG, .offset = FIELD(typed)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(library.float32)},
     {"seed", '\0', ARGUMENT_COUNT, .offset = FIELD(library.seed)},
@@ -190,8 +193,9 @@ static int check_together(const struct run_options *options, size_t n_names)
         return usage_error(&line,
                            "--sweep does not go with --inputs, --plot, --schedule, --typed, --compile, --time or --repeat");
     }
-    if ((options->resume || options->part != NULL || options->n_chunk > 0) && (options->sweep_path == NULL || !goes_to_store)) {
-        return usage_error(&line, "--resume, --part and --chunk are for --sweep with -o FOLDER.zarr");
+    if ((options->resume || options->part != NULL || options->n_chunk > 0 || options->compress > 0 || options->zarr_format > 0) &&
+        (options->sweep_path == NULL || !goes_to_store)) {
+        return usage_error(&line, "--resume, --part, --chunk, --compress and --zarr-format are for --sweep with -o FOLDER.zarr");
     }
     if (options->n_lanes > 0 && options->sweep_path == NULL) {
         return usage_error(&line, "--lanes is for --sweep");

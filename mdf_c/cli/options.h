@@ -26,6 +26,8 @@ struct run_options {
     bool resume;            /* goes on with the store that is there */
     const char *part;       /* I/N; NULL: all of the sweep */
     uint64_t n_lanes;       /* instances of a sweep side by side; 0: as many as pay */
+    int compress;           /* enum store_codec */
+    int zarr_format;        /* 2, 3; 0: not said */
     uint64_t n_chunk;       /* instances of a chunk of a store; 0: chosen */
     const char *record;     /* NAME,NAME,...; NULL: all ports */
     const char *gradient, *gradient_of; /* RESULT,... and NODE.PARAMETER,...; NULL: none */

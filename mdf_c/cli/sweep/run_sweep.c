@@ -27,32 +27,6 @@ bool sweep_usage(struct sweep_run *run, const char *why)
 
 /* ------------------------------------------------------------------ the instances */
 
-static size_t n_values(const struct sweep_entry *entry)
-{
-    return (size_t)mdf_value_shape(&entry->values)[0];
-}
-
-static bool count_instances(struct sweep_run *run)
-{
-    const struct sweep_file *file = &run->file;
-    size_t i;
-
-    run->n_instances = file->is_grid ? 1 : n_values(&file->swept[0]);
-    for (i = 0; i < file->n_swept; i++) {
-        if (file->is_grid && !mdf_size_multiply(run->n_instances, n_values(&file->swept[i]), &run->n_instances)) {
-            return sweep_usage(run, "the grid has too many instances");
-        }
-        if (!file->is_grid && n_values(&file->swept[i]) != run->n_instances) {
-            mdf_error_set(run->error, MDF_VALUE,
-                          "to be combined one by one (zip), names need equally many values: '%s' has %zu and '%s' has %zu",
-                          file->swept[0].name, run->n_instances, file->swept[i].name, n_values(&file->swept[i]));
-            mdf_error_at(run->error, run->options->sweep_path, 0, 0);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Whether a name is a parameter of a node, which goes before an input of that name; whether it is an input. */
 static bool has_part(const mdf_program *program, mdf_part kind, const char *name)
 {
@@ -100,6 +74,7 @@ static bool compile(struct sweep_run *run, const mdf_model *model)
         }
     }
     options.warning = NULL; /* they have been told */
+    options.stop_when = run->file.stop_when;
     run->program = mdf_compile_changeable(model, names, n, &options, run->error);
     return run->program != NULL;
 }
@@ -111,50 +86,6 @@ static void view(mdf_sweep_values *values, const char *name, unsigned axes, cons
     *values = (mdf_sweep_values){.name = name,
                                  .axes = axes | (array->strength == MDF_STRENGTH_TYPED ? MDF_SWEEP_TYPED : 0),
                                  .values = {(mdf_dtype)array->dtype, array->rank, mdf_value_shape(array), array->data}};
-}
-
-/* Bytes of one value of a swept name. */
-static size_t size_of_one(const struct sweep_entry *entry)
-{
-    return entry->values.length / n_values(entry) * mdf_dtype_size((mdf_dtype)entry->values.dtype);
-}
-
-/* Room for the value of each instance that is held, in a row. */
-static bool spread(struct sweep_run *run, size_t index, mdf_sweep_values *values)
-{
-    struct sweep_entry *entry = &run->file.swept[index];
-    int64_t *shape = mdf_arena_array(&run->file.arena, entry->values.rank, sizeof *shape);
-    size_t total;
-
-    run->spread[index] = (struct sweep_spread){shape, NULL};
-    if (mdf_size_multiply(size_of_one(entry), run->capacity, &total)) {
-        run->spread[index].data = mdf_arena_allocate(&run->file.arena, total);
-    }
-    if (shape == NULL || run->spread[index].data == NULL) {
-        return sweep_out_of_memory(run);
-    }
-    view(values, entry->name, MDF_SWEEP_PER_INSTANCE, &entry->values);
-    memcpy(shape, values->values.shape, entry->values.rank * sizeof *shape);
-    shape[0] = (int64_t)run->capacity;
-    values->values.shape = shape;
-    values->values.data = run->spread[index].data;
-    return true;
-}
-
-static void fill_values(struct sweep_run *run, size_t first, size_t n)
-{
-    const struct sweep_report grid = {.is_grid = run->file.is_grid, .swept = run->grid, .n_swept = run->file.n_swept};
-    struct sweep_entry *swept = run->file.swept;
-    size_t index, i;
-
-    for (index = 0; index < run->file.n_swept; index++) {
-        size_t size = size_of_one(&swept[index]);
-
-        for (i = 0; i < n && size > 0; i++) {
-            memcpy(run->spread[index].data + i * size,
-                   (const char *)swept[index].values.data + sweep_position(&grid, index, first + i) * size, size);
-        }
-    }
 }
 
 /* An input of --input that the file does not give. */
@@ -185,21 +116,23 @@ static bool collect_values(struct sweep_run *run)
     mdf_sweep_values *parameters = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *parameters);
     mdf_sweep_values *inputs = mdf_arena_array(&run->file.arena, file->n_swept + file->n_given + n_single, sizeof *inputs);
 
-    run->spread = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *run->spread);
-    run->grid = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *run->grid);
-    if (parameters == NULL || inputs == NULL || run->spread == NULL || run->grid == NULL) {
+    size_t *grid = mdf_arena_array(&run->file.arena, file->n_axes, sizeof *grid);
+
+    if (parameters == NULL || inputs == NULL || grid == NULL) {
         return sweep_out_of_memory(run);
     }
-    run->asked.n_parameters = run->asked.n_inputs = 0;
+    for (i = 0; i < file->n_axes; i++) {
+        grid[i] = file->axes[i].length;
+    }
+    run->asked.grid = grid;
+    run->asked.n_grid = file->n_axes;
     run->asked.parameters = parameters;
     run->asked.inputs = inputs;
     for (i = 0; i < file->n_swept; i++) {
         bool goes_in = is_input(run->plain, file->swept[i].name);
 
-        run->grid[i].values = file->swept[i].values;
-        if (!spread(run, i, goes_in ? &inputs[run->asked.n_inputs++] : &parameters[run->asked.n_parameters++])) {
-            return false;
-        }
+        view(goes_in ? &inputs[run->asked.n_inputs++] : &parameters[run->asked.n_parameters++], file->swept[i].name,
+             MDF_SWEEP_PER_INSTANCE | MDF_SWEEP_ALONG(file->swept[i].axis), &file->swept[i].values);
     }
     for (i = 0; i < file->n_given; i++) {
         view(&inputs[run->asked.n_inputs++], file->given[i].name, file->by_step ? MDF_SWEEP_PER_STEP : 0, &file->given[i].values);
@@ -217,58 +150,46 @@ static bool are_seeds_listed(const struct sweep_run *run)
     return run->options->library.seed == 0 && run->file.seeds.kind == MDF_KIND_TENSOR && run->file.seeds.rank > 0;
 }
 
-static bool collect_seeds(struct sweep_run *run)
+static bool check_seeds(struct sweep_run *run)
 {
     const struct mdf_value *given = &run->file.seeds;
 
-    if (are_seeds_listed(run) && (given->rank != 1 || given->length != run->n_instances)) {
+    if (are_seeds_listed(run) && (given->rank != 1 || given->length != run->file.n_instances)) {
         mdf_error_set(run->error, MDF_VALUE, "'seeds' has %zu numbers for %zu instances: give one number, or one an instance",
-                      given->length, run->n_instances);
+                      given->length, run->file.n_instances);
         mdf_error_at(run->error, run->options->sweep_path, 0, 0);
         return false;
     }
-    mdf_memory_release(run->memory, run->seeds);
-    run->seeds = mdf_memory_allocate_zeroed(run->memory, run->capacity, sizeof *run->seeds);
-    run->asked.seeds = run->seeds;
-    return run->seeds != NULL || sweep_out_of_memory(run);
-}
-
-static void fill_seeds(struct sweep_run *run, size_t first, size_t n)
-{
-    const struct mdf_value *given = &run->file.seeds;
-    bool are_listed = are_seeds_listed(run);
-    uint64_t seed = run->options->library.seed;
-    size_t i;
-
-    if (seed == 0 && given->kind == MDF_KIND_TENSOR && given->rank == 0) {
-        seed = (uint64_t) * (const int64_t *)given->data;
-    }
-    for (i = 0; i < n; i++) {
-        run->seeds[i] = are_listed ? (uint64_t)((const int64_t *)given->data)[first + i] : mdf_sweep_seed(seed, first + i);
-    }
-}
-
-void take_instances(struct sweep_run *run, size_t first, size_t n)
-{
-    size_t i;
-
-    fill_values(run, first, n);
-    fill_seeds(run, first, n);
-    for (i = 0; i < run->file.n_swept; i++) {
-        run->spread[i].shape[0] = (int64_t)n;
-    }
-    run->asked.first_instance = first;
-    run->asked.n_instances = n;
+    return true;
 }
 
 bool hold_instances(struct sweep_run *run, size_t capacity)
 {
     run->capacity = capacity;
-    if (!collect_values(run) || !collect_seeds(run)) {
-        return false;
+    if (run->file.n_reductions > 0) { /* nothing is told of each */
+        return true;
     }
-    take_instances(run, 0, capacity);
-    return true;
+    mdf_memory_release(run->memory, run->seeds);
+    run->seeds = mdf_memory_allocate_zeroed(run->memory, capacity, sizeof *run->seeds);
+    return run->seeds != NULL || sweep_out_of_memory(run);
+}
+
+void take_instances(struct sweep_run *run, size_t first, size_t n)
+{
+    const struct mdf_value *given = &run->file.seeds;
+    bool are_listed = are_seeds_listed(run);
+    size_t i;
+
+    run->asked.seed = run->options->library.seed;
+    if (run->asked.seed == 0 && given->kind == MDF_KIND_TENSOR && given->rank == 0) {
+        run->asked.seed = (uint64_t) * (const int64_t *)given->data;
+    }
+    run->asked.seeds = are_listed ? (const uint64_t *)given->data + first : NULL;
+    run->asked.first_instance = first;
+    run->asked.n_instances = n;
+    for (i = 0; run->seeds != NULL && i < n; i++) {
+        run->seeds[i] = are_listed ? run->asked.seeds[i] : mdf_sweep_seed(run->asked.seed, first + i);
+    }
 }
 
 static bool collect_records(struct sweep_run *run)
@@ -319,58 +240,128 @@ static bool take_options(struct sweep_run *run)
            sweep_usage(run, "'every' is more than the number of steps: nothing would be recorded");
 }
 
-/* The arrays that the results go to. */
-bool make_results(struct sweep_run *run, void **arrays)
+bool keep_forms(struct sweep_run *run)
 {
-    size_t i, j;
+    mdf_record *records = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *records);
+    size_t i;
 
-    run->results = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *run->results);
-    if (run->results == NULL) {
+    if (records == NULL) {
         return sweep_out_of_memory(run);
     }
     for (i = 0; i < run->asked.n_records; i++) {
-        mdf_tensor form;
+        mdf_tensor form = {0};
         int64_t *shape;
 
         if (!mdf_sweep_form(run->sweep, i, &form)) {
             return sweep_usage(run, "there is nothing to record");
         }
-        shape = mdf_arena_array(&run->file.arena, form.rank + 2, sizeof *shape);
+        shape = mdf_arena_array(&run->file.arena, form.rank + 1, sizeof *shape);
         if (shape == NULL) {
             return sweep_out_of_memory(run);
         }
-        shape[0] = (int64_t)run->capacity;
-        shape[1] = (int64_t)mdf_sweep_n_rows(run->sweep);
-        for (j = 0; j < form.rank; j++) {
-            shape[j + 2] = form.shape[j];
+        memcpy(shape, form.shape, form.rank * sizeof *shape);
+        records[i] = run->asked.records[i];
+        records[i].dtype = form.dtype;
+        records[i].rank = form.rank;
+        records[i].shape = shape;
+    }
+    run->asked.records = records;
+    return true;
+}
+
+/* Room for what one record, or when instances stopped (`form` of no axes), gives. */
+static void *make_result(struct sweep_run *run, const mdf_tensor *form, size_t n_rows)
+{
+    int64_t *shape = mdf_arena_array(&run->file.arena, form->rank + 2, sizeof *shape);
+    size_t j;
+
+    if (shape == NULL) {
+        return NULL;
+    }
+    shape[0] = (int64_t)run->capacity;
+    shape[1] = (int64_t)n_rows;
+    for (j = 0; j < form->rank; j++) {
+        shape[j + 2] = form->shape[j];
+    }
+    return mdf_value_make_tensor(run->memory, &run->results[run->n_results++], form->dtype, form->rank + 2, shape);
+}
+
+bool make_results(struct sweep_run *run, void **arrays)
+{
+    static const mdf_tensor step = {.dtype = MDF_DTYPE_INT64}, time = {.dtype = MDF_DTYPE_FLOAT64};
+    size_t i;
+
+    run->results = mdf_arena_array(&run->file.arena, run->asked.n_records + 2, sizeof *run->results);
+    if (run->results == NULL) {
+        return sweep_out_of_memory(run);
+    }
+    for (i = 0; i < run->asked.n_records; i++) {
+        mdf_tensor form;
+
+        if (!mdf_sweep_form(run->sweep, i, &form)) {
+            return sweep_usage(run, "there is nothing to record");
         }
-        arrays[i] = mdf_value_make_tensor(run->memory, &run->results[i], form.dtype, form.rank + 2, shape);
+        arrays[i] = make_result(run, &form, mdf_sweep_n_rows(run->sweep));
         if (arrays[i] == NULL) {
             return sweep_out_of_memory(run);
         }
     }
+    if (run->file.stop_when != NULL) {
+        run->asked.stopped_steps = make_result(run, &step, 1);
+        return (run->asked.stopped_steps != NULL && make_result(run, &time, 1) != NULL) || sweep_out_of_memory(run);
+    }
     return true;
+}
+
+void tell_stopped_times(struct sweep_run *run)
+{
+    double *times = run->file.stop_when != NULL ? run->results[run->n_results - 1].data : NULL;
+    size_t i;
+
+    for (i = 0; times != NULL && i < run->asked.n_instances; i++) {
+        int64_t step = run->asked.stopped_steps[i];
+
+        times[i] = step < 0 ? NAN : run->asked.dt * (double)(step - 1);
+    }
+}
+
+/* The sweep of the instances that are asked for. */
+static bool make_sweep(struct sweep_run *run)
+{
+    mdf_sweep_free(run->sweep);
+    run->sweep = mdf_sweep_new(run->program, &run->asked, run->error);
+    if (run->sweep != NULL) {
+        run->sweep->n_lanes = (size_t)run->options->n_lanes;
+    }
+    return run->sweep != NULL;
 }
 
 static bool evaluate(struct sweep_run *run)
 {
     void **arrays = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *arrays);
-    bool done;
+    bool is_reduced = run->file.n_reductions > 0, done;
 
     if (arrays == NULL) {
         return sweep_out_of_memory(run);
     }
-    run->sweep = mdf_sweep_new(run->program, &run->asked, run->error);
-    if (run->sweep == NULL || !make_results(run, arrays)) {
+    if (!make_sweep(run)) {
         return false;
     }
-    run->sweep->n_lanes = (size_t)run->options->n_lanes;
+    if (!is_reduced) { /* the array of the steps is asked for in the sweep that runs */
+        run->asked.stopped_steps = NULL;
+        if (!make_results(run, arrays) || (run->asked.stopped_steps != NULL && (!keep_forms(run) || !make_sweep(run)))) {
+            return false;
+        }
+    }
     if (run->options->check) {
         return true;
     }
-    start_progress(&run->bar, run->options->progress, (double)run->n_instances);
-    done = mdf_sweep_run(run->sweep, arrays, run->error) == MDF_OK;
+    start_progress(&run->bar, run->options->progress, (double)run->file.n_instances);
+    done = mdf_sweep_run(run->sweep, is_reduced ? NULL : arrays, run->error) == MDF_OK;
     end_progress(&run->bar);
+    if (!is_reduced) {
+        tell_stopped_times(run);
+    }
     return done;
 }
 
@@ -379,14 +370,17 @@ static bool evaluate(struct sweep_run *run)
 /* Names of what was swept and of what was recorded; one that is both gets "swept." before it where it was swept. */
 bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct sweep_column *recorded)
 {
+    static const char *const stopped[] = {"stopped_step", "stopped_time"};
     size_t i, j;
 
-    for (i = 0; i < run->asked.n_records; i++) {
-        const struct mdf_column *port = &run->ports.columns[i];
+    for (i = 0; i < run->n_results; i++) {
+        const struct mdf_column *port = i < run->asked.n_records ? &run->ports.columns[i] : NULL;
 
-        recorded[i].name = port->result != NULL ? port->result
-                                                : mdf_arena_printf(&run->file.arena, "%s.%s", port->node_id, port->port_id);
+        recorded[i].name = port == NULL           ? stopped[i - run->asked.n_records]
+                           : port->result != NULL ? port->result
+                                                  : mdf_arena_printf(&run->file.arena, "%s.%s", port->node_id, port->port_id);
         recorded[i].values = run->results[i];
+        recorded[i].is_once = port == NULL;
         if (recorded[i].name == NULL) {
             return sweep_out_of_memory(run);
         }
@@ -394,7 +388,8 @@ bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct swee
     for (i = 0; i < run->file.n_swept; i++) {
         swept[i].name = run->file.swept[i].name;
         swept[i].values = run->file.swept[i].values;
-        for (j = 0; j < run->asked.n_records; j++) {
+        swept[i].axis = run->file.swept[i].axis;
+        for (j = 0; j < run->n_results; j++) {
             if (strcmp(swept[i].name, recorded[j].name) == 0) {
                 swept[i].name = mdf_arena_printf(&run->file.arena, "swept.%s", swept[i].name);
             }
@@ -436,34 +431,45 @@ struct sweep_report describe_sweep(const struct sweep_run *run, const struct swe
                                  .every = run->asked.record_every,
                                  .dt = run->asked.dt,
                                  .is_grid = run->file.is_grid,
-                                 .n_instances = run->n_instances,
+                                 .axes = run->file.axes,
+                                 .n_axes = run->file.n_axes,
+                                 .n_instances = run->file.n_instances,
                                  .n_rows = mdf_sweep_n_rows(run->sweep),
                                  .swept = swept,
                                  .recorded = recorded,
                                  .n_swept = run->file.n_swept,
-                                 .n_recorded = run->asked.n_records,
+                                 .n_recorded = run->n_results,
                                  .seeds = run->seeds};
+}
+
+static bool write_report(struct sweep_run *run, const struct sweep_report *report)
+{
+    struct mdf_text text;
+    bool done;
+
+    mdf_text_init(&text, run->memory);
+    done = writer_of(run->options->output_path)(&text, report, run->error) == MDF_OK && save(run, &text);
+    mdf_text_release(&text);
+    return done;
 }
 
 static bool write_results(struct sweep_run *run)
 {
     struct sweep_column *swept = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *swept);
-    struct sweep_column *recorded = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *recorded);
+    struct sweep_column *recorded = mdf_arena_array(&run->file.arena, run->asked.n_records + 2, sizeof *recorded);
     struct sweep_report report;
-    struct mdf_text text;
-    bool done;
 
     if (swept == NULL || recorded == NULL) {
         return sweep_out_of_memory(run);
+    }
+    if (run->file.n_reductions > 0) {
+        return describe_reduced(run, &report) && tell_reduced(run, &report) && write_report(run, &report);
     }
     if (!name_columns(run, swept, recorded)) {
         return false;
     }
     report = describe_sweep(run, swept, recorded);
-    mdf_text_init(&text, run->memory);
-    done = writer_of(run->options->output_path)(&text, &report, run->error) == MDF_OK && save(run, &text);
-    mdf_text_release(&text);
-    return done;
+    return write_report(run, &report);
 }
 
 /* ------------------------------------------------------------------ all of it */
@@ -471,9 +477,13 @@ static bool write_results(struct sweep_run *run)
 /* What is asked for, with all instances held but where they go to a store, which first sees but one. */
 static bool collect(struct sweep_run *run)
 {
-    size_t capacity = is_store(run->options->output_path) ? 1 : run->n_instances;
+    size_t n = is_store(run->options->output_path) ? 1 : run->file.n_instances;
 
-    return hold_instances(run, capacity) && collect_records(run) && take_options(run);
+    if (!collect_values(run) || !check_seeds(run) || !hold_instances(run, n)) {
+        return false;
+    }
+    take_instances(run, 0, n);
+    return collect_records(run) && take_options(run) && collect_reductions(run);
 }
 
 /* In place of the results, which a file still gets. */
@@ -504,8 +514,7 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     struct warning_printer printer = *(const struct warning_printer *)run->options->library.warning_context;
     int exit_status;
 
-    if (!read_sweep_file(&run->file, run->memory, run->options->sweep_path, &run->options->library, run->error) ||
-        !count_instances(run)) {
+    if (!read_sweep_file(&run->file, run->memory, run->options->sweep_path, &run->options->library, run->error)) {
         return EXIT_MODEL;
     }
     if (run->options->strict && ((const struct warning_printer *)run->options->library.warning_context)->n_warnings > 0) {
@@ -547,7 +556,7 @@ int run_sweep(struct mdf_memory *memory, const struct run_options *options, cons
 
     mdf_arena_init(&run.file.arena, memory);
     exit_status = perform(&run, model);
-    for (i = 0; run.results != NULL && i < run.asked.n_records; i++) {
+    for (i = 0; run.results != NULL && i < run.n_results; i++) {
         mdf_value_clear(memory, &run.results[i]);
     }
     mdf_sweep_free(run.sweep);

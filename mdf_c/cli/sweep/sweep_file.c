@@ -42,7 +42,7 @@ static bool read_parameters(const struct reading *reading, const struct mdf_node
     struct sweep_file *sweep = reading->sweep;
     size_t i;
 
-    if (node->kind != MDF_NODE_OBJECT || node->as.object.n == 0) {
+    if (node->kind != MDF_NODE_OBJECT || (node->as.object.n == 0 && mdf_node_get(&reading->document->root, "trials") == NULL)) {
         return fault(reading, node, "parameters", "an object {NAME: values}");
     }
     sweep->swept = mdf_arena_array(&sweep->arena, node->as.object.n, sizeof *sweep->swept);
@@ -54,7 +54,11 @@ static bool read_parameters(const struct reading *reading, const struct mdf_node
         struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
 
         made->name = keep_text(reading, entry->key);
-        if (made->name == NULL ||
+        if (made->name == NULL || !read_sweep_distribution(reading->document, &entry->value, entry->key, &made->distribution,
+                                                           &made->is_drawn, reading->error)) {
+            return false;
+        }
+        if (!made->is_drawn &&
             !read_sweep_values(sweep->memory, reading->document, &entry->value, entry->key, &made->values, reading->error)) {
             return false;
         }
@@ -215,12 +219,80 @@ static bool read_seeds(const struct reading *reading, const struct mdf_node *nod
                  "a whole number, from which each instance gets a seed, or a list of them, one an instance");
 }
 
+static bool read_stop_when(const struct reading *reading, const struct mdf_node *node)
+{
+    if (node->kind != MDF_NODE_STRING) {
+        return fault(reading, node, "stop_when", "an expression over output ports");
+    }
+    reading->sweep->stop_when = keep_text(reading, node->as.string.bytes);
+    return reading->sweep->stop_when != NULL;
+}
+
+static bool read_count(const struct reading *reading, const struct mdf_node *node, const char *key, size_t *count)
+{
+    if (node->kind != MDF_NODE_INT || node->as.integer < 1) {
+        return fault(reading, node, key, "a whole number, at least 1");
+    }
+    *count = (size_t)node->as.integer;
+    return true;
+}
+
+static bool read_trials(const struct reading *reading, const struct mdf_node *node)
+{
+    return read_count(reading, node, "trials", &reading->sweep->n_trials);
+}
+
+static bool read_samples(const struct reading *reading, const struct mdf_node *node)
+{
+    return read_count(reading, node, "samples", &reading->sweep->n_samples);
+}
+
+static bool read_sampling(const struct reading *reading, const struct mdf_node *node)
+{
+    static const char *const names[] = {"random", "sobol", "latin_hypercube"}; /* in the order of mdf_sampling */
+    const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], text) == 0) {
+            reading->sweep->sampling = (mdf_sampling)i;
+            return true;
+        }
+    }
+    return fault(reading, node, "sampling", "random, sobol or latin_hypercube");
+}
+
+static bool read_sample_seed(const struct reading *reading, const struct mdf_node *node)
+{
+    if (node->kind != MDF_NODE_INT) {
+        return fault(reading, node, "sample_seed", "a whole number");
+    }
+    reading->sweep->sample_seed = (uint64_t)node->as.integer;
+    return true;
+}
+
+static bool read_reduce(const struct reading *reading, const struct mdf_node *node)
+{
+    return read_sweep_reduce(reading->sweep, reading->document, node, reading->error);
+}
+
 static const struct {
     const char *key;
     bool (*read)(const struct reading *reading, const struct mdf_node *node);
-} keys[] = {{"parameters", read_parameters}, {"inputs", read_inputs}, {"combine", read_combine},
-            {"steps", read_steps},           {"dt", read_dt},         {"record", read_record},
-            {"every", read_every},           {"seeds", read_seeds}};
+} keys[] = {{"parameters", read_parameters},
+            {"inputs", read_inputs},
+            {"combine", read_combine},
+            {"steps", read_steps},
+            {"dt", read_dt},
+            {"record", read_record},
+            {"every", read_every},
+            {"seeds", read_seeds},
+            {"trials", read_trials},
+            {"stop_when", read_stop_when},
+            {"samples", read_samples},
+            {"sampling", read_sampling},
+            {"sample_seed", read_sample_seed},
+            {"reduce", read_reduce}};
 
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
@@ -238,9 +310,11 @@ static bool unknown_key(const struct reading *reading, const struct mdf_node_ent
     guess = mdf_nearest_result(&nearest);
     place.line = entry->line;
     place.column = entry->column;
-    mdf_node_error(reading->document, &place, reading->error, MDF_NAME,
-                   "a sweep has no key '%s'%s%s%s; there are parameters, combine, inputs, steps, dt, record, every and seeds",
-                   entry->key, guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
+    mdf_node_error(
+        reading->document, &place, reading->error, MDF_NAME,
+        "a sweep has no key '%s'%s%s%s; there are parameters, combine, trials, samples, sampling, sample_seed, inputs, "
+        "steps, dt, stop_when, record, every, reduce and seeds",
+        entry->key, guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
     return false;
 }
 
@@ -249,10 +323,11 @@ static bool read_entries(const struct reading *reading)
     const struct mdf_node *root = &reading->document->root;
     size_t i, j;
 
-    if (root->kind != MDF_NODE_OBJECT || mdf_node_get(root, "parameters") == NULL) {
+    if (root->kind != MDF_NODE_OBJECT || (mdf_node_get(root, "parameters") == NULL && mdf_node_get(root, "trials") == NULL)) {
         mdf_node_error(
             reading->document, root, reading->error, MDF_VALUE,
-            "a sweep is an object with at least \"parameters\": {NAME: values}, NAME being NODE.PARAMETER, or an input");
+            "a sweep is an object with at least \"parameters\": {NAME: values}, NAME being NODE.PARAMETER, or an input, or "
+            "\"trials\": how many");
         return false;
     }
     for (i = 0; i < root->as.object.n; i++) {
@@ -285,7 +360,7 @@ bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const 
         return false;
     }
     reading.document = document;
-    done = read_entries(&reading);
+    done = read_entries(&reading) && make_sweep_axes(sweep, path, error);
     mdf_document_free(document);
     return done;
 }
@@ -299,6 +374,9 @@ void release_sweep_file(struct sweep_file *sweep)
     }
     for (i = 0; i < sweep->n_given; i++) {
         mdf_value_clear(sweep->memory, &sweep->given[i].values);
+    }
+    for (i = 0; i < sweep->n_reductions; i++) {
+        mdf_value_clear(sweep->memory, &sweep->reductions[i].points);
     }
     mdf_value_clear(sweep->memory, &sweep->seeds);
     mdf_arena_release(&sweep->arena);

@@ -10,6 +10,22 @@
 struct sweep_entry {
     const char *name;
     struct mdf_value values; /* swept: its first axis goes through the values; given by step: through the steps */
+    bool is_drawn;           /* from `distribution` */
+    mdf_distribution distribution;
+    size_t axis; /* swept: of the instances */
+};
+
+/* An axis of the instances, of which the last changes fastest. */
+struct sweep_axis {
+    const char *name;
+    size_t length;
+};
+
+/* What is told of many instances together. */
+struct sweep_reduction {
+    const char *name; /* of a port, or stopped_step, stopped_time; NULL: of all */
+    mdf_sweep_reduction_kind kind;
+    struct mdf_value points; /* float64 */
 };
 
 struct sweep_file {
@@ -25,6 +41,17 @@ struct sweep_file {
     double dt;              /* NaN: the file does not say */
     const char *record;     /* NAME,NAME,...; NULL: the file does not say */
     struct mdf_value seeds; /* one number, or one an instance; NONE: the file does not say */
+    const char *stop_when;  /* NULL: nothing */
+    size_t n_trials;        /* of each combination of values; 0: one, and no axis of them */
+    size_t n_samples;       /* of what is drawn; 0: the file does not say */
+    mdf_sampling sampling;
+    uint64_t sample_seed;
+    struct sweep_axis *axes; /* all that is swept, in order */
+    size_t n_axes, n_instances;
+    struct sweep_reduction *reductions; /* none: values of each instance are told */
+    size_t n_reductions;
+    const char **reduced_axes; /* names of those that reductions go over; n_reduced_axes 0: all */
+    size_t n_reduced_axes;
 };
 
 /* Reads the file. False with the error set; release it in either case. */
@@ -32,10 +59,21 @@ bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const 
                      mdf_error *error);
 void release_sweep_file(struct sweep_file *sweep);
 
-/* --- sweep_values.c: the values of one name, as a list, an array, or {linspace: [...]} and the like */
+/* --- sweep_axes.c: once the file is read, what is drawn is, and the axes of the instances are found. False with the error set.
+ */
+bool make_sweep_axes(struct sweep_file *sweep, const char *path, mdf_error *error);
+
+/* --- sweep_reduce_keys.c: the value of the key `reduce` */
 struct mdf_document;
 struct mdf_node;
+bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *document, const struct mdf_node *node,
+                       mdf_error *error);
+
+/* --- sweep_values.c: the values of one name, as a list, an array, or {linspace: [...]} and the like */
 bool read_sweep_values(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *node,
                        const char *name, struct mdf_value *values, mdf_error *error);
+/* {uniform: [0, 1]} and the like; *is_one: it is such an object. False with the error set. */
+bool read_sweep_distribution(const struct mdf_document *document, const struct mdf_node *node, const char *name,
+                             mdf_distribution *distribution, bool *is_one, mdf_error *error);
 
 #endif

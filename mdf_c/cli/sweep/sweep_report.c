@@ -9,12 +9,12 @@
 
 size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance)
 {
-    size_t i;
+    size_t axis = report->swept[index].axis, i;
 
-    for (i = report->n_swept; report->is_grid && i-- > index + 1;) {
-        instance /= (size_t)mdf_value_shape(&report->swept[i].values)[0];
+    for (i = report->n_axes; i-- > axis + 1;) {
+        instance /= report->axes[i].length;
     }
-    return report->is_grid ? instance % (size_t)mdf_value_shape(&report->swept[index].values)[0] : instance;
+    return instance % report->axes[axis].length;
 }
 
 uint64_t sweep_step_of(const struct sweep_report *report, size_t row)
@@ -29,40 +29,38 @@ double sweep_time_of(const struct sweep_report *report, size_t row)
 
 /* ------------------------------------------------------------------ shapes */
 
-/* The shape of a recorded array as it is told: the axes of the grid, or the instances; the rows, where there may be several; the
- * axes of one value. In memory that the caller releases. */
-static int64_t *shape_of(struct mdf_memory *memory, const struct sweep_report *report, const struct mdf_value *values,
+/* The shape of a recorded array as it is told: the axes of the instances; the rows, where there may be several; the axes of one
+ * value. In memory that the caller releases. */
+static int64_t *shape_of(struct mdf_memory *memory, const struct sweep_report *report, const struct sweep_column *column,
                          size_t *rank)
 {
-    size_t n_lead = values != NULL ? 2 : 0, n_value = values != NULL ? values->rank - n_lead : 0, n = 0, i;
-    int64_t *shape = mdf_memory_allocate_zeroed(memory, report->n_swept + n_value + 2, sizeof *shape);
+    size_t n_lead = column != NULL ? 2 : 0, n_value = column != NULL ? column->values.rank - n_lead : 0, n = 0, i;
+    int64_t *shape = mdf_memory_allocate_zeroed(memory, report->n_axes + n_value + 2, sizeof *shape);
 
     if (shape == NULL) {
         return NULL;
     }
-    for (i = 0; i < report->n_swept && report->is_grid; i++) {
-        shape[n++] = mdf_value_shape(&report->swept[i].values)[0];
+    for (i = 0; i < report->n_axes; i++) {
+        shape[n++] = (int64_t)report->axes[i].length;
     }
-    if (!report->is_grid) {
-        shape[n++] = (int64_t)report->n_instances;
-    }
-    if (values != NULL && report->every > 0) {
+    if (column != NULL && report->every > 0 && !column->is_once) {
         shape[n++] = (int64_t)report->n_rows;
     }
     for (i = 0; i < n_value; i++) {
-        shape[n++] = mdf_value_shape(values)[n_lead + i];
+        shape[n++] = mdf_value_shape(&column->values)[n_lead + i];
     }
     *rank = n;
     return shape;
 }
 
-/* The rows of a recorded array, or the seeds (`values` NULL), as one array of that shape; *shape is the caller's to release. */
-static mdf_status view(struct mdf_memory *memory, const struct sweep_report *report, const struct mdf_value *values,
+/* The rows of a recorded array, or the seeds (`column` NULL), as one array of that shape; *shape is the caller's to release. */
+static mdf_status view(struct mdf_memory *memory, const struct sweep_report *report, const struct sweep_column *column,
                        struct mdf_value *seen, int64_t **shape, mdf_error *error)
 {
+    const struct mdf_value *values = column != NULL ? &column->values : NULL;
     size_t rank = 0;
 
-    *shape = shape_of(memory, report, values, &rank);
+    *shape = shape_of(memory, report, column, &rank);
     if (*shape == NULL) {
         return mdf_memory_error(memory, error);
     }
@@ -104,7 +102,7 @@ static mdf_status append_columns(struct mdf_text *text, const struct sweep_repor
         mdf_text_append_string(text, ": ");
         if (are_recorded) {
             memset(&seen, 0, sizeof seen);
-            status = view(text->memory, report, &columns[i].values, &seen, &shape, error);
+            status = view(text->memory, report, &columns[i], &seen, &shape, error);
         }
         if (status == MDF_OK) {
             status = mdf_write_json_value(text, &seen, false, error);
@@ -128,13 +126,19 @@ mdf_status write_sweep_json(struct mdf_text *text, const struct sweep_report *re
     append_rows(text, report);
     mdf_text_append_string(text, ", \"parameters\": {");
     status = append_columns(text, report, report->swept, report->n_swept, false, error);
-    mdf_text_append_string(text, "}, \"seeds\": ");
-    if (status == MDF_OK) {
+    mdf_text_append_string(text, "}");
+    if (status == MDF_OK && report->seeds != NULL) {
+        mdf_text_append_string(text, ", \"seeds\": ");
         status = view(text->memory, report, NULL, &seeds, &shape, error);
+        if (status == MDF_OK) {
+            status = mdf_write_json_value(text, &seeds, false, error);
+            mdf_memory_release(text->memory, shape);
+        }
     }
-    if (status == MDF_OK) {
-        status = mdf_write_json_value(text, &seeds, false, error);
-        mdf_memory_release(text->memory, shape);
+    if (status == MDF_OK && report->n_points > 0) {
+        mdf_text_append_string(text, ", \"points\": {");
+        status = append_columns(text, report, report->points, report->n_points, false, error);
+        mdf_text_append_string(text, "}");
     }
     mdf_text_append_string(text, ", \"outputs\": {");
     if (status == MDF_OK) {
@@ -203,9 +207,14 @@ static void append_csv_row(struct mdf_text *text, const struct sweep_report *rep
     for (i = 0; i < report->n_swept; i++) {
         append_cells(text, &report->swept[i], 1, sweep_position(report, i, instance));
     }
-    mdf_text_printf(text, ",%" PRIu64 ",%" PRIu64 ",%s", report->seeds[instance], sweep_step_of(report, row), number);
+    if (report->seeds != NULL) {
+        mdf_text_printf(text, ",%" PRIu64, report->seeds[instance]);
+    }
+    mdf_text_printf(text, ",%" PRIu64 ",%s", sweep_step_of(report, row), number);
     for (i = 0; i < report->n_recorded; i++) {
-        append_cells(text, &report->recorded[i], 2, instance * report->n_rows + row);
+        bool is_once = report->recorded[i].is_once;
+
+        append_cells(text, &report->recorded[i], 2, is_once ? instance : instance * report->n_rows + row);
     }
     mdf_text_append(text, "\n", 1);
 }
@@ -214,11 +223,11 @@ mdf_status write_sweep_csv(struct mdf_text *text, const struct sweep_report *rep
 {
     size_t instance, row, i;
 
-    mdf_text_append_string(text, "instance");
+    mdf_text_append_string(text, report->seeds != NULL ? "instance" : "cell");
     for (i = 0; i < report->n_swept; i++) {
         append_names(text, &report->swept[i], 1);
     }
-    mdf_text_append_string(text, ",seed,step,time");
+    mdf_text_append_string(text, report->seeds != NULL ? ",seed,step,time" : ",step,time");
     for (i = 0; i < report->n_recorded; i++) {
         append_names(text, &report->recorded[i], 2);
     }
@@ -256,7 +265,7 @@ static mdf_status add_rows(struct mdf_memory *memory, const struct sweep_report 
 
 /* All arrays of the archive, in the order in which they stand in it; shapes[i] is to be released. */
 static mdf_status collect(struct mdf_memory *memory, const struct sweep_report *report, struct mdf_named_value *arrays,
-                          int64_t **shapes, mdf_error *error)
+                          int64_t **shapes, size_t *n_arrays, mdf_error *error)
 {
     mdf_status status;
     size_t n = 0, i;
@@ -267,22 +276,27 @@ static mdf_status collect(struct mdf_memory *memory, const struct sweep_report *
     }
     status = add_rows(memory, report, &arrays[n], &arrays[n + 1], error);
     n += 2;
-    arrays[n].name = "seed";
-    if (status == MDF_OK) {
+    if (status == MDF_OK && report->seeds != NULL) {
+        arrays[n].name = "seed";
         status = view(memory, report, NULL, &arrays[n].value, &shapes[n], error);
+        n++;
     }
-    n++;
+    for (i = 0; i < report->n_points; i++) {
+        arrays[n].name = report->points[i].name;
+        arrays[n++].value = report->points[i].values;
+    }
     for (i = 0; i < report->n_recorded && status == MDF_OK; i++, n++) {
         arrays[n].name = report->recorded[i].name;
-        status = view(memory, report, &report->recorded[i].values, &arrays[n].value, &shapes[n], error);
+        status = view(memory, report, &report->recorded[i], &arrays[n].value, &shapes[n], error);
     }
+    *n_arrays = n;
     return status;
 }
 
 mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *report, mdf_error *error)
 {
     struct mdf_memory *memory = bytes->memory;
-    size_t n = report->n_swept + 3 + report->n_recorded, i;
+    size_t n = report->n_swept + 3 + report->n_points + report->n_recorded, n_arrays = 0, i;
     struct mdf_named_value *arrays = mdf_memory_allocate_zeroed(memory, n, sizeof *arrays);
     int64_t **shapes = mdf_memory_allocate_zeroed(memory, n, sizeof *shapes);
     mdf_status status = MDF_OUT_OF_MEMORY;
@@ -290,10 +304,10 @@ mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *re
     if (arrays == NULL || shapes == NULL) {
         mdf_memory_error(memory, error);
     } else {
-        status = collect(memory, report, arrays, shapes, error);
+        status = collect(memory, report, arrays, shapes, &n_arrays, error);
     }
     if (status == MDF_OK) {
-        status = mdf_write_npz_arrays(bytes, arrays, n, error);
+        status = mdf_write_npz_arrays(bytes, arrays, n_arrays, error);
     }
     for (i = 0; shapes != NULL && i < n; i++) {
         mdf_memory_release(memory, shapes[i]);

@@ -4,12 +4,14 @@
 
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/text.h"
-#include "mdf_c/tensor/value.h"
+#include "mdf_c/cli/sweep/sweep_file.h"
 
 /* An array with a name. */
 struct sweep_column {
     const char *name;        /* of a swept name that is recorded too: with "swept." before it */
     struct mdf_value values; /* swept: [values, ...]; recorded: [instances, rows, ...]. They borrow their elements */
+    size_t axis;             /* swept: of the report's axes */
+    bool is_once;            /* recorded: there is one row, of all steps together */
 };
 
 /* All arrays are borrowed. */
@@ -18,13 +20,17 @@ struct sweep_report {
     uint64_t n_steps, every; /* 0: the last step only, a row an instance */
     double dt;               /* NaN: none */
     bool is_grid;
+    const struct sweep_axis *axes; /* of the instances, or, of what is told of many together, of their cells */
+    size_t n_axes;
     size_t n_instances, n_rows;
     const struct sweep_column *swept, *recorded;
     size_t n_swept, n_recorded;
-    const uint64_t *seeds; /* of each instance */
+    const uint64_t *seeds;             /* of each instance; NULL: cells are told of */
+    const struct sweep_column *points; /* [points]: of quantiles, and edges of bins */
+    size_t n_points;
 };
 
-/* The number of the value that an instance has of swept name number `index`: of a grid, the last name changes fastest. */
+/* The number of the value that an instance has of swept name number `index`. */
 size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance);
 
 /* Number of the step that a row stands for, counted from 1, and its time. */

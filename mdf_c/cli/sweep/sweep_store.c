@@ -110,10 +110,51 @@ static void append_shape(struct mdf_text *text, const struct store_array *array,
 {
     size_t i;
 
+    mdf_text_append_string(text, "[");
     for (i = 0; i < array->rank; i++) {
-        mdf_text_printf(text, "%s%" PRId64, i > 0 ? ", " : "[", i == 0 ? (int64_t)first : array->shape[i]);
+        mdf_text_printf(text, "%s%" PRId64, i > 0 ? ", " : "", i == 0 ? (int64_t)first : array->shape[i]);
     }
     mdf_text_append_string(text, "]");
+}
+
+/* What elements are where there is no chunk. */
+static const char *fill_of(char kind)
+{
+    return kind == 'f' ? "\"NaN\"" : kind == 'b' ? "false" : "0";
+}
+
+static void append_axes(struct mdf_text *text, const struct store_array *array);
+
+/* Version 3: one file. Types are called as here, but for those that Zarr knows under numpy's names only. */
+static bool write_v3_description(const struct sweep_store *store, const struct store_array *array)
+{
+    mdf_dtype dtype = mdf_npy_dtype(array->dtype);
+    char kind = mdf_dtype_kind(dtype);
+    struct mdf_text text;
+    bool done;
+
+    mdf_text_init(&text, store->memory);
+    mdf_text_append_string(&text, "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": ");
+    append_shape(&text, array, array->rank > 0 ? (size_t)array->shape[0] : 0);
+    mdf_text_printf(&text,
+                    ", \"data_type\": \"%s\", \"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": ",
+                    mdf_dtype_name(dtype));
+    append_shape(&text, array, array->chunk);
+    mdf_text_printf(
+        &text,
+        "}}, \"chunk_key_encoding\": {\"name\": \"v2\", \"configuration\": {\"separator\": \".\"}}, \"fill_value\": %s, "
+        "\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}",
+        kind == 'c' ? "[0.0, 0.0]" : fill_of(kind));
+    if (store->codec != STORE_PLAIN) {
+        mdf_text_printf(&text, ", {\"name\": \"%s\", \"configuration\": {\"level\": %d%s}}", store_codec_words[store->codec - 1],
+                        store_codec_level(store->codec), store->codec == STORE_ZSTD ? ", \"checksum\": false" : "");
+    }
+    mdf_text_append_string(&text, "], \"attributes\": {}, \"dimension_names\": ");
+    append_axes(&text, array);
+    mdf_text_append_string(&text, "}\n");
+    done = save_text(store, array, STORE_V3, &text);
+    mdf_text_release(&text);
+    return done;
 }
 
 static bool write_array_description(const struct sweep_store *store, const struct store_array *array)
@@ -126,49 +167,58 @@ static bool write_array_description(const struct sweep_store *store, const struc
     mdf_npy_describe(dtype, descr);
     mdf_text_init(&text, store->memory);
     mdf_text_append_string(&text, "{\"zarr_format\": 2, \"shape\": ");
-    append_shape(&text, array, (size_t)array->shape[0]);
+    append_shape(&text, array, array->rank > 0 ? (size_t)array->shape[0] : 0);
     mdf_text_append_string(&text, ", \"chunks\": ");
     append_shape(&text, array, array->chunk);
-    mdf_text_printf(
-        &text, ", \"dtype\": \"%s\", \"compressor\": null, \"fill_value\": %s, \"order\": \"C\", \"filters\": null}\n", descr,
-        kind == 'f'   ? "\"NaN\""
-        : kind == 'b' ? "false"
-        : kind == 'c' ? "null"
-                      : "0");
-    done = save_text(store, array, ".zarray", &text);
+    mdf_text_printf(&text, ", \"dtype\": \"%s\", \"compressor\": ", descr);
+    if (store->codec != STORE_PLAIN) {
+        mdf_text_printf(&text, "{\"id\": \"%s\", \"level\": %d}", store_codec_words[store->codec - 1],
+                        store_codec_level(store->codec));
+    } else {
+        mdf_text_append_string(&text, "null");
+    }
+    mdf_text_printf(&text, ", \"fill_value\": %s, \"order\": \"C\", \"filters\": null}\n", kind == 'c' ? "null" : fill_of(kind));
+    done = save_text(store, array, STORE_ARRAY, &text);
     mdf_text_release(&text);
     return done;
 }
 
-/* The names that xarray knows axes by. */
+/* The names of the axes. */
+static void append_axes(struct mdf_text *text, const struct store_array *array)
+{
+    size_t i;
+
+    mdf_text_append_string(text, "[");
+    for (i = 0; i < array->rank; i++) {
+        struct mdf_text name;
+
+        mdf_text_init(&name, text->memory);
+        if (i < array->n_axes) {
+            mdf_text_append_string(&name, array->axes[i]);
+        } else {
+            mdf_text_printf(&name, "%s_%zu", array->name, i - array->n_axes);
+        }
+        mdf_text_append_string(text, i > 0 ? ", " : "");
+        if (!name.failed) {
+            mdf_write_json_string(text, name.bytes, name.length);
+        }
+        text->failed = text->failed || name.failed;
+        mdf_text_release(&name);
+    }
+    mdf_text_append_string(text, "]");
+}
+
+/* As xarray looks for them in version 2. */
 static bool write_axes(const struct sweep_store *store, const struct store_array *array)
 {
     struct mdf_text text;
     bool done;
-    size_t i;
 
     mdf_text_init(&text, store->memory);
-    mdf_text_append_string(&text, "{\"_ARRAY_DIMENSIONS\": [");
-    for (i = 0; i < array->rank; i++) {
-        struct mdf_text name;
-
-        mdf_text_init(&name, store->memory);
-        if (i == 0 && array->axis != NULL) {
-            mdf_text_append_string(&name, array->axis);
-        } else if (i == 1 && array->has_steps) {
-            mdf_text_append_string(&name, "step");
-        } else {
-            mdf_text_printf(&name, "%s_%zu", array->name, i - (size_t)(array->axis != NULL) - (size_t)array->has_steps);
-        }
-        mdf_text_append_string(&text, i > 0 ? ", " : "");
-        if (!name.failed) {
-            mdf_write_json_string(&text, name.bytes, name.length);
-        }
-        text.failed = text.failed || name.failed;
-        mdf_text_release(&name);
-    }
-    mdf_text_append_string(&text, "]}\n");
-    done = save_text(store, array, ".zattrs", &text);
+    mdf_text_append_string(&text, "{\"_ARRAY_DIMENSIONS\": ");
+    append_axes(&text, array);
+    mdf_text_append_string(&text, "}\n");
+    done = save_text(store, array, STORE_ATTRIBUTES, &text);
     mdf_text_release(&text);
     return done;
 }
@@ -183,8 +233,10 @@ static bool make_array(const struct sweep_store *store, const struct store_array
                       array->name);
         return false;
     }
-    done = start_path(&path, store, array, "") && make_folder(path.bytes, true, store->error) &&
-           write_array_description(store, array) && write_axes(store, array) && sync_folder(path.bytes, store->error);
+    done =
+        start_path(&path, store, array, "") && make_folder(path.bytes, true, store->error) &&
+        (store->is_v3 ? write_v3_description(store, array) : write_array_description(store, array) && write_axes(store, array)) &&
+        sync_folder(path.bytes, store->error);
     mdf_text_release(&path);
     return done;
 }
@@ -213,12 +265,17 @@ bool make_store(const struct sweep_store *store, const struct store_array *array
             return false;
         }
     }
-    return save_string(store, ".zgroup", "{\"zarr_format\": 2}\n");
+    return store->is_v3 || save_string(store, ".zgroup", "{\"zarr_format\": 2}\n");
+}
+
+static const char *attributes_file(const struct sweep_store *store)
+{
+    return store->is_v3 ? STORE_V3 : STORE_ATTRIBUTES;
 }
 
 bool finish_store(const struct sweep_store *store)
 {
-    return save_string(store, ".zattrs", store->attributes) && sync_folder(store->path, store->error);
+    return save_string(store, attributes_file(store), store->attributes) && sync_folder(store->path, store->error);
 }
 
 bool check_store(const struct sweep_store *store, bool *is_there)
@@ -226,7 +283,7 @@ bool check_store(const struct sweep_store *store, bool *is_there)
     struct mdf_text path;
     void *bytes = NULL;
     size_t size_bytes;
-    bool done = start_path(&path, store, NULL, ".zattrs");
+    bool done = start_path(&path, store, NULL, attributes_file(store));
 
     *is_there = done && access(path.bytes, F_OK) == 0;
     if (done && *is_there) {
@@ -235,7 +292,8 @@ bool check_store(const struct sweep_store *store, bool *is_there)
             mdf_error_set(
                 store->error, MDF_VALUE,
                 "these are results of another sweep: its model, values, seeds, options, size of chunks, or the version of "
-                "the engine are others (see .zattrs in it)");
+                "the engine are others (see %s in it)",
+                attributes_file(store));
             mdf_error_at(store->error, store->path, 0, 0);
             done = false;
         }
@@ -266,7 +324,9 @@ static bool fill_chunk(const struct sweep_store *store, const struct store_array
     char *target;
 
     memcpy(shape, array->shape, array->rank * sizeof *shape);
-    shape[0] = (int64_t)array->chunk;
+    if (array->rank > 0) {
+        shape[0] = (int64_t)array->chunk;
+    }
     for (i = 1; i < array->rank; i++) {
         n_row *= (size_t)shape[i];
     }
@@ -280,20 +340,34 @@ static bool fill_chunk(const struct sweep_store *store, const struct store_array
     return true;
 }
 
+bool write_chunk_bytes(const struct sweep_store *store, const struct store_array *array, size_t chunk, const void *bytes,
+                       size_t size_bytes)
+{
+    enum store_codec codec = strcmp(array->name, STORE_REDUCED) == 0 ? STORE_PLAIN : store->codec;
+    struct mdf_text path, folder, compressed;
+    bool done = start_path(&folder, store, array, "");
+
+    mdf_text_init(&compressed, store->memory);
+    done = start_chunk_path(&path, store, array, chunk) && done &&
+           (codec == STORE_PLAIN || store_compress(codec, bytes, size_bytes, &compressed, store->error));
+    done = done &&
+           save_lasting(store->memory, path.bytes, codec == STORE_PLAIN ? bytes : compressed.bytes,
+                        codec == STORE_PLAIN ? size_bytes : compressed.length, store->error) &&
+           sync_folder(folder.bytes, store->error);
+    mdf_text_release(&compressed);
+    mdf_text_release(&path);
+    mdf_text_release(&folder);
+    return done;
+}
+
 bool write_chunk(const struct sweep_store *store, const struct store_array *array, size_t chunk, const struct mdf_value *values,
                  size_t n)
 {
     struct mdf_value bytes = {0};
-    struct mdf_text path, folder;
-    bool done = start_path(&folder, store, array, "");
+    bool done = fill_chunk(store, array, values, n, &bytes) &&
+                write_chunk_bytes(store, array, chunk, bytes.data, bytes.length * mdf_dtype_size((mdf_dtype)bytes.dtype));
 
-    done = start_chunk_path(&path, store, array, chunk) && done && fill_chunk(store, array, values, n, &bytes) &&
-           save_lasting(store->memory, path.bytes, bytes.data, bytes.length * mdf_dtype_size((mdf_dtype)bytes.dtype),
-                        store->error) &&
-           sync_folder(folder.bytes, store->error);
     mdf_value_clear(store->memory, &bytes);
-    mdf_text_release(&path);
-    mdf_text_release(&folder);
     return done;
 }
 

@@ -151,10 +151,39 @@ static bool unknown_range(const struct mdf_document *document, const struct mdf_
     mdf_node_error(
         document, node, error, MDF_VALUE,
         "the values of '%s': an object must be one of {linspace: [from, to, how many]}, {geomspace: [from, to, how many]}, "
-        "{range: [from, to, step]}, {type: ..., data: ...}",
+        "{range: [from, to, step]}, {type: ..., data: ...}, or, of a parameter, {uniform: [from, to]}, {normal: [mean, "
+        "deviation]}, {lognormal: [mean, deviation]}",
         name);
     mdf_error_suggest(error, guess);
     return false;
+}
+
+static const struct {
+    const char *name;
+    mdf_distribution_kind kind;
+} distributions[] = {
+    {"uniform", MDF_DISTRIBUTION_UNIFORM}, {"normal", MDF_DISTRIBUTION_NORMAL}, {"lognormal", MDF_DISTRIBUTION_LOGNORMAL}};
+
+enum { N_DISTRIBUTIONS = sizeof distributions / sizeof *distributions };
+
+bool read_sweep_distribution(const struct mdf_document *document, const struct mdf_node *node, const char *name,
+                             mdf_distribution *distribution, bool *is_one, mdf_error *error)
+{
+    const struct mdf_node *numbers = NULL;
+    struct mdf_node first, second;
+    bool is_whole = true;
+    size_t i;
+
+    for (i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_DISTRIBUTIONS && numbers == NULL; i++) {
+        numbers = mdf_node_get(node, distributions[i].name);
+        distribution->kind = distributions[i].kind;
+    }
+    *is_one = numbers != NULL;
+    return numbers == NULL ||
+           (mdf_node_length(numbers) == 2 && mdf_node_item(numbers, 0, &first) && mdf_node_item(numbers, 1, &second) &&
+            read_number(&first, &distribution->a, &is_whole) && read_number(&second, &distribution->b, &is_whole)) ||
+           fault(document, node, name, "a distribution is a list of two numbers, as {uniform: [0, 1]} or {normal: [0, 1]}",
+                 error);
 }
 
 bool read_sweep_values(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *node,

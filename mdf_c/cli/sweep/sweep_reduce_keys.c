@@ -1,0 +1,207 @@
+/* sweep_reduce_keys.c - the key `reduce` of a sweep file: {over: [AXIS, ...], count: true, mean: [NAME, ...], var: ...,
+ * quantiles:
+ * [...] or {NAME: [...]}, histogram: {NAME: edges}}. */
+#include "mdf_c/cli/sweep/sweep_file.h"
+
+#include "mdf_c/values/values.h"
+
+#include <string.h>
+
+struct reading {
+    struct sweep_file *sweep;
+    const struct mdf_document *document;
+    size_t capacity; /* of sweep->reductions */
+    mdf_error *error;
+};
+
+static const struct kind {
+    const char *key;
+    mdf_sweep_reduction_kind kind;
+    bool has_points;
+} kinds[] = {{"count", MDF_REDUCTION_COUNT, false},
+             {"mean", MDF_REDUCTION_MEAN, false},
+             {"var", MDF_REDUCTION_VAR, false},
+             {"quantiles", MDF_REDUCTION_QUANTILES, true},
+             {"histogram", MDF_REDUCTION_HISTOGRAM, true}};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static bool fault(const struct reading *reading, const struct mdf_node *node, const char *key, const char *must)
+{
+    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' of 'reduce' must be %s, not %s", key, must,
+                   mdf_node_describe(node));
+    return false;
+}
+
+static bool out_of_memory(const struct reading *reading)
+{
+    mdf_memory_error(reading->sweep->memory, reading->error);
+    return false;
+}
+
+/* Adds a reduction of a name (NULL: of all); NULL: out of memory. */
+static struct sweep_reduction *add(struct reading *reading, const struct kind *kind, const char *name)
+{
+    struct sweep_file *sweep = reading->sweep;
+    struct sweep_reduction *made = &sweep->reductions[sweep->n_reductions];
+
+    made->name = name != NULL ? mdf_arena_text(&sweep->arena, name, strlen(name)) : NULL;
+    made->kind = kind->kind;
+    if (name != NULL && made->name == NULL) {
+        out_of_memory(reading);
+        return NULL;
+    }
+    sweep->n_reductions++;
+    return made;
+}
+
+static bool read_points(struct reading *reading, const struct mdf_node *node, const struct kind *kind, const char *name)
+{
+    struct sweep_reduction *made = add(reading, kind, name);
+    struct mdf_value read = {0};
+    bool done =
+        made != NULL && read_sweep_values(reading->sweep->memory, reading->document, node, kind->key, &read, reading->error);
+    const double *points;
+    size_t i;
+
+    if (done && (read.rank != 1 || !mdf_value_convert(reading->sweep->memory, &made->points, &read, MDF_DTYPE_FLOAT64))) {
+        done = read.rank != 1 ? fault(reading, node, kind->key, "a list of numbers") : out_of_memory(reading);
+    }
+    mdf_value_clear(reading->sweep->memory, &read);
+    points = done ? made->points.data : NULL;
+    for (i = 0; done && i < made->points.length; i++) {
+        done = kind->kind == MDF_REDUCTION_QUANTILES ? points[i] >= 0 && points[i] <= 1 : i == 0 || points[i] > points[i - 1];
+        if (!done) {
+            fault(reading, node, kind->key,
+                  kind->kind == MDF_REDUCTION_QUANTILES ? "numbers from 0 to 1"
+                                                        : "edges of bins, each larger than the one before");
+        }
+    }
+    if (done && kind->kind == MDF_REDUCTION_HISTOGRAM && made->points.length < 2) {
+        done = fault(reading, node, kind->key, "at least two edges");
+    }
+    return done;
+}
+
+/* {NAME: points}, or points of all. */
+static bool read_pointed(struct reading *reading, const struct mdf_node *node, const struct kind *kind)
+{
+    bool is_by_name = node->kind == MDF_NODE_OBJECT && !(node->as.object.n == 1 && (mdf_node_get(node, "linspace") != NULL ||
+                                                                                    mdf_node_get(node, "geomspace") != NULL ||
+                                                                                    mdf_node_get(node, "range") != NULL));
+    size_t i;
+
+    for (i = 0; is_by_name && i < node->as.object.n; i++) {
+        if (!read_points(reading, &node->as.object.entries[i].value, kind, node->as.object.entries[i].key)) {
+            return false;
+        }
+    }
+    return is_by_name || read_points(reading, node, kind, NULL);
+}
+
+/* true, a name, or a list of names. */
+static bool read_names(struct reading *reading, const struct mdf_node *node, const struct kind *kind)
+{
+    struct mdf_node item;
+    size_t i;
+
+    if (node->kind == MDF_NODE_BOOL) {
+        return !node->as.truth || add(reading, kind, NULL) != NULL;
+    }
+    if (node->kind == MDF_NODE_STRING) {
+        return add(reading, kind, node->as.string.bytes) != NULL;
+    }
+    for (i = 0; node->kind == MDF_NODE_LIST && mdf_node_item(node, i, &item); i++) {
+        if (item.kind != MDF_NODE_STRING) {
+            return fault(reading, &item, kind->key, "the name of a recorded port, stopped_step or stopped_time");
+        }
+        if (add(reading, kind, item.as.string.bytes) == NULL) {
+            return false;
+        }
+    }
+    return node->kind == MDF_NODE_LIST || fault(reading, node, kind->key, "true, or a list of names");
+}
+
+static bool read_over(struct reading *reading, const struct mdf_node *node)
+{
+    struct sweep_file *sweep = reading->sweep;
+    size_t n = node->kind == MDF_NODE_LIST ? mdf_node_length(node) : 1, i;
+    struct mdf_node item = *node;
+
+    sweep->reduced_axes = mdf_arena_array(&sweep->arena, n, sizeof *sweep->reduced_axes);
+    if (sweep->reduced_axes == NULL) {
+        return out_of_memory(reading);
+    }
+    for (i = 0; i < n; i++) {
+        if ((node->kind == MDF_NODE_LIST && !mdf_node_item(node, i, &item)) || item.kind != MDF_NODE_STRING) {
+            return fault(reading, node, "over", "the names of axes: swept names, instance, sample, trial");
+        }
+        sweep->reduced_axes[i] = mdf_arena_text(&sweep->arena, item.as.string.bytes, item.as.string.length);
+        if (sweep->reduced_axes[i] == NULL) {
+            return out_of_memory(reading);
+        }
+        sweep->n_reduced_axes++;
+    }
+    return true;
+}
+
+static bool read_entry(struct reading *reading, const struct mdf_node_entry *entry)
+{
+    size_t i;
+
+    if (strcmp(entry->key, "over") == 0) {
+        return read_over(reading, &entry->value);
+    }
+    for (i = 0; i < N_KINDS; i++) {
+        if (strcmp(kinds[i].key, entry->key) == 0) {
+            return kinds[i].has_points ? read_pointed(reading, &entry->value, &kinds[i])
+                                       : read_names(reading, &entry->value, &kinds[i]);
+        }
+    }
+    mdf_node_error(reading->document, &entry->value, reading->error, MDF_NAME,
+                   "'reduce' has no key '%s'; there are over, count, mean, var, quantiles and histogram", entry->key);
+    return false;
+}
+
+/* At most so many reductions may come. */
+static size_t count_parts(const struct mdf_node *node)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < node->as.object.n; i++) {
+        const struct mdf_node *value = &node->as.object.entries[i].value;
+
+        n += 1 + (value->kind == MDF_NODE_OBJECT ? value->as.object.n
+                  : value->kind == MDF_NODE_LIST ? mdf_node_length(value)
+                                                 : 0);
+    }
+    return n;
+}
+
+bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *document, const struct mdf_node *node,
+                       mdf_error *error)
+{
+    struct reading reading = {.sweep = sweep, .document = document, .error = error};
+    size_t i;
+
+    if (node->kind != MDF_NODE_OBJECT) {
+        mdf_node_error(document, node, error, MDF_VALUE,
+                       "'reduce' must be an object such as {over: [trial], mean: true, quantiles: [0.5]}, not %s",
+                       mdf_node_describe(node));
+        return false;
+    }
+    sweep->reductions = mdf_arena_array(&sweep->arena, count_parts(node), sizeof *sweep->reductions);
+    if (sweep->reductions == NULL) {
+        return out_of_memory(&reading);
+    }
+    for (i = 0; i < node->as.object.n; i++) {
+        if (!read_entry(&reading, &node->as.object.entries[i])) {
+            return false;
+        }
+    }
+    if (sweep->n_reductions == 0) {
+        mdf_node_error(document, node, error, MDF_VALUE,
+                       "'reduce' asks for nothing: name count, mean, var, quantiles or histogram");
+    }
+    return sweep->n_reductions > 0;
+}
