@@ -24,11 +24,14 @@ from .evaluable import EvaluableGraph
 from .gradients import Gradient, gradient, value_and_grad
 from .registration import register
 from .running import Result, run
+from .sampling import Distribution, lognormal, normal, sample, uniform
+from .simulating import Simulator, sensitivity, simulator
 from .stored import StoredSweep, open_sweep
 from .sweeping import SweepResult, instance_seeds, sweep
 
 __version__ = "0.1.0"
 __all__ = [
+    "Distribution",
     "EvaluableGraph",
     "Functions",
     "Gradient",
@@ -46,6 +49,7 @@ __all__ = [
     "Program",
     "Result",
     "Settings",
+    "Simulator",
     "State",
     "StoredSweep",
     "SweepResult",
@@ -56,11 +60,17 @@ __all__ = [
     "instance_seeds",
     "load",
     "load_plugin",
+    "lognormal",
+    "normal",
     "open_sweep",
     "psyneulink",
     "register",
     "register_function",
     "run",
+    "sample",
+    "sensitivity",
+    "simulator",
     "sweep",
+    "uniform",
     "value_and_grad",
 ]

@@ -136,6 +136,7 @@ class Options(ctypes.Structure):
         ("scheduling_mode", c_int),
         ("functions", c_void_p),
         ("diagnostics", c_void_p),
+        ("stop_when", c_char_p),
     ]
 
 

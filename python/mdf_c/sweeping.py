@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._documents import Origin, Source, format_of
-from ._library import PART_PARAMETER, Error, Handle, Uncopied, checked, lib
-from ._sweep_library import PER_INSTANCE, PER_STEP, TYPED, NativeSweep, Plan, Swept
+from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
+from ._sweep_library import PER_INSTANCE, PER_STEP, REDUCTION_KINDS, STOPPED, TYPED, NativeSweep, Plan, Reduction, Swept, along
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
 from .drawing import plot_sweep, shown, table, titled
 from .engine import Model, Program, Settings, _Findings, _options, c_names, functions_of, warn_of_run
 from .errors import MdfError
 from .running import input_names
+from .sampling import Distribution, sample
 
 if TYPE_CHECKING:
     import pandas
@@ -44,14 +45,17 @@ class SweepResult:
     Attributes
     ----------
     axes : dict of str to numpy.ndarray
-        The swept names and their values: of a grid, an axis each; else each has one value an instance.
+        The swept names and their values, along their axis.
     dims : tuple of str
-        Names of the leading axes of every array: those of the instances (the swept names of a grid, or "instance"), and
-        then, where more than the last step is recorded, "step".
+        Names of the leading axes of every array: those of the instances (the swept names of a grid, or "instance"; "sample"
+        of what is drawn; "trial"), and then, where more than the last step is recorded, "step". Of reductions, the axes
+        that they do not go over.
     outputs : dict of str to numpy.ndarray
-        Values by NODE.PORT; shape: that of `dims`, then that of one value. A node that had not run yet has NaN.
+        Values by NODE.PORT; shape: that of `dims`, then that of one value. A node that had not run yet has NaN. With
+        stop_when also "stopped_step", -1 where an instance did not stop, and "stopped_time", NaN there, without an axis of
+        steps. Reductions are "NODE.PORT.mean" and the like.
     seeds : numpy.ndarray of uint64
-        The seed of each instance; shape: that of the instances.
+        The seed of each instance; shape: that of the instances. Empty where only reductions are told.
     steps : numpy.ndarray of int
         The recorded steps, counted from 1.
     times : numpy.ndarray
@@ -64,7 +68,11 @@ class SweepResult:
     seeds: np.ndarray
     steps: np.ndarray
     times: np.ndarray
-    is_grid: bool = field(default=True, repr=False)
+    #: Of each swept name: its axis among `dims`.
+    along: dict[str, str] = field(default_factory=dict, repr=False)
+    #: Of reductions that have some: the quantiles that are told, the edges of bins.
+    points: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    lengths: tuple[int, ...] = field(default=(), repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         found = [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
@@ -74,10 +82,15 @@ class SweepResult:
 
     def __repr__(self) -> str:
         shape = dict(zip(self.dims, self._shape()))
-        return f"<mdf_c.SweepResult of {self.seeds.size} instances over {shape}: {', '.join(self.outputs)}>"
+        what = f"{self.seeds.size} instances" if self.seeds.size else "reductions"
+        return f"<mdf_c.SweepResult of {what} over {shape}: {', '.join(self.outputs)}>"
 
     def _shape(self) -> tuple[int, ...]:
-        return next(iter(self.outputs.values())).shape[: len(self.dims)]
+        return (*self.lengths, len(self.steps)) if "step" in self.dims else self.lengths
+
+    def _dims_of(self, name: str) -> tuple[str, ...]:
+        """The leading axes of an output."""
+        return self.dims[: len(self.lengths)] if name.startswith("stopped_") else self.dims
 
     def _repr_html_(self) -> str:
         rows = [(name, shown(values)) for part in (self.axes, self.outputs) for name, values in part.items()]
@@ -100,10 +113,12 @@ class SweepResult:
         """
         chosen = {name: self[name] for name in names} if names else self.outputs
         over_time = not np.isnan(self.times).any()
-        ticks = {**self.axes, "instance": np.arange(len(self.seeds)), "step": self.times if over_time else self.steps}
+        ticks = {dim: np.arange(n) for dim, n in zip(self.dims, self.lengths)}
+        ticks = {**ticks, **self.axes, "step": self.times if over_time else self.steps}
         dims = list(self.dims)
-        if not self.is_grid and len(self.axes) == 1 and dims[0] == "instance":
-            dims[0] = next(iter(self.axes))
+        for i, dim in enumerate(dims):
+            swept = [name for name in self.axes if self.along[name] == dim]
+            dims[i] = swept[0] if len(swept) == 1 else dim
         return plot_sweep(chosen, dims, ticks)
 
     def to_xarray(self) -> xarray.Dataset:
@@ -120,16 +135,21 @@ class SweepResult:
 
         axes = {f"swept.{name}" if name in self.outputs else name: values for name, values in self.axes.items()}
         dims = tuple(f"swept.{name}" if name in self.outputs else name for name in self.dims)
-        variables = {
-            name: ([*dims, *(f"{name}_{i}" for i in range(values.ndim - len(dims)))], values)
-            for name, values in self.outputs.items()
-        }
-        coordinates: dict[str, Any] = {"seed": (dims[: self.seeds.ndim], self.seeds)}
+        along = dict(zip(axes, self.along.values()))
+        variables = {}
+        for name, values in self.outputs.items():
+            own = dims[: len(self._dims_of(name))]
+            variables[name] = ([*own, *(f"{name}_{i}" for i in range(values.ndim - len(own)))], values)
+        coordinates: dict[str, Any] = {}
+        if self.seeds.size:
+            coordinates["seed"] = (dims[: self.seeds.ndim], self.seeds)
         for name, values in axes.items():
-            if not self.is_grid:
-                coordinates[name] = (("instance", *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
+            if along[name] != name.removeprefix("swept."):
+                coordinates[name] = ((along[name], *(f"{name}_{i}" for i in range(values.ndim - 1))), values)
             elif values.ndim == 1:
                 coordinates[name] = values
+        for name, values in self.points.items():
+            coordinates[f"{name}.at"] = ((f"{name}.at",), values)
         if "step" in dims:
             coordinates["step"] = self.steps
             if not np.isnan(self.times).any():
@@ -149,7 +169,7 @@ class SweepResult:
 
 def sweep(
     model: Source,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     steps: int = 1,
     dt: float | None = None,
@@ -160,6 +180,12 @@ def sweep(
     threads: int = 0,
     client: Any = None,
     progress: bool | Callable[[int], None] = True,
+    trials: int = 0,
+    stop_when: str | None = None,
+    reduce: Mapping[str, Any] | None = None,
+    samples: int = 0,
+    sampling: str = "random",
+    sample_seed: int = 0,
     **settings: Any,
 ) -> SweepResult:
     """Evaluates a graph for many values of its parameters and inputs.
@@ -173,7 +199,8 @@ def sweep(
         What :func:`mdf_c.load` takes, or a Model.
     parameters : dict
         ``{name: values}``: NODE.PARAMETER, or PARAMETER for all of that name; or an input, as NODE.PORT or PORT. The first
-        axis of the values goes through the instances, the rest is the shape of one value.
+        axis of the values goes through the instances, the rest is the shape of one value. What is drawn, :func:`uniform` and
+        the like, has one axis together, "sample".
     inputs
         What all instances get: ``{name: value}``, given in every step, or a sequence of such dicts, one a step.
     steps : int
@@ -197,6 +224,16 @@ def sweep(
         that dask loses is done again by others; an executor that loses one says so itself (BrokenExecutor).
     progress
         True: a bar, where tqdm is installed; or a function, called now and then with the number of instances done.
+    trials : int
+        So many instances of each combination of values, which differ in their seeds; 0: one, and no axis "trial".
+    stop_when : str, optional
+        An expression over output ports, NODE.PORT or a unique PORT: an instance ends with the step after which it holds.
+    reduce : dict, optional
+        What is told of many instances together, in place of the values of each: ``{"over": names of axes, by default all,
+        "count": names, "mean": names, "var": names, "quantiles": numbers, or {name: numbers}, "histogram": edges, or {name:
+        edges}}``, a name being a recorded port, "stopped_step" or "stopped_time"; True: all of these.
+    samples, sampling, sample_seed
+        How many values are drawn, and how: see :func:`sample`.
     **settings
         Those of :class:`mdf_c.Settings`, but for seed and threads.
 
@@ -213,21 +250,26 @@ def sweep(
     KeyboardInterrupt
         Ctrl-C.
     """
+    parameters = {} if parameters is None else parameters
     if not isinstance(parameters, Mapping):
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
-    program = _ChangeableProgram(_origin(model), parameters, settings)
-    axes = {name: _axis(name, values) for name, values in parameters.items()}
+    program = _ChangeableProgram(_origin(model), parameters, settings, stop_when)
+    grid = _grid(parameters, combine, samples, sampling, sample_seed, trials, np.size(seeds))
     warn_of_run(program.handle.pointer, _origin(model), input_names(inputs) | set(program.input_names), steps, dt)
-    shape = _instances(axes, combine) if axes else (np.size(seeds),)
-    plan = _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine)
-    n = math.prod(shape)
-    with _progress(progress, n) as tell:
-        if client is None:
-            arrays = NativeSweep(program.handle, plan, threads, tell).run() if n else None
+    plan = _plan(program, grid, inputs, steps, dt, record, every, seeds)
+    if reduce is not None:
+        _plan_reductions(program, plan, grid, reduce)
+    with _progress(progress, plan.n) as tell:
+        if client is None or not plan.n:
+            native = NativeSweep(program.handle, plan, threads, tell)
+            arrays, stopped = (native.run() if plan.n else None), native.stopped_steps
         else:
-            plan.forms = NativeSweep(program.handle, plan.part(0, 1), 1).forms() if n else []
-            arrays = _run_on_cluster(client, program, plan, n, tell) if n else None
-    return _result(program, plan, axes, shape, arrays, combine)
+            plan.forms = NativeSweep(program.handle, plan.part(0, 1), 1).forms()
+            native = NativeSweep(program.handle, plan, 1)
+            arrays, stopped = _run_on_cluster(client, program, plan, native, tell)
+    if reduce is not None:
+        return _reduced_result(program, plan, grid, native.reduced())
+    return _result(program, plan, grid, arrays, stopped)
 
 
 def instance_seeds(seed: int, n: int) -> np.ndarray:
@@ -270,8 +312,10 @@ def _written(model: Model) -> bytes:
 class _ChangeableProgram(Uncopied):
     """A compiled program in which the swept parameters are kept changeable. Those that are inputs are `input_names`."""
 
-    def __init__(self, source: Origin, names: Iterable[str], settings: Mapping[str, Any]) -> None:
-        self.source, self.settings = source, dict(settings)
+    def __init__(
+        self, source: Origin, names: Iterable[str], settings: Mapping[str, Any], stop_when: str | None = None
+    ) -> None:
+        self.source, self.settings, self.stop_when = source, dict(settings), stop_when
         for name in ("seed", "threads"):
             if name in settings:
                 raise TypeError(f"'{name}' is no setting of a sweep: see seeds and threads")
@@ -280,14 +324,16 @@ class _ChangeableProgram(Uncopied):
         self.outputs, self.find_outputs, self.results = program.outputs, program.find_outputs, program.results
         self.parameters = [name for name in names if not _is_input(program, name)]
         self.input_names = [name for name in names if name not in self.parameters]
-        self.handle = _compile(model, tuple(self.parameters), self.settings)
+        self.handle = _compile(model, tuple(self.parameters), self.settings, stop_when)
 
 
-def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any]) -> Handle:
+def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any], stop_when: str | None) -> Handle:
     error, findings = Error(), _Findings(model._origin, settings.get("graph"))
     names = c_names(parameters)
     known = Settings(**settings)
-    pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(known, findings), error)
+    options = _options(known, findings)
+    options.stop_when = c_text(stop_when, "stop_when") if stop_when is not None else None
+    pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), options, error)
     return Handle(findings.take(pointer, error), lib.mdf_program_free, functions_of(known).handle)
 
 
@@ -311,24 +357,53 @@ def _axis(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def _instances(axes: Mapping[str, np.ndarray], combine: str) -> tuple[int, ...]:
-    """Shape of the instances."""
-    lengths = tuple(len(values) for values in axes.values())
-    if combine == "grid":
-        return lengths or (1,)
-    if combine != "zip":
+@dataclass
+class _Grid:
+    """The axes of the instances, and along which of them the swept values go."""
+
+    names: list[str]
+    lengths: list[int]
+    values: dict[str, np.ndarray]
+    axis: dict[str, int]
+
+    def add(self, name: str, length: int) -> int:
+        self.names.append(name)
+        self.lengths.append(length)
+        return len(self.names) - 1
+
+    def swept(self, name: str) -> Swept:
+        """Of one axis alone, values are those of the instances, and can be cut into parts."""
+        flags = PER_INSTANCE if len(self.names) == 1 else PER_INSTANCE | along(self.axis[name])
+        return Swept(name, self.values[name], flags)
+
+
+def _grid(
+    parameters: Mapping[str, Any], combine: str, samples: int, sampling: str, sample_seed: int, trials: int, n_seeds: int
+) -> _Grid:
+    if combine not in ("grid", "zip"):
         raise ValueError(f"combine must be 'grid' or 'zip', not {combine!r}")
-    if len(set(lengths)) > 1:
-        raise ValueError(f"to be combined one by one, names need equally many values, not {dict(zip(axes, lengths))}")
-    return lengths[:1] or (1,)
-
-
-def _spread(values: np.ndarray, axis: int, shape: tuple[int, ...], combine: str) -> np.ndarray:
-    """The value of each instance, in a row."""
-    if combine == "zip":
-        return values
-    index = np.indices(shape)[axis].ravel()
-    return values[index]
+    drawn = {name: values for name, values in parameters.items() if isinstance(values, Distribution)}
+    if bool(drawn) != bool(samples):
+        raise ValueError("samples say how many values are drawn of parameters that are: give both, or neither")
+    values = {name: _axis(name, values) for name, values in parameters.items() if name not in drawn}
+    grid = _Grid([], [], {}, {})
+    lengths = {name: len(array) for name, array in values.items()}
+    if combine == "zip" and values:
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"to be combined one by one, names need equally many values, not {lengths}")
+        axis = grid.add("instance", next(iter(lengths.values())))
+        grid.axis = dict.fromkeys(values, axis)
+    else:
+        grid.axis = {name: grid.add(name, length) for name, length in lengths.items()}
+    if drawn:
+        grid.axis |= dict.fromkeys(drawn, grid.add("sample", samples))
+        values |= sample(drawn, samples, sampling, sample_seed)
+    grid.values = {name: values[name] for name in parameters}
+    if trials:
+        grid.add("trial", trials)
+    if not grid.names:
+        grid.add("instance", n_seeds)
+    return grid
 
 
 def _shared(inputs: Any, steps: int) -> list[Swept]:
@@ -354,22 +429,69 @@ def _value(name: str, value: Any) -> tuple[np.ndarray, int]:
     return array, TYPED if is_array(value) else 0
 
 
-def _plan(program, axes, shape, inputs, steps, dt, record, every, seeds, combine) -> Plan:
+def _plan(program, grid: _Grid, inputs, steps, dt, record, every, seeds) -> Plan:
     if steps < 1 or not 0 <= every <= steps:
         raise ValueError("steps must be at least 1, and every between 0 and steps")
-    n = math.prod(shape)
+    n = math.prod(grid.lengths)
     if np.ndim(seeds) == 0:
-        seeds = instance_seeds(int(seeds), n)
-    seeds = np.asarray(seeds, np.uint64)
-    if seeds.size != n:
-        raise ValueError(f"{seeds.size} seeds were given for {n} instances")
-    spread = [Swept(name, _spread(values, i, shape, combine), PER_INSTANCE) for i, (name, values) in enumerate(axes.items())]
+        seeds = int(seeds)
+    else:
+        seeds = np.asarray(seeds, np.uint64).ravel()
+        if seeds.size != n:
+            raise ValueError(f"{seeds.size} seeds were given for {n} instances")
     return Plan(
-        [swept for swept in spread if swept.name in program.parameters],
-        [swept for swept in spread if swept.name in program.input_names] + _shared(inputs, steps),
+        [grid.swept(name) for name in grid.values if name in program.parameters],
+        [grid.swept(name) for name in grid.values if name in program.input_names] + _shared(inputs, steps),
         [program.outputs[key] for key in _ports(program, record)],
-        seeds.ravel(), steps, math.nan if dt is None else dt, every,
+        seeds, n, grid.lengths, steps, math.nan if dt is None else dt, every, stops=program.stop_when is not None,
     )  # fmt: skip
+
+
+def _names_of_records(program, plan: Plan) -> list[str]:
+    names = {place: f"{node}.{port}" for (node, port), place in program.outputs.items()}
+    return [names[place] for place in plan.records]
+
+
+def _plan_reductions(program, plan: Plan, grid: _Grid, reduce: Mapping[str, Any]) -> None:
+    """What is told of many instances together."""
+    unknown = set(reduce) - {"over", *REDUCTION_KINDS}
+    if unknown or not set(reduce) - {"over"}:
+        raise ValueError(f"reduce has the keys over, {', '.join(REDUCTION_KINDS)}; not {sorted(unknown) or 'none of these'}")
+    over = reduce.get("over", grid.names)
+    over = [over] if isinstance(over, str) else list(over)
+    for name in over:
+        if name not in grid.names:
+            raise ValueError(f"reduce goes over {name!r}, which is none of the axes {grid.names}")
+    records: dict[str, int] = {name: i for i, name in enumerate(_names_of_records(program, plan))}
+    records |= STOPPED if plan.stops else {}
+    for kind, wish in reduce.items():
+        for name, points in _wanted(kind, wish, records) if kind != "over" else ():
+            plan.reductions.append(Reduction(records[name], kind, points))
+    plan.is_reduced, plan.stops = [name in over for name in grid.names], False
+
+
+def _wanted(kind: str, wish: Any, records: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
+    """The names, and the points, that one kind of reduction is wanted of."""
+    has_points = kind in ("quantiles", "histogram")
+    if wish is False or wish is None:
+        return
+    if has_points and not isinstance(wish, Mapping):
+        wish = dict.fromkeys(records, wish)
+    elif not has_points:
+        wish = dict.fromkeys(records if wish is True else [wish] if isinstance(wish, str) else wish, ())
+    for name, points in wish.items():
+        found = [key for key in records if name in (key, key.split(".", 1)[-1])]
+        if len(found) != 1:
+            raise ValueError(f"reduce: {name!r} is not one of {list(records)}")
+        array = np.array(points, np.float64)
+        is_fine = array.ndim == 1 and (
+            not has_points
+            or (kind == "quantiles" and len(array) > 0 and ((array >= 0) & (array <= 1)).all())
+            or (kind == "histogram" and len(array) > 1 and (np.diff(array) > 0).all())
+        )
+        if not is_fine:
+            raise ValueError("quantiles are numbers from 0 to 1, the edges of a histogram two or more that ascend")
+        yield found[0], array
 
 
 def _ports(program: _ChangeableProgram, record: str | Iterable[str] | None) -> list[tuple[str, str]]:
@@ -381,17 +503,46 @@ def _ports(program: _ChangeableProgram, record: str | Iterable[str] | None) -> l
     return [key for name in names for key in program.find_outputs(name)]
 
 
-def _result(program, plan: Plan, axes, shape, arrays, combine: str) -> SweepResult:
-    steps = np.arange(1, plan.steps + 1, plan.every) if plan.every else np.array([plan.steps])
-    names = {place: f"{node}.{port}" for (node, port), place in program.outputs.items()}
-    outputs = {}
-    for i, place in enumerate(plan.records):
+def _steps(plan: Plan) -> np.ndarray:
+    return np.arange(1, plan.steps + 1, plan.every) if plan.every else np.array([plan.steps])
+
+
+def _result(program, plan: Plan, grid: _Grid, arrays, stopped: np.ndarray) -> SweepResult:
+    steps, shape, outputs = _steps(plan), tuple(grid.lengths), {}
+    for i, name in enumerate(_names_of_records(program, plan)):
         values = arrays[i] if arrays is not None else np.empty((0, len(steps)))
         trailing = values.shape[1:] if plan.every else values.shape[2:]
-        outputs[names[place]] = values.reshape(*shape, *trailing)
-    dims = (tuple(axes) if combine == "grid" and axes else ("instance",)) + (("step",) if plan.every else ())
-    times = plan.dt * (steps - 1)
-    return SweepResult(dict(axes), dims, outputs, plan.seeds.reshape(shape), steps, times, combine == "grid" and bool(axes))
+        outputs[name] = values.reshape(*shape, *trailing)
+    if plan.stops:
+        outputs["stopped_step"] = stopped.reshape(shape)
+        outputs["stopped_time"] = np.where(stopped < 0, math.nan, plan.dt * (stopped - 1)).reshape(shape)
+    dims = tuple(grid.names) + (("step",) if plan.every else ())
+    seeds = instance_seeds(plan.seeds, plan.n) if isinstance(plan.seeds, int) else plan.seeds
+    return SweepResult(
+        dict(grid.values), dims, outputs, seeds.reshape(shape), steps, plan.dt * (steps - 1),
+        {name: grid.names[axis] for name, axis in grid.axis.items()}, lengths=shape,
+    )  # fmt: skip
+
+
+def _reduced_result(program, plan: Plan, grid: _Grid, arrays: list[np.ndarray]) -> SweepResult:
+    steps, outputs, points = _steps(plan), {}, {}
+    kept = [i for i, is_reduced in enumerate(plan.is_reduced) if not is_reduced]
+    shape = tuple(grid.lengths[i] for i in kept)
+    records = _names_of_records(program, plan)
+    stopped = {place: name for name, place in STOPPED.items()}
+    for reduction, values in zip(plan.reductions, arrays):
+        has_steps = plan.every and reduction.record not in stopped
+        name = f"{stopped.get(reduction.record) or records[reduction.record]}.{reduction.kind}"
+        outputs[name] = values.reshape(*shape, *values.shape[1 if has_steps else 2 :])
+        if len(reduction.points):
+            points[name] = reduction.points
+    names = [name for name in grid.values if grid.axis[name] in kept]
+    return SweepResult(
+        {name: grid.values[name] for name in names},
+        tuple(grid.names[i] for i in kept) + (("step",) if plan.every else ()),
+        outputs, np.empty(0, np.uint64), steps, plan.dt * (steps - 1),
+        {name: grid.names[grid.axis[name]] for name in names}, points, shape,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- progress
@@ -419,14 +570,20 @@ def _progress(wish: bool | Callable[[int], None], n: int):
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(source: Origin, parameters: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> Handle:
+def _compiled(
+    source: Origin, parameters: tuple[str, ...], settings: tuple[tuple[str, Any], ...], stop_when: str | None
+) -> Handle:
     """A worker compiles a program once."""
-    return _compile(Model._read(source), parameters, dict(settings))
+    return _compile(Model._read(source), parameters, dict(settings), stop_when)
 
 
-def _evaluate_part(source: Origin, parameters: tuple[str, ...], settings: tuple, plan: Plan) -> list[np.ndarray]:
+def _evaluate_part(
+    source: Origin, parameters: tuple[str, ...], settings: tuple, stop_when: str | None, plan: Plan
+) -> tuple[list[np.ndarray], np.ndarray] | bytes:
     """What a worker does: some of the instances, on the one thread that it does it in."""
-    return NativeSweep(_compiled(source, parameters, settings), plan, 1).run()
+    native = NativeSweep(_compiled(source, parameters, settings, stop_when), plan, 1)
+    arrays = native.run()
+    return native.saved() if plan.reductions else (arrays, native.stopped_steps)
 
 
 def _is_dask(client: Any) -> bool:
@@ -459,27 +616,35 @@ def _cancel(client: Any, futures: list[Any]) -> None:
             future.cancel()
 
 
-def _run_on_cluster(client, program: _ChangeableProgram, plan: Plan, n: int, tell) -> list[np.ndarray]:
-    size = max(1, math.ceil(n / (_n_threads(client) * _CHUNKS_PER_THREAD)))
-    common = (program.source, tuple(program.parameters), tuple({"functions": known_elsewhere(), **program.settings}.items()))
+def _run_on_cluster(
+    client: Any, program: _ChangeableProgram, plan: Plan, native: NativeSweep, tell: Callable[[int], None] | None
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Results of all parts; of reductions, `native` gets what they come to."""
+    size = max(1, math.ceil(plan.n / (_n_threads(client) * _CHUNKS_PER_THREAD)))
+    settings = tuple({"functions": known_elsewhere(), **program.settings}.items())
+    common = (program.source, tuple(program.parameters), settings, program.stop_when)
     # Not pure: dask would take parts that are alike, but for what it can not see, for one.
     options = {"pure": False} if _is_dask(client) else {}
     rows = (plan.steps - 1) // plan.every + 1 if plan.every else 1
-    arrays = [np.empty((n, rows, *shape), dtype) for dtype, shape in plan.forms]
+    arrays = [] if plan.reductions else [np.empty((plan.n, rows, *shape), dtype) for dtype, shape in plan.forms]
+    stopped = native.stopped_steps
     futures: dict[Any, int] = {}
     done = 0
     try:
-        for first in range(0, n, size):
+        for first in range(0, plan.n, size):
             futures[client.submit(_evaluate_part, *common, plan.part(first, first + size), **options)] = first
         for future in _ending(futures):
             first = futures[future]
             part = future.result()
-            for array, values in zip(arrays, part):
-                array[first : first + size] = values
-            done += min(size, n - first)
+            if isinstance(part, bytes):
+                native.add(part)
+            else:
+                for array, values in zip([*arrays, stopped], [*part[0], part[1]]):
+                    array[first : first + size] = values
+            done += min(size, plan.n - first)
             if tell is not None:
                 tell(done)
     except BaseException:
         _cancel(client, list(futures))
         raise
-    return arrays
+    return arrays, stopped

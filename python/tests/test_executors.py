@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
+import textwrap
 import threading
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -51,6 +54,72 @@ def test_any_executor_gives_the_same_bits(executor):
         there = mdf_c.sweep(MODEL, **{**GIVEN, "progress": counts.append}, client=client)
     assert there["v"].tobytes() == mdf_c.sweep(MODEL, **GIVEN)["v"].tobytes()
     assert counts[-1] == 200 and counts == sorted(counts)
+
+
+MPI_SCRIPT = """
+import sys
+
+sys.path[:0] = {paths!r}
+import test_executors
+from mpi4py.futures import MPIPoolExecutor
+
+import mdf_c
+
+if __name__ == "__main__":
+    here = mdf_c.sweep(test_executors.MODEL, **test_executors.GIVEN)
+    with MPIPoolExecutor() as client:
+        there = mdf_c.sweep(test_executors.MODEL, **test_executors.GIVEN, client=client)
+        n_workers = len(set(client.map(test_executors.process_number, range(64))))
+    assert there["v"].tobytes() == here["v"].tobytes()
+    print(n_workers, "workers, the same bits")
+"""
+
+
+def process_number(_task):
+    return os.getpid()
+
+
+def test_mpi_gives_the_same_bits(tmp_path):
+    pytest.importorskip("mpi4py.futures", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec")
+    if mpiexec is None:
+        pytest.skip("mpiexec is not here")
+    script = tmp_path / "on_mpi.py"
+    script.write_text(MPI_SCRIPT.format(paths=[str(PACKAGE), os.path.dirname(__file__)]))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if "libmpi" in ended.stderr:
+        pytest.skip("there is no library of MPI")
+    assert ended.returncode == 0, ended.stderr
+    assert "workers, the same bits" in ended.stdout
+
+
+def code_of_page(name: str, first: str) -> str:
+    """The block of a page, which is indented, that begins with a line."""
+    lines = iter((ROOT / "docs" / name).read_text().splitlines())
+    block = [next(line for line in lines if line.strip() == first)]
+    for line in lines:
+        if line and not line.startswith("    "):
+            break
+        block.append(line)
+    return textwrap.dedent("\n".join(block))
+
+
+def test_ray_gives_the_same_bits():
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    code = code_of_page("cluster.md", "class RayExecutor:").split("\nresult =")[0]
+    names: dict = {"ray": ray}
+    exec(code, names)  # noqa: S102 - the page's own class
+    paths = [str(PACKAGE), os.path.dirname(__file__)]
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths), "MDF_C_BUILD": BUILD}},
+    )  # fmt: skip
+    try:
+        there = mdf_c.sweep(MODEL, **GIVEN, client=names["RayExecutor"]())
+    finally:
+        ray.shutdown()
+    assert there["v"].tobytes() == mdf_c.sweep(MODEL, **GIVEN)["v"].tobytes()
 
 
 def test_an_executor_that_loses_a_worker_says_so():

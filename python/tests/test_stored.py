@@ -64,6 +64,45 @@ def test_a_stored_sweep_is_that_of_an_archive(run, tmp_path):
     assert group["membrane.V"].chunks == (64, 4)
 
 
+FORMATS = [("--zarr-format", "3"), ("--compress", "gzip"), ("--compress", "zstd"), ("--zarr-format", "3", "--compress", "zstd"),
+           ("--zarr-format", "3", "--compress", "gzip")]
+
+
+@pytest.mark.parametrize("options", FORMATS)
+def test_versions_of_zarr_and_compressed_chunks_hold_the_same(run, tmp_path, options):
+    if "zstd" in options:
+        pytest.importorskip("zstandard", reason="zstandard is not installed")
+    assert run("-o", "plain.zarr") == (0, "")
+    status, message = run("-o", "all.zarr", *options)
+    if "can not be loaded" in message:
+        pytest.skip(message)
+    assert (status, message) == (0, "")
+    plain, result = (mdf_c.open_sweep(tmp_path / name).result() for name in ("plain.zarr", "all.zarr"))
+    assert result.dims == plain.dims
+    for name, values in plain.outputs.items():
+        assert result[name].tobytes() == values.tobytes()
+    if "--compress" in options:
+        sizes = [sum(path.stat().st_size for path in (tmp_path / name).rglob("[0-9]*")) for name in ("plain.zarr", "all.zarr")]
+        assert sizes[1] < sizes[0]
+    for part in "12":
+        assert run("-o", f"{part}.zarr", "--part", f"{part}/2", *options) == (0, "")
+    assert run("m.zarr", "1.zarr", "2.zarr", program=os.path.join(BUILD, "mdf-merge")) == (0, "")
+    assert files(tmp_path / "m.zarr") == files(tmp_path / "all.zarr")
+    (next((tmp_path / "all.zarr/membrane.V").glob("1*"))).unlink()
+    assert run("-o", "all.zarr", "--resume", *options) == (0, "")
+    assert files(tmp_path / "m.zarr") == files(tmp_path / "all.zarr")
+    assert run("-o", "all.zarr", "--resume", "--chunk", "9", *options)[0] == 1
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    group = zarr.open_group(str(tmp_path / "all.zarr"), mode="r")
+    assert group.metadata.zarr_format == (3 if "3" in options else 2)
+    for name in ("membrane.a", "seed", "membrane.V", "time"):
+        expected = mdf_c.open_sweep(tmp_path / "plain.zarr")
+        assert group[name][...].tobytes() == zarr.open_group(str(expected.path), mode="r")[name][...].tobytes()
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    data = xarray.open_zarr(str(tmp_path / "all.zarr"), consolidated=False)
+    assert data["membrane.V"].dims == ("instance", "step")
+
+
 def test_parts_are_merged_and_those_of_others_refused(run, tmp_path):
     merge = os.path.join(BUILD, "mdf-merge")
     run("-o", "all.zarr")

@@ -225,6 +225,15 @@ def test_many_instances_side_by_side_have_the_bits_of_few(settings):
         assert results(p, every).tobytes() == b"".join(results(p[i : i + 2], every).tobytes() for i in range(0, 77, 2))
 
 
+def test_a_grid_side_by_side_has_the_bits_of_its_instances():
+    axes = {"p": np.linspace(0, 2, 13), "v": np.linspace(-1, 1, 11)}
+    grid = mdf_c.sweep(NEURON, axes, steps=50, dt=0.05, every=7, progress=False)["V"]
+    for i, p in enumerate(axes["p"]):
+        for j in (0, 5, 10):
+            single = mdf_c.sweep(NEURON, {"p": [p], "v": axes["v"][[j]]}, steps=50, dt=0.05, every=7, progress=False)["V"]
+            assert grid[i, j].tobytes() == single.tobytes()
+
+
 def test_the_interpreter_goes_on_while_a_sweep_runs():
     done = threading.Event()
 
