@@ -59,6 +59,8 @@ SHARED_LIBRARY := $(BUILD)/libmdf.so
 SUITE_LIBRARY := $(BUILD)/libmdf_suites.so
 FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
 PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-merge $(BUILD)/mdf-diff
+# Programs of the Python package, which a script starts.
+SCRIPTS := $(BUILD)/mdf-fit
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
@@ -112,9 +114,9 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 .SECONDARY:
 
 ifdef SANITIZE
-all: $(PROGRAMS) $(STATIC_LIBRARY)
+all: $(PROGRAMS) $(SCRIPTS) $(STATIC_LIBRARY)
 else
-all: $(PROGRAMS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
+all: $(PROGRAMS) $(SCRIPTS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
@@ -359,6 +361,10 @@ $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -pie $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) \
 	    $(call package_libraries) -lm -lpthread -ldl
 
+$(BUILD)/mdf-fit: tools/mdf-fit.sh
+	@mkdir -p $(@D)
+	@sed 's|@PACKAGE@|$(CURDIR)/python|; s|@BUILD@|$(abspath $(BUILD))|' $< > $@.new && chmod 755 $@.new && mv $@.new $@
+
 $(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
 
@@ -407,9 +413,9 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
-INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
     $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
-    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
+    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(MANDIR)/man1/mdf-fit.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -429,6 +435,7 @@ export PKG_CONFIG_FILE
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)/man1
 	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	sed 's|@PACKAGE@||; s|@BUILD@||' tools/mdf-fit.sh > $(DESTDIR)$(BINDIR)/mdf-fit && chmod 755 $(DESTDIR)$(BINDIR)/mdf-fit
 	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmdf.so
@@ -439,7 +446,7 @@ install: all
 	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
-	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 docs/man/mdf-fit.1 $(DESTDIR)$(MANDIR)/man1
 	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
 	for program in $(PROGRAMS); do name=$${program##*/}; $$program --version > /dev/null || continue; \
 	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \

@@ -419,6 +419,11 @@ MDF_API mdf_model *mdf_model_load_file_as(const char *path, const char *format, 
 /* Reads a model from memory; `name` stands for the file in messages, and may be NULL. */
 MDF_API mdf_model *mdf_model_load_bytes(const void *bytes, size_t size_bytes, const char *format, const char *name,
                                         const mdf_options *options, mdf_error *error);
+/* What a file of JSON, YAML or BSON says, with its places, for programs whose own files lie beside models (mdf-fit): a list of the line, the
+ * column (1-based; 0: the format has none) and what stands there, which is a number, text, truth, array of numbers, nothing, a list of
+ * such lists, or an object whose entries are lists of the line and column of the key and such a list. `format` NULL: by suffix. Of the
+ * options max_memory_bytes and those of warnings count. NULL on error. */
+MDF_API mdf_value *mdf_value_read_file(const char *path, const char *format, const mdf_options *options, mdf_error *error);
 /* Writes a model; the format follows the suffix, .onnx as mdf_model_save_onnx. The file appears whole or not at all. Arrays of a megabyte and more of a model
  * that came from ONNX go into an archive PATH.npz beside it (docs/onnx.md, Weights beside the model). */
 MDF_API mdf_status mdf_model_save_file(const mdf_model *model, const char *path, mdf_error *error);

@@ -173,6 +173,7 @@ static bool is_tried(struct given *g, int pointer)
     MAKES(mdf_value_new_list, 1, 2, P(0, g->items), 1, ERROR(1))                                                                \
     MAKES(mdf_value_new_dict, 2, 3, P(0, g->names), P(1, g->items), 1, ERROR(2))                                                \
     MAKES(mdf_value_keep, 1, 2, P(0, g->value), ERROR(1))                                                                       \
+    MAKES(mdf_value_read_file, 1, 4, P(0, "examples/newton_sqrt.json"), P(1, "json"), P(2, &g->options), ERROR(3))              \
     DOES(mdf_value_free, 1, P(0, mdf_value_new_none(NULL)))                                                                     \
     ASKS(mdf_onnx_operator_name, IS_NULL, 0, 0, 0)                                                                              \
     ASKS(mdf_onnx_operator_form, IS_ZERO, 1, 2, P(0, "Gemm"), 13, P(1, g->text), sizeof g->text)                                \

@@ -1,5 +1,7 @@
 /* values_api.c - values that the caller makes. See mdf.h. Each has memory of its own, so that it depends on no state. */
 #include "mdf_c/api/arguments.h"
+#include "mdf_c/base/machine_memory.h"
+#include "mdf_c/document/document.h"
 #include "mdf_c/tensor/value.h"
 
 #include <string.h>
@@ -172,4 +174,33 @@ mdf_value *mdf_value_keep(const mdf_value *value, mdf_error *error)
     struct made_value *made = MDF_GIVEN(value, error) ? new_value(error) : NULL;
 
     return finish(made, made != NULL && mdf_value_share(&made->memory, &made->value, value), error);
+}
+
+mdf_value *mdf_value_read_file(const char *path, const char *format, const mdf_options *options, mdf_error *error)
+{
+    struct mdf_document *document = NULL;
+    struct mdf_warnings warnings;
+    struct mdf_memory memory;
+    struct made_value *made;
+    mdf_options known;
+    bool done;
+
+    error = mdf_unset_error(error);
+    if (!MDF_GIVEN(path, error) || !mdf_read_options(options, &known, error)) {
+        return NULL;
+    }
+    format = format != NULL ? format : mdf_format_of_path(path);
+    if (format != NULL && strcmp(format, "onnx") == 0) {
+        mdf_error_set(error, MDF_USAGE, "an ONNX file is a model: only files of JSON, YAML and BSON are read so");
+        return NULL;
+    }
+    mdf_memory_init(&memory, known.allocator, mdf_memory_bound(known.max_memory_bytes));
+    warnings = (struct mdf_warnings){known.warning, known.warning_context, known.diagnostics};
+    made = new_value(error);
+    if (made != NULL) {
+        document = mdf_document_load(&memory, path, format, &warnings, error);
+    }
+    done = document != NULL && mdf_node_to_placed(&made->memory, &made->value, &document->root, error);
+    mdf_document_free(document);
+    return finish(made, done, error);
 }

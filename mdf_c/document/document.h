@@ -143,6 +143,9 @@ mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_
 bool mdf_node_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, bool borrow,
                        mdf_error *error);
 
+/* A node and those in it with their places, as mdf_value_read_file (mdf.h) has them. */
+bool mdf_node_to_placed(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *node, mdf_error *error);
+
 /* What "data" of the typed form {"type", "shape", "data"} holds, as an array: numbers, booleans or strings, flat or nested, in
  * order; parts of complex numbers in pairs. `shape` NULL: the sizes that nested data have. Numbers must lie in the range of their
  * type, whole ones be whole. Packed numbers of that very type (of complex types: of their

@@ -21,6 +21,7 @@ from .errors import (
     MdfWarning,
 )
 from .evaluable import EvaluableGraph
+from .fitting import Fit, fit
 from .gradients import Gradient, gradient, value_and_grad
 from .registration import register
 from .running import Result, run
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Distribution",
     "EvaluableGraph",
+    "Fit",
     "Functions",
     "Gradient",
     "MdfError",
@@ -55,6 +57,7 @@ __all__ = [
     "SweepResult",
     "check",
     "compile",
+    "fit",
     "from_onnx",
     "gradient",
     "instance_seeds",

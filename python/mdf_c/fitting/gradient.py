@@ -1,0 +1,172 @@
+"""The objective as a part of the model, so that the engine derives it: exact gradients by reverse accumulation.
+
+The model gets one more node. Its inputs are the output ports that are compared, and the data of one run by step; it adds the log density of
+each step to a total, whose value after the last step is the log likelihood of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._library import Handle
+from .._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
+from ..engine import Model
+from ..errors import MdfUnsupportedError
+from ..gradients import gradient
+from .specification import Argument
+
+if TYPE_CHECKING:
+    from .objective import Compared, _Comparison
+
+_SQUARES = "-0.5 * ((y - m) / error) ** 2"
+
+
+class ExactGradient:
+    """The derivative of the log likelihood (of least squares: of minus half the sum of squares), without priors.
+
+    Raises
+    ------
+    MdfUnsupportedError
+        The model has no derivative, or an argument none of the forms that it can have here.
+    """
+
+    def __init__(self, objective: Compared) -> None:
+        spec, aligned = objective.spec, objective.aligned
+        if aligned.by_step:
+            raise MdfUnsupportedError("an input changes from step to step")
+        document = json.loads(objective.source.content or b"{}")
+        graphs = (document if "graphs" in document else next(iter(document.values())))["graphs"]
+        graph = graphs[objective.names.program.graph_id]
+        self._node = _fresh("fit_objective", graph["nodes"])
+        self._graph = graph
+        self._ports: dict[str, str] = {}
+        self._data: dict[str, np.ndarray] = {}
+        self._own: dict[str, str] = {}
+        self._objective = objective
+        terms = [self._term(i, comparison) for i, comparison in enumerate(objective.comparisons)]
+        graph["nodes"][self._node] = {
+            "input_ports": {
+                **{port: {} for port in self._ports.values()},
+                **{name: {"shape": str(array.shape[1:])} for name, array in self._data.items()},
+            },
+            "parameters": {
+                **{own: {"value": self._start(name).tolist()} for name, own in self._own.items()},
+                "fit_step": {"value": "fit_step + 1", "default_initial_value": -1},
+                "fit_total": {"value": " + ".join(["fit_total", *terms]), "default_initial_value": 0.0},
+            },
+            "output_ports": {"fit_total": {"value": "fit_total"}},
+        }
+        self._wrt = {
+            parameter.name: parameter.name if objective.is_of_model(parameter) else f"{self._node}.{self._own[parameter.name]}"
+            for parameter in spec.parameters
+        }
+        self._changing = [name for name in aligned.inputs if name in objective.simulation.program.parameters]
+        settings = {**objective.settings, "graph": objective.names.program.graph_id}
+        self._program = gradient(
+            Model(json.dumps(document)), f"{self._node}.fit_total", [*self._wrt.values(), *self._changing], steps=aligned.n_steps, dt=spec.dt, **settings
+        )
+        self._shapes = {parameter.name: shape for parameter, shape in zip(spec.parameters, objective.space.shapes)}
+
+    # ------------------------------------------------------------ the node
+
+    def _start(self, name: str) -> np.ndarray:
+        space = self._objective.space
+        return space.by_name(space.start[None])[name][0]
+
+    def _port(self, name: str) -> str:
+        """The input port that has what an output port has."""
+        if name not in self._ports:
+            self._ports[name] = own = f"fit_port{len(self._ports)}"
+            node, port = name.split(".", 1)
+            edges = self._graph.setdefault("edges", {})
+            edges[_fresh(own, edges)] = {"sender": node, "sender_port": port, "receiver": self._node, "receiver_port": own}
+        return self._ports[name]
+
+    def _by_step(self, comparison: _Comparison, values: np.ndarray, empty: float) -> np.ndarray:
+        """Rows of the data by run and step; of several rows of one step, beside each other: (runs, steps, rows, ...)."""
+        aligned = self._objective.aligned
+        place = np.zeros(len(aligned.run), int)
+        seen: dict[tuple[int, int], int] = {}
+        for row, key in enumerate(zip(aligned.run.tolist(), aligned.step.tolist())):
+            place[row] = seen[key] = seen.get(key, -1) + 1
+        filled = np.full((aligned.n_runs, aligned.n_steps, place.max() + 1, *values.shape[1:]), empty)
+        filled[aligned.run, aligned.step, place] = values
+        return filled
+
+    def _keep(self, name: str, values: np.ndarray) -> str:
+        self._data[name] = values
+        return f"{name}[fit_step]"
+
+    def _term(self, i: int, comparison: _Comparison) -> str:
+        row = comparison.observed.distribution
+        index = "".join(f"[{k}]" for k in comparison.observed.index)
+        center = self._port(comparison.port) + index
+        names = {
+            "y": self._keep(f"fit_data{i}", self._by_step(comparison, comparison.data, float(comparison.data.flat[0]))),
+            "m": center,
+            **{key: self._argument(f"fit_{key}{i}", comparison, argument) for key, argument in comparison.arguments.items()},
+        }
+        if row is None:
+            names.setdefault("error", "1.0")
+        text = _SQUARES if row is None else row.text
+        weights = self._keep(f"fit_weight{i}", self._by_step(comparison, comparison.is_there.astype(float), 0.0))
+        term = re.sub(r"(?<![\w.])([A-Za-z_]\w*)(?!\w*\()", lambda found: f"({names[found[1]]})" if found[1] in names else found[1], text)
+        return f"numpy.sum({weights} * ({term}))"
+
+    def _argument(self, own: str, comparison: _Comparison, argument: Argument) -> str:
+        name, objective = argument.value, self._objective
+        if not isinstance(name, str):
+            return repr(name)
+        fitted = {parameter.name: parameter for parameter in objective.spec.parameters}
+        if name in fitted:
+            if objective.is_of_model(fitted[name]):
+                raise MdfUnsupportedError(f"'{name}' is a parameter of the model and of a distribution")
+            return self._own.setdefault(name, f"fit_own{len(self._own)}")
+        if name in objective.spec.data:
+            column = objective.spec.data[name].astype(float)
+            column = column.reshape(*column.shape, *[1] * (comparison.data.ndim - column.ndim))
+            return self._keep(own, self._by_step(comparison, column, float(column.flat[0])))
+        return self._port(objective.names.port(name, argument.place))
+
+    # ------------------------------------------------------------ the derivative
+
+    def __call__(self, by_name: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """By each parameter, in its shape: the sum over the runs."""
+        aligned = self._objective.aligned
+        given = {**aligned.inputs, **self._data}
+        arrays = self._by_sweep(by_name, given) if self._objective.spec.dt is None else self._by_states(by_name, given)
+        return {name: array.reshape(aligned.n_runs, *self._shapes[name]).sum(axis=0) for name, array in zip(by_name, arrays)}
+
+    def _by_sweep(self, by_name: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Runs are instances of one sweep, side by side."""
+        n, n_steps = self._objective.aligned.n_runs, self._objective.aligned.n_steps
+        parameters = [Swept(self._wrt[name], np.repeat(values[None], n, axis=0), PER_INSTANCE) for name, values in by_name.items()]
+        parameters += [Swept(name, given[name], PER_INSTANCE) for name in self._changing]
+        inputs = [Swept(name, values, PER_INSTANCE) for name, values in given.items() if name not in self._changing]
+        records = [self._program.outputs["gradient", self._wrt[name]] for name in by_name]
+        forms: list[tuple[np.dtype, tuple[int, ...]]] = [(np.dtype(float), self._shapes[name]) for name in by_name]
+        plan = Plan(parameters, inputs, records, 0, n, [n], 1, math.nan, 0, forms)
+        handle: Handle = self._program._handle
+        return NativeSweep(handle, plan, 1 if n * n_steps < 10_000 else 0).run()
+
+    def _by_states(self, by_name: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Run by run: the first evaluation of a sweep has no time increment, which the program of a gradient needs."""
+        rows = []
+        for run in range(self._objective.aligned.n_runs):
+            parameters = {self._wrt[name]: values for name, values in by_name.items()}
+            parameters |= {name: given[name][run] for name in self._changing}
+            inputs = {name: values[run] for name, values in given.items() if name not in self._changing}
+            rows.append(list(self._program(parameters, inputs)[1].values())[: len(by_name)])
+        return [np.array(column) for column in zip(*rows)]
+
+
+def _fresh(name: str, taken: Mapping[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name
