@@ -363,7 +363,7 @@ $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 
 $(BUILD)/mdf-fit: tools/mdf-fit.sh
 	@mkdir -p $(@D)
-	@sed 's|@PACKAGE@|$(CURDIR)/python|; s|@BUILD@|$(abspath $(BUILD))|' $< > $@.new && chmod 755 $@.new && mv $@.new $@
+	@sed 's|@PACKAGE@|$(CURDIR)/python|g; s|@BUILD@|$(abspath $(BUILD))|g' $< > $@.new && chmod 755 $@.new && mv $@.new $@
 
 $(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
@@ -435,7 +435,7 @@ export PKG_CONFIG_FILE
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)/man1
 	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
-	sed 's|@PACKAGE@||; s|@BUILD@||' tools/mdf-fit.sh > $(DESTDIR)$(BINDIR)/mdf-fit && chmod 755 $(DESTDIR)$(BINDIR)/mdf-fit
+	sed 's|@PACKAGE@||g; s|@BUILD@||g' tools/mdf-fit.sh > $(DESTDIR)$(BINDIR)/mdf-fit && chmod 755 $(DESTDIR)$(BINDIR)/mdf-fit
 	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmdf.so

@@ -5,7 +5,10 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fixture {
     mdf_error error;
@@ -109,6 +112,41 @@ Test(api, made_values_of_every_kind_pass_through)
     cr_assert_eq(mdf_value_kind(echo), MDF_KIND_DICT);
     cr_assert_str_eq(mdf_value_key(echo, 1), "q");
     end(&fixture);
+}
+
+/* What a file says comes with the places where it stands. */
+Test(api, files_are_read_with_places)
+{
+    char path[] = "/tmp/mdf_placed_XXXXXX.yaml";
+    int handle = mkstemps(path, 5);
+    FILE *file = fdopen(handle, "w");
+    mdf_error error = {0};
+    const mdf_value *entry, *inner;
+    mdf_tensor tensor;
+    mdf_value *root;
+
+    fputs("a: text\nb:\n  - [1, 2]\n  - {c: true}\n", file);
+    fclose(file);
+    root = mdf_value_read_file(path, NULL, NULL, &error);
+    cr_assert_not_null(root, "%s", error.message);
+    inner = mdf_value_item(root, 2);
+    cr_assert_eq(mdf_value_kind(inner), MDF_KIND_DICT);
+    cr_assert_str_eq(mdf_value_key(inner, 1), "b");
+    entry = mdf_value_item(inner, 1);
+    cr_assert(mdf_value_tensor(mdf_value_item(entry, 0), &tensor) && *(const int64_t *)tensor.data == 2); /* the key's line */
+    entry = mdf_value_item(mdf_value_item(mdf_value_item(mdf_value_item(entry, 2), 2), 1), 2);            /* {c: true} */
+    entry = mdf_value_item(entry, 0);
+    cr_assert(mdf_value_tensor(mdf_value_item(entry, 1), &tensor) && *(const int64_t *)tensor.data == 6); /* the key's column */
+    entry = mdf_value_item(entry, 2);
+    cr_assert(mdf_value_tensor(mdf_value_item(entry, 1), &tensor) && *(const int64_t *)tensor.data == 9); /* the value's */
+    cr_assert(mdf_value_tensor(mdf_value_item(entry, 2), &tensor) && *(const bool *)tensor.data);
+    mdf_value_free(root);
+    unlink(path);
+    cr_assert_null(mdf_value_read_file(path, "json", NULL, &error));
+    cr_assert_eq(error.code, MDF_FILE);
+    error = (mdf_error){0};
+    cr_assert_null(mdf_value_read_file("a.onnx", NULL, NULL, &error));
+    cr_assert_eq(error.code, MDF_USAGE);
 }
 
 /* Objects that are alike give their numbers at once; any other list, and too little room, nothing. */

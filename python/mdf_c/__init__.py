@@ -22,6 +22,7 @@ from .errors import (
 )
 from .evaluable import EvaluableGraph
 from .fitting import Fit, fit
+from .frameworks import to_jax, to_pytensor, to_torch
 from .gradients import Gradient, gradient, value_and_grad
 from .registration import register
 from .running import Result, run
@@ -75,5 +76,8 @@ __all__ = [
     "simulator",
     "sweep",
     "uniform",
+    "to_jax",
+    "to_pytensor",
+    "to_torch",
     "value_and_grad",
 ]

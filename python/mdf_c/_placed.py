@@ -78,7 +78,7 @@ class Placed:
     def of(cls, value: Any, path: str = "") -> Placed:
         """An argument of Python; what is neither dict nor list stays what it is."""
         placed = cls(value, path)
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not hasattr(value, "data_vars"):  # an xarray.Dataset is a mapping too
             placed.value = {str(key): cls.of(item, _inner(path, str(key))) for key, item in value.items()}
             placed.keys = {str(key): cls(key, _inner(path, str(key))) for key in value}
         elif isinstance(value, (list, tuple)) and any(isinstance(item, (str, Mapping)) for item in value):
@@ -98,12 +98,24 @@ class Placed:
             return "a list"
         return "nothing" if self.value is None else repr(self.value)
 
+    def plain(self) -> Any:
+        """The value, without the places of what is in it."""
+        if isinstance(self.value, dict):
+            return {key: item.plain() for key, item in self.value.items()}
+        if isinstance(self.value, list):
+            return [item.plain() if isinstance(item, Placed) else item for item in self.value]
+        return self.value
+
     # ------------------------------------------------------------ what it must be
 
     def number(self, what: str = "a number", check: Callable[[float], bool] = math.isfinite) -> float:
         """The value, which must be a number for which `check` holds."""
         value = self.value
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)) or not check(float(value)):
+        if (
+            isinstance(value, (bool, np.bool_))
+            or not isinstance(value, (int, float, np.integer, np.floating))
+            or not check(float(value))
+        ):
             raise self.fault(f"must be {what}, not {self.describe()}")
         return float(value)
 
@@ -130,9 +142,7 @@ class Placed:
 
     def numbers(self) -> np.ndarray:
         """The value, which must be a number or an array of them."""
-        plain = self.value
-        if isinstance(plain, list):
-            plain = [item.value for item in plain]
+        plain = self.plain()
         try:
             array = np.asarray(plain, float)
         except (TypeError, ValueError):
@@ -144,14 +154,18 @@ class Placed:
     def items(self, what: str = "a list") -> list[Placed]:
         """Of a list: its items, each with a place."""
         if isinstance(self.value, np.ndarray) and self.value.ndim:
-            rows = [Placed(row if row.ndim else row.item(), f"{self.path}[{i}]") for i, row in enumerate(map(np.asarray, self.value))]
+            rows = [
+                Placed(row if row.ndim else row.item(), f"{self.path}[{i}]") for i, row in enumerate(map(np.asarray, self.value))
+            ]
             for row in rows:
                 row.file, row.line, row.column = self.file, self.line, self.column
             return rows
         if isinstance(self.value, tuple):
             return [Placed.of(item, f"{self.path}[{i}]") for i, item in enumerate(self.value)]
         if isinstance(self.value, list):
-            return [item if isinstance(item, Placed) else Placed.of(item, f"{self.path}[{i}]") for i, item in enumerate(self.value)]
+            return [
+                item if isinstance(item, Placed) else Placed.of(item, f"{self.path}[{i}]") for i, item in enumerate(self.value)
+            ]
         raise self.fault(f"must be {what}, not {self.describe()}")
 
     def entries(self, what: str, known: Sequence[str] | None = None) -> dict[str, Placed]:

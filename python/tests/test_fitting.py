@@ -129,7 +129,11 @@ def test_arrays_are_parameters_and_elements_of_ports_are_observed():
     keys = {"inputs": {"n.x": "x"}, "parameters": {"n.w": None}}
     whole = mdf_c.fit(model_of(node), keys, data={"x": x, "y": x @ w.T}, observe={"n.y": "y"})
     parts = mdf_c.fit(
-        model_of(node), keys, data={"x": x, "a": x @ w[0], "b": x @ w[1]}, observe={"n.y[0]": "a", "n.y[1]": "b"}, method="l_bfgs_b"
+        model_of(node),
+        keys,
+        data={"x": x, "a": x @ w[0], "b": x @ w[1]},
+        observe={"n.y[0]": "a", "n.y[1]": "b"},
+        method="l_bfgs_b",
     )
     np.testing.assert_allclose(whole["w"], w, atol=1e-7)
     np.testing.assert_allclose(parts["w"], w, atol=1e-4)
@@ -181,7 +185,9 @@ def sample_of(name):
 @pytest.mark.parametrize("name", list(DISTRIBUTIONS))
 def test_a_distribution_is_that_of_scipy(name):
     (y, m), arguments = sample_of(name), {key: ARGUMENTS[key] for key in DISTRIBUTIONS[name].arguments}
-    np.testing.assert_allclose(log_density(name, y, m, arguments), scipy_log_density(name, y, m, arguments), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        log_density(name, y, m, arguments), scipy_log_density(name, y, m, arguments), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", list(DISTRIBUTIONS))
@@ -210,7 +216,9 @@ def test_the_gradient_of_each_likelihood_is_exact_or_says_why_not(name):
     objective = Compared(spec, _origin(mdf_c.load(model_of(node))), align(spec), {})
     start = objective.space.start
     assert objective.cost(start) == pytest.approx(
-        -scipy_log_density(name, y, np.multiply(m, gain) / (np.sum(m * gain, -1, keepdims=True) if row.is_categorical else 1), ARGUMENTS).sum()
+        -scipy_log_density(
+            name, y, np.multiply(m, gain) / (np.sum(m * gain, -1, keepdims=True) if row.is_categorical else 1), ARGUMENTS
+        ).sum()
     )
     if objective.exact() is None:
         assert "lgamma" in objective.why_differences
@@ -246,7 +254,9 @@ def test_a_prior_counts_as_its_log_density():
         "observe": {"n.rate": {"data": "y", "distribution": "poisson"}},
     }  # fmt: skip
     found = mdf_c.fit(model_of(node), keys)
-    assert found["rate"] == pytest.approx((4 - 1 + 20) / (4 / 2 + 5), rel=1e-6)  # of gamma and Poisson, where the posterior is greatest
+    assert found["rate"] == pytest.approx(
+        (4 - 1 + 20) / (4 / 2 + 5), rel=1e-6
+    )  # of gamma and Poisson, where the posterior is greatest
 
 
 # ---------------------------------------------------------------- searches
@@ -261,7 +271,9 @@ WELLS_KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("keys", [{"method": "differential_evolution"}, {"method": {"cma_es": {"population": 12}}}, {"starts": 4}], ids=str)
+@pytest.mark.parametrize(
+    "keys", [{"method": "differential_evolution"}, {"method": {"cma_es": {"population": 12}}}, {"starts": 4}], ids=str
+)
 def test_a_global_search_leaves_a_local_least(keys):
     if "cma_es" in keys.get("method", ""):
         pytest.importorskip("cma", reason="cma is not installed")
@@ -275,14 +287,19 @@ def test_a_global_search_leaves_a_local_least(keys):
 
 def test_bounds_hold_in_every_method():
     for method in ("trust_region", "levenberg_marquardt", "l_bfgs_b", "nelder_mead"):
-        found = mdf_c.fit(model_of(LINE), LINE_KEYS, parameters={"n.slope": {"start": 1.0, "bounds": [0, 1.5]}, "n.offset": 0.0}, method=method)
+        found = mdf_c.fit(
+            model_of(LINE), LINE_KEYS, parameters={"n.slope": {"start": 1.0, "bounds": [0, 1.5]}, "n.offset": 0.0}, method=method
+        )
         assert 1.499 < found["slope"] <= 1.5, method
         assert found.estimates["n.slope"].at_bound and "n.slope is at its bound" in found.notes
 
 
 def test_a_parameter_that_the_data_does_not_tell_has_no_error_and_an_open_profile():
     node = {"parameters": {"a": {"value": 1.0}, "b": {"value": 1.0}}, "output_ports": {"y": {"value": "a + b"}}}
-    keys = {"data": {"y": [1.0, 2.0, 3.0]}, "parameters": {"n.a": {"start": 1.0, "bounds": [-9, 9]}, "n.b": {"start": 1.0, "bounds": [-9, 9]}}}
+    keys = {
+        "data": {"y": [1.0, 2.0, 3.0]},
+        "parameters": {"n.a": {"start": 1.0, "bounds": [-9, 9]}, "n.b": {"start": 1.0, "bounds": [-9, 9]}},
+    }
     found = mdf_c.fit(model_of(node), keys, observe={"n.y": "y"}, intervals=["hessian", "profile"])
     assert np.isnan(found.estimates["n.a"].error) and any("identifiable" in note for note in found.notes)
     assert found.estimates["n.a"].profile == (-np.inf, np.inf)
@@ -336,18 +353,18 @@ parameters:
   n.offset: 0.0
 observe:
   n.y: {data: y}
-method: trust_region
+confidence: 0.95
 """
 # What is written in the place of what, and what comes of it.
 MISTAKES = [
     ("data: line.csv", "data: lime.csv", "1:7: error: data: the data can not be read: '{folder}/lime.csv': No such file or directory"),
     ("data: line.csv", "data: line.txt", "1:7: error: data: data is read from .csv, .tsv, .npz and .nc, not from 'line.txt'"),
     ("n.x: x", "n.x: z", "2:15: error: inputs, 'n.x': unknown column 'z'; there are x, y"),
-    ("n.x: x", "n.z: x", "2:10: error: inputs, 'n.z': unknown input 'n.z'; did you mean 'n.x'?"),
+    ("n.x: x", "n.z: x", "2:15: error: inputs, 'n.z': unknown input 'n.z'; did you mean 'n.x'?"),
     ("n.slope", "n.slop", "4:3: error: parameters, 'n.slop': unknown parameter 'n.slop'; did you mean 'n.slope'?"),
     ("start: 1.0", "begin: 1.0", "4:13: error: parameters, 'n.slope', begin: unknown key 'begin'; there are start, bounds, scale, prior"),
-    ("[0, 10]", "[0, 0]", "4:34: error: parameters, 'n.slope', bounds: the least value must be below the greatest, not 0.0 and 0.0"),
-    ("[0, 10]", "[0]", "4:34: error: parameters, 'n.slope', bounds: must be a list of the least and the greatest value, not of 1 values"),
+    ("[0, 10]", "[0, 0]", "4:33: error: parameters, 'n.slope', bounds: the least value must be below the greatest, not 0.0 and 0.0"),
+    ("[0, 10]", "[0]", "4:33: error: parameters, 'n.slope', bounds: must be a list of the least and the greatest value, not of 1 values"),
     ("start: 1.0", "start: 11", "4:12: error: parameters, 'n.slope': the value to begin with must lie within the bounds 0.0 and 10.0"),
     ("n.offset: 0.0", "n.offset: {scale: lag}", "5:21: error: parameters, 'n.offset', scale: unknown scale 'lag'; did you mean 'log'?"),
     ("n.offset: 0.0", "n.offset: {prior: {normal: [1, -1]}}", "5:30: error: parameters, 'n.offset', prior, normal: sd must be above 0, not -1.0"),
@@ -355,20 +372,26 @@ MISTAKES = [
     ("n.y: {data: y}", "n.z: {data: y}", "7:8: error: observe, 'n.z': unknown output port 'n.z'; did you mean 'n.y'?"),
     ("{data: y}", "{distribution: poisson}", "7:8: error: observe, 'n.y': the key 'data' is missing"),
     ("{data: y}", "{data: y, distribution: poisson}", "7:8: error: observe, 'n.y': 'poisson' is of whole numbers from 0 on: row 1 of column 'y' has 1.1"),
-    ("{data: y}", "{data: y, distribution: {normal: {}}}", "7:42: error: observe, 'n.y', distribution, normal: 'normal' needs sd"),
-    ("{data: y}", "{data: y, distribution: {normal: {sd: s}}}", "7:47: error: observe, 'n.y', distribution, normal, sd: unknown parameter, column or output port 's'"),
-    ("{data: y}", "{data: y, error: 0}", "7:21: error: observe, 'n.y', error: must be above 0, not 0.0"),
-    ("trust_region", "levenberg", "8:9: error: method: unknown method 'levenberg'; did you mean 'levenberg_marquardt'?"),
-    ("method", "mehtod", "8:1: error: mehtod: unknown key 'mehtod'; did you mean 'method'?"),
-    ("method: trust_region", "starts: 3", "5:13: error: parameters, 'n.offset': a global search, and more than one start, need finite bounds"),
-    ("method: trust_region", "time: x", "8:7: error: time: 'time' needs the key 'dt'"),
-    ("method: trust_region", "{", "did not find expected"),
+    ("{data: y}", "{data: y, distribution: {normal: {}}}", "7:41: error: observe, 'n.y', distribution, normal: 'normal' needs sd"),
+    ("{data: y}", "{data: y, distribution: {normal: {sd: s}}}", "7:46: error: observe, 'n.y', distribution, normal, sd: unknown parameter, column or output port 's'"),
+    ("{data: y}", "{data: y, error: 0}", "7:25: error: observe, 'n.y', error: must be above 0, not 0.0"),
+    ("confidence: 0.95", "method: levenberg", "8:9: error: method: unknown method 'levenberg'; did you mean 'levenberg_marquardt'?"),
+    ("confidence", "confidense", "8:1: error: confidense: unknown key 'confidense'; did you mean 'confidence'?"),
+    ("confidence: 0.95", "starts: 3", "5:13: error: parameters, 'n.offset': a global search, and more than one start, need finite bounds"),
+    ("confidence: 0.95", "time: x", "8:7: error: time: 'time' needs the key 'dt'"),
+    ("confidence: 0.95", "a", "the key that begins at 8:1 has no ':' behind it"),
 ]  # fmt: skip
 
 
 def run_mdf_fit(*arguments):
-    environment = {"PYTHONPATH": str(PACKAGE), "MDF_C_BUILD": str(mdf_c._library.native_file("libmdf.so").parent), "PATH": "/usr/bin:/bin"}
-    return subprocess.run([sys.executable, "-m", "mdf_c.fitting", *map(str, arguments)], capture_output=True, text=True, env=environment)
+    environment = {
+        "PYTHONPATH": str(PACKAGE),
+        "MDF_C_BUILD": str(mdf_c._library.native_file("libmdf.so").parent),
+        "PATH": "/usr/bin:/bin",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "mdf_c.fitting", *map(str, arguments)], capture_output=True, text=True, env=environment
+    )
 
 
 @pytest.fixture
@@ -401,7 +424,9 @@ def test_the_command_writes_a_report_a_table_and_pictures(files):
     assert "n.slope" in table.stdout and "95 % (profile)" in table.stdout
     assert json.loads((files / "report.json").read_text())["parameters"]["n.offset"]["profile"]
     pytest.importorskip("matplotlib")
-    assert run_mdf_fit(files / "fit.yaml", files / "line.json", "--plot", files / "fit.svg", "-o", files / "r.json").returncode == 0
+    assert (
+        run_mdf_fit(files / "fit.yaml", files / "line.json", "--plot", files / "fit.svg", "-o", files / "r.json").returncode == 0
+    )
     assert "<svg" in (files / "fit.svg").read_text()
 
 
@@ -409,8 +434,10 @@ def test_the_command_tells_what_is_wrong(files):
     (files / "fit.yaml").write_text(FIT_FILE.replace("bounds: [0, 10]", "bound: [0, 10]"))
     run = run_mdf_fit(files / "fit.yaml", files / "line.json")
     assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr.startswith(f"{files}/fit.yaml:4:24: error: parameters, 'n.slope', bound: unknown key 'bound'; did you mean 'bounds'?")
-    assert "    4 |   n.slope: {start: 1.0, bound: [0, 10]}\n      |                        ^\n" in run.stderr
+    assert run.stderr.startswith(
+        f"{files}/fit.yaml:4:25: error: parameters, 'n.slope', bound: unknown key 'bound'; did you mean 'bounds'?"
+    )
+    assert "    4 |   n.slope: {start: 1.0, bound: [0, 10]}\n      |                         ^\n" in run.stderr
     assert run_mdf_fit(files / "fit.yaml").returncode == 2
     assert run_mdf_fit(files / "fit.yaml", files / "nosuch.json").returncode == 1
 
@@ -434,6 +461,101 @@ def test_a_placed_file_says_where_everything_stands(tmp_path):
 
 
 def test_where_nothing_finite_begins_is_an_error():
-    keys = {**LINE_KEYS, "parameters": {"n.slope": 1.0, "n.offset": {"start": -1e308}}, "observe": {"n.rate": {"data": "y", "distribution": "exponential"}}}
+    keys = {
+        **LINE_KEYS,
+        "parameters": {"n.slope": 1.0, "n.offset": {"start": -1e308}},
+        "observe": {"n.rate": {"data": "y", "distribution": "exponential"}},
+    }
     with pytest.raises(mdf_c.MdfError, match="no finite number: begin with other values"):
         mdf_c.fit(model_of(LINE), keys)
+
+
+# ---------------------------------------------------------------- walks
+
+WALK = {
+    "input_ports": {"drift": {"default_value": 0.0}},
+    "parameters": {
+        "gain": {"value": 1.0},
+        "x": {"default_initial_value": 0.0, "value": "x + 0.005 * gain * drift + 0.07071067811865475 * numpy.random.normal()"},
+    },
+    "output_ports": {"x": {"value": "x"}, "up": {"value": "1 if x > 0 else 0"}},
+}
+
+
+def wiener_density(t, drift, a=1.0, terms=200):
+    """Of first passages of a Wiener process from 0 through `a`, not through -a before (Feller's series)."""
+    k = np.arange(1, terms)[:, None]
+    series = k * np.exp(-(k**2) * np.pi**2 * t / (8 * a**2)) * np.sin(k * np.pi / 2)
+    return np.exp(drift * a - drift**2 * t / 2) * np.pi / (4 * a**2) * series.sum(axis=0)
+
+
+def walk_keys(n=400, density="kernel", **more):
+    """Data from a walk of NumPy with the drift 1.5."""
+    rng, rows = np.random.default_rng(5), []
+    while len(rows) < n:
+        x, step = 0.0, 0
+        while abs(x) < 1:
+            x, step = x + 0.005 * 1.5 + 0.07071067811865475 * rng.normal(), step + 1
+        rows.append((1.0, float(x > 0), 0.005 * (step - 1)))
+    drift, up, time = np.array(rows).T
+    passage = {
+        "time": "time",
+        "choice": "up",
+        "port": "n.up",
+        "stop_when": "abs(n.x) >= 1",
+        "density": density,
+        "trials": 400,
+        **more,
+    }
+    return {
+        "data": {"drift": drift, "up": up, "time": time}, "inputs": {"n.drift": "drift"}, "dt": 0.005, "steps": 2000,
+        "parameters": {"n.gain": {"start": 1.0, "bounds": [0.2, 4]}}, "first_passage": passage,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("density", ["kernel", "histogram"])
+def test_the_likelihood_of_walks_is_that_of_their_first_passages(density):
+    from mdf_c.fitting.alignment import align
+    from mdf_c.fitting.specification import read_specification
+    from mdf_c.fitting.walks import Walks
+    from mdf_c.sweeping import _origin
+
+    spec = read_specification(walk_keys(density=density, trials=3000, bins=100, lapse=0.0 if density == "kernel" else 1e-3), {})
+    walks = Walks(spec, _origin(mdf_c.load(model_of(WALK))), align(spec), {})
+    times, up = spec.data["time"] + 0.005, spec.data["up"] > 0
+    gains = np.array([1.0, 1.5, 2.0])
+    exact = [np.log(np.where(up, wiener_density(times, gain, 1.04), wiener_density(times, -gain, 1.04))).sum() for gain in gains]
+    simulated = -walks.costs(gains[:, None])
+    np.testing.assert_allclose(simulated, exact, atol=12)  # of 400 rows; 1.04: steps pass the threshold by 0.58 of their size
+    assert simulated[1] > simulated[0] and simulated[1] > simulated[2]
+    assert (walks.costs(gains[:, None]) == -simulated).all()  # a function
+
+
+def test_walks_are_fitted_and_rows_without_a_time_are_walks_that_do_not_end():
+    found = mdf_c.fit(model_of(WALK), walk_keys())
+    (estimate,) = found.estimates.values()
+    assert found["gain"] == pytest.approx(1.5, abs=4 * estimate.error) and 0.02 < estimate.error < 0.2
+    assert "simulated walks" not in str(found.notes) and found.kind == "likelihood"
+    keys = walk_keys(200)
+    keys["steps"] = 60
+    keys["data"]["time"][keys["data"]["time"] > 0.005 * 59] = np.nan
+    assert np.isnan(keys["data"]["time"]).any()
+    ended = mdf_c.fit(model_of(WALK), keys)
+    assert ended["gain"] == pytest.approx(1.5, abs=0.6)
+
+
+def test_mistakes_about_walks_have_their_places():
+    keys = walk_keys(10)
+    for change, message in (
+        ({"stop_when": "n.z > 1"}, "n.z"),
+        ({"port": "n.z"}, "unknown output port 'n.z'"),
+        ({"offset": "rest"}, "unknown fitted parameter 'rest'"),
+        ({"lapse": 1}, "a share from 0 to below 1"),
+        ({"density": "kernal"}, "did you mean 'kernel'"),
+    ):
+        with pytest.raises(mdf_c.MdfError, match=message):
+            mdf_c.fit(model_of(WALK), keys, first_passage={**keys["first_passage"], **change})
+    with pytest.raises(mdf_c.MdfError, match="'dt' and 'steps'"):
+        mdf_c.fit(model_of(WALK), {key: value for key, value in keys.items() if key != "dt"})
+    with pytest.raises(mdf_c.MdfError, match="is for least squares"):
+        mdf_c.fit(model_of(WALK), keys, method="trust_region")

@@ -58,7 +58,9 @@ def align(spec: Specification) -> Alignment:
     if step is None:
         step = np.full(spec.n_rows, n_steps - 1)
     elif step.max() >= n_steps:
-        raise _key(spec, "steps").fault(f"row {int(step.argmax()) + 1} of the data is of step {int(step.max()) + 1}, behind the last, {n_steps}")
+        raise _key(spec, "steps").fault(
+            f"row {int(step.argmax()) + 1} of the data is of step {int(step.max()) + 1}, behind the last, {n_steps}"
+        )
     aligned = Alignment(run, step, int(run.max()) + 1, n_steps, bool((step < n_steps - 1).any()))
     for name, argument in spec.inputs.items():
         _align_input(spec, aligned, name, argument.value, argument.place)
@@ -86,7 +88,11 @@ def _steps(spec: Specification) -> np.ndarray | None:
     if off.any():
         row = int(np.argmax(off))
         time = spec.data[spec.time][row]
-        cure = "choose dt so that all times are multiples of it" if steps[row] > 0 else "set 'start_time', the time of the first evaluation"
+        cure = (
+            "choose dt so that all times are multiples of it"
+            if steps[row] > 0
+            else "set 'start_time', the time of the first evaluation"
+        )
         raise _key(spec, "time").fault(
             f"row {row + 1} of column '{spec.time}' has {time}, which no step of the model has: they have {spec.start_time} + k * {spec.dt}; {cure}"
         )
@@ -95,7 +101,9 @@ def _steps(spec: Specification) -> np.ndarray | None:
 
 def _conditions(spec: Specification) -> np.ndarray:
     """Of walks, rows with the same inputs are of one run, which is simulated many times."""
-    columns = [spec.data[argument.value].reshape(spec.n_rows, -1) for argument in spec.inputs.values() if isinstance(argument.value, str)]
+    columns = [
+        spec.data[argument.value].reshape(spec.n_rows, -1) for argument in spec.inputs.values() if isinstance(argument.value, str)
+    ]
     if not columns:
         return np.zeros(spec.n_rows, int)
     return np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +23,17 @@ def read_data(given: Placed, folder: Path) -> Columns:
     elif isinstance(value, dict):
         columns = {name: _column(column) for name, column in value.items()}
     elif hasattr(value, "data_vars"):  # an xarray.Dataset: coordinates are columns too
-        frame = value.reset_coords() if len(value.dims) == 1 else value.to_dataframe().reset_index().to_xarray()
-        columns = {str(name): np.asarray(frame[name]) for name in frame.data_vars}
-        columns |= {str(name): np.asarray(value[name]) for name in value.dims if str(name) not in columns and len(value.dims) == 1}
+        table = value if len(value.dims) == 1 else value.to_dataframe().reset_index()
+        columns = {str(name): np.asarray(table[name]) for name in (value.variables if table is value else table.columns)}
     elif hasattr(value, "columns"):  # a pandas.DataFrame
         columns = {str(name): np.asarray(value[name]) for name in value.columns}
-    elif isinstance(value, Mapping):
-        columns = {str(name): np.asarray(column) for name, column in value.items()}
     else:
         raise given.fault(f"must be the name of a file, or columns {{NAME: values}}, not {given.describe()}")
     return _checked(given, columns)
 
 
 def _column(column: Placed) -> np.ndarray:
-    value = column.value
-    if isinstance(value, list):
-        value = [item.value for item in value]
-    array = np.asarray(value)
+    array = np.asarray(column.plain())
     if array.ndim == 0 or array.dtype.kind not in "biufUO":
         raise column.fault(f"a column must be a list of values, one a row, not {column.describe()}")
     return array
@@ -49,7 +42,9 @@ def _column(column: Placed) -> np.ndarray:
 def _checked(given: Placed, columns: Columns) -> Columns:
     lengths = {name: len(column) for name, column in columns.items() if column.ndim}
     if not lengths or len(set(lengths.values())) > 1:
-        raise given.fault(f"the columns of the data must be as long as each other, not {lengths}" if lengths else "the data has no columns")
+        raise given.fault(
+            f"the columns of the data must be as long as each other, not {lengths}" if lengths else "the data has no columns"
+        )
     if not next(iter(lengths.values())):
         raise given.fault("the data has no rows")
     return {name: columns[name] for name in lengths}
@@ -70,7 +65,9 @@ def _read_netcdf(given: Placed, path: Path) -> Columns:
     try:
         import xarray
     except ImportError:
-        raise given.fault("NetCDF files are read by xarray and netCDF4, which are not installed: pip install xarray netCDF4") from None
+        raise given.fault(
+            "NetCDF files are read by xarray and netCDF4, which are not installed: pip install xarray netCDF4"
+        ) from None
     with xarray.open_dataset(path) as dataset:
         return read_data(Placed(dataset.load(), given.path, given.file, given.line, given.column), path.parent)
 

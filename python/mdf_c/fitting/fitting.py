@@ -21,8 +21,19 @@ from .objective import Compared, Objective, check_start
 from .result import Estimate, Fit
 from .searching import METHODS, Found, local_method, needs, search
 from .specification import Specification, read_specification
+from .walks import Walks
 
-_SETTINGS = ("float32", "max_iterations", "max_passes", "max_memory", "time_limit", "loop_condition", "dialect", "scheduling_mode", "functions")
+_SETTINGS = (
+    "float32",
+    "max_iterations",
+    "max_passes",
+    "max_memory",
+    "time_limit",
+    "loop_condition",
+    "dialect",
+    "scheduling_mode",
+    "functions",
+)
 
 
 def fit(
@@ -85,29 +96,62 @@ def fit(
         if uncertainty.better is not None:  # the profile went past a local least
             found = METHODS[local_method(objective)](objective, uncertainty.better.position, {})
             uncertainty = estimate_uncertainty(objective, found)
-            uncertainty.notes.append("the profile led to a better fit than the search: more starts, or a global method, may find a better one still")
+            uncertainty.notes.append(
+                "the profile led to a better fit than the search: more starts, or a global method, may find a better one still"
+            )
     finally:
         objective.journal.close()
     return _result(objective, found, method, uncertainty, time.perf_counter() - begin)
 
 
 def _objective(spec: Specification, source: Any, aligned: Alignment, settings: Mapping[str, Any]) -> Objective:
-    return Compared(spec, source, aligned, settings)
+    return Compared(spec, source, aligned, settings) if spec.first_passage is None else Walks(spec, source, aligned, settings)
 
 
 def _fingerprint(spec: Specification, source: Any, settings: Mapping[str, Any]) -> bytes:
     """Of all that changes what an evaluation gives."""
     digest = hashlib.sha256(source.content)
     for name, column in sorted(spec.data.items()):
-        digest.update(repr((name, column.shape, column.dtype.str)).encode() + (column.tobytes() if column.dtype != object else repr(column.tolist()).encode()))
-    parts = [(parameter.name, parameter.scale, parameter.lower, parameter.upper, parameter.prior) for parameter in spec.parameters]
+        digest.update(
+            repr((name, column.shape, column.dtype.str)).encode()
+            + (column.tobytes() if column.dtype != object else repr(column.tolist()).encode())
+        )
+    parts = [
+        (parameter.name, parameter.scale, parameter.lower, parameter.upper, parameter.prior) for parameter in spec.parameters
+    ]
     observed = [
-        (each.port, each.index, each.column, each.error and each.error.value, each.distribution, [(key, item.value) for key, item in each.arguments.items()])
+        (
+            each.port,
+            each.index,
+            each.column,
+            each.error and each.error.value,
+            each.distribution,
+            [(key, item.value) for key, item in each.arguments.items()],
+        )
         for each in spec.observed
     ]
     inputs = [(name, np.asarray(each.value).tolist()) for name, each in spec.inputs.items()]
-    passage = spec.first_passage and {key: value for key, value in vars(spec.first_passage).items() if key not in ("place", "offset")}
-    digest.update(repr((parts, observed, inputs, passage, spec.time, spec.step, spec.run, spec.start_time, spec.steps, spec.dt, spec.seed, spec.gradient)).encode())
+    passage = spec.first_passage and {
+        key: value for key, value in vars(spec.first_passage).items() if key not in ("place", "offset")
+    }
+    digest.update(
+        repr(
+            (
+                parts,
+                observed,
+                inputs,
+                passage,
+                spec.time,
+                spec.step,
+                spec.run,
+                spec.start_time,
+                spec.steps,
+                spec.dt,
+                spec.seed,
+                spec.gradient,
+            )
+        ).encode()
+    )
     digest.update(repr(sorted((name, str(value)) for name, value in settings.items())).encode())
     return digest.digest()
 

@@ -69,7 +69,12 @@ class ExactGradient:
         self._changing = [name for name in aligned.inputs if name in objective.simulation.program.parameters]
         settings = {**objective.settings, "graph": objective.names.program.graph_id}
         self._program = gradient(
-            Model(json.dumps(document)), f"{self._node}.fit_total", [*self._wrt.values(), *self._changing], steps=aligned.n_steps, dt=spec.dt, **settings
+            Model(json.dumps(document)),
+            f"{self._node}.fit_total",
+            [*self._wrt.values(), *self._changing],
+            steps=aligned.n_steps,
+            dt=spec.dt,
+            **settings,
         )
         self._shapes = {parameter.name: shape for parameter, shape in zip(spec.parameters, objective.space.shapes)}
 
@@ -116,7 +121,9 @@ class ExactGradient:
             names.setdefault("error", "1.0")
         text = _SQUARES if row is None else row.text
         weights = self._keep(f"fit_weight{i}", self._by_step(comparison, comparison.is_there.astype(float), 0.0))
-        term = re.sub(r"(?<![\w.])([A-Za-z_]\w*)(?!\w*\()", lambda found: f"({names[found[1]]})" if found[1] in names else found[1], text)
+        term = re.sub(
+            r"(?<![\w.])([A-Za-z_]\w*)(?!\w*\()", lambda found: f"({names[found[1]]})" if found[1] in names else found[1], text
+        )
         return f"numpy.sum({weights} * ({term}))"
 
     def _argument(self, own: str, comparison: _Comparison, argument: Argument) -> str:
@@ -146,7 +153,9 @@ class ExactGradient:
     def _by_sweep(self, by_name: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Runs are instances of one sweep, side by side."""
         n, n_steps = self._objective.aligned.n_runs, self._objective.aligned.n_steps
-        parameters = [Swept(self._wrt[name], np.repeat(values[None], n, axis=0), PER_INSTANCE) for name, values in by_name.items()]
+        parameters = [
+            Swept(self._wrt[name], np.repeat(values[None], n, axis=0), PER_INSTANCE) for name, values in by_name.items()
+        ]
         parameters += [Swept(name, given[name], PER_INSTANCE) for name in self._changing]
         inputs = [Swept(name, values, PER_INSTANCE) for name, values in given.items() if name not in self._changing]
         records = [self._program.outputs["gradient", self._wrt[name]] for name in by_name]

@@ -53,7 +53,11 @@ class Journal:
             return 0
         if content[: len(head)] != head:
             is_journal = content.startswith(_MAGIC)
-            what = "is of another model, other data or another fit: remove it, or name another file" if is_journal else "is no journal of mdf-fit"
+            what = (
+                "is of another model, other data or another fit: remove it, or name another file"
+                if is_journal
+                else "is no journal of mdf-fit"
+            )
             raise MdfError(f"the file {what}", file=str(self.path))
         place = len(head)
         while len(content) - place >= 40:

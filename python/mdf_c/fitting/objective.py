@@ -67,7 +67,9 @@ class Names:
         try:
             node, port = self.program.find_outputs(name)[0]
         except MdfNameError as error:
-            raise (unknown(place, name, "output port", self.ports) if "no output" in str(error) else place.fault(error.message)) from None
+            raise (
+                unknown(place, name, "output port", self.ports) if "no output" in str(error) else place.fault(error.message)
+            ) from None
         return f"{node}.{port}"
 
 
@@ -103,7 +105,10 @@ class Objective:
         used = {argument.value for argument in self._arguments() if isinstance(argument.value, str)}
         for parameter in spec.parameters:
             if not self.is_of_model(parameter) and parameter.name not in used:
-                raise unknown(parameter.place, parameter.name, "parameter", [*self.names.parameters, *sorted(used)])
+                raise unknown(parameter.key, parameter.name, "parameter", [*self.names.parameters, *sorted(used)])
+        for name, argument in spec.inputs.items():
+            if name not in self.names.inputs and not self.names.find_parameters(name):
+                raise unknown(argument.place, name, "input", self.names.inputs)
         self.space = Space(spec.parameters, [self._start(parameter) for parameter in spec.parameters])
         self.model_names = [parameter.name for parameter in spec.parameters if self.is_of_model(parameter)]
         self.n_data = 0
@@ -122,7 +127,9 @@ class Objective:
             if of_model is None:
                 raise parameter.place.fault("the key 'start' is missing: the model has no number for it")
             if not ((of_model >= parameter.lower) & (of_model <= parameter.upper)).all():
-                raise parameter.place.fault(f"the model's value, {of_model}, is not within the bounds: say another one by 'start'")
+                raise parameter.place.fault(
+                    f"the model's value, {of_model}, is not within the bounds: say another one by 'start'"
+                )
             return of_model
         if of_model is not None and of_model.shape != parameter.start.shape:
             if parameter.start.ndim:
@@ -182,7 +189,9 @@ class Objective:
         for parameter in self.spec.parameters:
             if parameter.prior is not None:
                 values = by_name[parameter.name].reshape(len(total), -1)
-                total = total + log_density(parameter.prior.name, values, parameter.prior.center, parameter.prior.arguments).sum(axis=1)
+                total = total + log_density(parameter.prior.name, values, parameter.prior.center, parameter.prior.arguments).sum(
+                    axis=1
+                )
         return total
 
     def gradient(self, position: np.ndarray) -> np.ndarray:
@@ -266,7 +275,9 @@ class _Comparison:
         values = self.take(recorded, aligned)
         if self.observed.index:
             if values.ndim - 2 != len(self.observed.index) or any(i >= n for i, n in zip(self.observed.index, values.shape[2:])):
-                raise self.observed.place.fault(f"'{self.port}' has the shape {values.shape[2:]}: there is no element {list(self.observed.index)}")
+                raise self.observed.place.fault(
+                    f"'{self.port}' has the shape {values.shape[2:]}: there is no element {list(self.observed.index)}"
+                )
             values = values[(slice(None), slice(None), *self.observed.index)]
         row = self.observed.distribution
         event = values.shape[2:-1] if row is not None and row.is_categorical else values.shape[2:]
@@ -302,14 +313,20 @@ class Compared(Objective):
             return []
         if name in fitted:
             if key == "error":
-                raise argument.place.fault(f"'{name}' can not be fitted by least squares: give a distribution, {{normal: {{sd: {name}}}}}")
+                raise argument.place.fault(
+                    f"'{name}' can not be fitted by least squares: give a distribution, {{normal: {{sd: {name}}}}}"
+                )
             return []
         try:
             return [self.names.port(name, argument.place)]
         except MdfNameError:
-            raise unknown(argument.place, name, "parameter, column or output port", [*fitted, *self.spec.data, *self.names.ports]) from None
+            raise unknown(
+                argument.place, name, "parameter, column or output port", [*fitted, *self.spec.data, *self.names.ports]
+            ) from None
 
-    def _value(self, comparison: _Comparison, argument: Argument, by_name: Mapping[str, np.ndarray], recorded: Mapping[str, np.ndarray]) -> Any:
+    def _value(
+        self, comparison: _Comparison, argument: Argument, by_name: Mapping[str, np.ndarray], recorded: Mapping[str, np.ndarray]
+    ) -> Any:
         """An argument, to go with arrays (candidates, rows, ...)."""
         name, rank = argument.value, comparison.data.ndim
         if not isinstance(name, str):
@@ -392,5 +409,7 @@ def check_start(objective: Objective) -> float:
     """
     cost = objective.cost(objective.space.start)
     if not math.isfinite(cost):
-        raise MdfError("where the search begins, the model or the likelihood gives no finite number: begin with other values ('start')")
+        raise MdfError(
+            "where the search begins, the model or the likelihood gives no finite number: begin with other values ('start')"
+        )
     return cost

@@ -124,7 +124,11 @@ class Fit:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON has it; what is not a finite number is None."""
-        likelihood = {"log_likelihood": _number(self.log_likelihood)} if self.kind == "likelihood" else {"sum_of_squares": self.sum_of_squares}
+        likelihood = (
+            {"log_likelihood": _number(self.log_likelihood)}
+            if self.kind == "likelihood"
+            else {"sum_of_squares": self.sum_of_squares}
+        )
         return {
             "model": self.model,
             "graph": self.graph,
@@ -165,10 +169,16 @@ class Fit:
         rows = self._rows()
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-        value = f"log likelihood {self.log_likelihood:.6g}" if self.kind == "likelihood" else f"sum of squares {self.sum_of_squares:.6g}"
+        value = (
+            f"log likelihood {self.log_likelihood:.6g}"
+            if self.kind == "likelihood"
+            else f"sum of squares {self.sum_of_squares:.6g}"
+        )
         lines += ["", f"{value}, {self.n_data} data, AIC {self.aic:.6g}, BIC {self.bic:.6g}"]
         state = "converged" if self.is_converged else "NOT converged"
-        lines.append(f"{self.method}: {state} ({self.message}); {self.n_evaluations} evaluations, {self.n_gradients} gradients, {self.seconds:.3g} s")
+        lines.append(
+            f"{self.method}: {state} ({self.message}); {self.n_evaluations} evaluations, {self.n_gradients} gradients, {self.seconds:.3g} s"
+        )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
@@ -193,7 +203,11 @@ def _number(value: float) -> float | None:
 
 
 def _estimate(estimate: Estimate, confidence: float) -> dict[str, Any]:
-    entries: dict[str, Any] = {"value": estimate.value, "error": _number(estimate.error), "interval": [_number(end) for end in estimate.interval]}
+    entries: dict[str, Any] = {
+        "value": estimate.value,
+        "error": _number(estimate.error),
+        "interval": [_number(end) for end in estimate.interval],
+    }
     if not all(math.isnan(end) for end in estimate.profile):
         entries["profile"] = [_number(end) for end in estimate.profile]
     return {**entries, "confidence": confidence, "at_bound": estimate.at_bound}

@@ -55,7 +55,9 @@ def _levenberg_marquardt(objective: Objective, start: np.ndarray, _options: dict
     space = objective.space
     curve = _Curve(space.lower, space.upper)
     if objective.n_data < space.n:
-        raise MdfError(f"levenberg_marquardt needs at least as many numbers as parameters: {objective.n_data} for {space.n}; take trust_region")
+        raise MdfError(
+            f"levenberg_marquardt needs at least as many numbers as parameters: {objective.n_data} for {space.n}; take trust_region"
+        )
     return _least_squares(objective, curve.inverse(start), "lm", curve, -math.inf, math.inf)
 
 
@@ -206,7 +208,9 @@ def _cma_es(objective: Objective, start: np.ndarray, options: dict[str, Any]) ->
         asked = search.ask()
         search.tell(asked, np.minimum(objective.costs(lower + np.array(asked) * span), 1e300).tolist())
     message = ", ".join(f"{key}: {value}" for key, value in search.stop().items())
-    return Found(lower + np.array(search.result.xbest) * span, float(search.result.fbest), "maxiter" not in search.stop(), message)
+    return Found(
+        lower + np.array(search.result.xbest) * span, float(search.result.fbest), "maxiter" not in search.stop(), message
+    )
 
 
 METHODS: dict[str, Callable[[Objective, np.ndarray, dict[str, Any]], Found]] = {

@@ -35,7 +35,13 @@ class Simulation:
     """
 
     def __init__(
-        self, source: Origin, names: Iterable[str], aligned: Alignment, dt: float | None, ports: list[str], settings: Mapping[str, Any]
+        self,
+        source: Origin,
+        names: Iterable[str],
+        aligned: Alignment,
+        dt: float | None,
+        ports: list[str],
+        settings: Mapping[str, Any],
     ) -> None:
         self.program = _ChangeableProgram(source, [*names, *aligned.inputs], settings)
         self.aligned, self.ports, self._dt = aligned, ports, math.nan if dt is None else dt
@@ -59,7 +65,8 @@ class Simulation:
         n = len(next(iter(candidates.values())))
         size = max(1, _MOST_BYTES // self._bytes_of_one())
         parts = [
-            self._evaluate({name: values[first : first + size] for name, values in candidates.items()}) for first in range(0, n, size)
+            self._evaluate({name: values[first : first + size] for name, values in candidates.items()})
+            for first in range(0, n, size)
         ]
         return [np.concatenate(arrays) if len(arrays) > 1 else arrays[0] for arrays in zip(*parts)]
 
@@ -72,7 +79,9 @@ class Simulation:
         n_instances = n * aligned.n_runs
         swept = [Swept(name, np.repeat(values, aligned.n_runs, axis=0), PER_INSTANCE) for name, values in candidates.items()]
         inputs = [
-            Swept(name, np.tile(values, (n, *[1] * (values.ndim - 1))), PER_INSTANCE | (PER_STEP if name in aligned.by_step else 0))
+            Swept(
+                name, np.tile(values, (n, *[1] * (values.ndim - 1))), PER_INSTANCE | (PER_STEP if name in aligned.by_step else 0)
+            )
             for name, values in aligned.inputs.items()
         ]
         every = 1 if aligned.every_step else 0

@@ -31,7 +31,9 @@ class Space:
         self._ends = np.cumsum([0, *sizes])
         self.n = int(self._ends[-1])
         self.names = [
-            parameter.name + "".join(f"[{i}]" for i in index) for parameter, shape in zip(parameters, self.shapes) for index in np.ndindex(shape)
+            parameter.name + "".join(f"[{i}]" for i in index)
+            for parameter, shape in zip(parameters, self.shapes)
+            for index in np.ndindex(shape)
         ]
         self.owners = [parameter for parameter, size in zip(parameters, sizes) for _ in range(size)]
         self._is_log = np.array([parameter.scale == "log" for parameter in self.owners])

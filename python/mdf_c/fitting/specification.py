@@ -43,6 +43,7 @@ class Parameter:
 
     name: str
     place: Placed
+    key: Placed
     start: np.ndarray | None = None
     lower: float = -math.inf
     upper: float = math.inf
@@ -198,8 +199,8 @@ def _read_bounds(node: Placed) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _read_parameter(name: str, node: Placed) -> Parameter:
-    parameter = Parameter(name, node)
+def _read_parameter(name: str, node: Placed, key: Placed) -> Parameter:
+    parameter = Parameter(name, node, key)
     if node.value is None:
         return parameter
     if not isinstance(node.value, dict):
@@ -229,8 +230,12 @@ def _check_parameter(parameter: Parameter) -> Parameter:
     if start is not None:
         if not np.isfinite(start).all():
             raise parameter.place.fault("the value to begin with must be finite")
-        if not ((start >= parameter.lower) & (start <= parameter.upper)).all() or (parameter.scale == "log" and (start <= 0).any()):
-            raise parameter.place.fault(f"the value to begin with must lie within the bounds {parameter.lower} and {parameter.upper}")
+        if not ((start >= parameter.lower) & (start <= parameter.upper)).all() or (
+            parameter.scale == "log" and (start <= 0).any()
+        ):
+            raise parameter.place.fault(
+                f"the value to begin with must lie within the bounds {parameter.lower} and {parameter.upper}"
+            )
     return parameter
 
 
@@ -276,7 +281,9 @@ def _read_distribution(spec: Specification, observed: Observed, node: Placed) ->
     what, holds = SUPPORTS[row.support]
     wrong = np.flatnonzero(~(holds(values) | np.isnan(values.astype(float))).reshape(len(values), -1).all(axis=1))
     if len(wrong):
-        raise observed.place.fault(f"'{name}' is of {what}: row {wrong[0] + 1} of column '{observed.column}' has {values[wrong[0]]}")
+        raise observed.place.fault(
+            f"'{name}' is of {what}: row {wrong[0] + 1} of column '{observed.column}' has {values[wrong[0]]}"
+        )
 
 
 def _read_first_passage(spec: Specification, node: Placed) -> FirstPassage:
@@ -284,7 +291,9 @@ def _read_first_passage(spec: Specification, node: Placed) -> FirstPassage:
     entries = node.entries("an object", known)
     for key in ("time", "stop_when"):
         if key not in entries:
-            raise node.fault(f"the key '{key}' is missing: {'the column of times' if key == 'time' else 'an expression over output ports'}")
+            raise node.fault(
+                f"the key '{key}' is missing: {'the column of times' if key == 'time' else 'an expression over output ports'}"
+            )
     if ("choice" in entries) != ("port" in entries):
         raise node.fault("'choice', a column, and 'port', the output port that has the same when a walk ends, belong together")
     passage = FirstPassage(node, _numeric(spec, entries["time"], "of times"), entries["stop_when"].text("an expression"))
@@ -343,9 +352,12 @@ KEYS: dict[str, _Reader] = {
     "steps": lambda spec, node: node.integer(1),
     "dt": lambda spec, node: node.number("above 0", lambda value: 0 < value < math.inf),
     "parameters": lambda spec, node: [
-        _read_parameter(name, item) for name, item in node.entries("an object {NODE.PARAMETER: how it begins}").items()
+        _read_parameter(name, item, node.keys[name])
+        for name, item in node.entries("an object {NODE.PARAMETER: how it begins}").items()
     ],
-    "observe": lambda spec, node: [_read_observed(spec, name, item) for name, item in node.entries("an object {NODE.PORT: column}").items()],
+    "observe": lambda spec, node: [
+        _read_observed(spec, name, item) for name, item in node.entries("an object {NODE.PORT: column}").items()
+    ],
     "first_passage": _read_first_passage,
     "method": lambda spec, node: _read_method(node),
     "starts": lambda spec, node: node.integer(1),
@@ -406,11 +418,15 @@ def _check(spec: Specification, entries: Mapping[str, Placed]) -> None:
     kinds = [observed.distribution is None for observed in spec.observed]
     if any(kinds) and not all(kinds):
         place = next(observed.place for observed in spec.observed if observed.distribution is None)
-        raise place.fault("a distribution is missing here, as another column has one: give one to all columns, or to none (least squares)")
+        raise place.fault(
+            "a distribution is missing here, as another column has one: give one to all columns, or to none (least squares)"
+        )
     if spec.is_least_squares:
         _check_least_squares(spec)
     elif spec.method is not None and spec.method.name in ("trust_region", "levenberg_marquardt"):
-        raise spec.method.place.fault(f"'{spec.method.name}' is for least squares: a likelihood is searched by l_bfgs_b, nelder_mead, {', '.join(GLOBAL)}")
+        raise spec.method.place.fault(
+            f"'{spec.method.name}' is for least squares: a likelihood is searched by l_bfgs_b, nelder_mead, {', '.join(GLOBAL)}"
+        )
 
 
 def _check_least_squares(spec: Specification) -> None:
@@ -421,4 +437,6 @@ def _check_least_squares(spec: Specification) -> None:
             raise parameter.place.fault("with least squares a prior must be normal: give the columns a distribution for others")
         without = [observed for observed in spec.observed if observed.error is None]
         if without:
-            raise without[0].place.fault("with a prior, least squares need the key 'error' of each column, its standard deviation")
+            raise without[0].place.fault(
+                "with a prior, least squares need the key 'error' of each column, its standard deviation"
+            )
