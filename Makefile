@@ -33,7 +33,7 @@ IMAGE_FORMATS := $(patsubst %/,%,$(dir $(IMAGE_FOUND)))
 IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBRARIES))))
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
 LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
-PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c
+PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c mdf_c/cli/mdf_fmu.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
@@ -58,12 +58,13 @@ SHARED_LIBRARY := $(BUILD)/libmdf.so
 # What suites run with: the library with all of its symbols, and what suites share. A change in it makes no suite anew.
 SUITE_LIBRARY := $(BUILD)/libmdf_suites.so
 FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
-PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-merge $(BUILD)/mdf-diff
+PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-fmu $(BUILD)/mdf-merge $(BUILD)/mdf-diff
 # Programs of the Python package, which a script starts.
 SCRIPTS := $(BUILD)/mdf-fit
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
+FMU_TEXTS := build/generated/fmu_texts.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
 # Of each build: another processor may have others.
 LATE_NAMES := $(BUILD)/generated/late_libraries.h
@@ -109,7 +110,7 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-target check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs print-programs force
+.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-target check-failing preload check-random check-against check-fuzz check-valgrind check-psyneulink check-fmu coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs print-programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -120,7 +121,7 @@ all: $(PROGRAMS) $(SCRIPTS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-target check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-target check-failing check-random check-against check-fuzz check-valgrind check-psyneulink check-fmu check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -181,6 +182,10 @@ check-psyneulink: all
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_coverage.py
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_random.py --seeds $(or $(SEEDS),50) --from $(or $(FROM),0)
 	@$(if $(TEST_MDF),MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python $(PSYNEULINK) tests/psyneulink/check_test_mdf.py $(TEST_MDF))
+
+# Every example that has a form in C as an FMU, by FMPy.
+check-fmu: all
+	@cd python && MDF_C_BUILD=$(abspath $(BUILD)) FMU_EXAMPLES=all $(or $(shell tools/find_python.sh),python3) -m pytest -q -p no:cacheprovider tests/test_fmu.py
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run
@@ -323,6 +328,13 @@ $(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h
 
 $(BUILD)/objects/mdf_c/source/source_helpers.o: $(HELPER_TEXTS)
 
+# What FMUs have in common, as texts.
+$(FMU_TEXTS): tools/list_fmu_texts.sh $(wildcard mdf_c/cli/fmu/runtime/*.inc)
+	@mkdir -p $(@D)
+	@tools/list_fmu_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
+
+$(BUILD)/objects/mdf_c/cli/fmu/fmu_source.o: $(FMU_TEXTS)
+
 # The messages of ONNX files, as protobuf-c declares and reads them. Its code is not held to this project's warnings.
 $(ONNX_MESSAGES).c: mdf_c/document/onnx.proto
 	@mkdir -p $(@D)
@@ -355,6 +367,7 @@ $(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list $(EXPORTED)
 $(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
 $(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
 $(BUILD)/mdf-compile: $(BUILD)/objects/mdf_c/cli/mdf_compile.o
+$(BUILD)/mdf-fmu: $(BUILD)/objects/mdf_c/cli/mdf_fmu.o
 $(BUILD)/mdf-merge: $(BUILD)/objects/mdf_c/cli/mdf_merge.o
 $(BUILD)/mdf-diff: $(BUILD)/objects/mdf_c/cli/mdf_diff.o
 $(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
@@ -413,9 +426,9 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
-INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-fmu $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
     $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
-    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(MANDIR)/man1/mdf-fit.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
+    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-fmu.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(MANDIR)/man1/mdf-fit.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -446,7 +459,7 @@ install: all
 	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
-	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 docs/man/mdf-fit.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-fmu.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 docs/man/mdf-fit.1 $(DESTDIR)$(MANDIR)/man1
 	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
 	for program in $(PROGRAMS); do name=$${program##*/}; $$program --version > /dev/null || continue; \
 	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \

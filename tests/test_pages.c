@@ -198,7 +198,7 @@ Test(pages, commands_do_what_the_pages_show)
     static const struct {
         const char *path;
         int n_commands;
-    } pages[] = {{"README.md", 6},         {"docs/compile.md", 4}, {"docs/explain.md", 4},
+    } pages[] = {{"README.md", 7},         {"docs/compile.md", 4}, {"docs/explain.md", 4}, {"docs/fmu.md", 2},
                  {"docs/gradients.md", 1}, {"docs/lowered.md", 1}, {"docs/plugins.md", 2}};
     size_t i;
 

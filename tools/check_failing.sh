@@ -51,6 +51,7 @@ done
 check mdf-convert --weights-beside 12 tests/data/onnx/default_input.onnx "$folder/parted.json"
 check mdf-run "$folder/parted.json" -i x=[1,2,3]
 check mdf-compile examples/fitzhugh_nagumo.yaml -o "$folder/out.h"
+check mdf-fmu examples/cooling.yaml --dt 1 --source-only -o "$folder/out.fmu"
 
 if python=$(tools/find_python.sh); then
     python=$("$python" -c 'import sys; print(sys.executable)')

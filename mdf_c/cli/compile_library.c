@@ -11,49 +11,74 @@
 /* No contraction, no reordering, and no functions of math.h at compile time, where compilers round better than the library does:
  * results are those of mdf-run. Loops over elements become vectors of what the processor has. */
 #define NO_BUILTIN(function) "-fno-builtin-" function, "-fno-builtin-" function "f"
-static const char *const flags[] = {"-std=gnu11",
-                                    "-O3",
-                                    "-march=native",
-                                    "-ffp-contract=off",
-                                    "-fno-math-errno",
-                                    "-fno-trapping-math",
-                                    NO_BUILTIN("exp"),
-                                    NO_BUILTIN("exp2"),
-                                    NO_BUILTIN("expm1"),
-                                    NO_BUILTIN("log"),
-                                    NO_BUILTIN("log2"),
-                                    NO_BUILTIN("log10"),
-                                    NO_BUILTIN("log1p"),
-                                    NO_BUILTIN("pow"),
-                                    NO_BUILTIN("cbrt"),
-                                    NO_BUILTIN("hypot"),
-                                    NO_BUILTIN("sin"),
-                                    NO_BUILTIN("cos"),
-                                    NO_BUILTIN("tan"),
-                                    NO_BUILTIN("asin"),
-                                    NO_BUILTIN("acos"),
-                                    NO_BUILTIN("atan"),
-                                    NO_BUILTIN("atan2"),
-                                    NO_BUILTIN("sinh"),
-                                    NO_BUILTIN("cosh"),
-                                    NO_BUILTIN("tanh"),
-                                    NO_BUILTIN("asinh"),
-                                    NO_BUILTIN("acosh"),
-                                    NO_BUILTIN("atanh"),
-                                    NO_BUILTIN("erf"),
-                                    NO_BUILTIN("erfc"),
-                                    "-DMDF_COMPILED",
-                                    "-fPIC",
-                                    "-fno-semantic-interposition",
-                                    "-shared",
-                                    "-x",
-                                    "c",
-                                    "-"};
+const char *const same_bits_flags[] = {"-std=gnu11",
+                                       "-O3",
+                                       "-ffp-contract=off",
+                                       "-fno-math-errno",
+                                       "-fno-trapping-math",
+                                       NO_BUILTIN("exp"),
+                                       NO_BUILTIN("exp2"),
+                                       NO_BUILTIN("expm1"),
+                                       NO_BUILTIN("log"),
+                                       NO_BUILTIN("log2"),
+                                       NO_BUILTIN("log10"),
+                                       NO_BUILTIN("log1p"),
+                                       NO_BUILTIN("pow"),
+                                       NO_BUILTIN("cbrt"),
+                                       NO_BUILTIN("hypot"),
+                                       NO_BUILTIN("sin"),
+                                       NO_BUILTIN("cos"),
+                                       NO_BUILTIN("tan"),
+                                       NO_BUILTIN("asin"),
+                                       NO_BUILTIN("acos"),
+                                       NO_BUILTIN("atan"),
+                                       NO_BUILTIN("atan2"),
+                                       NO_BUILTIN("sinh"),
+                                       NO_BUILTIN("cosh"),
+                                       NO_BUILTIN("tanh"),
+                                       NO_BUILTIN("asinh"),
+                                       NO_BUILTIN("acosh"),
+                                       NO_BUILTIN("atanh"),
+                                       NO_BUILTIN("erf"),
+                                       NO_BUILTIN("erfc"),
+                                       NULL};
+/* Of a library that this project loads, on this machine; and of one for any machine of its kind, with what it exports marked. */
+static const char *const own_flags[] = {"-march=native", "-DMDF_COMPILED"};
+static const char *const portable_flags[] = {"-fvisibility=hidden"};
+static const char *const library_flags[] = {"-fPIC", "-fno-semantic-interposition", "-shared", "-x", "c", "-"};
 /* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half); other compilers do
  * not know these flags, and are then called without. */
 static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128"};
 
-enum { N_FLAGS = sizeof flags / sizeof *flags, N_CAREFUL_FLAGS = sizeof careful_flags / sizeof *careful_flags };
+enum {
+    N_SAME_BITS = sizeof same_bits_flags / sizeof *same_bits_flags - 1,
+    N_OWN = sizeof own_flags / sizeof *own_flags,
+    N_PORTABLE = sizeof portable_flags / sizeof *portable_flags,
+    N_LIBRARY = sizeof library_flags / sizeof *library_flags,
+    N_CAREFUL = sizeof careful_flags / sizeof *careful_flags,
+    N_MOST = N_SAME_BITS + N_OWN + N_LIBRARY + N_CAREFUL
+};
+
+/* All flags, in order; how many. `arguments` has room for N_MOST. */
+static size_t list_flags(const char **arguments, enum library_kind kind, bool is_careful)
+{
+    const struct {
+        const char *const *flags;
+        size_t n;
+    } lists[] = {{careful_flags, is_careful ? N_CAREFUL : 0},
+                 {same_bits_flags, N_SAME_BITS},
+                 {kind == LIBRARY_OWN ? own_flags : portable_flags, kind == LIBRARY_OWN ? N_OWN : N_PORTABLE},
+                 {library_flags, N_LIBRARY}};
+    size_t n = 0, i;
+
+    for (i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (lists[i].n > 0) {
+            memcpy(arguments + n, lists[i].flags, lists[i].n * sizeof *arguments);
+        }
+        n += lists[i].n;
+    }
+    return n;
+}
 
 /* ------------------------------------------------------------------ the compiler's words */
 
@@ -147,19 +172,13 @@ static mdf_status call(const struct compiler *compiler, const char *const *more,
 /* ------------------------------------------------------------------ compiling */
 
 static mdf_status run_compiler(const struct compiler *compiler, const struct mdf_text *source, const char *target,
-                               bool is_careful, mdf_error *error)
+                               enum library_kind kind, bool is_careful, mdf_error *error)
 {
-    const char *arguments[N_FLAGS + N_CAREFUL_FLAGS + 3];
+    const char *arguments[N_MOST + 3];
+    size_t n = list_flags(arguments, kind, is_careful);
     struct mdf_text output;
     mdf_status status;
-    size_t n = 0, i;
 
-    for (i = 0; is_careful && i < N_CAREFUL_FLAGS; i++) {
-        arguments[n++] = careful_flags[i];
-    }
-    for (i = 0; i < N_FLAGS; i++) {
-        arguments[n++] = flags[i];
-    }
     arguments[n++] = "-o";
     arguments[n++] = target;
     arguments[n++] = "-lm";
@@ -169,7 +188,8 @@ static mdf_status run_compiler(const struct compiler *compiler, const struct mdf
     return status;
 }
 
-static mdf_status compile_to(struct mdf_memory *memory, const struct mdf_text *source, const char *target, mdf_error *error)
+static mdf_status compile_to(struct mdf_memory *memory, const struct mdf_text *source, const char *target, enum library_kind kind,
+                             mdf_error *error)
 {
     struct compiler compiler;
     mdf_error first = {0};
@@ -178,16 +198,16 @@ static mdf_status compile_to(struct mdf_memory *memory, const struct mdf_text *s
     if (status != MDF_OK) {
         return status;
     }
-    status = run_compiler(&compiler, source, target, true, &first);
+    status = run_compiler(&compiler, source, target, kind, true, &first);
     if (status != MDF_OK) {
-        status = run_compiler(&compiler, source, target, false, error);
+        status = run_compiler(&compiler, source, target, kind, false, error);
     }
     release(&compiler);
     return status;
 }
 
-mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
-                                  void *context, mdf_error *error)
+static mdf_status compile_file(struct mdf_memory *memory, const struct mdf_text *source, const char *path, enum library_kind kind,
+                               library_seal seal, void *context, mdf_error *error)
 {
     struct mdf_new_file file;
     mdf_status status = mdf_new_file_open(&file, memory, path, error);
@@ -198,7 +218,7 @@ mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_te
     if (file.temporary == NULL) {
         status = mdf_error_set(error, MDF_FILE, "%s can not be written: it is no regular file", path);
     } else {
-        status = compile_to(memory, source, file.temporary, error);
+        status = compile_to(memory, source, file.temporary, kind, error);
     }
     if (status == MDF_OK && seal != NULL) {
         status = seal(context, file.temporary, error);
@@ -210,9 +230,16 @@ mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_te
     return status;
 }
 
-mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, mdf_error *error)
+mdf_status compile_sealed_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, library_seal seal,
+                                  void *context, mdf_error *error)
 {
-    return compile_sealed_library(memory, source, path, NULL, NULL, error);
+    return compile_file(memory, source, path, LIBRARY_OWN, seal, context, error);
+}
+
+mdf_status compile_library(struct mdf_memory *memory, const struct mdf_text *source, const char *path, enum library_kind kind,
+                           mdf_error *error)
+{
+    return compile_file(memory, source, path, kind, NULL, NULL, error);
 }
 
 mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_error *error)
@@ -221,7 +248,8 @@ mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_e
     struct mdf_text nothing, version;
     struct compiler compiler;
     mdf_status status = find_compiler(memory, &compiler, error);
-    size_t i;
+    const char *flags[N_MOST];
+    size_t n, i;
 
     if (status != MDF_OK) {
         return status;
@@ -233,11 +261,9 @@ mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_e
         mdf_hash_add_text(hash, compiler.words[i]);
     }
     mdf_hash_add(hash, version.bytes, version.length);
-    for (i = 0; i < N_FLAGS; i++) {
+    n = list_flags(flags, LIBRARY_OWN, true);
+    for (i = 0; i < n; i++) {
         mdf_hash_add_text(hash, flags[i]);
-    }
-    for (i = 0; i < N_CAREFUL_FLAGS; i++) {
-        mdf_hash_add_text(hash, careful_flags[i]);
     }
     mdf_text_release(&version);
     release(&compiler);

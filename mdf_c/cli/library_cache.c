@@ -205,7 +205,7 @@ static void *load_unkept(struct cache *cache, const struct mdf_text *source, mdf
     path = path_in(cache, folder);
     if (path == NULL) {
         mdf_memory_error(cache->memory, error);
-    } else if (compile_library(cache->memory, source, path, error) == MDF_OK) {
+    } else if (compile_library(cache->memory, source, path, LIBRARY_OWN, error) == MDF_OK) {
         library = load(path, error);
         unlink(path);
     }

@@ -18,8 +18,8 @@ static bool feed(void *context, struct mdf_state *state, uint64_t step, mdf_erro
     return feeding->exit_status == EXIT_DONE;
 }
 
-int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
-                const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error)
+int with_warm_state(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
+                    const struct warm_state_user *user, mdf_error *error)
 {
     struct feeding feeding = {.exit_status = EXIT_DONE};
     struct mdf_memory memory;
@@ -39,11 +39,32 @@ int make_source(const struct run_options *options, const mdf_program *program, s
     if (state != NULL) {
         mdf_state_limit_time(state, options->library.time_limit_s);
     }
-    if (state != NULL && mdf_source_warm_up(state, feed, &feeding, options->dt, error) &&
-        mdf_source_write(state, how, source, header, error)) {
+    if (state != NULL && (user->prepare == NULL || user->prepare(user->context, state, error)) &&
+        mdf_source_warm_up(state, feed, &feeding, options->dt, error) && user->use(user->context, state, error)) {
         exit_status = EXIT_DONE;
     }
     mdf_state_free(state);
     release_run_inputs(&feeding.inputs);
     return feeding.exit_status != EXIT_DONE ? feeding.exit_status : exit_status;
+}
+
+struct writing {
+    const struct mdf_source_options *how;
+    struct mdf_text *source, *header;
+};
+
+static bool write_source(void *context, struct mdf_state *state, mdf_error *error)
+{
+    const struct writing *writing = context;
+
+    return mdf_source_write(state, writing->how, writing->source, writing->header, error);
+}
+
+int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
+                const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error)
+{
+    struct writing writing = {how, source, header};
+    const struct warm_state_user user = {NULL, write_source, &writing};
+
+    return with_warm_state(options, program, warnings, &user, error);
 }

@@ -729,7 +729,9 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
     return program->code != NULL && (!compiler->looks_over || compile_look_over(&builder, program)) &&
            (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
                                unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
-                                              &program->n_parameters)));
+                                              &program->n_parameters) &&
+                               unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
+                                              &program->n_integrals)));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)

@@ -64,6 +64,7 @@ struct compiler {
     const struct mdf_gradient_request *gradient; /* the program is to be that of derivatives; NULL: of the graph */
     struct list parameters;  /* struct mdf_program_parameter: those that are */
     struct list changeables; /* of changeable.c */
+    struct list integrals;   /* struct mdf_program_integral */
 };
 
 /* What is known of an operand. */

@@ -293,7 +293,8 @@ static bool bind_parameters(struct node_builder *builder)
     for (i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
-        if (!bind_parameter(builder, item) && !(compile_recover(builder->compiler, place) && bind_unknown(builder, &builder->target, item))) {
+        if (!bind_parameter(builder, item) &&
+            !(compile_recover(builder->compiler, place) && bind_unknown(builder, &builder->target, item))) {
             return false;
         }
     }
@@ -498,9 +499,8 @@ static enum item_progress *initial_progress(struct item *item)
     return &item->initial_progress;
 }
 
-static const struct making initials = {
-    find_needed_initials, make_initial, initial_progress,
-    " to begin with", "give it a default_initial_value"};
+static const struct making initials = {find_needed_initials, make_initial, initial_progress, " to begin with",
+                                       "give it a default_initial_value"};
 
 static bool compile_initials(struct node_builder *builder)
 {
@@ -587,11 +587,32 @@ static enum item_progress *function_progress(struct item *item)
     return &item->progress;
 }
 
-static const struct making functions = {
-    find_needed_functions, make_function, function_progress,
-    "", "a value of the run before is that of a parameter with a default_initial_value"};
+static const struct making functions = {find_needed_functions, make_function, function_progress, "",
+                                        "a value of the run before is that of a parameter with a default_initial_value"};
 
 /* ------------------------------------------------------------------ parameters */
+
+/* Notes where a value that changes with time has its derivative. */
+static bool note_integral(struct node_builder *builder, const struct item *item, mdf_operand derivative)
+{
+    struct compiler *compiler = builder->compiler;
+    const char *id = item->definition->id;
+    struct mdf_program_integral integral = {builder->index,
+                                            mdf_arena_text(compiler->arena, id, strlen(id)),
+                                            item->slot,
+                                            derivative,
+                                            item->parameter->n_conditions > 0,
+                                            compiler->origins[compiler->origin]};
+
+    if (builder->target.unit != compiler->root_unit) {
+        return true; /* of a graph within a node */
+    }
+    if (integral.id == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    return list_add(compiler, &compiler->integrals, &integral, sizeof integral);
+}
 
 /* value + derivative * dt; without a time increment the initial value. */
 static mdf_operand compile_derivative(struct node_builder *builder, const struct item *item)
@@ -605,7 +626,8 @@ static mdf_operand compile_derivative(struct node_builder *builder, const struct
     }
     to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
     derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
-    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX) {
+    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || derivative == MDF_NO_OPERAND ||
+        !note_integral(builder, item, derivative)) {
         return MDF_NO_OPERAND;
     }
     change = unit_call_two(target, PYTHON_MULTIPLY, derivative, builder->compiler->dt, MDF_NO_OPERAND);

@@ -107,6 +107,15 @@ struct mdf_program_parameter {
     struct mdf_origin origin;
 };
 
+/* A parameter with a time_derivative, of the outermost graph. */
+struct mdf_program_integral {
+    size_t node;
+    const char *id;
+    mdf_operand slot, derivative; /* its value; that of its time_derivative, where there is a time increment */
+    bool has_conditions;          /* which may give it another value than its integral */
+    struct mdf_origin origin;
+};
+
 /* A value that settings of operators point to. */
 struct mdf_kept_value {
     struct mdf_kept_value *next;
@@ -166,6 +175,8 @@ struct mdf_program {
     size_t n_inputs;
     struct mdf_program_parameter *parameters;
     size_t n_parameters;
+    struct mdf_program_integral *integrals;
+    size_t n_integrals;
     struct mdf_program_stop stop;
     struct mdf_kept_value *kept;
     bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */

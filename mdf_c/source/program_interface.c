@@ -16,7 +16,7 @@ static const char *port_text(struct mdf_source_program *program, const struct md
                : mdf_source_text(&program->writer, "port '%s' of node '%s'", port->id, program->program->nodes[port->node].id);
 }
 
-static const char *enum_name(struct mdf_source_program *program, const char *kind, const char *node, const char *port)
+const char *mdf_source_enum_name(struct mdf_source_program *program, const char *kind, const char *node, const char *port)
 {
     return mdf_source_name(&program->writer, &program->writer.globals,
                            node != NULL ? mdf_source_text(&program->writer, "%s_%s_%s_%s", program->name, kind, node, port)
@@ -51,7 +51,7 @@ static void append_enums(struct mdf_source_program *program, struct mdf_text *te
         const struct mdf_program_port *port = &own->ports[i];
 
         mdf_text_printf(text, "    %s = %zu, /* %s: %s */\n",
-                        enum_name(program, "input", port->node == SIZE_MAX ? NULL : own->nodes[port->node].id, port->id), i,
+                        mdf_source_enum_name(program, "input", port->node == SIZE_MAX ? NULL : own->nodes[port->node].id, port->id), i,
                         mdf_source_comment(&program->writer, port_text(program, port)),
                         form_text(program, mdf_frame_value(program->state->frame, port->slot)));
     }
@@ -60,7 +60,7 @@ static void append_enums(struct mdf_source_program *program, struct mdf_text *te
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             mdf_text_printf(text, "    %s = %zu, /* port '%s' of node '%s': %s */\n",
-                            enum_name(program, "output", own->nodes[i].id, own->nodes[i].outputs[j].id), n++,
+                            mdf_source_enum_name(program, "output", own->nodes[i].id, own->nodes[i].outputs[j].id), n++,
                             mdf_source_comment(&program->writer, own->nodes[i].outputs[j].id),
                             mdf_source_comment(&program->writer, own->nodes[i].id),
                             form_text(program, output_value(program, i, j)));
@@ -146,8 +146,10 @@ static void append_title(struct mdf_source_program *program, struct mdf_text *te
 static void append_declarations(struct mdf_source_program *program, struct mdf_text *text)
 {
     append_enums(program, text);
+    mdf_source_append_state_numbers(program, text);
     append_struct(program, text);
     append_prototypes(program, text);
+    mdf_source_append_state_prototypes(program, text);
 }
 
 /* ------------------------------------------------------------------ inputs */
@@ -600,6 +602,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
         return false;
     }
     append_step(program);
+    mdf_source_append_state_functions(program);
     append_source(program, header_name, source);
     if (header_name != NULL) {
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);

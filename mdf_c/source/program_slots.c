@@ -291,6 +291,12 @@ static void read_from_outside(struct mdf_source_program *program)
         hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id,
                      own->ports[i].id);
     }
+    for (i = 0; program->has_derivatives && i < own->n_integrals; i++) {
+        hint_operand(program, own->integrals[i].derivative, own->nodes[own->integrals[i].node].id,
+                     mdf_source_text(&program->writer, "%s_derivative", own->integrals[i].id));
+        read_operand(program, own->integrals[i].slot);
+        read_operand(program, own->integrals[i].derivative);
+    }
     for (i = 0; i < own->n_results; i++) {
         if (own->results[i].output == SIZE_MAX) {
             read_operand(program, own->ports[own->results[i].node].slot);

@@ -20,6 +20,7 @@ struct mdf_source_program {
     const struct mdf_program *program;
     struct mdf_state *state;
     const char *name;
+    bool has_derivatives;              /* the right-hand side is asked for */
     struct mdf_value *values;          /* the frame's slots */
     struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
     uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
@@ -74,7 +75,18 @@ const char *mdf_source_condition(struct mdf_source_program *program, uint32_t in
 /* --- program_schedule.c: the order in which nodes run. Appends fields of the state and the function run_graph. */
 bool mdf_source_write_order(struct mdf_source_program *program);
 
+/* --- program_states.c: tunable parameters, and the right-hand side of the differential equation. */
+
+/* Whether the program is one: its values depend on integrals, inputs and parameters alone. False with the reason as the error. */
+bool mdf_source_check_derivatives(struct mdf_source_program *program);
+void mdf_source_append_state_numbers(struct mdf_source_program *program, struct mdf_text *text);
+void mdf_source_append_state_prototypes(struct mdf_source_program *program, struct mdf_text *text);
+void mdf_source_append_state_functions(struct mdf_source_program *program);
+
 /* --- program_interface.c: the texts around it. */
+
+/* The name of a number: NAME_KIND_NODE_PORT; node NULL: NAME_KIND_PORT. */
+const char *mdf_source_enum_name(struct mdf_source_program *program, const char *kind, const char *node, const char *port);
 bool mdf_source_write_interface(struct mdf_source_program *program, const char *header_name, struct mdf_text *source,
                                 struct mdf_text *header);
 

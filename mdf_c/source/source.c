@@ -97,8 +97,9 @@ bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *con
 /* Names the model, so that its functions have names of their own too. */
 static void name_model(struct mdf_source_program *program, const char *hint)
 {
-    static const char *const suffixes[] = {"size",    "init",   "set_input", "lend_input", "step", "steps",
-                                           "message", "output", "n_inputs",  "n_outputs",  "H",    "PAIR"};
+    static const char *const suffixes[] = {"size",      "init",         "set_input",  "lend_input", "step",        "steps",
+                                           "message",   "output",       "n_inputs",   "n_outputs",  "H",           "PAIR",
+                                           "parameter", "n_parameters", "get_states", "set_states", "derivatives", "n_states"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
     struct mdf_source_writer *writer = &program->writer;
     size_t n_free = 0, i;
@@ -149,7 +150,8 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
 bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
                       struct mdf_text *header, mdf_error *error)
 {
-    struct mdf_source_program program = {.program = state->program, .state = state, .name = ""};
+    struct mdf_source_program program = {
+        .program = state->program, .state = state, .name = "", .has_derivatives = options->has_derivatives};
     struct mdf_arena *arena = &program.writer.arena;
     mdf_error own_error = {0};
     bool done;
@@ -163,7 +165,8 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     program.node_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.node_functions);
     program.take_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.take_functions);
     done = ((program.node_functions != NULL && program.take_functions != NULL) || mdf_source_out_of_memory(&program.writer)) &&
-           mdf_source_collect(&program) && mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
+           mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&
+           mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
            mdf_source_write_interface(&program, options->header, source, header);
     mdf_source_check(&program.writer, &program.fields);
     mdf_source_check(&program.writer, &program.copies);

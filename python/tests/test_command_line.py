@@ -32,7 +32,7 @@ def test_it_does_what_mdf_run_does(arguments, status, examples):
     assert (module.stdout, module.stderr) == (program.stdout, program.stderr)
 
 
-@pytest.mark.parametrize("name", ["mdf-run", "mdf-convert", "mdf-compile", "mdf-merge", "mdf-diff"])
+@pytest.mark.parametrize("name", ["mdf-run", "mdf-convert", "mdf-compile", "mdf-fmu", "mdf-merge", "mdf-diff"])
 def test_the_console_programs_are_the_engine_s(name, tmp_path):
     script = tmp_path / name  # as pip writes it
     script.write_text("from mdf_c.__main__ import main\nmain()\n")

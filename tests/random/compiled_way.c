@@ -45,7 +45,7 @@ static bool open_library(struct ways *ways, struct compiled_run *run, mdf_error 
     snprintf(path, sizeof path, "%s/compiled.so", ways->folder);
     mdf_text_init(&source, ways->memory);
     run->memory = ways->memory;
-    if (write_source(ways, &source, error) && compile_library(ways->memory, &source, path, error) == MDF_OK) {
+    if (write_source(ways, &source, error) && compile_library(ways->memory, &source, path, LIBRARY_OWN, error) == MDF_OK) {
         run->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         run->model = run->library != NULL ? dlsym(run->library, "mdf_compiled") : NULL;
         unlink(path);

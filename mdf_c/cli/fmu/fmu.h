@@ -1,0 +1,66 @@
+/* fmu.h - a model as a Functional Mock-up Unit, of FMI 2.0 or 3.0: what its variables are, and the texts that it is made of.
+ *
+ * Comes in: a state whose types and shapes are known, as mdf_c/source writes it. Goes out: modelDescription.xml, and one C source
+ * that needs C11 and libm: the compiled model, a table of variables, and the functions of FMI over both (mdf_c/cli/fmu/runtime).
+ */
+#ifndef MDF_CLI_FMU_FMU_H
+#define MDF_CLI_FMU_FMU_H
+
+#include "mdf_c/base/arena.h"
+#include "mdf_c/base/name_table.h"
+#include "mdf_c/base/text.h"
+#include "mdf_c/run/state.h"
+
+/* As the runtime has them. */
+enum fmu_kind { FMU_TIME, FMU_INPUT, FMU_PARAMETER, FMU_OUTPUT, FMU_STATE, FMU_DERIVATIVE };
+
+struct fmu_variable {
+    enum fmu_kind kind;
+    const char *name; /* unique */
+    const char *unit; /* NULL: none is given */
+    mdf_dtype dtype;
+    size_t rank;
+    const int64_t *shape;
+    size_t n_elements;
+    size_t index;      /* of the model's inputs, parameters or outputs; of states and derivatives, of their first element */
+    const void *start; /* elements; NULL: it is computed */
+    bool is_tunable;   /* a parameter that may be set between steps */
+    bool has_initial;  /* a state that has the value of parameter `initial` at first */
+    size_t initial;
+    mdf_dtype initial_dtype;
+    size_t of;                        /* of a derivative: the variable that is its state */
+    unsigned reference, n_references; /* from `reference` on */
+};
+
+struct fmu {
+    struct mdf_arena arena;
+    int version;            /* 2 or 3, of FMI */
+    const char *identifier; /* of the model */
+    const char *model_name; /* in C source: MODEL_NAME_step */
+    const char *title;
+    char token[40];
+    double dt;
+    bool has_derivatives, has_co_simulation; /* the kinds that it can be: of which at least one */
+    struct fmu_variable *variables;
+    size_t n_variables, capacity;
+    size_t n_states;
+    const char *left_out; /* a parameter that FMI 2 has no type for; NULL: none */
+    bool is_structured;   /* all names follow FMI's rules for such; else they are any texts */
+    struct name_table names;
+};
+
+/* Makes initial values of states real numbers, where the model has whole ones. For a state before its first evaluation. */
+bool fmu_prepare(struct mdf_state *state, mdf_error *error);
+/* Lists the variables. False: the error is set. */
+bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error);
+/* The structured name of NODE.PART, as FMI writes it: 'a b'.c; NULL node: PART. */
+const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured);
+
+/* Appends what stands behind the model's own source. */
+void fmu_append_source(const struct fmu *fmu, struct mdf_text *text);
+void fmu_append_description(const struct fmu *fmu, struct mdf_text *text);
+/* How it is built from source: FMI 3's list, and for CMake. */
+void fmu_append_build_description(const struct fmu *fmu, struct mdf_text *text);
+void fmu_append_cmake(const struct fmu *fmu, struct mdf_text *text);
+
+#endif

@@ -1,0 +1,543 @@
+/* fmu_variables.c - which variables a model has for FMI: its time, inputs, outputs, tunable parameters, and states with their
+ * derivatives, each with its start value. See fmu.h. */
+#include "mdf_c/cli/fmu/fmu.h"
+
+#include "mdf_c/dialect/set_parameters.h"
+#include "mdf_c/tensor/value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ names */
+
+static bool is_plain(const char *text)
+{
+    size_t i;
+
+    for (i = 0; text[i] != '\0'; i++) {
+        if (!(text[i] == '_' || (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
+              (i > 0 && text[i] >= '0' && text[i] <= '9'))) {
+            return false;
+        }
+    }
+    return i > 0 && strcmp(text, "der") != 0;
+}
+
+/* A part of a structured name: as it is, or in quotes. What can not be written so is left, and *is_structured becomes false. */
+static const char *name_part(struct mdf_arena *arena, const char *text, bool *is_structured)
+{
+    static const char others[] = "!#$%&()*+,-./:;<>=?@[]^{}|~ _";
+    char *quoted = mdf_arena_array(arena, strlen(text) + 2, 2), *out = quoted;
+
+    if (is_plain(text) || quoted == NULL) {
+        return quoted != NULL ? text : NULL;
+    }
+    *out++ = '\'';
+    for (; *text != '\0'; text++) {
+        bool is_letter = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
+
+        if (*text == '\'' || *text == '"' || *text == '\\') {
+            *out++ = '\\';
+        } else if (!is_letter && strchr(others, *text) == NULL) {
+            *is_structured = false;
+        }
+        *out++ = *text;
+    }
+    *out++ = '\'';
+    *out = '\0';
+    return quoted;
+}
+
+const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured)
+{
+    const char *own = name_part(arena, part, is_structured), *of = node != NULL ? name_part(arena, node, is_structured) : NULL;
+
+    if (own == NULL || (node != NULL && of == NULL)) {
+        return NULL;
+    }
+    return node != NULL ? mdf_arena_printf(arena, "%s.%s", of, own) : own;
+}
+
+/* The name; where another variable has it, with what it is behind it, and a number if need be. NULL: memory was refused. */
+static const char *unique(struct fmu *fmu, enum fmu_kind kind, const char *name)
+{
+    static const char *const words[] = {"", "_input", "_parameter", "_output", "_state", ""};
+    const char *tried = name;
+    size_t number = 0, *found;
+
+    while (tried != NULL && name_table_find(&fmu->names, tried) != NULL) {
+        tried = number == 0 ? mdf_arena_printf(&fmu->arena, "%s%s", name, words[kind])
+                            : mdf_arena_printf(&fmu->arena, "%s%s_%zu", name, words[kind], number + 1);
+        number++;
+    }
+    found = tried != NULL ? name_table_add(&fmu->names, &fmu->arena, tried) : NULL;
+    if (found == NULL) {
+        return NULL;
+    }
+    *found = fmu->n_variables + 1;
+    return tried;
+}
+
+/* ------------------------------------------------------------------ units */
+
+static const char *text_at(const struct mdf_node *node, const char *key)
+{
+    const struct mdf_node *value = node != NULL ? mdf_node_get(node, key) : NULL;
+
+    return value != NULL && value->kind == MDF_NODE_STRING && value->as.string.bytes[0] != '\0' ? value->as.string.bytes : NULL;
+}
+
+/* The unit that the metadata of a part of a model gives it, as "unit" or "units"; NULL: none. */
+static const char *unit_of(const struct mdf_node *source)
+{
+    const struct mdf_node *metadata = source != NULL ? mdf_node_get(source, "metadata") : NULL;
+    const char *unit = text_at(metadata, "unit");
+
+    return unit != NULL ? unit : text_at(metadata, "units");
+}
+
+/* ------------------------------------------------------------------ the list */
+
+/* A copy of elements, in a type. NULL: memory was refused. */
+static const void *copy_elements(struct fmu *fmu, struct mdf_memory *memory, const struct mdf_value *value, mdf_dtype dtype)
+{
+    size_t size = value->length * mdf_dtype_size(dtype);
+    char *copy = mdf_arena_allocate(&fmu->arena, size + 1);
+    struct mdf_value converted = {0};
+
+    if (copy == NULL || !mdf_value_convert(memory, &converted, value, dtype)) {
+        return NULL;
+    }
+    memcpy(copy, converted.data, size);
+    mdf_value_clear(memory, &converted);
+    return copy;
+}
+
+/* Adds a variable of the form of a value. NULL: memory was refused. */
+static struct fmu_variable *add(struct fmu *fmu, enum fmu_kind kind, size_t index, const char *name, const struct mdf_value *form)
+{
+    struct fmu_variable *variable;
+    int64_t *shape;
+
+    if (fmu->n_variables == fmu->capacity) {
+        size_t capacity = 2 * fmu->capacity + 16;
+        struct fmu_variable *variables = mdf_arena_array(&fmu->arena, capacity, sizeof *variables);
+
+        if (variables == NULL) {
+            return NULL;
+        }
+        if (fmu->n_variables > 0) {
+            memcpy(variables, fmu->variables, fmu->n_variables * sizeof *variables);
+        }
+        fmu->variables = variables;
+        fmu->capacity = capacity;
+    }
+    shape = mdf_arena_array(&fmu->arena, form->rank + 1, sizeof *shape);
+    name = name != NULL ? unique(fmu, kind, name) : NULL;
+    if (shape == NULL || name == NULL) {
+        return NULL;
+    }
+    if (form->rank > 0) {
+        memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
+    }
+    variable = &fmu->variables[fmu->n_variables++];
+    *variable = (struct fmu_variable){.kind = kind,
+                                      .name = name,
+                                      .dtype = (mdf_dtype)form->dtype,
+                                      .rank = form->rank,
+                                      .shape = shape,
+                                      .n_elements = form->length,
+                                      .index = index};
+    return variable;
+}
+
+/* What FMI has a type for, with elements. */
+static bool has_form(const struct mdf_value *value)
+{
+    switch (value->kind == MDF_KIND_TENSOR && value->length > 0 ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE) {
+    case MDF_DTYPE_BOOL:
+    case MDF_DTYPE_INT8:
+    case MDF_DTYPE_INT16:
+    case MDF_DTYPE_INT32:
+    case MDF_DTYPE_INT64:
+    case MDF_DTYPE_UINT8:
+    case MDF_DTYPE_UINT16:
+    case MDF_DTYPE_UINT32:
+    case MDF_DTYPE_UINT64:
+    case MDF_DTYPE_FLOAT32:
+    case MDF_DTYPE_FLOAT64:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether a start value can be told: an Integer of FMI 2 has 32 bits. */
+static bool fits(const struct fmu *fmu, const struct fmu_variable *variable)
+{
+    size_t i;
+
+    for (i = 0; fmu->version == 2 && mdf_dtype_kind(variable->dtype) != 'f' && i < variable->n_elements; i++) {
+        double element =
+            mdf_element_to_double(variable->dtype, (const char *)variable->start + i * mdf_dtype_size(variable->dtype));
+
+        if (element < INT32_MIN || element > INT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct collecting {
+    struct fmu *fmu;
+    const struct mdf_program *program;
+    struct mdf_state *state;
+    const struct mdf_graph *graph; /* NULL: not known */
+};
+
+static const struct mdf_graph_node *find_node(const struct collecting *collecting, const char *id)
+{
+    size_t i = collecting->graph != NULL && id != NULL ? mdf_model_find_node(collecting->graph, id) : SIZE_MAX;
+
+    return collecting->graph != NULL && i < collecting->graph->n_nodes ? &collecting->graph->nodes[i] : NULL;
+}
+
+static const struct mdf_parameter *find_parameter(const struct collecting *collecting, const char *node, const char *id)
+{
+    const struct mdf_graph_node *of = find_node(collecting, node);
+    size_t i = of != NULL ? mdf_model_find_parameter(of, id) : 0;
+
+    return of != NULL && i < of->n_parameters ? &of->parameters[i] : NULL;
+}
+
+static bool add_time(struct collecting *collecting)
+{
+    static const struct mdf_value second = {.kind = MDF_KIND_TENSOR, .dtype = MDF_DTYPE_FLOAT64, .length = 1};
+    struct fmu_variable *variable = add(collecting->fmu, FMU_TIME, 0, "time", &second);
+
+    if (variable != NULL) {
+        variable->unit = "s";
+    }
+    return variable != NULL;
+}
+
+/* ------------------------------------------------------------------ inputs */
+
+static bool is_fed(const struct mdf_program *program, size_t port)
+{
+    size_t i;
+
+    for (i = 0; i < program->n_edges && program->edges[i].port != port; i++) {
+    }
+    return i < program->n_edges;
+}
+
+/* What the port has where nothing is given, in its form: its default value, or zeros. */
+static const void *input_start(struct collecting *collecting, const struct mdf_program_port *port, const struct mdf_value *form)
+{
+    const struct mdf_value *value =
+        port->default_value != MDF_NO_OPERAND ? mdf_frame_value(collecting->state->frame, port->default_value) : form;
+
+    if (value == form || value->kind != MDF_KIND_TENSOR || value->length != form->length || !has_form(value)) {
+        return mdf_arena_allocate(&collecting->fmu->arena, form->length * mdf_dtype_size((mdf_dtype)form->dtype) + 1);
+    }
+    return copy_elements(collecting->fmu, &collecting->state->shared->memory, value, (mdf_dtype)form->dtype);
+}
+
+static const char *input_unit(const struct collecting *collecting, const char *node, const char *id)
+{
+    const struct mdf_graph_node *of = find_node(collecting, node);
+    size_t i = of != NULL ? mdf_model_find_input_port(of, id) : 0;
+
+    return of != NULL && i < of->n_input_ports ? unit_of(of->input_ports[i].source) : NULL;
+}
+
+static bool add_inputs(struct collecting *collecting)
+{
+    const struct mdf_program *program = collecting->program;
+    struct fmu *fmu = collecting->fmu;
+    size_t i;
+
+    for (i = 0; i < program->n_ports; i++) {
+        const struct mdf_program_port *port = &program->ports[i];
+        const struct mdf_value *form = mdf_frame_value(collecting->state->frame, port->slot);
+        const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
+        struct fmu_variable *variable;
+
+        if (is_fed(program, i) || !has_form(form)) {
+            continue;
+        }
+        variable = add(fmu, FMU_INPUT, i, fmu_name(&fmu->arena, node, port->id, &fmu->is_structured), form);
+        if (variable == NULL || (variable->start = input_start(collecting, port, form)) == NULL) {
+            return false;
+        }
+        variable->unit = input_unit(collecting, node, port->id);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ parameters and states */
+
+/* Whether a parameter is a value at first only: its value is computed otherwise. */
+static bool is_initial(const struct collecting *collecting, const struct mdf_program_parameter *parameter)
+{
+    const struct mdf_parameter *found = find_parameter(collecting, parameter->node, parameter->id);
+
+    return found != NULL && !mdf_value_is_constant(found->definition.value) && found->default_initial_value != NULL;
+}
+
+/* The parameter of the program that an integral begins with; SIZE_MAX: none that has its form. */
+static size_t initial_of(const struct mdf_program *program, struct mdf_state *state, const struct mdf_program_integral *integral)
+{
+    const struct mdf_value *form = mdf_frame_value(state->frame, integral->slot);
+    size_t i;
+
+    for (i = 0; i < program->n_parameters; i++) {
+        const struct mdf_program_parameter *parameter = &program->parameters[i];
+        const struct mdf_value *value = mdf_frame_value(state->frame, parameter->slot);
+
+        if (parameter->node != NULL && strcmp(parameter->node, program->nodes[integral->node].id) == 0 &&
+            strcmp(parameter->id, integral->id) == 0) {
+            return value->kind == MDF_KIND_TENSOR && value->length == form->length &&
+                           mdf_dtype_kind((mdf_dtype)value->dtype) == 'f'
+                       ? i
+                       : SIZE_MAX;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Whether a state stands for the parameter, which is its initial value. */
+static bool is_of_state(const struct collecting *collecting, size_t parameter)
+{
+    const struct mdf_program *program = collecting->program;
+    size_t i;
+
+    for (i = 0; collecting->fmu->has_derivatives && i < program->n_integrals; i++) {
+        if (initial_of(program, collecting->state, &program->integrals[i]) == parameter) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *parameter_unit(const struct collecting *collecting, const char *node, const char *id)
+{
+    const struct mdf_parameter *parameter = find_parameter(collecting, node, id);
+
+    return parameter != NULL ? unit_of(parameter->definition.source)
+           : node == NULL && collecting->graph != NULL && collecting->graph->parameters != NULL
+               ? unit_of(mdf_node_get(collecting->graph->parameters, id))
+               : NULL;
+}
+
+static bool add_parameters(struct collecting *collecting)
+{
+    const struct mdf_program *program = collecting->program;
+    struct fmu *fmu = collecting->fmu;
+    size_t i;
+
+    for (i = 0; i < program->n_parameters; i++) {
+        const struct mdf_program_parameter *parameter = &program->parameters[i];
+        const struct mdf_value *value = mdf_frame_value(collecting->state->frame, parameter->slot);
+        struct fmu_variable *variable;
+
+        if (!has_form(value) || is_of_state(collecting, i)) {
+            continue;
+        }
+        variable = add(fmu, FMU_PARAMETER, i, fmu_name(&fmu->arena, parameter->node, parameter->id, &fmu->is_structured), value);
+        if (variable == NULL) {
+            return false;
+        }
+        variable->start = copy_elements(fmu, &collecting->state->shared->memory, value, (mdf_dtype)value->dtype);
+        variable->is_tunable = !is_initial(collecting, parameter);
+        variable->unit = parameter_unit(collecting, parameter->node, parameter->id);
+        if (variable->start == NULL) {
+            return false;
+        }
+        if (!fits(fmu, variable)) {
+            fmu->left_out = variable->name;
+            fmu->n_variables--;
+        }
+    }
+    return true;
+}
+
+/* A state is real numbers of 64 bits for FMI. */
+static bool add_state(struct collecting *collecting, const struct mdf_program_integral *integral)
+{
+    const char *node = collecting->program->nodes[integral->node].id;
+    struct mdf_memory *memory = &collecting->state->shared->memory;
+    struct mdf_value form = *mdf_frame_value(collecting->state->frame, integral->slot);
+    struct fmu *fmu = collecting->fmu;
+    const char *name = fmu_name(&fmu->arena, node, integral->id, &fmu->is_structured);
+    struct fmu_variable *variable;
+    size_t initial = initial_of(collecting->program, collecting->state, integral);
+
+    form.dtype = MDF_DTYPE_FLOAT64;
+    variable = add(fmu, FMU_STATE, fmu->n_states, name, &form);
+    if (variable == NULL) {
+        return false;
+    }
+    variable->unit = parameter_unit(collecting, node, integral->id);
+    variable->has_initial = initial != SIZE_MAX;
+    if (variable->has_initial) {
+        const struct mdf_value *value = mdf_frame_value(collecting->state->frame, collecting->program->parameters[initial].slot);
+
+        variable->initial = initial;
+        variable->initial_dtype = (mdf_dtype)value->dtype;
+        variable->start = copy_elements(fmu, memory, value, MDF_DTYPE_FLOAT64);
+        if (variable->start == NULL) {
+            return false;
+        }
+    }
+    name = variable->name;
+    variable = add(fmu, FMU_DERIVATIVE, fmu->n_states, mdf_arena_printf(&fmu->arena, "der(%s)", name), &form);
+    if (variable != NULL) {
+        variable->of = fmu->n_variables - 2;
+        fmu->n_states += form.length;
+    }
+    return variable != NULL;
+}
+
+static bool add_states(struct collecting *collecting)
+{
+    size_t i;
+
+    for (i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_integrals; i++) {
+        if (!add_state(collecting, &collecting->program->integrals[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ outputs */
+
+/* The unit of an output port: its own, or that of the parameter whose value it is. */
+static const char *output_unit(const struct collecting *collecting, const char *node, const char *id)
+{
+    const struct mdf_graph_node *of = find_node(collecting, node);
+    size_t i = of != NULL ? mdf_model_find_output_port(of, id) : 0;
+    const struct mdf_node *value;
+    const char *unit;
+
+    if (of == NULL || i >= of->n_output_ports) {
+        return NULL;
+    }
+    unit = unit_of(of->output_ports[i].source);
+    value = of->output_ports[i].value;
+    return unit != NULL || value == NULL || value->kind != MDF_NODE_STRING
+               ? unit
+               : parameter_unit(collecting, node, value->as.string.bytes);
+}
+
+static bool add_outputs(struct collecting *collecting)
+{
+    const struct mdf_program *program = collecting->program;
+    struct fmu *fmu = collecting->fmu;
+    size_t i, j, n = 0;
+
+    for (i = 0; i < program->n_nodes; i++) {
+        for (j = 0; j < program->nodes[i].n_outputs; j++, n++) {
+            const struct mdf_program_output *output = &program->nodes[i].outputs[j];
+            const struct mdf_value *value = mdf_frame_value(collecting->state->frame, output->operand);
+            struct fmu_variable *variable;
+
+            if (!collecting->state->has_run[i] || !has_form(value)) {
+                continue;
+            }
+            variable =
+                add(fmu, FMU_OUTPUT, n, fmu_name(&fmu->arena, program->nodes[i].id, output->id, &fmu->is_structured), value);
+            if (variable == NULL) {
+                return false;
+            }
+            variable->unit = output_unit(collecting, program->nodes[i].id, output->id);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ all */
+
+/* In FMI 2 each element has a reference of its own, in FMI 3 a variable has one. */
+static bool number(struct fmu *fmu)
+{
+    size_t next = 0, i;
+
+    for (i = 0; i < fmu->n_variables; i++) {
+        size_t n = fmu->version == 2 ? fmu->variables[i].n_elements : 1;
+
+        fmu->variables[i].reference = (unsigned)next;
+        fmu->variables[i].n_references = (unsigned)n;
+        next += n;
+        if (next > INT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool fmu_prepare(struct mdf_state *state, mdf_error *error)
+{
+    const struct mdf_program *program = state->program;
+    size_t i, j;
+
+    for (i = 0; i < program->n_integrals; i++) {
+        const struct mdf_program_integral *integral = &program->integrals[i];
+
+        for (j = 0; j < program->n_parameters; j++) {
+            const struct mdf_program_parameter *parameter = &program->parameters[j];
+            const struct mdf_value *value = &program->code->constants[MDF_OPERAND_INDEX(parameter->default_value)];
+            struct mdf_value real = {0};
+            char name[1024];
+            bool done = true;
+
+            if (parameter->node == NULL || strcmp(parameter->node, program->nodes[integral->node].id) != 0 ||
+                strcmp(parameter->id, integral->id) != 0 || value->kind != MDF_KIND_TENSOR ||
+                mdf_dtype_kind((mdf_dtype)value->dtype) == 'f' ||
+                (size_t)snprintf(name, sizeof name, "%s.%s", parameter->node, parameter->id) >= sizeof name) {
+                continue;
+            }
+            if (!mdf_value_convert(&state->shared->memory, &real, value, program->real)) {
+                mdf_memory_error(&state->shared->memory, error);
+                return false;
+            }
+            done = mdf_set_parameter(
+                       state, name,
+                       &(mdf_tensor){(mdf_dtype)real.dtype, real.rank, real.rank > 0 ? mdf_value_shape(&real) : NULL, real.data},
+                       error) == MDF_OK;
+            mdf_value_clear(&state->shared->memory, &real);
+            if (!done) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error)
+{
+    struct collecting collecting = {fmu, state->program, state, mdf_model_find_graph(model, state->program->graph_id)};
+    size_t i;
+
+    fmu->is_structured = true;
+    if (!(add_time(&collecting) && add_inputs(&collecting) && add_outputs(&collecting) && add_parameters(&collecting) &&
+          add_states(&collecting))) {
+        mdf_memory_error(fmu->arena.memory, error);
+        return false;
+    }
+    for (i = 0; i < fmu->n_variables; i++) {
+        if (fmu->variables[i].kind == FMU_INPUT && !fits(fmu, &fmu->variables[i])) {
+            mdf_error_set(error, MDF_UNSUPPORTED,
+                          "input '%s' has a default value that no Integer of FMI 2 can hold, which has 32 bits",
+                          fmu->variables[i].name);
+            return false;
+        }
+    }
+    if (!number(fmu)) {
+        mdf_error_set(error, MDF_UNSUPPORTED, "the model has more values than FMI %d has references for", fmu->version);
+        return false;
+    }
+    return true;
+}

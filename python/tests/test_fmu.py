@@ -1,0 +1,230 @@
+"""``mdf-fmu``: what it writes is valid, and gives the numbers of the engine in FMPy."""
+
+import itertools
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mdf_c
+from mdf_c._library import native_file
+
+from conftest import ROOT
+
+fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
+from fmpy.validation import validate_fmu  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not native_file("mdf-fmu").exists() or os.uname().machine != "x86_64", reason="FMUs are for Linux on x86-64")
+
+STEP = 0.25
+FAST = {} if os.environ.get("FMU_EXAMPLES") == "all" else {"CC": str(ROOT / "tests/random/cc_fast.sh")}
+MODELS = ROOT / "tests/data/fmu"
+
+
+def make(model, path, *options, dt=STEP):
+    """The path of the FMU; the message where there is none."""
+    command = [native_file("mdf-fmu"), model, "--dt", str(dt), "-o", path, *options]
+    made = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **FAST}, check=False, cwd=ROOT)
+    if made.returncode != 0:
+        raise ValueError(made.stderr)
+    return str(path)
+
+
+def trace_of(model, n_steps, dt=STEP, inputs=None):
+    """The outputs of each step, as mdf-run --trace has them, {NODE.PORT: array}."""
+    state = mdf_c.load(model).compile().state()
+    trace = []
+    for i in range(n_steps):
+        state.set_inputs(inputs or {})
+        state.evaluate(None if i == 0 else dt)
+        trace.append({f"{node}.{port}": value for node, ports in state.outputs().items() for port, value in ports.items()})
+    return trace
+
+
+def elements(name, value):
+    """The scalars of FMI 2, with their names."""
+    array = np.asarray(value)
+    for index in itertools.product(*map(range, array.shape)):
+        yield (f"{name}[{','.join(str(i + 1) for i in index)}]" if index else name), array[index]
+
+
+def is_same(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and np.array_equal(a.astype(float), b.astype(float), equal_nan=True)
+
+
+def expect_equal(fmu, trace, version, dt=STEP, **settings):
+    result = fmpy.simulate_fmu(
+        fmu, fmi_type="CoSimulation", stop_time=(len(trace) - 1) * dt, step_size=dt, output_interval=dt, **settings
+    )
+    n_compared = 0
+    for step, outputs in enumerate(trace):
+        for name, value in outputs.items():
+            value = np.nan if value is None else value
+            for scalar, expected in elements(name, value) if version == 2 else [(name, value)]:
+                quoted = next(n for n in result.dtype.names if n.replace("'", "") == scalar)
+                assert is_same(result[quoted][step], expected), (scalar, step)
+                n_compared += 1
+    assert n_compared > 0
+
+
+def example_models():
+    every = sorted(itertools.chain(*((ROOT / "examples").glob(pattern) for pattern in ("*.yaml", "*.json", "control_flow/*.*"))))
+    few = {"cooling.yaml", "fitzhugh_nagumo.yaml", "traffic_light.yaml", "newton_sqrt.json", "lif_population.json", "slow_and_fast.yaml"}
+    return [path for path in every if path.suffix in (".yaml", ".json") and (path.name in few or not FAST)]
+
+
+NO_FORM = {  # what mdf-compile says of them
+    "actr_retrieval.json": "is float64 scalar, not an object",
+    "beam_search.yaml": "whose type or shape changes",
+    "edit_distance.json": "a list, an object, text or nothing",
+    "greedy_decoding.yaml": "a list, an object, text or nothing",
+    "drift_diffusion.yaml": "random numbers",
+    "if_unequal_branches.json": "results differ in type or shape",
+    "multiplication_table.yaml": "whose length is known only when its Loop has ended",
+    "race.yaml": "a graph within a node",
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("model", example_models(), ids=lambda path: path.name)
+def test_examples_are_valid_and_equal_to_the_engine(model, version, tmp_path):
+    if model.name in NO_FORM:
+        with pytest.raises(ValueError, match=NO_FORM[model.name]):
+            make(model, tmp_path / "x.fmu")
+        return
+    fmu = make(model, tmp_path / "x.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    expect_equal(fmu, trace_of(model, 9), version)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_controller_with_a_state_machine(version, tmp_path):
+    fmu = make(MODELS / "pid.yaml", tmp_path / "pid.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    trace = trace_of(MODELS / "pid.yaml", 40, inputs={"measured": 52.0})
+    assert {step["pid.mode"].item() for step in trace} == {1}
+    expect_equal(fmu, trace, version, start_values={"pid.measured": 52.0})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_all_types_names_and_arrays(version, tmp_path):
+    fmu = make(MODELS / "types.json", tmp_path / "types.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    if version == 3:
+        trace = trace_of(MODELS / "types.json", 4)
+        del trace[0]["a node.it's <b> & \"c\""]
+        expect_equal(fmu, [{k: v for k, v in step.items() if "it's" not in k} for step in trace], 3)
+
+
+def test_units_are_in_the_description(tmp_path):
+    description = fmpy.read_model_description(make(MODELS / "tank.yaml", tmp_path / "tank.fmu"))
+    units = {variable.name: variable.unit for variable in description.modelVariables}
+    assert (units["tank.power"], units["tank.loss"], units["tank.temperature"], units["tank.measured"]) == ("W", "W/K", "degC", None)
+
+
+# ------------------------------------------------------------------ model exchange
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_solver_finds_the_solution(version, tmp_path):
+    fmu = make(MODELS / "tank.yaml", tmp_path / "tank.fmu", "--fmi", str(version))
+    result = fmpy.simulate_fmu(
+        fmu, fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-9, stop_time=60, output_interval=1, start_values={"tank.power": 30.0}
+    )
+    rate, rise = 0.5 / 40, 30 / 0.5
+    exact = 20 + rise * (1 - np.exp(-rate * result["time"]))
+    assert len(exact) == 61
+    np.testing.assert_allclose(result["tank.temperature"], exact, rtol=1e-7)
+
+
+def test_steps_of_euler_in_the_importer_are_those_of_the_model(tmp_path):
+    """Of one state; of several, the model's own steps use those that have gone on already."""
+    model = ROOT / "examples/cooling.yaml"
+    fmu = make(model, tmp_path / "cooling.fmu", dt=1)
+    result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="Euler", step_size=1, stop_time=20, output_interval=1)
+    expected = [step["cup.temperature"].item() for step in trace_of(model, 21, dt=1)]
+    assert result["cup.temperature"].tolist() == expected
+
+
+# ------------------------------------------------------------------ two of them
+
+
+def slave(path, tmp_path, name):
+    description = fmpy.read_model_description(path)
+    folder = fmpy.extract(path, tmp_path / name)
+    unit = fmpy.fmi2.FMU2Slave(
+        guid=description.guid, unzipDirectory=str(folder), modelIdentifier=description.coSimulation.modelIdentifier, instanceName=name
+    )
+    unit.instantiate()
+    unit.setupExperiment(startTime=0.0)
+    unit.enterInitializationMode()
+    return unit, {variable.name: variable.valueReference for variable in description.modelVariables}
+
+
+def test_two_of_them_coupled(tmp_path):
+    """A controller and its plant, which exchange values after each step, beside two states of the engine that do."""
+    dt, n_steps = 0.5, 400
+    controller, of_controller = slave(make(MODELS / "pid.yaml", tmp_path / "pid.fmu", dt=dt), tmp_path, "pid")
+    plant, of_plant = slave(make(MODELS / "tank.yaml", tmp_path / "tank.fmu", dt=dt), tmp_path, "tank")
+    beside = [mdf_c.load(MODELS / name).compile().state() for name in ("pid.yaml", "tank.yaml")]
+    measured, power = 20.0, 0.0
+    modes, hottest = set(), 0.0
+    for i in range(n_steps):
+        controller.setReal([of_controller["pid.measured"]], [measured])
+        plant.setReal([of_plant["tank.power"]], [power])
+        for unit in (controller, plant):
+            if i == 0:
+                unit.exitInitializationMode()
+            else:
+                unit.doStep((i - 1) * dt, dt)
+        beside[0].set_inputs({"measured": measured})
+        beside[1].set_inputs({"power": power})
+        for state in beside:
+            state.evaluate(None if i == 0 else dt)
+        (measured,) = plant.getReal([of_plant["tank.measured"]])
+        (power,) = controller.getReal([of_controller["pid.power"]])
+        assert measured == beside[1].output("tank", "measured").item()
+        assert power == beside[0].output("pid", "power").item()
+        modes.update(controller.getInteger([of_controller["pid.mode"]]))
+        hottest = max(hottest, measured)
+    assert modes == {0, 1}
+    assert 55 < hottest < 70
+    for unit in (controller, plant):
+        unit.terminate()
+        unit.freeInstance()
+
+
+def test_states_are_taken_and_set_again(tmp_path):
+    unit, references = slave(make(MODELS / "pid.yaml", tmp_path / "pid.fmu"), tmp_path, "pid")
+    unit.setReal([references["pid.measured"]], [45.0])
+    unit.exitInitializationMode()
+    for i in range(4):
+        unit.doStep(i * STEP, STEP)
+    snapshot = unit.getFMUstate()
+    first = [unit.doStep(i * STEP, STEP) or unit.getReal([references["pid.power"]]) for i in range(4, 8)]
+    as_bytes = unit.serializeFMUstate(snapshot)
+    unit.setFMUstate(snapshot)
+    assert [unit.doStep(i * STEP, STEP) or unit.getReal([references["pid.power"]]) for i in range(4, 8)] == first
+    unit.setFMUstate(unit.deSerializeFMUstate(as_bytes))
+    assert [unit.doStep(i * STEP, STEP) or unit.getReal([references["pid.power"]]) for i in range(4, 8)] == first
+    unit.freeFMUstate(snapshot)
+    unit.freeInstance()
+
+
+# ------------------------------------------------------------------ from source
+
+
+@pytest.mark.skipif(bool(FAST), reason="a part of make check-fmu")
+@pytest.mark.parametrize("version", [2, 3])
+def test_cmake_builds_the_source(version, tmp_path):
+    if subprocess.run(["cmake", "--version"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("CMake is not installed")
+    fmu = make(ROOT / "examples/cooling.yaml", tmp_path / "cooling.fmu", "--fmi", str(version), "--source-only")
+    folder = Path(fmpy.extract(fmu, tmp_path / "fmu"))
+    library = folder / "binaries" / ("linux64" if version == 2 else "x86_64-linux")
+    subprocess.run(["cmake", "-S", folder / "sources", "-B", tmp_path / "b", f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={library}"], check=True)
+    subprocess.run(["cmake", "--build", tmp_path / "b"], check=True)
+    expect_equal(str(folder), trace_of(ROOT / "examples/cooling.yaml", 5), version)
