@@ -206,6 +206,30 @@ Test(explain, growing_sequences)
     cr_expect_null(strstr(text, "step by step"), "%s", text);
 }
 
+/* Sequences of arrays of one form are rows of one array: taken apart, queued, mapped, joined, and looked at. */
+Test(explain, sequences)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [[0.5, 1], [2, 3], [4, 7]], \"metadata\": "
+        "{\"type\": \"float32\"}}, \"s\": {\"function\": \"onnx::SplitToSequence\", \"args\": {\"input\": \"x\", \"axis\": 1, \"keepdims\": "
+        "0}}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[s]\", \"body\": \"b\"}}, \"m\": {\"function\": "
+        "\"onnx::SequenceMap\", \"args\": {\"input_sequence\": \"l\", \"additional_inputs\": [], \"body\": \"c\"}}, \"a\": {\"function\": "
+        "\"onnx::ConcatFromSequence\", \"args\": {\"input_sequence\": \"m\", \"axis\": 1, \"new_axis\": 1}}, \"n\": {\"function\": "
+        "\"onnx::SequenceLength\", \"args\": {\"input_sequence\": \"l\"}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}, \"a\": {\"value\": "
+        "\"a\"}, \"n\": {\"value\": \"n\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, "
+        "\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"first\": {\"function\": "
+        "\"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"s\", \"position\": 0}}, \"at\": {\"function\": \"onnx::SequenceAt\", "
+        "\"args\": {\"input_sequence\": \"s\", \"position\": \"i % 2\"}}, \"rest\": {\"function\": \"onnx::SequenceErase\", \"args\": "
+        "{\"input_sequence\": \"s\", \"position\": 0}}, \"sum\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"first\", \"B\": \"at\"}}, "
+        "\"k\": {\"function\": \"onnx::SequenceInsert\", \"args\": {\"input_sequence\": \"rest\", \"tensor\": \"sum\"}}}, "
+        "\"output_ports\": {\"t\": {\"value\": \"k\"}}}}}, \"c\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"y\"]}, \"nodes\": {\"c\": "
+        "{\"input_ports\": {\"x\": {}}, \"parameters\": {\"t\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"x\"}}}, "
+        "\"output_ports\": {\"y\": {\"value\": \"t\"}}}}}}}}";
+    const char *text = explain(model, NULL, NULL, 3);
+
+    cr_expect_null(strstr(text, "step by step"), "%s", text);
+}
+
 /* Lists whose items are known one by one are no reason to run step by step: taken apart, made an array, or looked at. */
 Test(explain, lists_of_values)
 {

@@ -126,8 +126,13 @@ enum mdf_form {
     MDF_FORM_IF,         /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN,
-    MDF_FORM_SEQUENCE_INSERT, /* of a list that a loop makes longer; these have none in C */
+    MDF_FORM_SEQUENCE_MAP, /* of sequences, which are rows of an array in the lowered form; these have none in C */
+    MDF_FORM_SEQUENCE_CONSTRUCT,
+    MDF_FORM_SEQUENCE_INSERT,
+    MDF_FORM_SEQUENCE_ERASE,
+    MDF_FORM_SEQUENCE_AT,
     MDF_FORM_SEQUENCE_LENGTH,
+    MDF_FORM_SEQUENCE_SPLIT,
     MDF_FORM_SEQUENCE_JOIN
 };
 

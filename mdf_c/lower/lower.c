@@ -117,11 +117,24 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     if (lowering->stays != NULL && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && lowering->stays[MDF_OPERAND_INDEX(operand)]) {
         return lowering_add_constant(lowering, value, true);
     }
+    if (value->kind == MDF_KIND_LIST && value->dtype != MDF_DTYPE_NONE && !lowering->is_for_source) {
+        id = lowering_meet_sequence(lowering, value);
+        if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
+            return id;
+        }
+    }
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;
     }
     return id;
+}
+
+static bool is_input(const struct lowering *lowering, mdf_lowered_id id)
+{
+    mdf_lowered_id made = lowering->facts[id].is_sequence ? lowering->facts[id].rows : id;
+
+    return lowering->lowered->values[made].place == MDF_LOWERED_INPUT;
 }
 
 static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand)
@@ -144,7 +157,7 @@ static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope,
     if (id == MDF_LOWERED_NONE || !put_binding(lowering, scope, operand, id, false)) {
         return MDF_LOWERED_NONE;
     }
-    find_binding(scope, operand)->is_input = lowering->lowered->values[id].place == MDF_LOWERED_INPUT;
+    find_binding(scope, operand)->is_input = is_input(lowering, id);
     return id;
 }
 
@@ -376,12 +389,12 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
 
 /* ------------------------------------------------------------------ instructions */
 
-/* A sequence of ONNX that a loop makes longer: it is no list that becomes an array. */
+/* A sequence of ONNX: it is no list that becomes an array. */
 static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct fact *fact = &lowering->facts[id];
 
-    return (fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE;
+    return fact->is_sequence || ((fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE);
 }
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
@@ -537,14 +550,22 @@ static bool is_list_output(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct mdf_value *list = lowering_example(lowering, id);
 
-    return lowering->facts[id].list != NULL ||
+    return lowering->facts[id].list != NULL || lowering->facts[id].is_sequence ||
            (list->kind == MDF_KIND_LIST && list->length == 0 && lowering_is_constant(lowering, id));
 }
 
-static struct mdf_lowered_output list_output(const struct lowering *lowering, struct mdf_value *slot, mdf_lowered_id id)
+static struct mdf_lowered_output list_output(struct lowering *lowering, struct mdf_value *slot, mdf_lowered_id id)
 {
     const struct stacked_list *list = lowering->facts[id].list;
 
+    if (lowering->facts[id].is_sequence) {
+        mdf_lowered_id rows = lowering->facts[id].rows;
+        /* Its form counts: that of any item. */
+        mdf_lowered_id item = lowering_add_constant(lowering, mdf_value_items(lowering_example(lowering, id)), true);
+
+        lowering->facts[rows].n_outputs++;
+        return (struct mdf_lowered_output){.slot = slot, .id = rows, .is_list = true, .item = item};
+    }
     return list == NULL ? (struct mdf_lowered_output){.slot = slot, .id = id}
                         : (struct mdf_lowered_output){.slot = slot, .id = list->stack, .is_list = true, .item = list->item};
 }
@@ -696,6 +717,9 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         }
         if (!lowering->is_for_source && is_list_output(lowering, binding->id)) {
             lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(scope, binding->operand), binding->id);
+            if (lowering_has_failed(lowering)) {
+                return false;
+            }
             continue;
         }
         if (lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||

@@ -904,7 +904,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 
         return lowering_fail(lowering, is_custom ? MDF_REFUSED_CUSTOM : MDF_REFUSED_RANDOM);
     }
-    if (!lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
+    if (!lowering_sequence_call(lowering, scope, source, &taken) || taken ||
+        !lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
         taken) {
         return !lowering_has_failed(lowering);
     }

@@ -115,10 +115,11 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     bool (*const lower)(struct lowering * lowering, struct scope * scope, const struct mdf_code_call *source) =
-        source->operator->form == MDF_FORM_LOOP   ? lowering_loop
-        : source->operator->form == MDF_FORM_SCAN ? lowering_scan
-        : source->operator->form == MDF_FORM_IF   ? lower_if
-                                                  : NULL;
+        source->operator->form == MDF_FORM_LOOP           ? lowering_loop
+        : source->operator->form == MDF_FORM_SCAN         ? lowering_scan
+        : source->operator->form == MDF_FORM_SEQUENCE_MAP ? lowering_map
+        : source->operator->form == MDF_FORM_IF           ? lower_if
+                                                          : NULL;
 
     return (lower != NULL && lower(lowering, scope, source)) || lowering_fail(lowering, MDF_REFUSED_BODIES);
 }

@@ -49,6 +49,15 @@ static mdf_lowered_id add_longer(struct lowering *lowering, mdf_lowered_id state
     return id;
 }
 
+mdf_lowered_id lowering_append_row(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item)
+{
+    if (lowering->facts[state].growth->item != MDF_LOWERED_NONE || lowering->facts[item].is_open) {
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+        return MDF_LOWERED_NONE;
+    }
+    return add_longer(lowering, state, item, 0);
+}
+
 /* Whether an array may become an item of a list. */
 static bool may_be_item(const struct mdf_value *list, const struct mdf_value *item)
 {
@@ -250,7 +259,7 @@ bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
         lowering->facts[id].depth = loop->region.depth;
         lowering->n_growing++;
     }
-    return lowering_bind(lowering, &loop->inner, loop->body->formals[formal], id);
+    return lowering_bind(lowering, &loop->inner, loop->body->formals[formal], loop_show_state(loop, i, id));
 }
 
 /* The list of what an item is in each run. */

@@ -92,14 +92,20 @@ static mdf_lowered_id add_call(struct lowering *lowering, const char *name, cons
     return strength == lowering_example(lowering, out)->strength ? out : lowering_copy(lowering, out, strength);
 }
 
-/* A constant of whole numbers: one, or an array of one. */
-static mdf_lowered_id add_whole(struct lowering *lowering, size_t whole, size_t rank)
+mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank)
 {
-    const int64_t number = (int64_t)whole, length = 1;
+    const int64_t length = (int64_t)n;
     struct mdf_value value = {0};
 
-    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, rank, &length, &number);
+    mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, rank, &length, numbers);
     return lowering_add_constant(lowering, &value, false);
+}
+
+static mdf_lowered_id add_whole(struct lowering *lowering, size_t whole, size_t rank)
+{
+    const int64_t number = (int64_t)whole;
+
+    return lowering_add_wholes(lowering, &number, 1, rank);
 }
 
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index)
@@ -164,6 +170,31 @@ mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *ar
         return id;
     }
     return n == 1 ? arrays[0] : add_call(lowering, "Concat", arrays, n, NULL);
+}
+
+mdf_lowered_id lowering_call_onnx(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n)
+{
+    const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, MOST_INPUTS);
+    mdf_operand operands[MOST_INPUTS], output = result;
+    struct mdf_code_call source = {.operator= mdf_operator_onnx(name, VERSION),
+                                   .inputs = operands,
+                                   .n_inputs = n,
+                                   .outputs = &output,
+                                   .n_outputs = 1};
+    struct scope scope = {0}; /* of its own: for the operands */
+    size_t i;
+
+    source.settings = make_settings(lowering, source.operator, NULL);
+    if (source.settings == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < n; i++) {
+        operands[i] = MDF_OPERAND(MDF_OPERAND_SLOT, i);
+        if (!lowering_bind(lowering, &scope, operands[i], inputs[i])) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return lowering_call(lowering, &scope, &source) ? lowering_any_value_of(lowering, &scope, result) : MDF_LOWERED_NONE;
 }
 
 /* ------------------------------------------------------------------ axes */

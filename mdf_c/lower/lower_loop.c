@@ -236,7 +236,7 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        if (!lowering_bind(lowering, &inner, body->formals[FIRST_STATE + i], loop->initial[i])) {
+        if (!lowering_bind(lowering, &inner, body->formals[FIRST_STATE + i], loop_show_state(loop, i, loop->initial[i]))) {
             return false;
         }
     }

@@ -47,6 +47,20 @@ bool loop_begin(struct loop *loop, size_t first_yield)
     return (result->states != NULL && result->stacks != NULL) || lowering_out_of_memory(loop->lowering);
 }
 
+/* What a state begins with: of a sequence its rows. */
+static bool read_state(struct loop *loop, size_t i, mdf_lowered_id id)
+{
+    struct lowering *lowering = loop->lowering;
+    bool is_list = lowering_example(lowering, id)->kind == MDF_KIND_LIST;
+    mdf_lowered_id rows = is_list ? lowering_find_rows(lowering, id) : MDF_LOWERED_NONE;
+
+    loop->is_sequence[i] = rows != MDF_LOWERED_NONE;
+    loop->initial[i] = loop->is_sequence[i] ? rows : id;
+    return !lowering_has_failed(lowering) &&
+           (rows == MDF_LOWERED_NONE || (!lowering->facts[rows].is_open && lowering->facts[rows].growth == NULL) ||
+            lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH));
+}
+
 /* Inputs of the call, from number `first` on, as what `n` states begin with. */
 bool loop_read_initial(struct loop *loop, size_t first, size_t n)
 {
@@ -55,18 +69,26 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
     loop->numbers = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->numbers);
     loop->stays = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->stays);
+    loop->is_sequence = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->is_sequence);
     loop->n_initial = n;
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
-    if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL) {
+    if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL ||
+        loop->is_sequence == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
-        loop->initial[i] = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[first + i]);
-        if (loop->initial[i] == MDF_LOWERED_NONE) {
+        mdf_lowered_id id = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[first + i]);
+
+        if (id == MDF_LOWERED_NONE || !read_state(loop, i, id)) {
             return false;
         }
     }
     return true;
+}
+
+mdf_lowered_id loop_show_state(const struct loop *loop, size_t i, mdf_lowered_id state)
+{
+    return i < loop->n_initial && loop->is_sequence[i] ? lowering_add_sequence(loop->lowering, state) : state;
 }
 
 /* The operand that an instruction gives on in another one as it is; MDF_NO_OPERAND: it does not. What it declares is looked at
@@ -127,7 +149,8 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
                      loop_hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
     if (loop->stays[i]) {
         loop->results[i] = loop->initial[i];
-        return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], loop->initial[i]);
+        return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal],
+                             loop_show_state(loop, i, loop->initial[i]));
     }
 
     if (loop->grows != NULL && loop->grows[i]) {
@@ -138,7 +161,20 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
     return (loop->opens == NULL || !loop->opens[i] || state->parameter == MDF_LOWERED_NONE ||
             lowering_open(loop->lowering, state->parameter, loop->next[i])) &&
-           lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], state->parameter);
+           lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], loop_show_state(loop, i, state->parameter));
+}
+
+/* What is yielded for a state that is a sequence: its rows. */
+static bool yield_rows(struct loop *loop, size_t yield)
+{
+    mdf_lowered_id *id = &loop->yields[yield];
+
+    if (yield < loop->first_yield || yield - loop->first_yield >= loop->n_initial ||
+        !loop->is_sequence[yield - loop->first_yield]) {
+        return true;
+    }
+    *id = lowering_find_rows(loop->lowering, *id);
+    return *id != MDF_LOWERED_NONE || lowering_fail(loop->lowering, MDF_REFUSED_CHANGING_LIST);
 }
 
 bool loop_run_body(struct loop *loop)
@@ -150,7 +186,7 @@ bool loop_run_body(struct loop *loop)
     }
     for (i = 0; i < loop->body->n_yields; i++) {
         loop->yields[i] = lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
-        if (loop->yields[i] == MDF_LOWERED_NONE) {
+        if (loop->yields[i] == MDF_LOWERED_NONE || !yield_rows(loop, i)) {
             return false;
         }
     }
@@ -490,6 +526,9 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
     for (i = 0; i < n_states + n_stacks; i++) {
         mdf_lowered_id id = lowering_value_of(loop->lowering, inner, inner->code->yields[first_yield + i]);
 
+        if (id != MDF_LOWERED_NONE && i < n_states && loop->is_sequence[i]) {
+            id = lowering_find_rows(loop->lowering, id);
+        }
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
@@ -567,7 +606,7 @@ bool loop_bind_results(struct loop *loop)
 
     for (i = 0; i < loop->source->n_outputs; i++) {
         if (loop->source->outputs[i] != MDF_NO_OPERAND &&
-            !lowering_bind(loop->lowering, loop->outer, loop->source->outputs[i], loop->results[i])) {
+            !lowering_bind(loop->lowering, loop->outer, loop->source->outputs[i], loop_show_state(loop, i, loop->results[i]))) {
             return false;
         }
     }

@@ -22,6 +22,7 @@ struct loop {
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
+    bool *is_sequence;       /* of each state: the body has it as the sequence of the rows that it consists of here */
     bool *stays;             /* of each state: the body hands it on as it is, so that it is none here */
     size_t n_initial;
     mdf_lowered_id *sources; /* of a Scan: the arrays that are scanned */
@@ -38,6 +39,8 @@ struct loop {
 /* --- lower_loops.c: false where it fails. In this order: */
 /* Room for results; what `n` states begin with: inputs of the call, from number `first` on. */
 bool loop_read_initial(struct loop *loop, size_t first, size_t n);
+/* State number `i` as the body, or who reads the outputs, has it. */
+mdf_lowered_id loop_show_state(const struct loop *loop, size_t i, mdf_lowered_id state);
 /* The body begins; its yields from `first_yield` on are states, then stacks. */
 bool loop_begin(struct loop *loop, size_t first_yield);
 mdf_lowered_id loop_add_parameter(struct loop *loop, const struct mdf_value *example);
@@ -85,6 +88,8 @@ bool loop_append_state(struct loop *loop, size_t i);
 /* --- lower_loop.c, lower_scan.c */
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+/* SequenceMap, as a scan of sequences. */
+bool lowering_map(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 
 /* --- lower_control.c: the instructions of a body; afterwards the lowering stands at the call that has it again. */
 bool lowering_run_inside(struct lowering *lowering, struct scope *inner);

@@ -136,8 +136,8 @@ static bool peel(struct scan *scan)
 
     for (i = 0; i < n_states + scan->n_rows; i++) {
         bool is_row = i >= n_states, is_last = is_row && is_row_reversed(loop->source, i - n_states);
-        mdf_lowered_id id =
-            is_row ? lowering_item(lowering, loop->sources[i - n_states], is_last ? n_runs - 1 : 0) : loop->initial[i];
+        mdf_lowered_id id = is_row ? lowering_item(lowering, loop->sources[i - n_states], is_last ? n_runs - 1 : 0)
+                                   : loop_show_state(loop, i, loop->initial[i]);
 
         if (!lowering_bind(lowering, &inner, body->formals[i], id)) {
             return false;
@@ -305,6 +305,89 @@ static bool lower_scan(struct scan *scan)
     }
     return loop_read_initial(&scan->loop, 0, scan->n_states) && read_sources(scan) && lower_sequence(scan) && move_stacks(scan) &&
            loop_bind_results(&scan->loop);
+}
+
+/* ------------------------------------------------------------------ SequenceMap */
+
+/* Sequences are scanned, what is none is the same in each run. */
+static bool bind_map_inputs(struct loop *loop, mdf_lowered_id *sequences)
+{
+    size_t i;
+
+    for (i = 0; i < loop->source->n_inputs; i++) {
+        mdf_lowered_id id = sequences[i] != MDF_LOWERED_NONE
+                                ? add_row(loop, sequences[i], false)
+                                : lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[i]);
+
+        if (!lowering_bind(loop->lowering, &loop->inner, loop->body->formals[i], id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The rows of each input that is a sequence; all are of one length. */
+static bool read_sequences(struct loop *loop, mdf_lowered_id *sequences, size_t *length)
+{
+    struct lowering *lowering = loop->lowering;
+    size_t i;
+
+    *length = 0;
+    for (i = 0; i < loop->source->n_inputs; i++) {
+        mdf_lowered_id id = lowering_value_of(lowering, loop->outer, loop->source->inputs[i]);
+        size_t n;
+
+        sequences[i] = id == MDF_LOWERED_NONE || lowering_example(lowering, id)->kind != MDF_KIND_LIST
+                           ? MDF_LOWERED_NONE
+                           : lowering_find_rows(lowering, id);
+        if (lowering_has_failed(lowering) || id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        if (sequences[i] == MDF_LOWERED_NONE) {
+            continue;
+        }
+        n = (size_t)mdf_value_shape(lowering_example(lowering, sequences[i]))[0];
+        if (lowering->facts[sequences[i]].is_open || lowering->facts[sequences[i]].growth != NULL || (*length > 0 && n != *length)) {
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
+        }
+        *length = n;
+    }
+    return sequences[0] != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+}
+
+bool lowering_map(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
+    mdf_lowered_id *sequences = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *sequences);
+    size_t length, i;
+
+    if (sequences == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (source->n_inputs == 0 || !loop_read_initial(&loop, 0, 0) || !read_sequences(&loop, sequences, &length) ||
+        !loop_begin(&loop, 0) || !begin_rows(&loop, source->n_inputs)) {
+        return false;
+    }
+    loop.result->n_runs = length;
+    if (loop.body->n_formals != source->n_inputs || loop.n_outputs < source->n_outputs || !bind_map_inputs(&loop, sequences) ||
+        !loop_run_body(&loop) || !loop_carry_states(&loop)) {
+        return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        if (source->outputs[i] != MDF_NO_OPERAND && !loop_add_stack(&loop, loop.yields[i], i, false)) {
+            return false;
+        }
+    }
+    if (!loop_end(&loop)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        if (source->outputs[i] != MDF_NO_OPERAND &&
+            !lowering_bind(lowering, scope, source->outputs[i], lowering_add_sequence(lowering, loop.results[i]))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ------------------------------------------------------------------ version 8 */

@@ -73,6 +73,8 @@ struct fact {
     struct stacked_list *list;   /* NULL: it is none */
     const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
     size_t n_items;
+    bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
+    mdf_lowered_id rows;
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
     struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
@@ -228,6 +230,18 @@ bool lowering_note_others(struct lowering *lowering, struct scope *scope, const 
 /* --- lower_growth.c: a call that puts something behind a state that grows, or reads a list that was one; *taken: one of its
  * operands is such a value. */
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* What a state that grows along its first axis is with an item, of length 1 along it, behind it; NONE on failure. */
+mdf_lowered_id lowering_append_row(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item);
+
+/* --- lower_sequence.c: a call of ONNX's that makes, changes or reads a sequence; *taken: it is such a call, of a sequence whose
+ * items lie in one array. */
+bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* The array whose rows are the items of a sequence; NONE without a refusal: it is none, or they are not of one form. */
+mdf_lowered_id lowering_find_rows(struct lowering *lowering, mdf_lowered_id sequence);
+/* A sequence that the frame has, as an input; NONE without a refusal: its items are not of one form. */
+mdf_lowered_id lowering_meet_sequence(struct lowering *lowering, const struct mdf_value *sequence);
+/* The sequence of an array's rows. */
+mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id rows);
 
 /* --- lower_control.c: Loop, Scan, If (lower_loops.h). */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
@@ -255,6 +269,10 @@ mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, con
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);
+/* What a call of an operator of ONNX gives, with `axis` 0 where it has that attribute, lowered as any call of a model is. */
+mdf_lowered_id lowering_call_onnx(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n);
+/* A constant of whole numbers: of rank 0, or 1. */
+mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank);
 /* An array with its axis number `from` as number `to`; the others stay in their order. */
 mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to);
 /* --- lower_part.c: whether an operator gives parts of its first input. */

@@ -26,6 +26,8 @@
     /* instructions */                                                                                                    \
     X(BACKWARDS, "a list comprehension", "write it with operators on whole arrays")                                       \
     X(LIST, "a list that is made in each evaluation", "write it with operators on whole arrays")                          \
+    X(CHANGING_LIST, "a sequence whose arrays differ in type or shape, or at a position that is not known before",            \
+      "let all arrays of a sequence have one shape")                                                                      \
     X(NESTED_GRAPH, "a graph within a node", "write its nodes into the graph around it")                                  \
     X(NOT_SAID, "something that is not lowered", NULL)                                                                    \
     /* calls */                                                                                                           \

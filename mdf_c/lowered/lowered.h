@@ -42,6 +42,7 @@ struct mdf_lowered_value {
                           array that CALLs make and read, and NESTs with an open axis (nest.h); an output may be one, and a
                           state in two buffers; nothing else is */
     const struct mdf_value *source; /* of an INPUT */
+    bool is_list; /* of an INPUT: the source is a list of so many arrays, which are its rows */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
 

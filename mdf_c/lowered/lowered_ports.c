@@ -25,6 +25,7 @@ struct array_input {
     const struct mdf_value *source;
     const struct mdf_value *form;
     mdf_lowered_id id;
+    void *rows; /* memory for the items of a source that is a list, where they do not lie one behind the other; else NULL */
 };
 
 struct scalar_output {
@@ -125,7 +126,7 @@ static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowe
     for (i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
 
-        if (lowered->values[id].is_scalar && is_word(lowered, id) == words) {
+        if (lowered->values[id].is_scalar && is_word(lowered, id) == words && !lowered->values[id].is_list) {
             ports->scalar_inputs[ports->n_scalar_inputs++] = (struct scalar_input){.source = lowered->values[id].source,
                                                                                    .head = head_of(&lowered->values[id].form),
                                                                                    .cell = &lowered->cells[id],
@@ -134,18 +135,27 @@ static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowe
     }
 }
 
-static void add_array_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
+static bool add_array_inputs(struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
     size_t i;
 
     for (i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
+        const struct mdf_lowered_value *value = &lowered->values[id];
+        struct array_input input = {.source = value->source, .form = &value->form, .id = id};
 
-        if (!lowered->values[id].is_scalar) {
-            ports->array_inputs[ports->n_array_inputs++] =
-                (struct array_input){lowered->values[id].source, &lowered->values[id].form, id};
+        if (value->is_list) {
+            input.rows =
+                value->is_scalar ? &lowered->cells[id] : mdf_arena_allocate(&lowered->arena, mdf_lowered_size(lowered, id));
+            if (input.rows == NULL) {
+                return false;
+            }
+        }
+        if (!value->is_scalar || value->is_list) {
+            ports->array_inputs[ports->n_array_inputs++] = input;
         }
     }
+    return true;
 }
 
 /* Whether a CALL or LOOP of the whole region makes an array anew in each run. */
@@ -180,7 +190,7 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
     for (i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
 
-        if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0) {
+        if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0 && !lowered->outputs[i].is_list) {
             ports->scalar_outputs[ports->n_scalar_outputs++] =
                 (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
         }
@@ -194,7 +204,7 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
-        if (!lowered->values[output->id].is_scalar || output->n_items > 0) {
+        if (!lowered->values[output->id].is_scalar || output->n_items > 0 || output->is_list) {
             ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
             ports->has_remade = ports->has_remade || ((output->gives || output->is_list) &&
@@ -223,7 +233,9 @@ static bool make_ports(struct mdf_lowered *lowered)
     add_scalar_inputs(lowered, ports, true);
     ports->n_input_words = ports->n_scalar_inputs;
     add_scalar_inputs(lowered, ports, false);
-    add_array_inputs(lowered, ports);
+    if (!add_array_inputs(lowered, ports)) {
+        return false;
+    }
     add_scalar_outputs(lowered, ports);
     add_array_outputs(lowered, ports);
     lowered->ports = ports;
@@ -262,9 +274,46 @@ static bool take_scalars(const struct scalar_input *input, const struct scalar_i
     return true;
 }
 
+/* The items of a list, which are arrays of one form, one behind the other; NULL: it is another list. */
+static void *take_list(const struct array_input *input)
+{
+    const struct mdf_value *items = input->source->kind == MDF_KIND_LIST ? mdf_value_items(input->source) : NULL;
+    struct mdf_value item = *input->form;
+    size_t n_bytes, n = (size_t)input->form->shape.sizes[0], i;
+    bool is_one = true;
+
+    if (items == NULL || input->source->length != n || input->source->dtype != item.dtype) {
+        return NULL;
+    }
+    item.rank--;
+    item.length /= n;
+    n_bytes = item.length * mdf_dtype_size((mdf_dtype)item.dtype);
+    for (i = 0; i < n; i++) {
+        if (head_of(&items[i]) != head_of(&item) || items[i].length != item.length ||
+            !has_shape(&items[i], input->form->shape.sizes + 1)) {
+            return NULL;
+        }
+        is_one = is_one && (const char *)items[i].data == (const char *)items[0].data + i * n_bytes;
+    }
+    if (is_one && input->form->length > 1) {
+        return items[0].data;
+    }
+    for (i = 0; i < n; i++) {
+        memcpy((char *)input->rows + i * n_bytes, items[i].data, n_bytes);
+    }
+    return input->rows;
+}
+
 static bool take_arrays(struct mdf_lowered *lowered, const struct array_input *input, const struct array_input *end)
 {
     for (; input < end; input++) {
+        if (input->rows != NULL) {
+            lowered->arrays[input->id].data = take_list(input);
+            if (lowered->arrays[input->id].data == NULL) {
+                return false;
+            }
+            continue;
+        }
         if (!has_form(input->source, input->form)) {
             return false;
         }
@@ -422,7 +471,7 @@ static bool prepare_rows(struct mdf_lowered *lowered, struct array_output *outpu
     size_t n_bytes = mdf_lowered_size(lowered, output->output->item), i;
     struct mdf_value *items = output->spare.length == n ? shared_items(&output->spare) : NULL;
 
-    if (items == NULL) {
+    if (items == NULL || !has_form(items, form)) { /* another lowered form may have made it */
         mdf_value_clear(memory, &output->spare);
         items = mdf_value_make_list(memory, &output->spare, n + 1);
         if (items == NULL) {

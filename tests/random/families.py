@@ -4,8 +4,9 @@ import grammar
 import modeci_grammar
 import nests
 import onnx_grammar
+import sequences
 
-FAMILIES = [grammar, onnx_grammar, nests, chains]
+FAMILIES = [grammar, onnx_grammar, nests, chains, sequences]
 
 
 def make(seed):

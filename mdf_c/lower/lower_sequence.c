@@ -1,0 +1,505 @@
+/* lower_sequence.c - ONNX's sequences whose items are arrays of one form: no values of the lowered form, but the rows of one
+ * array. What makes, changes or reads a sequence does so with the rows: SequenceAt gathers one, SequenceInsert joins. Where
+ * somebody looks at the sequence itself, its items are looked at where they lie (struct mdf_lowered_output). A sequence that was
+ * empty before a loop has rows behind it only (lower_growth.c). See lowering.h. */
+#include "mdf_c/lower/lower_loops.h"
+
+#include "functions/elements/element.h"
+
+#include <string.h>
+
+enum { MOST_ROWS = 1 << 16 }; /* of a sequence: an example has an array for each */
+
+/* ------------------------------------------------------------------ sequences and their rows */
+
+/* The items of a list as rows of an array, which the caller clears; false: they are not of one form, or memory ran out. */
+static bool stack_items(struct lowering *lowering, const struct mdf_value *list, struct mdf_value *rows)
+{
+    const struct mdf_value *items = list->length > 0 ? mdf_value_items(list) : NULL;
+    int64_t shape[MDF_INLINE_RANK];
+    size_t n_bytes, i;
+    char *elements;
+
+    if (items == NULL || items[0].kind != MDF_KIND_TENSOR || items[0].dtype == MDF_DTYPE_STRING ||
+        items[0].strength != MDF_STRENGTH_TYPED || items[0].rank >= MDF_INLINE_RANK || items[0].length == 0) {
+        return false;
+    }
+    for (i = 1; i < list->length; i++) {
+        if (!lowering_has_same_form(&items[0], &items[i])) {
+            return false;
+        }
+    }
+    shape[0] = (int64_t)list->length;
+    memcpy(shape + 1, mdf_value_shape(&items[0]), items[0].rank * sizeof *shape);
+    n_bytes = items[0].length * mdf_dtype_size((mdf_dtype)items[0].dtype);
+    elements = mdf_value_make_tensor(lowering->memory, rows, (mdf_dtype)items[0].dtype, items[0].rank + 1u, shape);
+    if (elements == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < list->length; i++) {
+        memcpy(elements + i * n_bytes, items[i].data, n_bytes);
+    }
+    return true;
+}
+
+static mdf_lowered_id keep_rows(struct lowering *lowering, mdf_lowered_id sequence)
+{
+    struct mdf_value rows = {0};
+    mdf_lowered_id id = stack_items(lowering, lowering_example(lowering, sequence), &rows)
+                            ? lowering_keep_constant(lowering, &rows)
+                            : MDF_LOWERED_NONE;
+
+    mdf_value_clear(lowering->memory, &rows);
+    return id;
+}
+
+mdf_lowered_id lowering_find_rows(struct lowering *lowering, mdf_lowered_id sequence)
+{
+    const struct fact *fact = &lowering->facts[sequence];
+
+    if (fact->is_sequence) {
+        return fact->rows;
+    }
+    if (fact->list != NULL && !fact->list->is_joined) {
+        fact->list->is_read = true;
+        return fact->list->stack;
+    }
+    return lowering_example(lowering, sequence)->kind == MDF_KIND_LIST && lowering_is_constant(lowering, sequence)
+               ? keep_rows(lowering, sequence)
+               : MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id lowering_meet_sequence(struct lowering *lowering, const struct mdf_value *sequence)
+{
+    struct mdf_value rows = {0}, *kept;
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (stack_items(lowering, sequence, &rows) && (kept = lowering_keep_value(lowering)) != NULL) {
+        mdf_value_swap(kept, &rows);
+        id = lowering_add_value(lowering, MDF_LOWERED_INPUT, kept);
+    }
+    mdf_value_clear(lowering->memory, &rows);
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
+    lowering->lowered->values[id].source = sequence;
+    lowering->lowered->values[id].is_list = true;
+    return lowering_add_sequence(lowering, id);
+}
+
+/* The list of an array's rows as they are in the example. */
+static const struct mdf_value *keep_list(struct lowering *lowering, const struct mdf_value *rows)
+{
+    struct mdf_value *list = lowering_keep_value(lowering), *items;
+    size_t n = (size_t)mdf_value_shape(rows)[0], n_bytes = rows->length / n * mdf_dtype_size((mdf_dtype)rows->dtype), i;
+
+    items = list == NULL ? NULL : mdf_value_make_list(lowering->memory, list, n);
+    for (i = 0; items != NULL && i < n; i++) {
+        void *elements = mdf_value_make_tensor(lowering->memory, &items[i], (mdf_dtype)rows->dtype, rows->rank - 1u,
+                                               mdf_value_shape(rows) + 1);
+
+        if (elements == NULL) {
+            items = NULL;
+        } else {
+            memcpy(elements, (const char *)rows->data + i * n_bytes, n_bytes);
+        }
+    }
+    if (items == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    list->dtype = rows->dtype;
+    return list;
+}
+
+mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id rows)
+{
+    const struct mdf_value *example = rows == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, rows), *list;
+    mdf_lowered_id id;
+
+    if (example == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    if (example->kind != MDF_KIND_TENSOR || example->strength != MDF_STRENGTH_TYPED || example->rank == 0 || example->length == 0 ||
+        mdf_value_shape(example)[0] > MOST_ROWS) {
+        lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, example, NULL);
+        return MDF_LOWERED_NONE;
+    }
+    list = keep_list(lowering, example);
+    id = list == NULL ? MDF_LOWERED_NONE : lowering_add_placeholder(lowering, list);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].is_sequence = true;
+        lowering->facts[id].rows = rows;
+        lowering->facts[id].depth = lowering->facts[rows].depth;
+    }
+    return id;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+/* A call with the rows of its sequence, input 0. */
+struct sequence_call {
+    struct lowering *lowering;
+    struct scope *scope;
+    const struct mdf_code_call *source;
+    mdf_lowered_id rows;
+};
+
+static mdf_lowered_id refuse(const struct sequence_call *call)
+{
+    lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(call->lowering, call->rows), NULL);
+    return MDF_LOWERED_NONE;
+}
+
+/* Input `i`, as calls read it; NONE where it is left out, *is_given says which, or on failure. */
+static mdf_lowered_id read_input(const struct sequence_call *call, size_t i, bool *is_given)
+{
+    mdf_operand operand = i < call->source->n_inputs ? call->source->inputs[i] : MDF_NO_OPERAND;
+    mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_operand(call->lowering, call->scope, operand);
+
+    *is_given = operand != MDF_NO_OPERAND &&
+                (id == MDF_LOWERED_NONE || lowering_example(call->lowering, id)->kind != MDF_KIND_NONE);
+    return *is_given ? id : MDF_LOWERED_NONE;
+}
+
+/* How many items there are, where that is known; 0: it is not. */
+static size_t count_rows(const struct sequence_call *call)
+{
+    const struct fact *fact = &call->lowering->facts[call->rows];
+
+    return fact->is_open || fact->growth != NULL ? 0 : (size_t)mdf_value_shape(lowering_example(call->lowering, call->rows))[0];
+}
+
+/* A position that is known, from 0 on, of n; `missing` where it is left out. False: it is not known, or past the end. */
+static bool read_position(const struct sequence_call *call, size_t input, int64_t n, int64_t missing, int64_t *position)
+{
+    bool is_given;
+    mdf_lowered_id id = read_input(call, input, &is_given);
+
+    *position = missing;
+    if (is_given && (id == MDF_LOWERED_NONE || !lowering_is_constant(call->lowering, id) ||
+                     !mdf_value_to_int64(lowering_example(call->lowering, id), position))) {
+        return false;
+    }
+    *position += *position < 0 ? n : 0;
+    return *position >= 0 && *position <= n;
+}
+
+/* Rows [first, end); NONE without a refusal: there are none. */
+static mdf_lowered_id take_rows(const struct sequence_call *call, int64_t first, int64_t end)
+{
+    const int64_t bounds[] = {first, end};
+    mdf_lowered_id inputs[] = {call->rows, lowering_add_wholes(call->lowering, &bounds[0], 1, 1),
+                               lowering_add_wholes(call->lowering, &bounds[1], 1, 1)};
+
+    return first < end ? lowering_call_onnx(call->lowering, "Slice", inputs, 3) : MDF_LOWERED_NONE;
+}
+
+/* Arrays one behind the other; those that are NONE are none. */
+static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowered_id *parts, size_t n)
+{
+    mdf_lowered_id there[3];
+    size_t n_there = 0, i;
+
+    for (i = 0; i < n; i++) {
+        if (parts[i] != MDF_LOWERED_NONE) {
+            there[n_there++] = parts[i];
+        }
+    }
+    return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE
+           : n_there == 1                                      ? there[0]
+                                                               : lowering_call_onnx(call->lowering, "Concat", there, n_there);
+}
+
+/* One array behind another in a new shape with as many elements; one size may be -1. */
+static mdf_lowered_id reshape(const struct sequence_call *call, mdf_lowered_id id, const int64_t *shape, size_t rank)
+{
+    const mdf_lowered_id inputs[] = {id, lowering_add_wholes(call->lowering, shape, rank, 1)};
+
+    return lowering_call_onnx(call->lowering, "Reshape", inputs, 2);
+}
+
+/* An item as a row: in the form of the others. */
+static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id item)
+{
+    const struct mdf_value *value = lowering_example(call->lowering, item);
+    const struct mdf_value *rows = call->rows == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, call->rows);
+    int64_t shape[MDF_INLINE_RANK];
+
+    if (value->kind != MDF_KIND_TENSOR || value->strength != MDF_STRENGTH_TYPED || value->rank >= MDF_INLINE_RANK ||
+        value->length == 0 || value->dtype == MDF_DTYPE_STRING || call->lowering->facts[item].is_open ||
+        (rows != NULL &&
+         (value->dtype != rows->dtype || value->rank + 1 != rows->rank ||
+          (value->rank > 0 && memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1, value->rank * sizeof *shape) != 0)))) {
+        lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, value, NULL);
+        return MDF_LOWERED_NONE;
+    }
+    shape[0] = 1;
+    memcpy(shape + 1, mdf_value_shape(value), value->rank * sizeof *shape);
+    return value->length == 1 ? lowering_copy_with_axis(call->lowering, item)
+                              : reshape(call, item, shape, value->rank + 1u);
+}
+
+/* SequenceConstruct. */
+static mdf_lowered_id construct(struct sequence_call *call)
+{
+    mdf_lowered_id rows = MDF_LOWERED_NONE;
+    bool is_given;
+    size_t i;
+
+    for (i = 0; i < call->source->n_inputs; i++) {
+        mdf_lowered_id item = read_input(call, i, &is_given), parts[2] = {rows, MDF_LOWERED_NONE};
+
+        parts[1] = item == MDF_LOWERED_NONE ? item : make_row(call, item);
+        if (parts[1] == MDF_LOWERED_NONE) {
+            lowering_fail(call->lowering, MDF_REFUSED_LEFT_OUT);
+            return MDF_LOWERED_NONE;
+        }
+        rows = call->rows = join_rows(call, parts, 2);
+    }
+    return lowering_add_sequence(call->lowering, rows);
+}
+
+static mdf_lowered_id insert(const struct sequence_call *call)
+{
+    bool is_given;
+    mdf_lowered_id item = read_input(call, 1, &is_given), row = item == MDF_LOWERED_NONE ? item : make_row(call, item);
+    int64_t n, position;
+    mdf_lowered_id parts[3];
+
+    if (row == MDF_LOWERED_NONE) {
+        return row;
+    }
+    if (call->rows == MDF_LOWERED_NONE) {
+        return read_position(call, 2, 0, 0, &position) ? lowering_add_sequence(call->lowering, row) : MDF_LOWERED_NONE;
+    }
+    n = (int64_t)count_rows(call);
+    if (call->lowering->facts[call->rows].growth != NULL && (read_input(call, 2, &is_given), !is_given)) {
+        return lowering_add_sequence(call->lowering, lowering_append_row(call->lowering, call->rows, row));
+    }
+    if (n == 0 || !read_position(call, 2, n, n, &position)) {
+        return refuse(call);
+    }
+    parts[0] = take_rows(call, 0, position);
+    parts[1] = row;
+    parts[2] = take_rows(call, position, n);
+    return lowering_add_sequence(call->lowering, join_rows(call, parts, 3));
+}
+
+static mdf_lowered_id erase(const struct sequence_call *call)
+{
+    int64_t n = (int64_t)count_rows(call), position;
+    mdf_lowered_id parts[2];
+
+    if (n < 2 || !read_position(call, 1, n, -1, &position) || position == n) {
+        return refuse(call);
+    }
+    parts[0] = take_rows(call, 0, position);
+    parts[1] = take_rows(call, position + 1, n);
+    return lowering_add_sequence(call->lowering, join_rows(call, parts, 2));
+}
+
+/* SequenceAt: an index past the end bails out, or is an error of the kernel. */
+static mdf_lowered_id take_item(const struct sequence_call *call)
+{
+    bool is_given;
+    mdf_lowered_id index = read_input(call, 1, &is_given), inputs[2];
+    const struct mdf_value *number = index == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, index);
+    struct mdf_value scalar = {0};
+
+    if (number == NULL || number->kind != MDF_KIND_TENSOR || number->length != 1 ||
+        (number->dtype != MDF_DTYPE_INT64 && number->dtype != MDF_DTYPE_INT32)) {
+        return refuse(call);
+    }
+    mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
+                            NULL, number->data);
+    inputs[0] = call->rows;
+    inputs[1] = number->rank == 0                               ? index
+                : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
+                                                                : lowering_convert(call->lowering, index, &scalar);
+    return inputs[1] == MDF_LOWERED_NONE ? inputs[1] : lowering_call_onnx(call->lowering, "Gather", inputs, 2);
+}
+
+static mdf_lowered_id count(const struct sequence_call *call)
+{
+    int64_t n = (int64_t)count_rows(call), zero = 0;
+    mdf_lowered_id shape[2];
+
+    if (n > 0) {
+        return lowering_add_wholes(call->lowering, &n, 1, 0);
+    }
+    shape[0] = lowering_call_onnx(call->lowering, "Shape", &call->rows, 1);
+    shape[1] = lowering_add_wholes(call->lowering, &zero, 1, 0);
+    return shape[0] == MDF_LOWERED_NONE ? shape[0] : lowering_call_onnx(call->lowering, "Gather", shape, 2);
+}
+
+/* The length of each part that SplitToSequence makes of an axis of that size; 0: they differ, or are not known. */
+static int64_t find_part(const struct sequence_call *call, int64_t size, bool *is_given)
+{
+    mdf_lowered_id id = read_input(call, 1, is_given);
+    const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, id);
+    const int64_t *lengths;
+    size_t i;
+
+    if (!*is_given) {
+        return 1;
+    }
+    if (given == NULL || !lowering_is_constant(call->lowering, id) || given->kind != MDF_KIND_TENSOR ||
+        given->dtype != MDF_DTYPE_INT64 || given->length == 0) {
+        return 0;
+    }
+    lengths = given->data;
+    for (i = 1; i < given->length && lengths[i] == lengths[0]; i++) {
+    }
+    return i < given->length || lengths[0] <= 0 || size % lengths[0] != 0 ||
+                   (given->rank > 0 && size / lengths[0] != (int64_t)given->length)
+               ? 0
+               : lengths[0];
+}
+
+static mdf_lowered_id split(const struct sequence_call *call)
+{
+    struct lowering *lowering = call->lowering;
+    const int64_t *keeps = lowering_setting(call->source->operator, call->source->settings, "keepdims");
+    bool is_given, keeps_axis;
+    mdf_lowered_id whole = read_input(call, 0, &is_given), rows;
+    const struct mdf_value *value = whole == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, whole);
+    int64_t shape[MDF_INLINE_RANK + 2], size, part;
+    size_t axis, d, rank = 0;
+
+    if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING || value->length == 0 ||
+        value->strength != MDF_STRENGTH_TYPED || lowering->facts[whole].is_open || value->rank + 1 >= MDF_INLINE_RANK ||
+        (axis = lowering_axis(call->source, value->rank, 0)) >= value->rank) {
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+        return MDF_LOWERED_NONE;
+    }
+    size = mdf_value_shape(value)[axis];
+    part = find_part(call, size, &is_given);
+    if (part == 0) {
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+        return MDF_LOWERED_NONE;
+    }
+    keeps_axis = is_given || keeps == NULL || *keeps != 0;
+    for (d = 0; d < value->rank; d++) {
+        shape[rank++] = d == axis ? size / part : mdf_value_shape(value)[d];
+        if (d == axis && keeps_axis) {
+            shape[rank++] = part;
+        }
+    }
+    rows = keeps_axis ? reshape(call, whole, shape, rank) : whole;
+    return rows == MDF_LOWERED_NONE ? rows : lowering_add_sequence(lowering, lowering_move_axis(lowering, rows, axis, 0));
+}
+
+/* ConcatFromSequence. */
+static mdf_lowered_id join(const struct sequence_call *call)
+{
+    struct lowering *lowering = call->lowering;
+    const int64_t *new_axis = lowering_setting(call->source->operator, call->source->settings, "new_axis");
+    const struct mdf_value *value = lowering_example(lowering, call->rows);
+    bool joins = new_axis == NULL || *new_axis != 1;
+    size_t rank = value->rank - joins, axis = lowering_axis(call->source, rank, 0), d, n = 0;
+    int64_t shape[MDF_INLINE_RANK];
+    mdf_lowered_id moved;
+
+    if (rank == 0 || axis >= rank || (axis > 0 && count_rows(call) == 0)) {
+        return refuse(call);
+    }
+    moved = axis > 0 ? lowering_move_axis(lowering, call->rows, 0, axis) : call->rows;
+    if (moved == MDF_LOWERED_NONE || !joins) {
+        return moved;
+    }
+    for (d = 0; d <= rank; d++) {
+        if (d != axis) {
+            shape[n++] = d == axis + 1 ? -1 : mdf_value_shape(lowering_example(lowering, moved))[d];
+        }
+    }
+    return reshape(call, moved, shape, n);
+}
+
+/* What a call gives that has a sequence, or makes one; NONE without a refusal: it is no such call. */
+static mdf_lowered_id run(struct sequence_call *call)
+{
+    switch (call->source->operator->form) {
+    case MDF_FORM_SEQUENCE_CONSTRUCT:
+        return construct(call);
+    case MDF_FORM_SEQUENCE_SPLIT:
+        return split(call);
+    case MDF_FORM_SEQUENCE_INSERT:
+        return insert(call);
+    case MDF_FORM_SEQUENCE_ERASE:
+        return erase(call);
+    case MDF_FORM_SEQUENCE_AT:
+        return take_item(call);
+    case MDF_FORM_SEQUENCE_LENGTH:
+        return count(call);
+    case MDF_FORM_SEQUENCE_JOIN:
+        return join(call);
+    default:
+        return MDF_LOWERED_NONE;
+    }
+}
+
+/* The sequence that a call reads; NONE without a refusal: it reads none. */
+static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    bool takes_sequence = source->operator->form >= MDF_FORM_SEQUENCE_INSERT && source->operator->form != MDF_FORM_SEQUENCE_SPLIT;
+    mdf_lowered_id found = MDF_LOWERED_NONE;
+    size_t i;
+
+    for (i = 0; i < source->n_inputs; i++) {
+        mdf_lowered_id id =
+            source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_any_value_of(lowering, scope, source->inputs[i]);
+
+        if (lowering_has_failed(lowering)) {
+            return MDF_LOWERED_NONE;
+        }
+        if (id != MDF_LOWERED_NONE && (lowering->facts[id].is_sequence || (takes_sequence && i == 0))) {
+            found = found == MDF_LOWERED_NONE && i == 0 ? id : found;
+            if (i > 0) {
+                lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
+                return MDF_LOWERED_NONE;
+            }
+        }
+    }
+    return found;
+}
+
+/* Whether a sequence has no item yet, and takes such as the call inserts. */
+static bool is_empty(const struct sequence_call *call, mdf_lowered_id sequence)
+{
+    const struct mdf_value *list = lowering_example(call->lowering, sequence);
+    mdf_lowered_id item = call->source->n_inputs < 2 || lowering_has_failed(call->lowering)
+                              ? MDF_LOWERED_NONE
+                              : lowering_any_value_of(call->lowering, call->scope, call->source->inputs[1]);
+
+    return list->kind == MDF_KIND_LIST && list->length == 0 && lowering_is_constant(call->lowering, sequence) &&
+           item != MDF_LOWERED_NONE && lowering_example(call->lowering, item)->dtype == list->dtype;
+}
+
+bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
+{
+    enum mdf_form form = source->operator->form;
+    bool makes = form == MDF_FORM_SEQUENCE_CONSTRUCT || form == MDF_FORM_SEQUENCE_SPLIT;
+    struct sequence_call call = {lowering, scope, source, MDF_LOWERED_NONE};
+    mdf_lowered_id id = makes ? MDF_LOWERED_NONE : find_sequence(lowering, scope, source), result;
+
+    *taken = false;
+    if (lowering_has_failed(lowering) || (id == MDF_LOWERED_NONE && !makes)) {
+        return !lowering_has_failed(lowering);
+    }
+    if (id != MDF_LOWERED_NONE && source->operator->element == MDF_ELEMENT(kept)) {
+        result = id;
+    } else {
+        if (!makes && form == MDF_FORM_SEQUENCE_JOIN && lowering->facts[id].list != NULL) {
+            return true; /* what a loop stacks it may as well lay out so: lower_growth.c */
+        }
+        call.rows = makes ? id : lowering_find_rows(lowering, id);
+        if (call.rows == MDF_LOWERED_NONE && !makes && !(form == MDF_FORM_SEQUENCE_INSERT && is_empty(&call, id))) {
+            return !lowering_has_failed(lowering); /* a list of another kind */
+        }
+        result = run(&call);
+    }
+    *taken = true;
+    return result == MDF_LOWERED_NONE ? lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST)
+                                      : lowering_bind(lowering, scope, source->outputs[0], result);
+}

@@ -1,0 +1,195 @@
+"""Random ONNX programs of sequences: arrays that are split, put together, and changed by loops (queues, lists that grow, SequenceMap): what becomes the rows of one array
+(docs/lowered.md). ``make(seed)`` gives one case (case.py)."""
+import random
+
+import nests
+import onnx_grammar
+from onnx_grammar import Value
+
+
+class Sequence(Value):
+    """A sequence, with the form of its items; ``n`` of them, None: not known."""
+
+    def __init__(self, name, type, item, n):
+        super().__init__(name, f"seq({type})", None)
+        self.element, self.item, self.n = type, item, n
+
+
+def _call(g, op, inputs, type, item, n, **attributes):
+    made = g.call(op, inputs, [(f"seq({type})", None)], **attributes)[0]
+    return Sequence(made.name, type, item, n)
+
+
+def _other(item, rng):
+    """Now and then an item that does not fit the others."""
+    return item + [2] if rng.random() < 0.03 else item
+
+
+def _source(g):
+    """A sequence that is there before the loops."""
+    rng, type, item = g.rng, g.program.type, g.program.item
+    n, kind = rng.choice([1, 2, 3, 4, 7]), rng.choice(["split", "split", "construct", "empty", "input", "input"])
+    if kind == "split":
+        axis, length, keeps = rng.randrange(len(item) + 1), rng.choice([None, None, 1, 2]), rng.choice([0, 1])
+        whole = item[:axis] + [n * (length or 1)] + item[axis:]
+        if length is None and not keeps:
+            return _call(g, "SplitToSequence", [_array(g, whole)], type, item, n, axis=rng.choice([axis, axis - len(whole)]), keepdims=0)
+        if not item:
+            return _call(g, "SplitToSequence", [_array(g, whole)], type, [length or 1], n, axis=0, keepdims=1) if length is None else _source(g)
+        axis = min(axis, len(item) - 1)
+        length = item[axis] if length is not None else 1
+        if length is not None and item[axis] != length:
+            return _source(g)
+        whole = item[:axis] + [n * length] + item[axis + 1:]
+        cut = [g.constant("int64", [], [length])] if rng.random() < 0.5 else [g.constant("int64", [n], [length] * n)]
+        return _call(g, "SplitToSequence", [_array(g, whole)] + cut, type, item, n, axis=axis)
+    if kind == "construct":
+        return _call(g, "SequenceConstruct", [_array(g, _other(item, rng)) for _ in range(n)], type, item, n)
+    if kind == "input":
+        value = Sequence(g.fresh(), type, item, n)
+        g.program.inputs.append(value)
+        return value
+    empty = g.call("SequenceEmpty", [], [(f"seq({type})", None)], dtype=nests.onnx_file.ELEMENTS[type])[0]
+    return _call(g, "SequenceInsert", [empty, _array(g, item)], type, item, 1)
+
+
+def _array(g, shape):
+    found = g.pick(lambda v: v.type == g.program.type and v.shape == shape)
+    if found is not None and g.rng.random() < 0.7:
+        return found
+    if g.depth == 0 and g.rng.random() < 0.4:
+        value = Value(g.fresh(), g.program.type, shape)
+        g.program.inputs.append(value)
+        g.values.append(value)
+        return value
+    return g.constant(g.program.type, shape)
+
+
+def _position(g, s):
+    """Mostly one that is there."""
+    number = g.pick(lambda v: v.type == "int64" and v.shape == [])
+    if number is not None and g.rng.random() < 0.6:
+        if s.n and g.rng.random() < 0.8:
+            return g.call("Mod", [number, g.constant("int64", [], [s.n])], [("int64", [])])[0]
+        return number
+    return g.constant("int64", [], [g.rng.choice([0, 0, -1, -1, 1, (s.n or 1) - 1])])
+
+
+def _change(g, s):
+    """What comes of a sequence: with another item, or one less."""
+    rng = g.rng
+    if rng.random() < 0.3 and (s.n is None or s.n > 1):
+        at = [] if rng.random() < 0.5 else [g.constant("int64", [], [rng.choice([0, 0, -1, 1])])]
+        return _call(g, "SequenceErase", [s] + at, s.element, s.item, s.n and s.n - 1)
+    at = [] if rng.random() < 0.7 else [g.constant("int64", [], [rng.choice([0, 0, 1, -1])])]
+    return _call(g, "SequenceInsert", [s, _array(g, _other(s.item, rng))] + at, s.element, s.item, s.n and s.n + 1)
+
+
+def _look(g, s):
+    kind = g.rng.choice(["at", "at", "at", "length", "join", "stack"])
+    if kind == "at":
+        return g.call("SequenceAt", [s, _position(g, s)], [(s.element, s.item)])[0]
+    if kind == "length":
+        return g.call("SequenceLength", [s], [("int64", [])])[0]
+    axis = g.rng.choice([0, 0, 0, 1, -1])
+    if kind == "join" and not s.item:
+        return None
+    joined = g.call("ConcatFromSequence", [s], [(s.element, None)], axis=axis, new_axis=int(kind == "stack"))[0]
+    return g.call("ReduceSum", [joined], [(s.element, [])], keepdims=0)[0] if g.program.opset < 13 else joined
+
+
+def _map(g, s):
+    body = onnx_grammar.Graph(g.program, g if g.rng.random() < 0.3 else None)
+    item = Value(body.fresh(), s.element, s.item)
+    body.values.append(item)
+    body.numbers, body.n_runs = [], s.n or 1
+    nests._fill(body, g.rng.choice([1, 2, 3]))
+    own = [v for v in body.values if v.shape is not None and v.type == s.element and len(v.shape) < 5] or [item]
+    given = g.rng.choice(own)
+    made = body.call("Identity", [given], [(given.type, given.shape)])[0]
+    inner = {"initializers": body.initializers, "nodes": body.nodes, "inputs": [onnx_grammar.declared(item)], "outputs": [onnx_grammar.declared(made)]}
+    return _call(g, "SequenceMap", [s], s.element, given.shape, s.n, body={"graph": inner})
+
+
+def _loop(g, sequences):
+    rng, program = g.rng, g.program
+    states = rng.sample(sequences, min(len(sequences), rng.choice([1, 1, 2])))
+    arrays = [g.constant(program.type, program.item) for _ in range(rng.choice([0, 1, 1]))]
+    body = onnx_grammar.Graph(program, g)
+    body.n_runs, body.numbers = rng.choice([1, 2, 3, 6]), [Value(body.fresh(), "int64", [])]
+    go = Value(body.fresh(), "bool", [])
+    inside = [Sequence(body.fresh(), s.element, s.item, None) for s in states]
+    inner_arrays = [Value(body.fresh(), v.type, v.shape) for v in arrays]
+    body.values += body.numbers + inner_arrays
+    keeps, following = [], []
+    for s, outer in zip(inside, states):
+        kind = rng.choice(["queue", "grow", "same", "other"])
+        s.n = outer.n if kind in ("queue", "same") else None
+        keeps.append(kind)
+    for s in inside + sequences[:1]:
+        for _ in range(rng.choice([0, 1, 2])):
+            _look(body, s)
+    nests._fill(body, rng.choice([0, 1, 2, 3]))
+    for kind, s in zip(keeps, inside):
+        if kind == "queue":
+            first = _call(body, "SequenceErase", [s] + [body.constant("int64", [], [0])], s.element, s.item, s.n and s.n - 1)
+            s = _call(body, "SequenceInsert", [first, _array(body, s.item)], s.element, s.item, s.n)
+        elif kind == "grow":
+            s = _call(body, "SequenceInsert", [s, _array(body, s.item)], s.element, s.item, None)
+            if rng.random() < 0.3:
+                _look(body, s)
+        elif kind == "other":
+            s = _change(body, s)
+        following.append(s)
+    following = [body.call("Identity", [s], [(s.type, None)])[0] if program.opset >= 16 and rng.random() < 0.3 else s for s in following]
+    nexts = [nests._next(body, v) for v in inner_arrays]
+    own = [v for v in body.values if v.shape is not None and v.type == program.type and len(v.shape) < 4 and v not in g.visible()]
+    stacked = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in rng.sample(own, min(len(own), rng.choice([0, 1])))]
+    nexts = [body.call("Identity", [v], [(v.type, v.shape)])[0] for v in nexts]
+    declared = onnx_grammar.declared
+    inner = {"initializers": body.initializers, "nodes": body.nodes, "inputs": [declared(v) for v in [body.numbers[0], go] + inside + inner_arrays],
+             "outputs": [declared(v) for v in [go] + following + nexts + stacked]}
+    results = g.call("Loop", [g.constant("int64", [], [body.n_runs]), ""] + states + arrays,
+                     [(s.type, None) for s in states] + [(v.type, v.shape) for v in arrays] + [(v.type, [body.n_runs] + v.shape) for v in stacked], body={"graph": inner})
+    return [Sequence(r.name, s.element, s.item, s.n if kind in ("queue", "same") else None) for r, s, kind in zip(results, states, keeps)], results[len(states):]
+
+
+def make(seed):
+    rng = random.Random(f"sequences {seed}")
+    program = nests.Program(rng)
+    program.opset = rng.choice([13, 13, 16, 17, 18, 21])
+    program.type = rng.choice(["float32"] * 3 + ["float64", "int64", "int32", "bool"][:3])
+    program.item = rng.choice([[], [1], [2], [3], [8], [2, 3], [4, 1]])
+    program.inputs = []
+    graph = onnx_grammar.Graph(program)
+    sequences = [_source(graph) for _ in range(rng.choice([1, 1, 2]))]
+    shown = list(sequences)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        kind = rng.choice(["loop", "loop", "change", "look"] + ["map"] * (program.opset >= 17))
+        s = rng.choice(sequences)
+        if kind == "loop":
+            made, arrays = _loop(graph, sequences)
+            sequences += made
+            shown += made + arrays
+        elif kind == "map":
+            sequences.append(_map(graph, s))
+        elif kind == "change":
+            sequences.append(_change(graph, s))
+        else:
+            shown += [v for v in [_look(graph, s)] if v is not None]
+    shown += [v for v in [_look(graph, s) for s in sequences[-2:]] if v is not None] + sequences[-1:]
+    made = {name for node in graph.nodes for name in node["outputs"]}
+    shown = {v.name: v for v in shown if v.name in made and rng.random() < 0.7} or {v.name: v for v in shown[-1:]}
+    declared = onnx_grammar.declared
+    model = {"opset": program.opset, "inputs": [declared(v) for v in program.inputs], "outputs": [declared(v) for v in shown.values()], "initializers": graph.initializers,
+             "nodes": graph.nodes}
+    phases = [{"steps": rng.choice([2, 4]), "inputs": {v.name: _given(rng, v) for v in program.inputs}} for _ in range(rng.choice([1, 2]))]
+    return {"format": "onnx", "model": model, "phases": phases, "dt": None}
+
+
+def _given(rng, value):
+    if not isinstance(value, Sequence):
+        return onnx_grammar.given(rng, value)
+    n = value.n if rng.random() < 0.8 else rng.choice([0, 1, 5])
+    item = Value("", value.element, value.item)
+    return {"sequence": [onnx_grammar.given(rng, item) for _ in range(n)]}
