@@ -273,6 +273,72 @@ Test(diagnostics, check_finds)
     }
 }
 
+#define UNIT(unit) "metadata: {unit: '" unit "'}"
+#define UNITS(value) \
+    "n: {input_ports: {i: {default_value: 1, " UNIT("mV") "}}, parameters: {v: {value: 1, " UNIT("mV") "}, t: {value: 1, " UNIT("ms") "}, g: {value: 1, " \
+    UNIT("mS/cm^2") "}, e: {value: 1, " UNIT("V") "}, u: {value: 1}, z: {value: 1, " UNIT("furlong") "}}, output_ports: {o: {value: '" value "'}}}"
+
+Test(diagnostics, units_that_do_not_go_together)
+{
+    static const struct {
+        const char *model, *found;
+    } cases[] = {
+        {UNITS("u + (v + t)"), "units mV is added to ms"},
+        {UNITS("i - t"), "units mV is reduced by ms"},
+        {UNITS("v + e"), "units mV is added to V"},
+        {UNITS("g * v + e"), "units (mS/cm^2).mV is added to V"},
+        {UNITS("v / t - g * v"), "units mV/ms is reduced by (mS/cm^2).mV"},
+        {UNITS("v * v + v ** 3"), "units mV.mV is added to mV3"},
+        {UNITS("v > t"), "units mV is compared with ms"},
+        {UNITS("numpy.where(u, v, t)"), "units mV stands beside ms"},
+        {UNITS("max(v, t)"), "units mV stands beside ms"},
+        {UNITS("abs(v) + t if u else v"), "units mV is added to ms"},
+        {UNITS("numpy.exp(v + t)"), "units mV is added to ms"},
+        {"n: {parameters: {v: {value: 1, " UNIT("mV") "}}, output_ports: {o: {value: v, " UNIT("ms") "}}}", "units its value is in mV, where ms is declared"},
+        {"n: {parameters: {v: {default_initial_value: 1, time_derivative: g, " UNIT("mV") "}, g: {value: 1, " UNIT("nA") "}}, output_ports: {o: {value: v}}}",
+         "units its value is in nA, where mV (per time) is declared"},
+        {"n: {parameters: {v: {value: 1, " UNIT("mV") ", conditions: [{id: c, test: v > t, value: 0}]}, t: {value: 1, " UNIT("s") "}}, output_ports: {o: {value: v}}}",
+         "units mV is compared with s"},
+    };
+    static char found[TEXT_SIZE], model[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(model, sizeof model, GRAPH("%s", ""), cases[i].model);
+        check(model, found);
+        cr_expect(strstr(found, cases[i].found) != NULL, "%s\nfinds %s", model, found);
+    }
+    check(GRAPH("a: {output_ports: {o: {value: 1, " UNIT("mV") "}}}, b: {input_ports: {i: {" UNIT("ms") "}}, output_ports: {p: {value: i}}}",
+                ",\nedges: {e: {sender: a, receiver: b, sender_port: o, receiver_port: i}}"),
+          found);
+    cr_expect(strstr(found, "units it brings mV to input port 'i' of node 'b', where ms is declared") != NULL, "%s", found);
+    check(GRAPH("n: {parameters: {v: {value: 1, " UNIT("V") "}, t: {value: 1, " UNIT("s") "}}, output_ports: {o: {value: 'v * 2  + v + t'}}}", ""), found);
+    cr_expect(strncmp(found, "2:133 units", 11) == 0 && strstr(found, "V is added to s") != NULL, "the place of the operator: %s", found);
+}
+
+/* A number may have any unit, and so has what it is multiplied by; units that are not known, or not given, are not compared. */
+Test(diagnostics, units_that_go_together)
+{
+    static const char *const expressions[] = {
+        "v + 65", "(v + 65) / 10 + t", "1000 * e + v", "v + z", "z + t", "u + v + u", "v - i", "g * v - 3", "v / t * t + i", "v * v / v + i", "-v + i",
+        "(v > 3) + t * u", "numpy.where(v > i, t, t)", "max(v, 0, i)", "[v, t][0]", "numpy.exp(v / e) + numpy.exp(t)", "v ** 0.5 + t", "v // t + e",
+    };
+    static char found[TEXT_SIZE], model[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(model, sizeof model, GRAPH(UNITS("%s"), ""), expressions[i]);
+#pragma GCC diagnostic pop
+        check(model, found);
+        cr_expect(strstr(found, " units ") == NULL, "%s\nfinds %s", expressions[i], found);
+    }
+    check(GRAPH("n: {parameters: {v: {default_initial_value: 1, time_derivative: (w - v) / t, " UNIT("mV") "}, w: {value: 1, " UNIT("mV") "}, t: {value: 1, " UNIT("ms")
+                "}}, output_ports: {o: {value: v, " UNIT("mV") "}}}", ""), found);
+    cr_expect_str_eq(found, "", "%s", found);
+}
+
 /* Names that are used in ways that are easily overlooked; shapes that broadcast, or change. */
 Test(diagnostics, check_finds_nothing)
 {

@@ -64,3 +64,19 @@ size_t mdf_model_find_node(const struct mdf_graph *graph, const char *id)
 {
     return mdf_model_find(&graph->node_names, graph->nodes, graph->n_nodes, sizeof *graph->nodes, id);
 }
+
+const char *mdf_node_unit(const struct mdf_node *source)
+{
+    static const char *const keys[] = {"unit", "units"};
+    const struct mdf_node *metadata = source != NULL && source->kind == MDF_NODE_OBJECT ? mdf_node_get(source, "metadata") : NULL;
+    size_t i;
+
+    for (i = 0; metadata != NULL && metadata->kind == MDF_NODE_OBJECT && i < sizeof keys / sizeof *keys; i++) {
+        const struct mdf_node *unit = mdf_node_get(metadata, keys[i]);
+
+        if (unit != NULL && unit->kind == MDF_NODE_STRING && unit->as.string.bytes[0] != '\0') {
+            return unit->as.string.bytes;
+        }
+    }
+    return NULL;
+}

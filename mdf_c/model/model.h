@@ -179,6 +179,9 @@ const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, cons
 /* The id of a graph that is nearest to `id`; NULL where none is near. */
 const char *mdf_model_nearest_graph(const struct mdf_model *model, const char *id);
 
+/* The unit of measurement that the metadata of a part give it, as "unit" or "units"; NULL: none. `source` may be NULL. */
+const char *mdf_node_unit(const struct mdf_node *source);
+
 /* The graph that stands at a place of the document: `node` itself, where it is an object with nodes, or the only value of {ID:
  * graph}, whose *id is then ID. NULL: neither. */
 const struct mdf_node *mdf_node_find_graph(const struct mdf_node *node, const char **id);

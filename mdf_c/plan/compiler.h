@@ -198,6 +198,8 @@ mdf_operand compile_out_of_memory(struct compiler *compiler);
 /* Sets the error at the current place; returns MDF_NO_OPERAND. */
 mdf_operand compile_error(struct compiler *compiler, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
 void compile_warning(struct compiler *compiler, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+/* What looking a model over has found: a warning of that code. */
+void compile_finding(struct compiler *compiler, const char *code, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
 /* A mdf_warning_handler for compiler->warnings: passes a warning of one place in the file on, the first time that it comes. */
 void pass_warning_once(void *compiler, const mdf_error *warning);
 /* Enters a place: path and position of all that is compiled until it is left. Returns what leave needs. */
@@ -518,6 +520,8 @@ bool compile_schedule(struct graph_builder *builder);
 
 /* --- look_over.c: warnings of a graph that is compiled, its code finished. False with the error set: memory ran out. */
 bool compile_look_over(const struct graph_builder *builder, const struct mdf_program *program);
+/* A part of it: units of measurement (look_over_units.c). */
+bool look_over_units(const struct graph_builder *builder);
 
 /* --- scheduling_mode.c */
 /* Sets builder->is_exact: by the caller's options, else as the graph's conditions say in their metadata. */

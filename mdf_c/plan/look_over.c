@@ -624,7 +624,7 @@ bool compile_look_over(const struct graph_builder *builder, const struct mdf_pro
 {
     size_t i;
 
-    if (!look_at_shapes(builder, program)) {
+    if (!look_at_shapes(builder, program) || !look_over_units(builder)) {
         return false;
     }
     if (builder->compiler->model->dialect == MDF_DIALECT_PSYNEULINK) {

@@ -56,6 +56,21 @@ void compile_warning(struct compiler *compiler, const char *format, ...)
     mdf_warn(&compiler->warnings, compiler->model->document->file, line, column, compiler->path, "%s", message);
 }
 
+void compile_finding(struct compiler *compiler, const char *code, const char *format, ...)
+{
+    mdf_error warning = {0};
+    va_list arguments;
+    int line, column;
+
+    va_start(arguments, format);
+    mdf_error_set_v(&warning, MDF_MODEL, format, arguments);
+    va_end(arguments);
+    find_place(compiler, &line, &column);
+    mdf_error_at(&warning, compiler->model->document->file, line, column);
+    mdf_error_in(&warning, "%s", compiler->path);
+    mdf_warn_of(&compiler->receiver, code, &warning);
+}
+
 void pass_warning_once(void *context, const mdf_error *warning)
 {
     struct compiler *compiler = context;

@@ -78,24 +78,6 @@ static const char *unique(struct fmu *fmu, enum fmu_kind kind, const char *name)
     return tried;
 }
 
-/* ------------------------------------------------------------------ units */
-
-static const char *text_at(const struct mdf_node *node, const char *key)
-{
-    const struct mdf_node *value = node != NULL ? mdf_node_get(node, key) : NULL;
-
-    return value != NULL && value->kind == MDF_NODE_STRING && value->as.string.bytes[0] != '\0' ? value->as.string.bytes : NULL;
-}
-
-/* The unit that the metadata of a part of a model gives it, as "unit" or "units"; NULL: none. */
-static const char *unit_of(const struct mdf_node *source)
-{
-    const struct mdf_node *metadata = source != NULL ? mdf_node_get(source, "metadata") : NULL;
-    const char *unit = text_at(metadata, "unit");
-
-    return unit != NULL ? unit : text_at(metadata, "units");
-}
-
 /* ------------------------------------------------------------------ the list */
 
 /* A copy of elements, in a type. NULL: memory was refused. */
@@ -249,7 +231,7 @@ static const char *input_unit(const struct collecting *collecting, const char *n
     const struct mdf_graph_node *of = find_node(collecting, node);
     size_t i = of != NULL ? mdf_model_find_input_port(of, id) : 0;
 
-    return of != NULL && i < of->n_input_ports ? unit_of(of->input_ports[i].source) : NULL;
+    return of != NULL && i < of->n_input_ports ? mdf_node_unit(of->input_ports[i].source) : NULL;
 }
 
 static bool add_inputs(struct collecting *collecting)
@@ -325,9 +307,9 @@ static const char *parameter_unit(const struct collecting *collecting, const cha
 {
     const struct mdf_parameter *parameter = find_parameter(collecting, node, id);
 
-    return parameter != NULL ? unit_of(parameter->definition.source)
+    return parameter != NULL ? mdf_node_unit(parameter->definition.source)
            : node == NULL && collecting->graph != NULL && collecting->graph->parameters != NULL
-               ? unit_of(mdf_node_get(collecting->graph->parameters, id))
+               ? mdf_node_unit(mdf_node_get(collecting->graph->parameters, id))
                : NULL;
 }
 
@@ -425,7 +407,7 @@ static const char *output_unit(const struct collecting *collecting, const char *
     if (of == NULL || i >= of->n_output_ports) {
         return NULL;
     }
-    unit = unit_of(of->output_ports[i].source);
+    unit = mdf_node_unit(of->output_ports[i].source);
     value = of->output_ports[i].value;
     return unit != NULL || value == NULL || value->kind != MDF_NODE_STRING
                ? unit

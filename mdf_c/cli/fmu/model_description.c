@@ -1,6 +1,7 @@
 /* model_description.c - modelDescription.xml of an FMU, as the schemas of FMI 2.0 and 3.0 have it (https://fmi-standard.org). */
 #include "mdf_c/cli/fmu/fmu.h"
 
+#include "mdf_c/base/physical_unit.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/tensor/dtype.h"
 
@@ -336,6 +337,32 @@ static void append_kinds(struct mdf_text *text, const struct fmu *fmu)
     }
 }
 
+/* What the unit is in those of the SI, where it is known. */
+static void append_base_unit(struct mdf_text *text, const char *name)
+{
+    static const char *const bases[] = {"kg", "m", "s", "A", "K", "mol", "cd", "rad"};
+    struct mdf_physical_unit unit;
+    size_t i;
+
+    if (!mdf_read_physical_unit(name, &unit)) {
+        mdf_text_append_string(text, "/>\n");
+        return;
+    }
+    mdf_text_append_string(text, "><BaseUnit");
+    for (i = 0; i < MDF_BASE_UNITS; i++) {
+        if (unit.powers[i] != 0) {
+            mdf_text_printf(text, " %s=\"%d\"", bases[i], unit.powers[i]);
+        }
+    }
+    mdf_text_append_string(text, " factor=\"");
+    append_real(text, unit.factor);
+    if (unit.offset != 0) {
+        mdf_text_append_string(text, "\" offset=\"");
+        append_real(text, unit.offset);
+    }
+    mdf_text_append_string(text, "\"/></Unit>\n");
+}
+
 static void append_units(struct mdf_text *text, const struct fmu *fmu)
 {
     size_t i, k;
@@ -349,7 +376,7 @@ static void append_units(struct mdf_text *text, const struct fmu *fmu)
         if (unit != NULL && k == i) {
             mdf_text_append_string(text, "    <Unit");
             append_attribute(text, "name", unit);
-            mdf_text_append_string(text, "/>\n");
+            append_base_unit(text, unit);
         }
     }
     mdf_text_append_string(text, "  </UnitDefinitions>\n");
