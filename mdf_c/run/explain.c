@@ -497,9 +497,7 @@ bool mdf_sweep_explain(struct mdf_text *text, const struct mdf_sweep *sweep)
         mdf_text_append_string(text, "sweep: instances one by one\n");
     }
     if (n_lanes == 1 && sweep->n_lanes != 1 && !sweep->program->is_plain) {
-        mdf_text_printf(text, "%*sbecause %s\n", STEP, "",
-                        mdf_sweep_may_have_lanes(sweep) ? "there is too little to do"
-                                                        : "each may stop by itself, or they are reduced");
+        mdf_text_printf(text, "%*sbecause there is too little to do\n", STEP, "");
     }
     write_refusal(text, &sweep->refusal, STEP);
     return !text->failed;

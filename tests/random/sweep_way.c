@@ -368,6 +368,99 @@ static void run_unrecorded(const mdf_program *program, struct options *options, 
     trace_release(&last);
 }
 
+/* ------------------------------------------------------------------ instances that stop */
+
+/* An output of one number at least as large as in the middle of the first instance: so some stop there, some earlier, some never.
+ * False: there is none. */
+static bool choose_stop(const struct separate *separate, const mdf_program *program, char *text, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < separate->n_records; i++) {
+        const mdf_record *output = &separate->outputs[separate->record_of[i]];
+        const struct mdf_value *value = value_at(separate, 0, separate->n_steps / 2, separate->record_of[i]);
+        double number;
+
+        if (value->kind == MDF_KIND_TENSOR && value->rank == 0 && mdf_value_number_at(value, NULL, 0, &number) &&
+            isfinite(number)) {
+            snprintf(text, size, "%s.%s >= %.17g", mdf_program_node_id(program, output->node),
+                     mdf_program_part_id(program, output->node, MDF_PART_OUTPUT, output->output), number);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All rows, the steps after which instances stopped, and what their values come to together. */
+static void run_stopping(const mdf_program *program, struct options *options, const struct separate *separate,
+                         struct trace *trace)
+{
+    int64_t stopped[8] = {0};
+    const mdf_sweep_reduction reductions[] = {{MDF_REDUCED_STOPPED_STEP, MDF_REDUCTION_VAR, NULL, 0}};
+    const int64_t n = (int64_t)separate->n_instances;
+    const mdf_tensor steps = {MDF_DTYPE_INT64, 1, &n, stopped};
+    mdf_sweep *sweep;
+    mdf_error error = {0};
+    double variance = 0;
+    const mdf_tensor told = {MDF_DTYPE_FLOAT64, 0, NULL, &variance};
+
+    options->sweep.stopped_steps = stopped;
+    run_sweep(program, options, separate, trace, 0);
+    trace_tensor(trace, "stopped", &steps, 0, 0, 0);
+    options->sweep.stopped_steps = NULL;
+    options->sweep.reductions = reductions;
+    options->sweep.n_reductions = 1;
+    sweep = mdf_sweep_new(program, &options->sweep, &error);
+    if (sweep != NULL) {
+        sweep->n_lanes = options->n_lanes;
+    }
+    if (sweep == NULL || mdf_sweep_run(sweep, NULL, &error) != MDF_OK || mdf_sweep_reduced(sweep, 0, &variance, &error) != MDF_OK) {
+        trace_error(trace, &error, 0, 0);
+    }
+    trace_tensor(trace, "variance", &told, 0, 0, 1);
+    options->sweep.reductions = NULL;
+    options->sweep.n_reductions = 0;
+    mdf_sweep_free(sweep);
+}
+
+/* One by one and plainly, one by one, and side by side. */
+static void compare_stopping(struct ways *ways, struct options *options, const struct separate *separate, struct trace *trace)
+{
+    static const size_t lanes[] = {1, 1, 2, 4};
+    mdf_options how = random_options();
+    mdf_error error = {0};
+    mdf_program *program;
+    struct trace traces[4];
+    char text[300];
+    size_t i;
+
+    if (separate->n_instances > 8 || !choose_stop(separate, ways->program, text, sizeof text)) {
+        return;
+    }
+    how.stop_when = text;
+    for (i = 0; i < 4; i++) {
+        trace_init(&traces[i], trace->text.memory);
+        traces[i].is_wrong = i > 0 && trace->is_wrong;
+        how.plain = i == 0;
+        program = mdf_compile_changeable(ways->model, options->names, options->sweep.n_parameters, &how, &error);
+        options->n_lanes = lanes[i];
+        if (program != NULL) {
+            run_stopping(program, options, separate, &traces[i]);
+        } else {
+            trace_error(trace, &error, 0, 0);
+        }
+        mdf_program_free(program);
+        if (i > 0) {
+            hold_against(trace, &traces[0], &traces[i],
+                         i == 1 ? "the sweep differs where instances stop"
+                                : "the sweep differs where instances that stop are evaluated side by side");
+        }
+    }
+    for (i = 0; i < 4; i++) {
+        trace_release(&traces[i]);
+    }
+}
+
 /* False where a parameter can not be swept, as it is fixed when the model is compiled. */
 static bool compare(struct ways *ways, const struct separate *separate, struct trace *trace)
 {
@@ -388,6 +481,7 @@ static bool compare(struct ways *ways, const struct separate *separate, struct t
         trace_error(trace, &error, 0, 0);
     } else if (is_there) {
         run_on_threads(program, options, separate, trace);
+        compare_stopping(ways, options, separate, trace);
         run_unrecorded(program, options, separate, trace);
     }
     mdf_program_free(program);

@@ -15,6 +15,7 @@ struct widened {
     mdf_lowered_id around;              /* the mask around it */
     mdf_lowered_id active, next_active; /* of own bounds: the state */
     mdf_lowered_id trip_count;          /* of own bounds: the number of runs of each lane; NONE: no such */
+    mdf_lowered_id next_number;         /* of those: the number of the next run */
 };
 
 static mdf_lowered_id with_lanes(struct widening *widening, mdf_lowered_id narrow)
@@ -174,7 +175,7 @@ static bool end_run(struct widened *in)
 {
     struct widening *widening = in->widening;
     const struct mdf_lowered_loop *narrow = in->narrow;
-    mdf_lowered_id next[2] = {MDF_LOWERED_NONE, MDF_LOWERED_NONE}, number = MDF_LOWERED_NONE;
+    mdf_lowered_id next_active;
     size_t i;
 
     for (i = 0; i < narrow->n_states; i++) {
@@ -190,14 +191,10 @@ static bool end_run(struct widened *in)
             narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->next_condition);
         return in->loop->next_condition != MDF_LOWERED_NONE || narrow->condition == MDF_LOWERED_NONE;
     }
-    if (in->trip_count != MDF_LOWERED_NONE) {
-        number = widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, in->loop->number,
-                                      mdf_term_whole(widening->lowering, 1));
-    }
-    next[0] = go_on(in, in->active,
+    next_active = go_on(in, in->active,
                     narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->next_condition),
-                    number);
-    if (!set_next(in, i, next[0])) {
+                    in->next_number);
+    if (!set_next(in, i, next_active)) {
         return false;
     }
     in->loop->next_condition = widening_any(widening, in->loop->states[i].next);
@@ -295,6 +292,10 @@ static bool add_parameters(struct widened *in)
     } else if (in->trip_count != MDF_LOWERED_NONE) {
         in->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
     }
+    if (in->trip_count != MDF_LOWERED_NONE) { /* at the beginning, so that all behind it may become one nest */
+        in->next_number = widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, in->loop->number,
+                                               mdf_term_whole(widening->lowering, 1));
+    }
     if (narrow->is_going_on != MDF_LOWERED_NONE && in->has_own_bounds) {
         widening->ids[narrow->is_going_on] = mdf_term_truth(widening->lowering, true);
     } else if (narrow->is_going_on != MDF_LOWERED_NONE) {
@@ -338,7 +339,8 @@ bool widening_loop(struct widening *widening, const struct mdf_lowered_op *sourc
                              widening_may_trap(widening, &narrow->body, has_own_bounds || widening->mask != MDF_LOWERED_NONE),
                          .around = widening->mask,
                          .active = MDF_LOWERED_NONE,
-                         .trip_count = MDF_LOWERED_NONE};
+                         .trip_count = MDF_LOWERED_NONE,
+                         .next_number = MDF_LOWERED_NONE};
     struct mdf_lowered_op op = *source;
 
     if (!begin(&in)) {

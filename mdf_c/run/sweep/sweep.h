@@ -80,8 +80,8 @@ bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options 
 /* Adds the instances [first, first + n), whose rows are in the target. */
 bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
                       size_t first, size_t n);
-/* Rows of one instance that nobody else keeps: `arrays` has one for each record. NULL with the error set. */
-void **mdf_sweep_new_rows(struct mdf_sweep *sweep, mdf_error *error);
+/* Rows of so many instances that nobody else keeps: an array for each record. NULL with the error set. */
+void **mdf_sweep_new_rows(struct mdf_sweep *sweep, size_t n_instances, mdf_error *error);
 void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows);
 
 /* --- sweep_instance.c: one instance on one state */
@@ -94,9 +94,12 @@ mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state
                                  mdf_error *error);
 /* Whether an input has other values in other steps. */
 bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
+/* What an instance has of some values in a step. */
+const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
+                               uint64_t step);
 /* Writes a value of an instance as row number `row` of a record. */
-mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
-                               const struct mdf_value *value, void *const *arrays);
+mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, const struct mdf_sweep_target *target,
+                               size_t number, size_t row, size_t record, const struct mdf_value *value);
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);
 /* How many steps from number `step` on are not; the last step is not among them. */
 uint64_t mdf_sweep_count_unseen(const struct mdf_sweep *sweep, uint64_t step);

@@ -33,14 +33,16 @@ static void port_path(const struct instance *instance, const struct mdf_swept_re
 
 /* ------------------------------------------------------------------ setting */
 
-/* What the instance has of some values in a step. */
+const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number, uint64_t step)
+{
+    size_t place = values->n_values == 0 ? number : (sweep->first_instance + number) / values->n_repeats % values->n_values;
+
+    return values->data + place * values->instance_bytes + (size_t)step * values->step_bytes;
+}
+
 static const char *value_of(const struct instance *instance, const struct mdf_swept_values *values, uint64_t step)
 {
-    const struct mdf_sweep *sweep = instance->sweep;
-    size_t number = values->n_values == 0 ? instance->number
-                                          : (sweep->first_instance + instance->number) / values->n_repeats % values->n_values;
-
-    return values->data + number * values->instance_bytes + (size_t)step * values->step_bytes;
+    return mdf_sweep_value_of(instance->sweep, values, instance->number, step);
 }
 
 static mdf_status set_parameters(const struct instance *instance)
@@ -105,9 +107,14 @@ static int kind_rank(mdf_dtype dtype)
 /* Whether the elements of a type may be written down as those of another: it is wider, or of a wider kind. */
 static bool widens(mdf_dtype from, mdf_dtype to)
 {
-    int have = kind_rank(from), want = kind_rank(to);
+    int have, want;
 
-    return from == to || (have >= 0 && (have < want || (have == want && mdf_dtype_size(from) <= mdf_dtype_size(to))));
+    if (from == to) {
+        return true;
+    }
+    have = kind_rank(from);
+    want = kind_rank(to);
+    return have >= 0 && (have < want || (have == want && mdf_dtype_size(from) <= mdf_dtype_size(to)));
 }
 
 /* Takes what a value shows of its record's form: the widest type, the shape that comes last. */
@@ -230,6 +237,15 @@ static mdf_status as_array(const struct instance *instance, const struct mdf_swe
     return MDF_OK;
 }
 
+/* Where a row of a record goes. */
+static char *place_of(const struct instance *instance, size_t record, size_t row)
+{
+    const struct mdf_sweep_target *target = instance->target;
+    size_t number = instance->number - target->first + target->first_row;
+
+    return (char *)target->arrays[record] + (number * instance->sweep->n_rows + row) * instance->sweep->records[record].size_bytes;
+}
+
 static mdf_status take_row(const struct instance *instance, size_t row)
 {
     const struct mdf_sweep *sweep = instance->sweep;
@@ -243,10 +259,7 @@ static mdf_status take_row(const struct instance *instance, size_t row)
 
         status = as_array(instance, record, &made, &value);
         if (status == MDF_OK && instance->target != NULL) {
-            size_t number = instance->number - instance->target->first + instance->target->first_row;
-            size_t place = number * sweep->n_rows + row;
-
-            status = write_row(instance, record, value, (char *)instance->target->arrays[i] + place * record->size_bytes);
+            status = write_row(instance, record, value, place_of(instance, i, row));
         } else if (status == MDF_OK && value->kind != MDF_KIND_NONE) {
             status = look_at(instance, &instance->forms[i], value);
         }
@@ -450,13 +463,12 @@ mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state
     return status == MDF_OK && !mdf_state_take_inputs(state) ? MDF_VALUE : status;
 }
 
-mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, size_t row, size_t record,
-                               const struct mdf_value *value, void *const *arrays)
+mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, const struct mdf_sweep_target *target,
+                               size_t number, size_t row, size_t record, const struct mdf_value *value)
 {
-    const struct instance instance = {.sweep = sweep, .state = state, .number = number};
-    const struct mdf_swept_record *form = &sweep->records[record];
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .target = target};
 
-    return write_row(&instance, form, value, (char *)arrays[record] + (number * sweep->n_rows + row) * form->size_bytes);
+    return write_row(&instance, &sweep->records[record], value, place_of(&instance, record, row));
 }
 
 static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *instance)

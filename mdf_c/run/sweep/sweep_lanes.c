@@ -1,78 +1,22 @@
-/* sweep_lanes.c - see sweep_lanes.h.
- *
- * Evaluations are of four kinds: the first, without a time increment and with initial values; the second; from the third on those
- * that somebody looks at, and many in a row that nobody does. Each is lowered for one instance while the first instance goes
- * through it, and then for all lanes. What one leaves in a slot of the frame the next finds in a place ("seat") that stands for
- * the slot, with the values of all lanes, or the one of all. */
-#include "mdf_c/run/sweep/sweep_lanes.h"
+/* sweep_lanes.c - see sweep_lanes.h: what one instance shows of the evaluations of all, as programs for lanes. */
+#include "mdf_c/run/sweep/sweep_lanes_parts.h"
 
-#include "mdf_c/lower/lanes/lanes.h"
-#include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/dialect/set_parameters.h"
-#include "mdf_c/machine/emit.h"
-#include "mdf_c/run/restart.h"
+#include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/run/whole/whole_schedule.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What stands for a slot. */
-struct seat {
-    const struct mdf_value *slot;
-    struct mdf_value value;    /* of all lanes, or one for all */
-    struct mdf_value form;     /* of a swept slot: that of one value */
-    bool has_lanes;            /* as it is now */
-    bool varies;               /* it may have, where evaluations of a kind begin */
-    bool is_swept, is_written; /* swept: given from outside */
-    bool is_series;            /* in each step */
-    bool is_shared;            /* the same for all instances */
-    bool is_unknown;           /* what is left there depends on a slot that has no seat: nobody may look at it */
-};
-
-enum kind { FIRST, SECOND, SINGLE, MANY, N_KINDS };
-
-/* Evaluations of a kind. */
-struct program {
-    struct mdf_lowered *narrow, *wide;
-    bool *varies;            /* of each narrow value */
-    struct seat **inputs;    /* NULL: `fixed` */
-    struct mdf_value *fixed; /* of each input: what is the same in all instances, and no evaluation before has written */
-    struct seat **outputs;
-    struct mdf_value **found, **goes; /* where inputs are, where outputs go */
-};
-
-struct mdf_sweep_lanes {
-    const struct mdf_sweep *sweep;
-    struct mdf_state *state;
-    size_t n_lanes;
-    struct mdf_arena arena;
-    struct program programs[N_KINDS];
-    struct seat *seats;
-    size_t n_seats, n_swept;
-    uint64_t n_seen; /* evaluations of the instance that is looked at */
-    int64_t n_steps; /* of evaluations in a row */
-    struct mdf_value steps, traps;
-    struct seat **recorded; /* of each record; NULL: the value in `constants` */
-    const struct mdf_value **constants;
-    unsigned n_failed; /* groups in a row */
-    bool is_ready;
-    struct mdf_refusal refusal;
-};
-
-/* So many groups in which lanes do not cover something, one behind the other, are enough. */
-enum { MOST_FAILED = 4 };
-
-bool mdf_sweep_may_have_lanes(const struct mdf_sweep *sweep)
-{
-    return sweep->program->stop.n_ports == 0 && sweep->stopped_steps == NULL && sweep->reduced == NULL;
-}
+/* Evaluations of a stream at once, at first. */
+enum { FIRST_AT_ONCE = 64 };
 
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
     enum { LANES = 16, FEW_STEPS = 64 };
     size_t n = sweep->n_lanes, lanes = LANES;
 
-    if (sweep->program->is_plain || !mdf_sweep_may_have_lanes(sweep)) {
+    if (sweep->program->is_plain) {
         return 1;
     }
     if (n == 0 && sweep->program->real == MDF_DTYPE_FLOAT32) {
@@ -88,11 +32,6 @@ size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
     return lanes;
 }
 
-static struct mdf_memory *memory_of(const struct mdf_sweep_lanes *lanes)
-{
-    return &lanes->state->shared->memory;
-}
-
 static bool refuse(struct mdf_sweep_lanes *lanes, enum mdf_refusal_reason reason)
 {
     if (lanes->refusal.reason == MDF_REFUSED_NOT) {
@@ -101,29 +40,48 @@ static bool refuse(struct mdf_sweep_lanes *lanes, enum mdf_refusal_reason reason
     return false;
 }
 
-struct mdf_sweep_lanes *mdf_sweep_lanes_new(const struct mdf_sweep *sweep, struct mdf_state *state)
+static bool make_lanes(struct mdf_sweep_lanes *lanes)
+{
+    size_t i;
+
+    lanes->lanes = mdf_arena_array(&lanes->arena, lanes->n_lanes, sizeof *lanes->lanes);
+    lanes->fresh = mdf_arena_array(&lanes->arena, lanes->n_lanes, sizeof *lanes->fresh);
+    for (i = 0; i < lanes->n_lanes && lanes->lanes != NULL && lanes->fresh != NULL; i++) {
+        lanes->lanes[i].place = i;
+        lanes->fresh[i].place = lanes->n_lanes + i;
+    }
+    return i == lanes->n_lanes;
+}
+
+struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_state *state, void *const *arrays)
 {
     struct mdf_sweep_lanes *lanes = mdf_memory_allocate_zeroed(&state->shared->memory, 1, sizeof *lanes);
 
-    if (lanes != NULL) {
-        lanes->sweep = sweep;
-        lanes->state = state;
-        lanes->n_lanes = mdf_sweep_count_lanes(sweep);
-        mdf_arena_init(&lanes->arena, &state->shared->memory);
+    if (lanes == NULL) {
+        return NULL;
+    }
+    lanes->sweep = sweep;
+    lanes->state = state;
+    lanes->arrays = arrays;
+    lanes->n_lanes = mdf_sweep_count_lanes(sweep);
+    lanes->is_stream = sweep->program->stop.n_ports > 0;
+    lanes->at_once = FIRST_AT_ONCE;
+    mdf_arena_init(&lanes->arena, &state->shared->memory);
+    lanes->rows = arrays == NULL ? mdf_sweep_new_rows(sweep, 2 * lanes->n_lanes, NULL) : NULL;
+    if (!make_lanes(lanes) || (arrays == NULL && lanes->rows == NULL)) {
+        mdf_sweep_lanes_release(lanes);
+        return NULL;
     }
     return lanes;
 }
 
-void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
+/* Lets go of what was found out. */
+static void forget(struct mdf_sweep_lanes *lanes)
 {
-    struct mdf_memory *memory;
+    struct mdf_memory *memory = lanes_memory(lanes);
     size_t i, j;
 
-    if (lanes == NULL) {
-        return;
-    }
-    memory = memory_of(lanes);
-    for (i = 0; i < N_KINDS; i++) {
+    for (i = 0; i < N_LANE_KINDS; i++) {
         mdf_lowered_release(lanes->programs[i].wide); /* which gives seats back the memory that they had */
         for (j = 0; lanes->programs[i].fixed != NULL && j < lanes->programs[i].narrow->n_inputs; j++) {
             mdf_value_clear(memory, &lanes->programs[i].fixed[j]);
@@ -131,11 +89,29 @@ void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
     }
     for (i = 0; i < lanes->n_seats; i++) {
         mdf_value_clear(memory, &lanes->seats[i].value);
+        mdf_value_clear(memory, &lanes->seats[i].kept);
+        mdf_value_clear(memory, &lanes->seats[i].fresh);
     }
-    for (i = 0; i < N_KINDS; i++) {
+    for (i = 0; i < N_LANE_KINDS; i++) {
         mdf_lowered_release(lanes->programs[i].narrow);
     }
+    memset(lanes->programs, 0, sizeof lanes->programs);
     mdf_value_clear(memory, &lanes->traps);
+    mdf_value_clear(memory, &lanes->single);
+    lanes->n_seats = lanes->n_swept = 0;
+    lanes->n_seen = 0;
+}
+
+void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
+{
+    struct mdf_memory *memory;
+
+    if (lanes == NULL) {
+        return;
+    }
+    memory = lanes_memory(lanes);
+    forget(lanes);
+    mdf_sweep_free_rows((struct mdf_sweep *)(uintptr_t)lanes->sweep, lanes->rows);
     mdf_arena_release(&lanes->arena);
     mdf_memory_release(memory, lanes);
 }
@@ -143,16 +119,19 @@ void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
 bool mdf_sweep_lanes_are_ready(const struct mdf_sweep_lanes *lanes, struct mdf_refusal *refusal)
 {
     *refusal = lanes->refusal;
+    if (!lanes->is_ready && refusal->reason == MDF_REFUSED_NOT) {
+        refusal->reason = MDF_REFUSED_ENDS_EARLY;
+    }
     return lanes->is_ready;
 }
 
 /* ------------------------------------------------------------------ learning */
 
-static bool lower(struct mdf_sweep_lanes *lanes, enum kind kind)
+static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
 {
     static const enum mdf_whole_part parts[] = {MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY};
-    struct program *program = &lanes->programs[kind];
-    const struct mdf_value *steps;
+    struct lane_program *program = &lanes->programs[kind];
+    const struct mdf_value *steps, *taken;
     size_t i;
 
     program->narrow = mdf_whole_lower(lanes->state, parts[kind], &lanes->refusal);
@@ -164,15 +143,13 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum kind kind)
     if (program->fixed == NULL || program->varies == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    steps = &lanes->state->whole->counters[MDF_OPERAND_INDEX(mdf_whole_counter(lanes->state->program, MDF_COUNTER_STEPS, 0)) -
-                                           lanes->state->program->code->n_slots];
+    steps = mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS);
+    taken = mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN);
     for (i = 0; i < program->narrow->n_inputs; i++) {
         const struct mdf_value *source = program->narrow->values[program->narrow->inputs[i]].source;
 
-        if (source == steps) {
-            mdf_value_borrow_tensor(memory_of(lanes), &lanes->steps, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL,
-                                    &lanes->n_steps);
-        } else if (!mdf_value_copy_apart(memory_of(lanes), &program->fixed[i], source)) {
+        if (source != steps && source != taken &&
+            !mdf_value_copy_apart(lanes_memory(lanes), &program->fixed[i], source)) {
             return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
         }
     }
@@ -186,18 +163,18 @@ static void look(void *context, struct mdf_state *state)
     mdf_error error = state->shared->execution.context.error;
     uint64_t seen = lanes->n_seen++;
 
-    if (lanes->refusal.reason != MDF_REFUSED_NOT || seen > SINGLE) {
+    if (lanes->refusal.reason != MDF_REFUSED_NOT || seen > LANES_SINGLE) {
         return;
     }
-    if (seen < SINGLE) {
-        lower(lanes, (enum kind)seen);
-    } else if (lower(lanes, SINGLE)) {
-        lower(lanes, MANY);
+    if (seen < LANES_SINGLE) {
+        lower(lanes, (enum lane_kind)seen);
+    } else if (lanes->is_stream || lower(lanes, LANES_SINGLE)) {
+        lower(lanes, LANES_MANY);
     }
     state->shared->execution.context.error = error;
 }
 
-static struct seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+static struct lane_seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
 {
     size_t i;
 
@@ -206,9 +183,9 @@ static struct seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_va
     return i < lanes->n_seats ? &lanes->seats[i] : NULL;
 }
 
-static struct seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+static struct lane_seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
 {
-    struct seat *seat = find_seat(lanes, slot);
+    struct lane_seat *seat = find_seat(lanes, slot);
 
     if (seat == NULL) {
         seat = &lanes->seats[lanes->n_seats++];
@@ -218,9 +195,10 @@ static struct seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_va
 }
 
 /* Slots of what is swept, as they are set now. */
-static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, bool is_series, bool is_shared)
+static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, const struct mdf_swept_values *given,
+                      bool is_series, bool is_shared)
 {
-    struct seat *seat = make_seat(lanes, slot);
+    struct lane_seat *seat = make_seat(lanes, slot);
 
     if (slot->kind != MDF_KIND_TENSOR || slot->dtype == MDF_DTYPE_STRING || slot->length == 0 || slot->rank >= MDF_INLINE_RANK) {
         return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
@@ -228,6 +206,7 @@ static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
     seat->form = *slot;
     seat->form.data = NULL;
     seat->form.buffer = NULL;
+    seat->given = given;
     seat->is_swept = true;
     seat->is_series = seat->is_series || is_series;
     seat->is_shared = is_shared && !seat->varies;
@@ -235,17 +214,29 @@ static bool add_swept(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
     return true;
 }
 
-static bool is_swept(const struct mdf_program_parameter *parameter, const struct mdf_sweep *sweep)
+/* Whether values get to the slot as they are, from the caller's array. */
+static bool is_direct(const struct lane_seat *seat)
 {
+    const struct mdf_swept_values *given = seat->given;
+
+    return given->dtype == (mdf_dtype)seat->form.dtype && given->rank == seat->form.rank && !seat->is_shared &&
+           (given->rank == 0 || memcmp(given->shape, mdf_value_shape(&seat->form), given->rank * sizeof *given->shape) == 0);
+}
+
+/* What a parameter gets last; NULL: it is the same in all instances. */
+static const struct mdf_swept_values *swept_values(const struct mdf_program_parameter *parameter, const struct mdf_sweep *sweep)
+{
+    const struct mdf_swept_values *found = NULL;
+    bool varies = false;
     size_t i;
 
     for (i = 0; i < sweep->n_parameters; i++) {
-        if (sweep->parameters[i].instance_bytes > 0 &&
-            mdf_parameter_is_named(parameter->node, parameter->id, sweep->parameters[i].name)) {
-            return true;
+        if (mdf_parameter_is_named(parameter->node, parameter->id, sweep->parameters[i].name)) {
+            found = &sweep->parameters[i];
+            varies = varies || found->instance_bytes > 0;
         }
     }
-    return false;
+    return varies ? found : NULL;
 }
 
 static bool add_all_swept(struct mdf_sweep_lanes *lanes)
@@ -255,8 +246,10 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
     size_t i, j;
 
     for (i = 0; i < program->n_parameters; i++) {
-        if (is_swept(&program->parameters[i], sweep) &&
-            !add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->parameters[i].slot), false, false)) {
+        const struct mdf_swept_values *values = swept_values(&program->parameters[i], sweep);
+
+        if (values != NULL &&
+            !add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->parameters[i].slot), values, false, false)) {
             return false;
         }
     }
@@ -264,18 +257,52 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
         const struct mdf_swept_values *input = &sweep->inputs[i];
 
         for (j = 0; input->instance_bytes + input->step_bytes > 0 && j < input->n_ports; j++) {
-            if (!add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->ports[input->ports[j]].slot),
+            if (!add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->ports[input->ports[j]].slot), input,
                            input->step_bytes > 0, input->instance_bytes == 0)) {
                 return false;
             }
         }
     }
     lanes->n_swept = lanes->n_seats;
+    lanes->is_direct = true;
+    for (i = 0; i < lanes->n_swept; i++) {
+        lanes->is_direct = lanes->is_direct && is_direct(&lanes->seats[i]);
+    }
     return true;
 }
 
+/* A counter that lanes set, and look at: of a stream each has its own. */
+static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct mdf_value *counter)
+{
+    static const struct mdf_value form = {.kind = MDF_KIND_TENSOR, .dtype = MDF_DTYPE_INT64, .length = 1};
+    struct lane_seat *seat = make_seat(lanes, counter);
+
+    seat->is_swept = true;
+    seat->varies = seat->has_lanes = lanes->is_stream;
+    if (!lanes->is_stream) {
+        mdf_value_borrow_tensor(lanes_memory(lanes), &seat->value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL,
+                                &lanes->n_steps);
+    } else if (lanes_make_room(lanes, &seat->value, &form)) {
+        memset(seat->value.data, 0, lanes->n_lanes * sizeof(int64_t));
+    } else {
+        refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
+    }
+    return seat;
+}
+
+static bool add_counters(struct mdf_sweep_lanes *lanes)
+{
+    if (lanes->programs[LANES_MANY].narrow != NULL) {
+        lanes->steps = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS));
+    }
+    if (lanes->programs[LANES_MANY].narrow != NULL && lanes->is_stream) {
+        lanes->taken = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN));
+    }
+    return lanes->refusal.reason == MDF_REFUSED_NOT;
+}
+
 /* Marks what differs, from the seats that it begins with to those that it leaves. True: a seat differs that did not. */
-static bool mark(struct program *program, bool is_steady)
+static bool mark(struct lane_program *program, bool is_steady)
 {
     bool changes = false;
     size_t i;
@@ -285,7 +312,7 @@ static bool mark(struct program *program, bool is_steady)
     }
     mdf_lanes_mark(program->narrow, program->varies);
     for (i = 0; i < program->narrow->n_outputs; i++) {
-        struct seat *seat = program->outputs[i];
+        struct lane_seat *seat = program->outputs[i];
         bool varies = program->varies[program->narrow->outputs[i].id];
 
         changes = changes || (varies && !seat->varies);
@@ -305,7 +332,7 @@ static bool is_ever_written(const struct mdf_sweep_lanes *lanes, const struct md
 }
 
 /* Where the inputs of a program are found, and its outputs go. */
-static bool connect(struct mdf_sweep_lanes *lanes, struct program *program)
+static bool connect(struct mdf_sweep_lanes *lanes, struct lane_program *program)
 {
     const struct mdf_lowered *narrow = program->narrow;
     size_t i;
@@ -318,12 +345,10 @@ static bool connect(struct mdf_sweep_lanes *lanes, struct program *program)
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
     for (i = 0; i < narrow->n_inputs; i++) {
-        struct seat *seat = find_seat(lanes, narrow->values[narrow->inputs[i]].source);
+        struct lane_seat *seat = find_seat(lanes, narrow->values[narrow->inputs[i]].source);
 
         program->inputs[i] = seat != NULL && (seat->is_swept || seat->is_written) ? seat : NULL;
-        program->found[i] = program->inputs[i] != NULL                ? &seat->value
-                            : program->fixed[i].kind == MDF_KIND_NONE ? &lanes->steps
-                                                                      : &program->fixed[i];
+        program->found[i] = program->inputs[i] != NULL ? &seat->value : &program->fixed[i];
     }
     for (i = 0; i < narrow->n_outputs; i++) {
         program->outputs[i] = make_seat(lanes, narrow->outputs[i].slot);
@@ -334,7 +359,7 @@ static bool connect(struct mdf_sweep_lanes *lanes, struct program *program)
 
 /* Finds what is left of values that are not those of the instance: intermediate results that an evaluation does not always write
  * have no seat, and may be read before they are written. True: a seat is unknown that was not. */
-static bool find_unknown(struct mdf_sweep_lanes *lanes, struct program *program, bool is_steady)
+static bool find_unknown(struct mdf_sweep_lanes *lanes, struct lane_program *program, bool is_steady)
 {
     const struct mdf_lowered *narrow = program->narrow;
     bool changes = false;
@@ -357,7 +382,7 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct program *program,
     return changes;
 }
 
-static void note_written(struct program *program)
+static void note_written(struct lane_program *program)
 {
     size_t i;
 
@@ -366,7 +391,7 @@ static void note_written(struct program *program)
     }
 }
 
-static bool widen(struct mdf_sweep_lanes *lanes, struct program *program)
+static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
 {
     const struct mdf_lanes_request request = {.narrow = program->narrow,
                                               .execution = &lanes->state->shared->execution,
@@ -403,54 +428,119 @@ static bool find_recorded(struct mdf_sweep_lanes *lanes)
     return true;
 }
 
+static bool find_stop(struct mdf_sweep_lanes *lanes)
+{
+    if (!lanes->is_stream) {
+        return true;
+    }
+    lanes->stop = find_seat(lanes, mdf_frame_value(lanes->state->frame, lanes->state->program->stop.value));
+    return (lanes->stop != NULL && !lanes->stop->is_unknown) || refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+}
+
+/* What has to stay with an instance that goes to another lane. */
+static void note_looked_at(struct mdf_sweep_lanes *lanes)
+{
+    const struct lane_program *many = &lanes->programs[LANES_MANY];
+    size_t i;
+
+    for (i = 0; many->narrow != NULL && i < many->narrow->n_inputs; i++) {
+        if (many->inputs[i] != NULL && many->inputs[i] != lanes->steps && many->inputs[i] != lanes->taken) {
+            many->inputs[i]->is_looked_at = true;
+        }
+    }
+    for (i = 0; i < lanes->sweep->n_records; i++) {
+        if (lanes->recorded[i] != NULL) {
+            lanes->recorded[i]->is_looked_at = true;
+        }
+    }
+}
+
+/* Evaluations from the third on follow each other in any order. */
+static bool connect_steady(struct mdf_sweep_lanes *lanes)
+{
+    struct lane_program *programs = lanes->programs;
+    bool changes = true;
+    size_t i;
+
+    for (i = LANES_SINGLE; i <= LANES_MANY; i++) {
+        if (programs[i].narrow != NULL && !connect(lanes, &programs[i])) {
+            return false;
+        }
+    }
+    while (changes) {
+        for (i = LANES_SINGLE, changes = false; i <= LANES_MANY; i++) {
+            changes = (programs[i].narrow != NULL && find_unknown(lanes, &programs[i], true)) || changes;
+        }
+    }
+    for (changes = true; changes;) {
+        for (i = LANES_SINGLE, changes = false; i <= LANES_MANY; i++) {
+            changes = (programs[i].narrow != NULL && mark(&programs[i], true)) || changes;
+        }
+    }
+    return true;
+}
+
+static bool connect_all(struct mdf_sweep_lanes *lanes)
+{
+    struct lane_program *programs = lanes->programs;
+    size_t i;
+
+    for (i = LANES_FIRST; i <= LANES_SECOND && programs[i].narrow != NULL; i++) {
+        if (!connect(lanes, &programs[i])) {
+            return false;
+        }
+        if (i == LANES_SECOND) {
+            find_unknown(lanes, &programs[i], false);
+        }
+        note_written(&programs[i]);
+        mark(&programs[i], false);
+    }
+    return connect_steady(lanes);
+}
+
 /* Makes all programs for lanes, once the narrow ones are there. */
 static bool prepare(struct mdf_sweep_lanes *lanes)
 {
-    struct program *programs = lanes->programs;
-    size_t n_seats = lanes->state->program->n_parameters + lanes->state->program->n_ports, i;
-    bool changes = true;
+    enum { N_COUNTERS = 2 };
+    struct lane_program *programs = lanes->programs;
+    size_t n_seats = lanes->state->program->n_parameters + lanes->state->program->n_ports + N_COUNTERS, i;
 
-    for (i = 0; i < N_KINDS; i++) {
+    for (i = 0; i < N_LANE_KINDS; i++) {
         n_seats += programs[i].narrow == NULL ? 0 : programs[i].narrow->n_outputs;
     }
     lanes->seats = mdf_arena_array(&lanes->arena, n_seats, sizeof *lanes->seats);
     if (lanes->seats == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    if (!add_all_swept(lanes)) {
+    if (!add_all_swept(lanes) || !add_counters(lanes) || !connect_all(lanes)) {
         return false;
     }
-    for (i = FIRST; i <= SECOND && programs[i].narrow != NULL; i++) {
-        if (!connect(lanes, &programs[i])) {
+    for (i = 0; i < N_LANE_KINDS; i++) {
+        if (programs[i].narrow != NULL && !widen(lanes, &programs[i])) {
             return false;
         }
-        if (i == SECOND) {
-            find_unknown(lanes, &programs[i], false);
-        }
-        note_written(&programs[i]);
-        mark(&programs[i], false);
     }
-    if (programs[SINGLE].narrow != NULL) {
-        if (!connect(lanes, &programs[SINGLE]) || !connect(lanes, &programs[MANY])) {
-            return false;
-        }
-        while (changes) {
-            bool many = find_unknown(lanes, &programs[MANY], true);
+    if (!find_recorded(lanes) || !find_stop(lanes)) {
+        return false;
+    }
+    note_looked_at(lanes);
+    return true;
+}
 
-            changes = find_unknown(lanes, &programs[SINGLE], true) || many;
-        }
-        for (changes = true; changes;) {
-            bool many = mark(&programs[MANY], true);
+/* Whether the instance has gone through all kinds of evaluations that there are. */
+static bool has_seen_all(const struct mdf_sweep_lanes *lanes)
+{
+    return lanes->n_seen > LANES_SINGLE || lanes->n_seen == lanes->sweep->n_steps;
+}
 
-            changes = mark(&programs[SINGLE], true) || many;
-        }
+/* An instance may have ended before it had shown all: the first, the second, the fourth and so on are looked at. */
+bool mdf_sweep_lanes_want_to_learn(struct mdf_sweep_lanes *lanes)
+{
+    if (lanes->is_ready || lanes->refusal.reason != MDF_REFUSED_NOT) {
+        return false;
     }
-    for (i = 0; i < N_KINDS && programs[i].narrow != NULL; i++) {
-        if (!widen(lanes, &programs[i])) {
-            return false;
-        }
-    }
-    return find_recorded(lanes);
+    lanes->n_asked++;
+    return (lanes->n_asked & (lanes->n_asked - 1)) == 0;
 }
 
 mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, const struct mdf_sweep_target *target,
@@ -459,248 +549,12 @@ mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, c
     struct mdf_shared_state *shared = lanes->state->shared;
     mdf_status status;
 
+    forget(lanes);
     shared->look = look;
     shared->look_context = lanes;
     status = mdf_sweep_run_instance(lanes->sweep, lanes->state, number, target, error);
     shared->look = NULL;
-    lanes->is_ready = status == MDF_OK && lanes->refusal.reason == MDF_REFUSED_NOT && prepare(lanes);
+    lanes->is_ready = status == MDF_OK && has_seen_all(lanes) && lanes->refusal.reason == MDF_REFUSED_NOT && prepare(lanes);
     return status;
 }
 
-/* ------------------------------------------------------------------ running */
-
-static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
-{
-    return value->kind == form->kind && value->dtype == form->dtype && value->strength == form->strength &&
-           value->rank == form->rank && value->length == form->length &&
-           memcmp(mdf_value_shape(value), mdf_value_shape(form), value->rank * sizeof(int64_t)) == 0;
-}
-
-/* Elements of one value as those of a lane. */
-static void put_lane(char *target, const char *source, size_t n, size_t size, size_t n_lanes, size_t lane)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        memcpy(target + (i * n_lanes + lane) * size, source + i * size, size);
-    }
-}
-
-static void take_lane(char *target, const char *source, size_t n, size_t size, size_t n_lanes, size_t lane)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        memcpy(target + i * size, source + (i * n_lanes + lane) * size, size);
-    }
-}
-
-static bool make_room(struct mdf_sweep_lanes *lanes, struct mdf_value *value, const struct mdf_value *form)
-{
-    int64_t shape[MDF_INLINE_RANK];
-
-    return mdf_lanes_form(form, lanes->n_lanes, shape) &&
-           mdf_value_make_tensor(memory_of(lanes), value, (mdf_dtype)form->dtype, form->rank + 1u, shape) != NULL;
-}
-
-static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
-{
-    size_t i;
-
-    for (i = 0; i < lanes->n_swept; i++) {
-        struct seat *seat = &lanes->seats[i];
-
-        if (step > 0 && !seat->is_series) {
-            continue;
-        }
-        seat->has_lanes = !seat->is_shared;
-        if (seat->has_lanes && !make_room(lanes, &seat->value, &seat->form)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What an instance has been given, as the values of a lane. */
-static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step)
-{
-    size_t i;
-
-    for (i = 0; i < lanes->n_swept; i++) {
-        struct seat *seat = &lanes->seats[i];
-
-        if (step > 0 && !seat->is_series) {
-            continue;
-        }
-        if (!has_form(seat->slot, &seat->form)) {
-            return false;
-        }
-        if (!seat->is_shared) {
-            put_lane(seat->value.data, seat->slot->data, seat->form.length, mdf_dtype_size((mdf_dtype)seat->form.dtype),
-                     lanes->n_lanes, lane);
-        } else if (lane == 0 && !mdf_value_copy_apart(memory_of(lanes), &seat->value, seat->slot)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The values of each instance in a step, brought to the types of the model by one state after the other. */
-static bool set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step)
-{
-    size_t lane;
-
-    if (step > 0 && !mdf_sweep_has_series(lanes->sweep)) {
-        return true;
-    }
-    if (!begin_swept(lanes, step)) {
-        return false;
-    }
-    for (lane = 0; lane < lanes->n_lanes; lane++) {
-        size_t number = first + (lane < n ? lane : n - 1);
-
-        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step, NULL) != MDF_OK || !take_given(lanes, lane, step)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A seat that has one value for all gets it for each lane. */
-static bool spread(struct mdf_sweep_lanes *lanes, struct seat *seat)
-{
-    struct mdf_value wide = {0};
-    size_t lane;
-
-    if (seat->value.kind != MDF_KIND_TENSOR || !make_room(lanes, &wide, &seat->value)) {
-        return false;
-    }
-    for (lane = 0; lane < lanes->n_lanes; lane++) {
-        put_lane(wide.data, seat->value.data, seat->value.length, mdf_dtype_size((mdf_dtype)wide.dtype), lanes->n_lanes, lane);
-    }
-    mdf_value_swap(&wide, &seat->value);
-    mdf_value_clear(memory_of(lanes), &wide);
-    seat->has_lanes = true;
-    return true;
-}
-
-static bool run_program(struct mdf_sweep_lanes *lanes, enum kind kind)
-{
-    struct program *program = &lanes->programs[kind];
-    size_t i;
-
-    if (program->wide == NULL) {
-        return false;
-    }
-    for (i = 0; i < program->narrow->n_inputs; i++) {
-        if (program->inputs[i] != NULL && program->varies[program->narrow->inputs[i]] && !program->inputs[i]->has_lanes &&
-            !spread(lanes, program->inputs[i])) {
-            return false;
-        }
-    }
-    mdf_lowered_emit_in_time(program->wide);
-    if (mdf_lowered_run(program->wide) != MDF_LOWERED_DONE) {
-        return false;
-    }
-    for (i = 0; i < program->narrow->n_outputs; i++) {
-        program->outputs[i]->has_lanes = program->varies[program->narrow->outputs[i].id];
-    }
-    return true;
-}
-
-/* Lanes that have left are not followed; false: none is left. */
-static bool note_traps(struct mdf_sweep_lanes *lanes, bool *is_done, size_t n)
-{
-    const uint8_t *traps = lanes->traps.data;
-    bool any = false;
-    size_t lane;
-
-    for (lane = 0; lane < n; lane++) {
-        is_done[lane] = is_done[lane] && (lanes->traps.kind != MDF_KIND_TENSOR || traps[lane] == 0);
-        any = any || is_done[lane];
-    }
-    return any;
-}
-
-static bool write_rows(struct mdf_sweep_lanes *lanes, size_t first, size_t n, size_t row, void *const *arrays,
-                       const bool *is_done)
-{
-    const struct mdf_sweep *sweep = lanes->sweep;
-    struct mdf_value single = {0};
-    bool done = true;
-    size_t i, lane;
-
-    for (i = 0; i < sweep->n_records && done; i++) {
-        const struct seat *seat = lanes->recorded[i];
-        const struct mdf_value *value = seat != NULL ? &seat->value : lanes->constants[i];
-        size_t size = mdf_dtype_size((mdf_dtype)value->dtype);
-        bool has_lanes = seat != NULL && seat->has_lanes;
-
-        if (has_lanes) {
-            done = mdf_value_make_tensor(memory_of(lanes), &single, (mdf_dtype)value->dtype, value->rank - 1u,
-                                         mdf_value_shape(value)) != NULL;
-        }
-        for (lane = 0; lane < n && done; lane++) {
-            if (has_lanes) {
-                take_lane(single.data, value->data, single.length, size, lanes->n_lanes, lane);
-            }
-            done = !is_done[lane] ||
-                   mdf_sweep_write_row(sweep, lanes->state, first + lane, row, i, has_lanes ? &single : value, arrays) == MDF_OK;
-        }
-    }
-    mdf_value_clear(memory_of(lanes), &single);
-    return done;
-}
-
-static bool run_steps(struct mdf_sweep_lanes *lanes, size_t first, size_t n, void *const *arrays, bool *is_done)
-{
-    enum { MOST_AT_ONCE = 1 << 14 };
-    const struct mdf_sweep *sweep = lanes->sweep;
-    uint64_t step;
-    size_t row = 0;
-
-    for (step = 0; step < sweep->n_steps; step++) {
-        uint64_t n_left = mdf_sweep_count_unseen(sweep, step);
-
-        if (step >= SINGLE && n_left > 0 && !mdf_sweep_has_series(sweep)) {
-            lanes->n_steps = (int64_t)(n_left < MOST_AT_ONCE ? n_left : MOST_AT_ONCE);
-            if (!run_program(lanes, MANY)) {
-                return false;
-            }
-            step += (uint64_t)lanes->n_steps;
-        }
-        if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed) || !set_swept(lanes, first, n, step) ||
-            !run_program(lanes, step < SINGLE ? (enum kind)step : SINGLE) || !note_traps(lanes, is_done, n)) {
-            return false;
-        }
-        if (mdf_sweep_is_recorded(sweep, step) && !write_rows(lanes, first, n, row++, arrays, is_done)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, size_t first, size_t n, void *const *arrays, bool *is_done)
-{
-    struct mdf_state *state = lanes->state;
-    size_t n_done = 0, i;
-    bool done = true;
-
-    memset(is_done, true, n);
-    mdf_value_clear(memory_of(lanes), &lanes->traps);
-    if (mdf_state_restart(state, 0, NULL) == MDF_OK && mdf_state_begin(state, NULL)) {
-        done = run_steps(lanes, first, n, arrays, is_done);
-        mdf_state_end(state);
-    } else {
-        done = false;
-    }
-    for (i = 0; i < n; i++) {
-        is_done[i] = is_done[i] && done;
-        n_done += is_done[i];
-    }
-    lanes->n_failed = n_done > 0 ? 0 : lanes->n_failed + 1;
-    if (lanes->n_failed >= MOST_FAILED && !mdf_stop_is_asked(&state->shared->stop)) {
-        lanes->is_ready = false;
-        lanes->refusal.reason = MDF_REFUSED_LEAVES;
-    }
-}

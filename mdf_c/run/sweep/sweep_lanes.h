@@ -12,20 +12,28 @@ enum { MDF_SWEEP_MOST_LANES = 64 };
 
 struct mdf_sweep_lanes;
 
-/* Lanes do not know when an instance stops, nor add it to what is told of many. */
-bool mdf_sweep_may_have_lanes(const struct mdf_sweep *sweep);
+/* Where lanes get instances from, and what becomes of them. */
+struct mdf_sweep_feed {
+    void *context;
+    /* Up to `most` instances that nobody has begun: the number of the first, and how many. */
+    size_t (*take)(void *context, size_t most, size_t *first);
+    /* An instance has been evaluated, its rows are in the target; or, NULL, it has to be evaluated by itself. */
+    void (*finish)(void *context, size_t number, const struct mdf_sweep_target *target);
+};
+
 /* How many lanes a sweep has; 1: it has none. */
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep);
-/* NULL: memory is refused. */
-struct mdf_sweep_lanes *mdf_sweep_lanes_new(const struct mdf_sweep *sweep, struct mdf_state *state);
+/* NULL: memory is refused. `arrays` are the caller's, NULL: rows are told to the feed only. */
+struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_state *state, void *const *arrays);
 void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes);
+/* Asked of each instance that goes by itself: whether it is to be looked at, as none has been, or all ended too early. */
+bool mdf_sweep_lanes_want_to_learn(struct mdf_sweep_lanes *lanes);
 /* Evaluates one instance by itself, and finds out how to evaluate others side by side. */
 mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, const struct mdf_sweep_target *target,
                                  mdf_error *error);
 /* Whether it has been found out; else why it can not be done. */
 bool mdf_sweep_lanes_are_ready(const struct mdf_sweep_lanes *lanes, struct mdf_refusal *refusal);
-/* Evaluates `n` instances from number `first` on, no more than there are lanes. is_done[i]: that instance is done; else it has to
- * be evaluated by itself. */
-void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, size_t first, size_t n, void *const *arrays, bool *is_done);
+/* Evaluates instances until the feed has no more, or too many of them have something that lanes do not cover. */
+void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed);
 
 #endif

@@ -108,13 +108,14 @@ void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows)
     mdf_memory_release(&sweep->memory, rows);
 }
 
-void **mdf_sweep_new_rows(struct mdf_sweep *sweep, mdf_error *error)
+void **mdf_sweep_new_rows(struct mdf_sweep *sweep, size_t n_instances, mdf_error *error)
 {
     void **rows = mdf_memory_allocate_zeroed(&sweep->memory, sweep->n_records, sizeof *rows);
-    size_t i;
+    size_t n_rows, i;
+    bool fits = mdf_size_multiply(sweep->n_rows, n_instances, &n_rows);
 
     for (i = 0; rows != NULL && i < sweep->n_records; i++) {
-        rows[i] = mdf_memory_allocate_zeroed(&sweep->memory, sweep->n_rows, sweep->records[i].size_bytes);
+        rows[i] = fits ? mdf_memory_allocate_zeroed(&sweep->memory, n_rows, sweep->records[i].size_bytes) : NULL;
         if (rows[i] == NULL) {
             mdf_sweep_free_rows(sweep, rows);
             rows = NULL;

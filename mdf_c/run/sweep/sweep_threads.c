@@ -74,7 +74,7 @@ static mdf_status prepare(struct worker *worker, mdf_error *error)
     }
     if (sweep->reduced != NULL && worker->reduced == NULL) {
         worker->reduced = mdf_reduced_new(&sweep->memory, &sweep->plan);
-        worker->rows = mdf_sweep_new_rows(sweep, error);
+        worker->rows = mdf_sweep_new_rows(sweep, 1, error);
         if (worker->reduced == NULL || worker->rows == NULL) {
             return mdf_memory_error(&sweep->memory, error);
         }
@@ -95,8 +95,21 @@ static void note_lanes(struct worker *worker)
     pthread_mutex_unlock(&worker->crew->lock);
 }
 
-/* Evaluates an instance; what is reduced comes from the caller's arrays, or from rows of the worker's own. The first one shows
- * how others go side by side. */
+/* An instance has been evaluated: when it stopped is told, and what is reduced comes from its rows. */
+static mdf_status keep(struct worker *worker, size_t instance, const struct mdf_sweep_target *target, mdf_error *error)
+{
+    struct mdf_sweep *sweep = worker->crew->sweep;
+
+    if (sweep->stopped_steps != NULL) {
+        sweep->stopped_steps[instance] = target->stopped_steps[instance - target->first];
+    }
+    return worker->reduced == NULL || mdf_sweep_reduce(sweep, worker->reduced, target, instance, 1)
+               ? MDF_OK
+               : mdf_memory_error(&sweep->memory, error);
+}
+
+/* Evaluates an instance, whose rows go to the caller's arrays, or to rows of the worker's own. The first one shows how others go
+ * side by side. */
 static mdf_status evaluate(struct worker *worker, size_t instance, mdf_error *error)
 {
     struct mdf_sweep *sweep = worker->crew->sweep;
@@ -107,20 +120,16 @@ static mdf_status evaluate(struct worker *worker, size_t instance, mdf_error *er
                                             .at_once = &worker->at_once};
     mdf_status status;
 
-    if (worker->lanes == NULL && mdf_sweep_count_lanes(sweep) > 1 &&
-        (worker->lanes = mdf_sweep_lanes_new(sweep, worker->state)) != NULL) {
+    if (worker->lanes == NULL && mdf_sweep_count_lanes(sweep) > 1) {
+        worker->lanes = mdf_sweep_lanes_new(sweep, worker->state, worker->crew->arrays);
+    }
+    if (worker->lanes != NULL && mdf_sweep_lanes_want_to_learn(worker->lanes)) {
         status = mdf_sweep_lanes_learn(worker->lanes, instance, &target, error);
         note_lanes(worker);
     } else {
         status = mdf_sweep_run_instance(sweep, worker->state, instance, &target, error);
     }
-    if (status == MDF_OK && sweep->stopped_steps != NULL) {
-        sweep->stopped_steps[instance] = worker->stopped_step;
-    }
-    if (status == MDF_OK && worker->reduced != NULL && !mdf_sweep_reduce(sweep, worker->reduced, &target, instance, 1)) {
-        status = mdf_memory_error(&sweep->memory, error);
-    }
-    return status;
+    return status == MDF_OK ? keep(worker, instance, &target, error) : status;
 }
 
 /* One instance by itself. */
@@ -141,46 +150,52 @@ static bool run_one(struct worker *worker, size_t instance)
     return status == MDF_OK;
 }
 
-/* Instances side by side, and by itself each one for which that did not do. */
-static void run_group(struct worker *worker, size_t first, size_t n)
+/* The next instances that nobody has begun. */
+static size_t take(void *context, size_t most, size_t *first)
 {
-    bool is_done[MDF_SWEEP_MOST_LANES];
-    size_t i;
+    struct crew *crew = ((struct worker *)context)->crew;
+    size_t end;
 
-    mdf_sweep_lanes_run(worker->lanes, first, n, worker->crew->arrays, is_done);
-    for (i = 0; i < n; i++) {
-        if (is_done[i]) {
-            atomic_fetch_add(&worker->crew->sweep->n_done, 1);
+    *first = atomic_fetch_add(&crew->next, most);
+    end = atomic_load(&crew->end);
+    return *first >= end ? 0 : most < end - *first ? most : end - *first;
+}
+
+/* What becomes of an instance side by side with others; an error of one makes those behind it idle. */
+static void finish(void *context, size_t instance, const struct mdf_sweep_target *target)
+{
+    struct worker *worker = context;
+    mdf_error error = {0};
+    mdf_status status;
+
+    if (target == NULL) {
+        if (instance < atomic_load(&worker->crew->end)) {
+            run_one(worker, instance);
         }
+        return;
     }
-    for (i = 0; i < n && first + i < atomic_load(&worker->crew->end); i++) {
-        if (!is_done[i] && !run_one(worker, first + i)) {
-            return;
-        }
+    status = keep(worker, instance, target, &error);
+    if (status != MDF_OK) {
+        note_failure(worker->crew, instance, status, &error);
+    } else {
+        atomic_fetch_add(&worker->crew->sweep->n_done, 1);
     }
 }
 
 static void work(struct worker *worker)
 {
-    struct crew *crew = worker->crew;
+    const struct mdf_sweep_feed feed = {worker, take, finish};
     struct mdf_refusal refusal;
-    size_t first, end, n;
+    size_t first;
 
     for (;;) {
-        bool has_lanes = worker->lanes != NULL && mdf_sweep_lanes_are_ready(worker->lanes, &refusal);
-
-        n = has_lanes ? mdf_sweep_count_lanes(crew->sweep) : 1;
-        first = atomic_fetch_add(&crew->next, n);
-        end = atomic_load(&crew->end);
-        if (first >= end) {
+        if (worker->lanes != NULL && mdf_sweep_lanes_are_ready(worker->lanes, &refusal)) {
+            mdf_sweep_lanes_run(worker->lanes, &feed);
+        }
+        if (take(worker, 1, &first) == 0) {
             return;
         }
-        n = n < end - first ? n : end - first;
-        if (n > 1) {
-            run_group(worker, first, n);
-        } else {
-            run_one(worker, first);
-        }
+        run_one(worker, first);
     }
 }
 

@@ -581,11 +581,9 @@ static bool has_steady_ports(const struct mdf_state *state)
 /* How many evaluations in a row have been done, where there is a stop. */
 static int64_t count_taken(const struct mdf_state *state)
 {
-    size_t first = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
-    size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_TAKEN, 0));
     int64_t n_taken;
 
-    memcpy(&n_taken, state->whole->counters[slot - first].data, sizeof n_taken);
+    memcpy(&n_taken, mdf_whole_counter_value(state, MDF_COUNTER_TAKEN)->data, sizeof n_taken);
     return n_taken;
 }
 
@@ -609,6 +607,13 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
 }
 
 /* ------------------------------------------------------------------ for somebody else */
+
+const struct mdf_value *mdf_whole_counter_value(const struct mdf_state *state, enum mdf_counter kind)
+{
+    size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, kind, 0)) - state->program->code->n_slots;
+
+    return mdf_whole_n_of(state->program, kind) > 0 ? &state->whole->counters[slot] : NULL;
+}
 
 /* Which ports edges feed in the first evaluation of a life, in the order in which nodes take what they bring. */
 static void note_first_fed(struct mdf_state *state)

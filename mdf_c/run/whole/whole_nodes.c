@@ -169,20 +169,6 @@ static bool lower_first_layer(struct lowering *lowering, struct scope *scope, st
     return true;
 }
 
-bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan)
-{
-    struct mdf_state *state = plan;
-    const struct mdf_program *program = state->program;
-    bool done = true;
-    size_t i;
-
-    for (i = 0; done && i < program->n_layers; i++) {
-        done = lower_first_layer(lowering, scope, state, &program->layers[i]);
-    }
-    memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
-    return done;
-}
-
 /* Whether an evaluation is asked if it was the last: once the nodes that say so have run, as they do in each of those of which
  * none looks at an earlier one. */
 static bool may_stop(const struct mdf_state *state)
@@ -195,6 +181,21 @@ static bool lower_stop(struct lowering *lowering, struct scope *scope, const str
     const struct mdf_program_stop *stop = &state->program->stop;
 
     return !may_stop(state) || lowering_run(lowering, scope, stop->first, stop->end);
+}
+
+bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+    const struct mdf_program *program = state->program;
+    bool done = true;
+    size_t i;
+
+    for (i = 0; done && i < program->n_layers; i++) {
+        done = lower_first_layer(lowering, scope, state, &program->layers[i]);
+    }
+    done = done && lower_stop(lowering, scope, state);
+    memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
+    return done;
 }
 
 /* Counts an evaluation of several in a row; they go on unless it was the last. */

@@ -38,6 +38,8 @@ mdf_operand mdf_whole_counter(const struct mdf_program *program, enum mdf_counte
 uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_counter kind, size_t index);
 /* How many counters of a kind there are. */
 size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind);
+/* The value that stands for the first counter of a kind in what is lowered, once something is; NULL: there is none. */
+const struct mdf_value *mdf_whole_counter_value(const struct mdf_state *state, enum mdf_counter kind);
 /* Marks the counters that a condition looks at. */
 void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept);
 

@@ -1,0 +1,471 @@
+/* sweep_lanes_run.c - see sweep_lanes.h. Comes in: programs for lanes, and a feed of instances; goes out: rows of each, or word
+ * that it has to be evaluated by itself. */
+#include "mdf_c/run/sweep/sweep_lanes_parts.h"
+
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/machine/emit.h"
+#include "mdf_c/run/restart.h"
+
+#include <string.h>
+
+/* So many instances of which lanes do not cover something, one behind the other, are enough: this many times the lanes. */
+enum { MOST_FAILED = 4 };
+
+/* ------------------------------------------------------------------ values with lanes */
+
+static size_t size_of(const struct mdf_value *value)
+{
+    return mdf_dtype_size((mdf_dtype)value->dtype);
+}
+
+bool lanes_make_room(const struct mdf_sweep_lanes *lanes, struct mdf_value *value, const struct mdf_value *form)
+{
+    int64_t shape[MDF_INLINE_RANK];
+
+    if (!mdf_lanes_form(form, lanes->n_lanes, shape)) {
+        return false;
+    }
+    return (value->kind == MDF_KIND_TENSOR && value->dtype == form->dtype && value->strength == MDF_STRENGTH_TYPED &&
+            value->rank == form->rank + 1u && memcmp(mdf_value_shape(value), shape, value->rank * sizeof *shape) == 0 &&
+            mdf_value_own_elements(value) != NULL) ||
+           mdf_value_make_tensor(lanes_memory(lanes), value, (mdf_dtype)form->dtype, form->rank + 1u, shape) != NULL;
+}
+
+void lanes_put(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide, size_t lane, const void *elements)
+{
+    size_t n = wide->length / lanes->n_lanes, size = size_of(wide), i;
+    char *target = wide->data;
+
+    for (i = 0; i < n; i++) {
+        memcpy(target + (i * lanes->n_lanes + lane) * size, (const char *)elements + i * size, size);
+    }
+}
+
+static void take_lane(const struct mdf_sweep_lanes *lanes, const struct mdf_value *wide, size_t lane, char *elements)
+{
+    size_t n = wide->length / lanes->n_lanes, size = size_of(wide), i;
+    const char *source = wide->data;
+
+    for (i = 0; i < n; i++) {
+        memcpy(elements + i * size, source + (i * lanes->n_lanes + lane) * size, size);
+    }
+}
+
+bool lanes_spread(const struct mdf_sweep_lanes *lanes, struct lane_seat *seat)
+{
+    struct mdf_value wide = {0};
+    size_t lane;
+
+    if (seat->value.kind != MDF_KIND_TENSOR || !lanes_make_room(lanes, &wide, &seat->value)) {
+        return false;
+    }
+    for (lane = 0; lane < lanes->n_lanes; lane++) {
+        lanes_put(lanes, &wide, lane, seat->value.data);
+    }
+    mdf_value_swap(&wide, &seat->value);
+    mdf_value_clear(lanes_memory(lanes), &wide);
+    seat->has_lanes = true;
+    return true;
+}
+
+bool lanes_own(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide)
+{
+    struct mdf_value own = {0};
+
+    if (mdf_value_own_elements(wide) == NULL) {
+        if (!mdf_value_copy_apart(lanes_memory(lanes), &own, wide)) {
+            return false;
+        }
+        mdf_value_swap(&own, wide);
+        mdf_value_clear(lanes_memory(lanes), &own);
+    }
+    return true;
+}
+
+/* What is in a lane, to be looked at until something else is. NULL: memory is refused. */
+static const struct mdf_value *look_at_lane(struct mdf_sweep_lanes *lanes, const struct lane_seat *seat, size_t lane)
+{
+    const struct mdf_value *wide = &seat->value;
+
+    if (!seat->has_lanes) {
+        return wide;
+    }
+    if (wide->rank == 1) {
+        lanes->number = (struct mdf_value){.kind = MDF_KIND_TENSOR,
+                                           .dtype = wide->dtype,
+                                           .strength = wide->strength,
+                                           .length = 1,
+                                           .data = (char *)wide->data + lane * size_of(wide)};
+        return &lanes->number;
+    }
+    if (mdf_value_make_tensor(lanes_memory(lanes), &lanes->single, (mdf_dtype)wide->dtype, wide->rank - 1u,
+                              mdf_value_shape(wide)) == NULL) {
+        return NULL;
+    }
+    take_lane(lanes, wide, lane, lanes->single.data);
+    return &lanes->single;
+}
+
+/* ------------------------------------------------------------------ what is given */
+
+static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
+{
+    return value->kind == form->kind && value->dtype == form->dtype && value->strength == form->strength &&
+           value->rank == form->rank && value->length == form->length &&
+           memcmp(mdf_value_shape(value), mdf_value_shape(form), value->rank * sizeof(int64_t)) == 0;
+}
+
+static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_swept; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (step > 0 && !seat->is_series) {
+            continue;
+        }
+        seat->has_lanes = !seat->is_shared;
+        if (seat->has_lanes && !lanes_make_room(lanes, &seat->value, &seat->form)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What an instance has been given, as the values of a lane. */
+static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_swept; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (step > 0 && !seat->is_series) {
+            continue;
+        }
+        if (!has_form(seat->slot, &seat->form)) {
+            return false;
+        }
+        if (!seat->is_shared) {
+            lanes_put(lanes, &seat->value, lane, seat->slot->data);
+        } else if (lane == 0 && !mdf_value_copy_apart(lanes_memory(lanes), &seat->value, seat->slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As lies in the arrays of the sweep, where it needs no other type. */
+static void take_directly(struct mdf_sweep_lanes *lanes, size_t lane, size_t number, uint64_t step)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_swept; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (step == 0 || seat->is_series) {
+            lanes_put(lanes, &seat->value, lane, mdf_sweep_value_of(lanes->sweep, seat->given, number, step));
+        }
+    }
+}
+
+/* Else they are brought to the types of the model by one state after the other. */
+bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step)
+{
+    size_t lane;
+
+    if (step > 0 && !mdf_sweep_has_series(lanes->sweep)) {
+        return true;
+    }
+    if (!begin_swept(lanes, step)) {
+        return false;
+    }
+    for (lane = 0; lane < lanes->n_lanes; lane++) {
+        size_t number = first + (lane < n ? lane : n - 1);
+
+        if (lanes->is_direct) {
+            take_directly(lanes, lane, number, step);
+        } else if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step, NULL) != MDF_OK ||
+                   !take_given(lanes, lane, step)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ programs */
+
+bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
+{
+    struct lane_program *program = &lanes->programs[kind];
+    size_t i;
+
+    if (program->wide == NULL) {
+        return false;
+    }
+    for (i = 0; i < program->narrow->n_inputs; i++) {
+        if (program->inputs[i] != NULL && program->varies[program->narrow->inputs[i]] && !program->inputs[i]->has_lanes &&
+            !lanes_spread(lanes, program->inputs[i])) {
+            return false;
+        }
+    }
+    if (lanes->traps.kind == MDF_KIND_TENSOR) {
+        memset(lanes->traps.data, 0, lanes->traps.length);
+    }
+    mdf_lowered_emit_in_time(program->wide);
+    if (mdf_lowered_run(program->wide) != MDF_LOWERED_DONE) {
+        return false;
+    }
+    for (i = 0; i < program->narrow->n_outputs; i++) {
+        program->outputs[i]->has_lanes = program->varies[program->narrow->outputs[i].id];
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ what comes of lanes */
+
+static struct mdf_sweep_target target_of(const struct mdf_sweep_lanes *lanes, struct lane *of)
+{
+    return (struct mdf_sweep_target){.arrays = lanes->arrays != NULL ? lanes->arrays : lanes->rows,
+                                     .stopped_steps = &of->stopped,
+                                     .first = of->number,
+                                     .first_row = lanes->arrays != NULL ? of->number : of->place};
+}
+
+static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
+{
+    const struct mdf_sweep_target target = target_of(lanes, of);
+    size_t i;
+
+    for (i = 0; i < lanes->sweep->n_records; i++) {
+        const struct mdf_value *value =
+            lanes->recorded[i] != NULL ? look_at_lane(lanes, lanes->recorded[i], lane) : lanes->constants[i];
+
+        if (value == NULL || mdf_sweep_write_row(lanes->sweep, lanes->state, &target, of->number, of->row, i, value) != MDF_OK) {
+            return false;
+        }
+    }
+    of->row++;
+    return true;
+}
+
+static bool is_trapped(const struct mdf_sweep_lanes *lanes, size_t lane)
+{
+    return lanes->traps.kind == MDF_KIND_TENSOR && ((const uint8_t *)lanes->traps.data)[lane] != 0;
+}
+
+static bool has_stopped(struct mdf_sweep_lanes *lanes, size_t lane)
+{
+    const struct mdf_value *value;
+    double number = 0;
+
+    if (lanes->stop == NULL) {
+        return false;
+    }
+    if (lanes->stop->value.dtype == MDF_DTYPE_BOOL && lanes->stop->value.rank == 1) {
+        return ((const uint8_t *)lanes->stop->value.data)[lane] != 0;
+    }
+    value = look_at_lane(lanes, lanes->stop, lane);
+    return value != NULL && mdf_value_number_at(value, NULL, 0, &number) && number != 0;
+}
+
+/* Rows of steps that it does not take have the values of its last one. */
+bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane, uint64_t n_steps)
+{
+    const struct mdf_sweep *sweep = lanes->sweep;
+    bool is_over;
+
+    of->step += n_steps;
+    if (is_trapped(lanes, lane)) {
+        of->state = LANE_FAILED;
+        return true;
+    }
+    if (has_stopped(lanes, lane)) {
+        of->stopped = (int64_t)of->step;
+    }
+    is_over = of->stopped >= 0 || of->step == sweep->n_steps;
+    if (n_steps > 0 && mdf_sweep_is_recorded(sweep, of->step - 1) && !write_row(lanes, of, lane)) {
+        return false;
+    }
+    while (is_over && of->row < sweep->n_rows) {
+        if (!write_row(lanes, of, lane)) {
+            return false;
+        }
+    }
+    of->state = is_over ? LANE_DONE : LANE_LIVE;
+    return true;
+}
+
+void lanes_fail(const struct mdf_sweep_lanes *lanes, struct lane *of)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes; i++) {
+        of[i].state = of[i].state == LANE_LIVE ? LANE_FAILED : of[i].state;
+    }
+}
+
+/* Evaluates an instance by itself on the state, which lanes do not need meanwhile. */
+static void hand_on_failed(struct mdf_sweep_lanes *lanes, size_t number, const struct mdf_sweep_feed *feed)
+{
+    mdf_state_end(lanes->state);
+    feed->finish(feed->context, number, NULL);
+    mdf_state_begin(lanes->state, NULL);
+}
+
+void lanes_settle(struct mdf_sweep_lanes *lanes, struct lane *of, const struct mdf_sweep_feed *feed)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes; i++) {
+        if (of[i].state == LANE_DONE) {
+            const struct mdf_sweep_target target = target_of(lanes, &of[i]);
+
+            lanes->n_failed = 0;
+            feed->finish(feed->context, of[i].number, &target);
+        }
+        if (of[i].state == LANE_FAILED) {
+            lanes->n_failed++;
+            hand_on_failed(lanes, of[i].number, feed);
+        }
+        of[i].state = of[i].state == LANE_LIVE ? LANE_LIVE : LANE_EMPTY;
+    }
+    if (lanes->n_failed >= MOST_FAILED * lanes->n_lanes && !mdf_stop_is_asked(&lanes->state->shared->stop)) {
+        lanes->is_ready = false;
+        lanes->refusal.reason = MDF_REFUSED_LEAVES;
+    }
+}
+
+/* ------------------------------------------------------------------ the first evaluations */
+
+/* See lanes_imitate. */
+static bool imitate(struct mdf_sweep_lanes *lanes, size_t lane, size_t other)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+        const struct mdf_value *value;
+
+        if (!seat->has_lanes) {
+            continue;
+        }
+        value = lanes_own(lanes, &seat->value) ? look_at_lane(lanes, seat, other) : NULL;
+        if (value == NULL) {
+            return false;
+        }
+        lanes_put(lanes, &seat->value, lane, value->data);
+    }
+    return true;
+}
+
+bool lanes_imitate(struct mdf_sweep_lanes *lanes, const struct lane *of)
+{
+    size_t i, live = 0;
+
+    while (live < lanes->n_lanes && of[live].state != LANE_LIVE) {
+        live++;
+    }
+    for (i = 0; i < lanes->n_lanes && live < lanes->n_lanes; i++) {
+        if (of[i].state != LANE_LIVE && !imitate(lanes, i, live)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_all_stock(struct mdf_sweep_lanes *lanes, struct lane *of)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes && done; i++) {
+        done = of[i].state != LANE_LIVE || lanes_take_stock(lanes, &of[i], i, 1);
+    }
+    return done;
+}
+
+bool lanes_any_lives(const struct mdf_sweep_lanes *lanes, const struct lane *of)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes && of[i].state != LANE_LIVE; i++) {
+    }
+    return i < lanes->n_lanes;
+}
+
+bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes; i++) {
+        of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY, .number = first + i, .place = of[i].place, .stopped = -1};
+    }
+    if ((!lanes->is_direct && mdf_state_restart(lanes->state, 0, NULL) != MDF_OK) || !lanes_set_swept(lanes, first, n, 0) ||
+        !lanes_run_program(lanes, LANES_FIRST) || !take_all_stock(lanes, of)) {
+        return false;
+    }
+    if (!lanes_any_lives(lanes, of)) {
+        return true;
+    }
+    return (!lanes->is_stream || lanes_imitate(lanes, of)) && lanes_set_swept(lanes, first, n, 1) && lanes_run_program(lanes, LANES_SECOND) && take_all_stock(lanes, of);
+}
+
+/* ------------------------------------------------------------------ lanes in step */
+
+/* From the third evaluation on. */
+static bool go_on(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
+{
+    enum { MOST_AT_ONCE = 1 << 14 };
+    const struct mdf_sweep *sweep = lanes->sweep;
+    uint64_t step, n_left, n_skipped;
+    size_t i;
+
+    for (step = LANES_SINGLE; step < sweep->n_steps && lanes_any_lives(lanes, lanes->lanes); step++) {
+        n_left = mdf_sweep_count_unseen(sweep, step);
+        n_skipped = mdf_sweep_has_series(sweep) || n_left == 0 ? 0 : n_left < MOST_AT_ONCE ? n_left : MOST_AT_ONCE;
+        lanes->n_steps = (int64_t)n_skipped;
+        if (n_skipped > 0 && !lanes_run_program(lanes, LANES_MANY)) {
+            return false;
+        }
+        for (i = 0; i < n && n_skipped > 0; i++) {
+            lanes->lanes[i].step += n_skipped;
+            lanes->lanes[i].state = is_trapped(lanes, i) && lanes->lanes[i].state == LANE_LIVE ? LANE_FAILED
+                                                                                              : lanes->lanes[i].state;
+        }
+        step += n_skipped;
+        if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed) || !lanes_set_swept(lanes, first, n, step) ||
+            !lanes_run_program(lanes, LANES_SINGLE) || !take_all_stock(lanes, lanes->lanes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_in_step(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
+{
+    size_t first, n;
+
+    while (lanes->is_ready && (n = feed->take(feed->context, lanes->n_lanes, &first)) > 0) {
+        if (!lanes_begin(lanes, lanes->lanes, first, n) || !go_on(lanes, first, n)) {
+            lanes_fail(lanes, lanes->lanes);
+        }
+        lanes_settle(lanes, lanes->lanes, feed);
+    }
+}
+
+void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
+{
+    if (!mdf_state_begin(lanes->state, NULL)) {
+        lanes->is_ready = false;
+        lanes->refusal.reason = MDF_REFUSED_OUT_OF_MEMORY;
+        return;
+    }
+    if (lanes->is_stream) {
+        lanes_run_stream(lanes, feed);
+    } else {
+        run_in_step(lanes, feed);
+    }
+    mdf_state_end(lanes->state);
+}

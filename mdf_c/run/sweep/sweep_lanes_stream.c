@@ -1,0 +1,283 @@
+/* sweep_lanes_stream.c - see sweep_lanes.h. Lanes of which each goes on by itself: one whose instance has ended gets the next.
+ *
+ * Instances begin in groups, in the seats of all lanes, from which those that go on are put aside meanwhile (`kept`). Then those
+ * that have begun wait (`fresh`) until a lane is empty, and take its place. Where an input has other values in each step, all
+ * lanes are in the same one: the next group begins when all of one have ended. */
+#include "mdf_c/run/sweep/sweep_lanes_parts.h"
+
+#include <string.h>
+
+enum { LEAST_AT_ONCE = 8, MOST_AT_ONCE = 1 << 14 };
+
+/* ------------------------------------------------------------------ lanes change places */
+
+static bool has_same_form(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->rank == b->rank &&
+           a->length == b->length;
+}
+
+static size_t size_of(const struct mdf_value *value)
+{
+    return value->length * mdf_dtype_size((mdf_dtype)value->dtype);
+}
+
+/* Copies all lanes, into memory that is there already where it has the form. */
+static bool copy_lanes(const struct mdf_sweep_lanes *lanes, struct mdf_value *target, const struct mdf_value *source)
+{
+    if (!has_same_form(target, source) || mdf_value_own_elements(target) == NULL) {
+        return mdf_value_copy_apart(lanes_memory(lanes), target, source);
+    }
+    memcpy(target->data, source->data, size_of(source));
+    return true;
+}
+
+/* Whether somebody looks at what lanes differ in; nothing may be there before the first evaluations of the last kind. */
+static bool is_moved(const struct lane_seat *seat)
+{
+    return seat->is_looked_at && seat->varies && seat->value.kind == MDF_KIND_TENSOR;
+}
+
+static bool keep_live(struct mdf_sweep_lanes *lanes)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats && done; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        done = !is_moved(seat) || copy_lanes(lanes, &seat->kept, &seat->value);
+    }
+    return done;
+}
+
+/* Those that have begun wait, those that went on are there again. */
+static bool bring_back_live(struct mdf_sweep_lanes *lanes)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats && done; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (is_moved(seat)) {
+            done = has_same_form(&seat->value, &seat->kept) && copy_lanes(lanes, &seat->fresh, &seat->value) &&
+                   copy_lanes(lanes, &seat->value, &seat->kept);
+        }
+    }
+    return done;
+}
+
+/* Seats that have one value for all at first get it for each lane. */
+static bool spread_all(struct mdf_sweep_lanes *lanes)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats && done; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        done = !is_moved(seat) || seat->has_lanes || lanes_spread(lanes, seat);
+    }
+    return done;
+}
+
+/* Which lanes get what waits. */
+struct moves {
+    size_t n, to[MDF_SWEEP_MOST_LANES], from[MDF_SWEEP_MOST_LANES];
+};
+
+static void move_elements(const struct moves *moves, struct mdf_value *target, const struct mdf_value *source, size_t n_lanes)
+{
+    size_t n = target->length / n_lanes, size = mdf_dtype_size((mdf_dtype)target->dtype), i, j;
+
+    for (i = 0; i < n; i++) {
+        char *to = (char *)target->data + i * n_lanes * size;
+        const char *from = (const char *)source->data + i * n_lanes * size;
+
+        for (j = 0; j < moves->n && size == sizeof(uint64_t); j++) {
+            memcpy(to + moves->to[j] * sizeof(uint64_t), from + moves->from[j] * sizeof(uint64_t), sizeof(uint64_t));
+        }
+        for (; j < moves->n; j++) {
+            memcpy(to + moves->to[j] * size, from + moves->from[j] * size, size);
+        }
+    }
+}
+
+static bool move_lanes(struct mdf_sweep_lanes *lanes, const struct moves *moves)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (is_moved(seat)) {
+            if (!lanes_own(lanes, &seat->value)) {
+                return false;
+            }
+            move_elements(moves, &seat->value, &seat->fresh, lanes->n_lanes);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ beginning */
+
+/* Where no lane goes on, all that have begun take their places as they are. */
+static void take_all_places(struct mdf_sweep_lanes *lanes)
+{
+    struct lane *left = lanes->lanes;
+
+    lanes->lanes = lanes->fresh;
+    lanes->fresh = left;
+}
+
+static bool begin_group(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
+{
+    bool any = lanes_any_lives(lanes, lanes->lanes);
+
+    if ((any && !keep_live(lanes)) || !lanes_begin(lanes, lanes->fresh, first, n) || !spread_all(lanes)) {
+        return false;
+    }
+    lanes->first = first;
+    lanes->n_begun = n;
+    if (any) {
+        return bring_back_live(lanes);
+    }
+    take_all_places(lanes);
+    return lanes_imitate(lanes, lanes->lanes);
+}
+
+static void fail_all(struct mdf_sweep_lanes *lanes)
+{
+    lanes_fail(lanes, lanes->lanes);
+    lanes_fail(lanes, lanes->fresh);
+}
+
+/* Instances that wait go to empty lanes. */
+static bool fill(struct mdf_sweep_lanes *lanes)
+{
+    size_t lane = 0, from;
+    struct moves moves = {0};
+
+    for (from = 0; from < lanes->n_lanes; from++) {
+        struct lane left;
+
+        while (lane < lanes->n_lanes && lanes->lanes[lane].state == LANE_LIVE) {
+            lane++;
+        }
+        if (lane == lanes->n_lanes) {
+            break;
+        }
+        if (lanes->fresh[from].state == LANE_LIVE) {
+            left = lanes->lanes[lane];
+            lanes->lanes[lane] = lanes->fresh[from];
+            lanes->fresh[from] = left;
+            moves.to[moves.n] = lane;
+            moves.from[moves.n++] = from;
+        }
+    }
+    return moves.n == 0 || move_lanes(lanes, &moves);
+}
+
+static bool has_room(const struct mdf_sweep_lanes *lanes)
+{
+    size_t i;
+
+    if (mdf_sweep_has_series(lanes->sweep)) {
+        return !lanes_any_lives(lanes, lanes->lanes);
+    }
+    for (i = 0; i < lanes->n_lanes && lanes->lanes[i].state == LANE_LIVE; i++) {
+    }
+    return i < lanes->n_lanes;
+}
+
+/* Fills all lanes, while there are instances. */
+static void refill(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
+{
+    size_t first, n;
+
+    for (;;) {
+        if (lanes_any_lives(lanes, lanes->fresh) && !fill(lanes)) {
+            fail_all(lanes);
+        }
+        lanes_settle(lanes, lanes->lanes, feed);
+        lanes_settle(lanes, lanes->fresh, feed);
+        if (!lanes->is_ready || !has_room(lanes) || (n = feed->take(feed->context, lanes->n_lanes, &first)) == 0) {
+            return;
+        }
+        if (!begin_group(lanes, first, n)) {
+            fail_all(lanes);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ going on */
+
+/* How many steps each lane is to take, and none of them yet. */
+static bool set_steps(struct mdf_sweep_lanes *lanes)
+{
+    bool is_in_step = mdf_sweep_has_series(lanes->sweep), is_set = !is_in_step;
+    int64_t *steps = lanes->steps->value.data;
+    uint64_t n;
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes; i++) {
+        const struct lane *of = &lanes->lanes[i];
+
+        n = is_in_step ? 1 : mdf_sweep_count_unseen(lanes->sweep, of->step) + 1;
+        n = n < lanes->at_once ? n : lanes->at_once;
+        steps[i] = of->state == LANE_LIVE ? (int64_t)n : 0;
+        if (!is_set && of->state == LANE_LIVE && !lanes_set_swept(lanes, lanes->first, lanes->n_begun, of->step)) {
+            return false;
+        }
+        is_set = is_set || of->state == LANE_LIVE;
+    }
+    if (!lanes_own(lanes, &lanes->taken->value)) {
+        return false;
+    }
+    memset(lanes->taken->value.data, 0, lanes->n_lanes * sizeof *steps);
+    return true;
+}
+
+/* Evaluations that lanes did without an instance are few, and so are looks at them. */
+static void choose_at_once(struct mdf_sweep_lanes *lanes, uint64_t n_used, uint64_t n_run)
+{
+    enum { MOST_IDLE = 8, FEW_IDLE = 32 };
+    uint64_t n_idle = n_run - n_used;
+
+    if (n_idle * MOST_IDLE > n_run && lanes->at_once > LEAST_AT_ONCE) {
+        lanes->at_once /= 2;
+    } else if (n_idle * FEW_IDLE < n_run && lanes->at_once < MOST_AT_ONCE) {
+        lanes->at_once *= 2;
+    }
+}
+
+static bool go_on(struct mdf_sweep_lanes *lanes)
+{
+    uint64_t n_used = 0, most = 0, n;
+    size_t i;
+
+    if (!set_steps(lanes) || !lanes_run_program(lanes, LANES_MANY)) {
+        return false;
+    }
+    for (i = 0; i < lanes->n_lanes; i++) {
+        n = (uint64_t)((const int64_t *)lanes->taken->value.data)[i];
+        n_used += n;
+        most = n > most ? n : most;
+        if (lanes->lanes[i].state == LANE_LIVE && !lanes_take_stock(lanes, &lanes->lanes[i], i, n)) {
+            return false;
+        }
+    }
+    choose_at_once(lanes, n_used, most * lanes->n_lanes);
+    return true;
+}
+
+void lanes_run_stream(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
+{
+    for (refill(lanes, feed); lanes_any_lives(lanes, lanes->lanes); refill(lanes, feed)) {
+        if (!lanes->is_ready || atomic_load_explicit(&lanes->sweep->interrupted, memory_order_relaxed) || !go_on(lanes)) {
+            fail_all(lanes);
+        }
+    }
+}
