@@ -13,13 +13,18 @@
  * truth for each value: the marks of the others. */
 void mdf_lanes_mark(const struct mdf_lowered *narrow, bool *varies);
 
+/* Finds which values have to be made, where those marked in `needed` are wanted, of which there is one truth for each value: the
+ * marks of the others. */
+void mdf_lanes_need(const struct mdf_lowered *narrow, bool *needed);
+
 struct mdf_lanes_request {
     const struct mdf_lowered *narrow; /* lives as long as what is made of it */
     struct mdf_execution *execution;
     size_t n_lanes;                   /* a power of two */
     const bool *varies;               /* as mdf_lanes_mark left it */
+    const bool *needed;               /* as mdf_lanes_need left it */
     struct mdf_value *const *inputs;  /* where each of narrow->inputs is found */
-    struct mdf_value *const *outputs; /* where each of narrow->outputs goes */
+    struct mdf_value *const *outputs; /* where each of narrow->outputs goes; NULL: nobody wants it */
     struct mdf_value *traps;          /* stays as it is where nothing may bail out */
 };
 

@@ -224,7 +224,7 @@ static bool widen_number(struct widening *widening, const struct mdf_lowered_op 
         op.code = MDF_LOWERED_CAST;
         op.dtype = (uint8_t)result;
     }
-    widening->ids[source->out] = widening_may_bail_out(widening, source) ? widening_compute_trapped(widening, &op, result)
+    widening->ids[source->out] = mdf_lanes_may_bail_out(widening->narrow, source) ? widening_compute_trapped(widening, &op, result)
                                                                          : widening_compute(widening, &op, result);
     return widening->ids[source->out] != MDF_LOWERED_NONE;
 }
@@ -311,6 +311,9 @@ static bool choose_branches(struct widening *widening, const struct mdf_lowered_
     for (i = 0; i < branches->n_merges; i++) {
         const struct mdf_lowered_merge *merge = &branches->merges[i];
 
+        if (!widening_needs(widening, merge->out)) {
+            continue;
+        }
         widening->ids[merge->out] = widening_choose(widening, condition, merge->then, merge->otherwise, merge->out);
         if (widening->ids[merge->out] == MDF_LOWERED_NONE) {
             return false;
@@ -334,6 +337,9 @@ static bool widen_side(struct widening *widening, const struct mdf_lowered_if *s
     for (i = 0; i < source->n_merges; i++) {
         mdf_lowered_id id = is_then ? source->merges[i].then : source->merges[i].otherwise;
 
+        if (!widening_needs(widening, source->merges[i].out)) {
+            continue;
+        }
         results[i] = widening_varies(widening, source->merges[i].out) ? with_lanes(widening, id) : widening_value(widening, id);
         if (results[i] == MDF_LOWERED_NONE) {
             return false;
@@ -372,18 +378,23 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
         return false;
     }
     for (i = 0; i < n; i++) {
-        branches->merges[i] = (struct mdf_lowered_merge){widening_add(widening, MDF_LOWERED_RESULT, from->merges[i].out),
-                                                         results[i], results[n + 1 + i]};
-        if (branches->merges[i].out == MDF_LOWERED_NONE) {
+        struct mdf_lowered_merge *merge = &branches->merges[branches->n_merges];
+
+        if (!widening_needs(widening, from->merges[i].out)) {
+            continue;
+        }
+        *merge = (struct mdf_lowered_merge){widening_add(widening, MDF_LOWERED_RESULT, from->merges[i].out), results[i],
+                                            results[n + 1 + i]};
+        if (merge->out == MDF_LOWERED_NONE) {
             return false;
         }
-        lowering->facts[branches->merges[i].out].is_merged = true;
+        lowering->facts[merge->out].is_merged = true;
+        branches->n_merges++;
     }
-    branches->n_merges = n;
     if (has_traps) {
-        branches->merges[n] =
+        branches->merges[branches->n_merges] =
             (struct mdf_lowered_merge){widening_add_number(widening, MDF_DTYPE_BOOL, true), results[n], results[2 * n + 1]};
-        widening->traps = branches->merges[n].out;
+        widening->traps = branches->merges[branches->n_merges].out;
         if (widening->traps == MDF_LOWERED_NONE) {
             return false;
         }
@@ -407,7 +418,7 @@ bool widening_may_trap(const struct widening *widening, const struct mdf_lowered
                       : op->code == MDF_LOWERED_LOOP ? mdf_lanes_has_own_bounds(op->of.loop, widening->request->varies)
                                                      : op->out != MDF_LOWERED_NONE && widening_varies(widening, op->out);
 
-        if (op->out != MDF_LOWERED_NONE && widening_may_bail_out(widening, op) && (varies || is_masked)) {
+        if (op->out != MDF_LOWERED_NONE && mdf_lanes_may_bail_out(widening->narrow, op) && (varies || is_masked)) {
             return true;
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
@@ -427,7 +438,7 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
     case MDF_LOWERED_CALL:
         return widening_call(widening, op);
     case MDF_LOWERED_NEST:
-        return widening_nest(widening, op);
+        return !mdf_lanes_needs_nest(op->of.nest, widening->request->needed) || widening_nest(widening, op);
     case MDF_LOWERED_IF:
         return widening_varies(widening, op->of.branches->condition) ? choose_branches(widening, op->of.branches)
                                                                      : keep_branches(widening, op);
@@ -436,9 +447,12 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
     case MDF_LOWERED_PUT:
         return widen_put(widening, op);
     default: /* of elements */
+        if (!widening_needs(widening, op->out)) {
+            return true;
+        }
         is_number = widening->narrow->values[op->out].is_scalar;
         if (!widening_varies(widening, op->out)) {
-            return widening->mask != MDF_LOWERED_NONE && is_number && widening_may_bail_out(widening, op)
+            return widening->mask != MDF_LOWERED_NONE && is_number && mdf_lanes_may_bail_out(widening->narrow, op)
                        ? widen_number(widening, op)
                        : copy_element_op(widening, op);
         }
@@ -469,8 +483,12 @@ static bool add_inputs(struct widening *widening)
     size_t i;
 
     for (i = 0; i < narrow->n_inputs; i++) {
-        mdf_lowered_id id = widening_add(widening, MDF_LOWERED_INPUT, narrow->inputs[i]);
+        mdf_lowered_id id;
 
+        if (!widening_needs(widening, narrow->inputs[i])) {
+            continue;
+        }
+        id = widening_add(widening, MDF_LOWERED_INPUT, narrow->inputs[i]);
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
@@ -503,6 +521,9 @@ static bool add_outputs(struct widening *widening)
     for (i = 0; i < narrow->n_outputs; i++) {
         mdf_lowered_id id;
 
+        if (widening->request->outputs[i] == NULL) {
+            continue;
+        }
         if (narrow->outputs[i].is_list || narrow->outputs[i].n_items > 0) {
             return lowering_fail(widening->lowering, MDF_REFUSED_NO_NUMBERS);
         }

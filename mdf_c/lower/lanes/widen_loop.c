@@ -47,9 +47,13 @@ static bool add_states(struct widened *in)
 
     for (i = 0; i < in->narrow->n_states; i++) {
         const struct mdf_lowered_state *state = &in->narrow->states[i];
-        mdf_lowered_id initial = widening_varies(in->widening, state->parameter) ? with_lanes(in->widening, state->initial)
-                                                                                 : widening_value(in->widening, state->initial);
+        mdf_lowered_id initial;
 
+        if (!widening_needs(in->widening, state->parameter)) {
+            continue;
+        }
+        initial = widening_varies(in->widening, state->parameter) ? with_lanes(in->widening, state->initial)
+                                                                  : widening_value(in->widening, state->initial);
         if (new_state(in, initial, widening_add(in->widening, MDF_LOWERED_PARAMETER, state->parameter)) == NULL) {
             return false;
         }
@@ -176,14 +180,14 @@ static bool end_run(struct widened *in)
     struct widening *widening = in->widening;
     const struct mdf_lowered_loop *narrow = in->narrow;
     mdf_lowered_id next_active;
-    size_t i;
+    size_t n = 0, i;
 
     for (i = 0; i < narrow->n_states; i++) {
-        if (!set_next(in, i, next_of(in, &narrow->states[i]))) {
+        if (widening_needs(widening, narrow->states[i].parameter) && !set_next(in, n++, next_of(in, &narrow->states[i]))) {
             return false;
         }
     }
-    if (in->has_traps && !set_next(in, i++, widening->traps)) {
+    if (in->has_traps && !set_next(in, n++, widening->traps)) {
         return false;
     }
     if (!in->has_own_bounds) {
@@ -194,10 +198,10 @@ static bool end_run(struct widened *in)
     next_active = go_on(in, in->active,
                     narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->next_condition),
                     in->next_number);
-    if (!set_next(in, i, next_active)) {
+    if (!set_next(in, n, next_active)) {
         return false;
     }
-    in->loop->next_condition = widening_any(widening, in->loop->states[i].next);
+    in->loop->next_condition = widening_any(widening, in->loop->states[n].next);
     return in->loop->next_condition != MDF_LOWERED_NONE;
 }
 
@@ -355,7 +359,7 @@ bool widening_loop(struct widening *widening, const struct mdf_lowered_op *sourc
     }
     widening->mask = in.around;
     if (in.has_traps) {
-        widening->traps = in.loop->states[narrow->n_states].parameter;
+        widening->traps = in.loop->states[in.loop->n_states - 1 - has_own_bounds].parameter;
     }
     see_from_outside(&in);
     op.of.loop = in.loop;

@@ -170,9 +170,9 @@ static bool is_real(unsigned dtype)
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
-bool widening_may_bail_out(const struct widening *widening, const struct mdf_lowered_op *op)
+bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_lowered_op *op)
 {
-    unsigned to = op->out == MDF_LOWERED_NONE ? MDF_DTYPE_NONE : widening->narrow->values[op->out].form.dtype;
+    unsigned to = op->out == MDF_LOWERED_NONE ? MDF_DTYPE_NONE : narrow->values[op->out].form.dtype;
 
     return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
            op->code == MDF_LOWERED_FUNCTION ||

@@ -21,6 +21,12 @@ static inline bool widening_varies(const struct widening *widening, mdf_lowered_
     return narrow != MDF_LOWERED_NONE && widening->request->varies[narrow];
 }
 
+/* Whether a narrow value has to be made. */
+static inline bool widening_needs(const struct widening *widening, mdf_lowered_id narrow)
+{
+    return narrow != MDF_LOWERED_NONE && widening->request->needed[narrow];
+}
+
 /* What stands for a narrow value; NONE for NONE, and where there is nothing (then it fails). */
 mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow);
 /* A new value for a narrow one, which is noted as what stands for it. */
@@ -47,7 +53,7 @@ bool widening_trap(struct widening *widening, mdf_lowered_id bad);
 /* Makes `traps` an array, of lanes that have left so far. */
 bool widening_begin_traps(struct widening *widening);
 /* Whether a narrow op on numbers bails out, by its own meaning; the op, whose operands are wide, with its result. */
-bool widening_may_bail_out(const struct widening *widening, const struct mdf_lowered_op *op);
+bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_lowered_op *op);
 mdf_lowered_id widening_compute_trapped(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
 
 /* --- widen_call.c: a kernel: once where all its inputs are the same for all, else for one lane after the other. */
@@ -71,6 +77,9 @@ bool widening_nest(struct widening *widening, const struct mdf_lowered_op *op);
 bool widening_region(struct widening *widening, const struct mdf_lowered_region *region);
 /* Whether something in a region may bail out for some lanes only. */
 bool widening_may_trap(const struct widening *widening, const struct mdf_lowered_region *region, bool is_masked);
+
+/* --- need.c: whether a nest has to be run */
+bool mdf_lanes_needs_nest(const struct mdf_lowered_nest *nest, const bool *needed);
 
 /* --- widen_loop.c */
 bool widening_loop(struct widening *widening, const struct mdf_lowered_op *op);

@@ -65,6 +65,7 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     lanes->arrays = arrays;
     lanes->n_lanes = mdf_sweep_count_lanes(sweep);
     lanes->is_stream = sweep->program->stop.n_ports > 0;
+    lanes->is_in_step = !lanes->is_stream;
     lanes->at_once = FIRST_AT_ONCE;
     mdf_arena_init(&lanes->arena, &state->shared->memory);
     lanes->rows = arrays == NULL ? mdf_sweep_new_rows(sweep, 2 * lanes->n_lanes, NULL) : NULL;
@@ -140,7 +141,8 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     }
     program->fixed = mdf_arena_array(&lanes->arena, program->narrow->n_inputs, sizeof *program->fixed);
     program->varies = mdf_arena_array(&lanes->arena, program->narrow->n_values, sizeof *program->varies);
-    if (program->fixed == NULL || program->varies == NULL) {
+    program->needed = mdf_arena_array(&lanes->arena, program->narrow->n_values, sizeof *program->needed);
+    if (program->fixed == NULL || program->varies == NULL || program->needed == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
     steps = mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS);
@@ -271,15 +273,15 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
     return true;
 }
 
-/* A counter that lanes set, and look at: of a stream each has its own. */
-static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct mdf_value *counter)
+/* A counter that lanes set, and look at. */
+static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct mdf_value *counter, bool has_lanes)
 {
     static const struct mdf_value form = {.kind = MDF_KIND_TENSOR, .dtype = MDF_DTYPE_INT64, .length = 1};
     struct lane_seat *seat = make_seat(lanes, counter);
 
     seat->is_swept = true;
-    seat->varies = seat->has_lanes = lanes->is_stream;
-    if (!lanes->is_stream) {
+    seat->varies = seat->has_lanes = has_lanes;
+    if (!has_lanes) {
         mdf_value_borrow_tensor(lanes_memory(lanes), &seat->value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL,
                                 &lanes->n_steps);
     } else if (lanes_make_room(lanes, &seat->value, &form)) {
@@ -290,13 +292,16 @@ static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct
     return seat;
 }
 
+/* Lanes of a stream take different numbers of steps where some come to one that is recorded, or others have ended and wait. */
 static bool add_counters(struct mdf_sweep_lanes *lanes)
 {
+    bool is_apart = lanes->is_stream && (lanes->sweep->record_every > 0 || mdf_sweep_has_series(lanes->sweep));
+
     if (lanes->programs[LANES_MANY].narrow != NULL) {
-        lanes->steps = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS));
+        lanes->steps = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS), is_apart);
     }
     if (lanes->programs[LANES_MANY].narrow != NULL && lanes->is_stream) {
-        lanes->taken = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN));
+        lanes->taken = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN), true);
     }
     return lanes->refusal.reason == MDF_REFUSED_NOT;
 }
@@ -397,6 +402,7 @@ static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
                                               .execution = &lanes->state->shared->execution,
                                               .n_lanes = lanes->n_lanes,
                                               .varies = program->varies,
+                                              .needed = program->needed,
                                               .inputs = program->found,
                                               .outputs = program->goes,
                                               .traps = &lanes->traps};
@@ -434,23 +440,69 @@ static bool find_stop(struct mdf_sweep_lanes *lanes)
         return true;
     }
     lanes->stop = find_seat(lanes, mdf_frame_value(lanes->state->frame, lanes->state->program->stop.value));
+    lanes->is_in_step = mdf_sweep_has_series(lanes->sweep) ||
+                        (lanes->steps != NULL && !lanes->steps->varies && lanes->stop != NULL && !lanes->stop->varies);
     return (lanes->stop != NULL && !lanes->stop->is_unknown) || refuse(lanes, MDF_REFUSED_NO_NUMBERS);
 }
 
-/* What has to stay with an instance that goes to another lane. */
-static void note_looked_at(struct mdf_sweep_lanes *lanes)
+/* Finds what a program has to make of the seats that are wanted, and which it looks at itself. True: there are more of these. */
+static bool find_needed(struct lane_program *program)
 {
-    const struct lane_program *many = &lanes->programs[LANES_MANY];
+    const struct mdf_lowered *narrow = program->narrow;
+    bool changes = false;
     size_t i;
 
-    for (i = 0; many->narrow != NULL && i < many->narrow->n_inputs; i++) {
-        if (many->inputs[i] != NULL && many->inputs[i] != lanes->steps && many->inputs[i] != lanes->taken) {
-            many->inputs[i]->is_looked_at = true;
+    for (i = 0; i < narrow->n_outputs; i++) {
+        program->needed[narrow->outputs[i].id] = program->needed[narrow->outputs[i].id] || program->outputs[i]->is_wanted;
+    }
+    mdf_lanes_need(narrow, program->needed);
+    for (i = 0; i < narrow->n_inputs; i++) {
+        if (program->needed[narrow->inputs[i]] && program->inputs[i] != NULL && !program->inputs[i]->is_wanted) {
+            program->inputs[i]->is_wanted = changes = true;
+        }
+    }
+    return changes;
+}
+
+/* What nobody wants is not made, and needs no lanes. */
+static void leave_out_unwanted(struct lane_program *program)
+{
+    const struct mdf_lowered *narrow = program->narrow;
+    size_t i;
+
+    for (i = 0; i < narrow->n_inputs; i++) {
+        program->inputs[i] = program->needed[narrow->inputs[i]] ? program->inputs[i] : NULL;
+    }
+    for (i = 0; i < narrow->n_outputs; i++) {
+        program->goes[i] = program->outputs[i]->is_wanted ? program->goes[i] : NULL;
+    }
+}
+
+/* Wanted are the seats that somebody looks at from outside, and those that programs need to make them. */
+static void find_wanted(struct mdf_sweep_lanes *lanes)
+{
+    struct lane_seat *const told[] = {lanes->steps, lanes->taken, lanes->stop};
+    bool changes = true;
+    size_t i;
+
+    for (i = 0; i < sizeof told / sizeof *told; i++) {
+        if (told[i] != NULL) {
+            told[i]->is_wanted = true;
         }
     }
     for (i = 0; i < lanes->sweep->n_records; i++) {
         if (lanes->recorded[i] != NULL) {
-            lanes->recorded[i]->is_looked_at = true;
+            lanes->recorded[i]->is_wanted = true;
+        }
+    }
+    while (changes) {
+        for (i = 0, changes = false; i < N_LANE_KINDS; i++) {
+            changes = (lanes->programs[i].narrow != NULL && find_needed(&lanes->programs[i])) || changes;
+        }
+    }
+    for (i = 0; i < N_LANE_KINDS; i++) {
+        if (lanes->programs[i].narrow != NULL) {
+            leave_out_unwanted(&lanes->programs[i]);
         }
     }
 }
@@ -512,18 +564,15 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     if (lanes->seats == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    if (!add_all_swept(lanes) || !add_counters(lanes) || !connect_all(lanes)) {
+    if (!add_all_swept(lanes) || !add_counters(lanes) || !connect_all(lanes) || !find_recorded(lanes) || !find_stop(lanes)) {
         return false;
     }
+    find_wanted(lanes);
     for (i = 0; i < N_LANE_KINDS; i++) {
         if (programs[i].narrow != NULL && !widen(lanes, &programs[i])) {
             return false;
         }
     }
-    if (!find_recorded(lanes) || !find_stop(lanes)) {
-        return false;
-    }
-    note_looked_at(lanes);
     return true;
 }
 

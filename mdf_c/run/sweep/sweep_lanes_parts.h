@@ -25,7 +25,7 @@ struct lane_seat {
     bool is_swept, is_written;            /* swept: given from outside */
     bool is_series;                       /* in each step */
     bool is_shared;                       /* the same for all instances */
-    bool is_looked_at;                    /* by evaluations of the last kind, or from outside */
+    bool is_wanted;                       /* somebody looks at it */
     bool is_unknown; /* what is left there depends on a slot that has no seat: nobody may look at it */
 };
 
@@ -34,7 +34,7 @@ enum lane_kind { LANES_FIRST, LANES_SECOND, LANES_SINGLE, LANES_MANY, N_LANE_KIN
 /* Evaluations of a kind. */
 struct lane_program {
     struct mdf_lowered *narrow, *wide;
-    bool *varies;              /* of each narrow value */
+    bool *varies, *needed;     /* of each narrow value */
     struct lane_seat **inputs; /* NULL: `fixed` */
     struct mdf_value *fixed;   /* of each input: what is the same in all instances, and no evaluation before has written */
     struct lane_seat **outputs;
@@ -65,11 +65,12 @@ struct mdf_sweep_lanes {
     size_t n_seats, n_swept;
     bool is_direct;          /* all that is swept goes to its seats as it is */
     uint64_t n_seen;         /* evaluations of the instance that is looked at */
-    bool is_stream;          /* each lane goes on by itself */
+    bool is_stream;          /* each lane goes on by itself, */
+    bool is_in_step;         /* but from the same step as all others */
     struct lane_seat *steps; /* of evaluations in a row: how many there are to be, */
     struct lane_seat *taken; /* and, of a stream, how many there were in all */
     struct lane_seat *stop;  /* of a stream: whether an instance has stopped */
-    int64_t n_steps;         /* of lanes in step */
+    int64_t n_steps;         /* where it is the same for all lanes */
     struct mdf_value traps;
     struct lane_seat **recorded; /* of each record; NULL: the value in `constants` */
     const struct mdf_value **constants;

@@ -218,7 +218,8 @@ bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
         return false;
     }
     for (i = 0; i < program->narrow->n_outputs; i++) {
-        program->outputs[i]->has_lanes = program->varies[program->narrow->outputs[i].id];
+        program->outputs[i]->has_lanes = program->goes[i] != NULL ? program->varies[program->narrow->outputs[i].id]
+                                                                  : program->outputs[i]->has_lanes;
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /* sweep_lanes_stream.c - see sweep_lanes.h. Lanes of which each goes on by itself: one whose instance has ended gets the next.
  *
  * Instances begin in groups, in the seats of all lanes, from which those that go on are put aside meanwhile (`kept`). Then those
- * that have begun wait (`fresh`) until a lane is empty, and take its place. Where an input has other values in each step, all
- * lanes are in the same one: the next group begins when all of one have ended. */
+ * that have begun wait (`fresh`) until a lane is empty, and take its place. Where all lanes are in the same step, as an input has
+ * other values in each, the next group begins when all of one have ended. */
 #include "mdf_c/run/sweep/sweep_lanes_parts.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool copy_lanes(const struct mdf_sweep_lanes *lanes, struct mdf_value *ta
 /* Whether somebody looks at what lanes differ in; nothing may be there before the first evaluations of the last kind. */
 static bool is_moved(const struct lane_seat *seat)
 {
-    return seat->is_looked_at && seat->varies && seat->value.kind == MDF_KIND_TENSOR;
+    return seat->is_wanted && seat->varies && seat->value.kind == MDF_KIND_TENSOR;
 }
 
 static bool keep_live(struct mdf_sweep_lanes *lanes)
@@ -184,7 +184,7 @@ static bool has_room(const struct mdf_sweep_lanes *lanes)
 {
     size_t i;
 
-    if (mdf_sweep_has_series(lanes->sweep)) {
+    if (lanes->is_in_step) {
         return !lanes_any_lives(lanes, lanes->lanes);
     }
     for (i = 0; i < lanes->n_lanes && lanes->lanes[i].state == LANE_LIVE; i++) {
@@ -214,30 +214,44 @@ static void refill(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *f
 
 /* ------------------------------------------------------------------ going on */
 
-/* How many steps each lane is to take, and none of them yet. */
+/* How many steps a lane is to take: at most up to one that is recorded. */
+static uint64_t steps_of(const struct mdf_sweep_lanes *lanes, const struct lane *of)
+{
+    uint64_t n = mdf_sweep_has_series(lanes->sweep) ? 1 : mdf_sweep_count_unseen(lanes->sweep, of->step) + 1;
+
+    return of->state != LANE_LIVE ? 0 : n < lanes->at_once ? n : lanes->at_once;
+}
+
+/* None of the steps has been taken yet. Where all lanes take as many, they are so few as one of them can. */
 static bool set_steps(struct mdf_sweep_lanes *lanes)
 {
-    bool is_in_step = mdf_sweep_has_series(lanes->sweep), is_set = !is_in_step;
     int64_t *steps = lanes->steps->value.data;
-    uint64_t n;
     size_t i;
 
+    lanes->n_steps = INT64_MAX;
     for (i = 0; i < lanes->n_lanes; i++) {
-        const struct lane *of = &lanes->lanes[i];
+        int64_t n = (int64_t)steps_of(lanes, &lanes->lanes[i]);
 
-        n = is_in_step ? 1 : mdf_sweep_count_unseen(lanes->sweep, of->step) + 1;
-        n = n < lanes->at_once ? n : lanes->at_once;
-        steps[i] = of->state == LANE_LIVE ? (int64_t)n : 0;
-        if (!is_set && of->state == LANE_LIVE && !lanes_set_swept(lanes, lanes->first, lanes->n_begun, of->step)) {
-            return false;
+        if (lanes->steps->varies) {
+            steps[i] = n;
+        } else if (n > 0 && n < lanes->n_steps) {
+            lanes->n_steps = n;
         }
-        is_set = is_set || of->state == LANE_LIVE;
     }
-    if (!lanes_own(lanes, &lanes->taken->value)) {
+    if (!lanes_own(lanes, &lanes->taken->value) || (!lanes->steps->varies && !lanes_imitate(lanes, lanes->lanes))) {
         return false;
     }
     memset(lanes->taken->value.data, 0, lanes->n_lanes * sizeof *steps);
     return true;
+}
+
+static bool set_series(struct mdf_sweep_lanes *lanes)
+{
+    size_t i;
+
+    for (i = 0; lanes->lanes[i].state != LANE_LIVE; i++) {
+    }
+    return lanes_set_swept(lanes, lanes->first, lanes->n_begun, lanes->lanes[i].step);
 }
 
 /* Evaluations that lanes did without an instance are few, and so are looks at them. */
@@ -258,11 +272,11 @@ static bool go_on(struct mdf_sweep_lanes *lanes)
     uint64_t n_used = 0, most = 0, n;
     size_t i;
 
-    if (!set_steps(lanes) || !lanes_run_program(lanes, LANES_MANY)) {
+    if (!set_steps(lanes) || !set_series(lanes) || !lanes_run_program(lanes, LANES_MANY)) {
         return false;
     }
     for (i = 0; i < lanes->n_lanes; i++) {
-        n = (uint64_t)((const int64_t *)lanes->taken->value.data)[i];
+        n = lanes->lanes[i].state == LANE_LIVE ? (uint64_t)((const int64_t *)lanes->taken->value.data)[i] : 0;
         n_used += n;
         most = n > most ? n : most;
         if (lanes->lanes[i].state == LANE_LIVE && !lanes_take_stock(lanes, &lanes->lanes[i], i, n)) {
