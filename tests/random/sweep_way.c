@@ -5,6 +5,7 @@
 #include "mdf_c/tensor/value.h"
 #include "tests/random/ways.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,6 +371,13 @@ static void run_unrecorded(const mdf_program *program, struct options *options, 
 
 /* ------------------------------------------------------------------ instances that stop */
 
+/* Whether an expression can name it. */
+static bool is_identifier(const char *name)
+{
+    return name[0] != '\0' && !isdigit((unsigned char)name[0]) &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
 /* An output of one number at least as large as in the middle of the first instance: so some stop there, some earlier, some never.
  * False: there is none. */
 static bool choose_stop(const struct separate *separate, const mdf_program *program, char *text, size_t size)
@@ -379,12 +387,13 @@ static bool choose_stop(const struct separate *separate, const mdf_program *prog
     for (i = 0; i < separate->n_records; i++) {
         const mdf_record *output = &separate->outputs[separate->record_of[i]];
         const struct mdf_value *value = value_at(separate, 0, separate->n_steps / 2, separate->record_of[i]);
+        const char *node = mdf_program_node_id(program, output->node);
+        const char *port = mdf_program_part_id(program, output->node, MDF_PART_OUTPUT, output->output);
         double number;
 
-        if (value->kind == MDF_KIND_TENSOR && value->rank == 0 && mdf_value_number_at(value, NULL, 0, &number) &&
+        if (is_identifier(node) && is_identifier(port) && value->kind == MDF_KIND_TENSOR && value->rank == 0 && mdf_value_number_at(value, NULL, 0, &number) &&
             isfinite(number)) {
-            snprintf(text, size, "%s.%s >= %.17g", mdf_program_node_id(program, output->node),
-                     mdf_program_part_id(program, output->node, MDF_PART_OUTPUT, output->output), number);
+            snprintf(text, size, "%s.%s >= %.17g", node, port, number);
             return true;
         }
     }
