@@ -87,8 +87,8 @@ class Placed:
 
     def fault(self, message: str, kind: type[MdfError] = MdfError, suggestion: str | None = None) -> MdfError:
         """An error about this value."""
-        place = {"file": self.file, "line": self.line or None, "column": self.column or None} if self.file else {}
-        return kind(message, path=self.path or None, suggestion=suggestion, **place)
+        line, column = (self.line or None, self.column or None) if self.file else (None, None)
+        return kind(message, path=self.path or None, suggestion=suggestion, file=self.file, line=line, column=column)
 
     def describe(self) -> str:
         """What stands there, for messages."""

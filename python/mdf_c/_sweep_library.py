@@ -178,6 +178,8 @@ class NativeSweep(Uncopied):
         0: all cores.
     progress : callable, optional
         Called with the number of instances that are done, ten times a second.
+    brief : bool
+        It takes milliseconds: it is not watched for Ctrl-C, which is heard when it is over.
 
     Raises
     ------
@@ -185,8 +187,11 @@ class NativeSweep(Uncopied):
         The plan does not fit the program, or its first instance can not be evaluated.
     """
 
-    def __init__(self, program: Handle, plan: Plan, threads: int, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, program: Handle, plan: Plan, threads: int, progress: Callable[[int], None] | None = None, brief: bool = False
+    ) -> None:
         self._progress, self._is_stopped = progress, False
+        self._watched = _unwatched if brief else interruptible
         self._failure: BaseException | None = None  # of the progress function
         self._callback = PROGRESS(self._tell)
         self._plan = plan
@@ -227,7 +232,7 @@ class NativeSweep(Uncopied):
             if pointer is not None:
                 made.append(Handle(pointer, lib.mdf_sweep_free, program))
 
-        interruptible(make, self._stop)
+        self._watched(make, self._stop)
         if self._failure is not None:
             raise self._failure
         checked(None, error)
@@ -275,7 +280,7 @@ class NativeSweep(Uncopied):
         arrays = [np.empty((self._plan.n, rows, *shape), dtype) for dtype, shape in forms]
         pointers = None if is_reduced else (c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
         error = Error()
-        interruptible(lambda: lib.mdf_sweep_run(self._pointer, pointers, error), lambda: lib.mdf_sweep_interrupt(self._pointer))
+        self._watched(lambda: lib.mdf_sweep_run(self._pointer, pointers, error), lambda: lib.mdf_sweep_interrupt(self._pointer))
         if self._failure is not None:
             raise self._failure
         checked(None, error)
@@ -303,6 +308,10 @@ class NativeSweep(Uncopied):
         """Adds what a sweep of other instances has saved."""
         error = Error()
         checked(lib.mdf_sweep_add_reduced(self._pointer, saved, len(saved), error), error)
+
+
+def _unwatched(call: Callable[[], None], _stop: Callable[[], None]) -> None:
+    call()
 
 
 def _reductions(plan: Plan) -> ctypes.Array:

@@ -50,7 +50,7 @@ def to_torch(function: Gradient) -> Callable[..., Any]:
     Returns
     -------
     callable
-        ``f(parameters, inputs=None)``: parameters are a dict of tensors by name, or a sequence in the order of ``wrt``; inputs, of the
+        Of ``parameters`` and ``inputs=None``: parameters are a dict of tensors by name, or a sequence in the order of ``wrt``; inputs, of the
         graph, are not differentiated. Gives a tensor without axes, of the type and device of the first parameter.
 
     Examples
@@ -96,7 +96,7 @@ def to_jax(function: Gradient) -> Callable[..., Any]:
     Returns
     -------
     callable
-        ``f(parameters, inputs=None)``, as of :func:`to_torch`. Gives an array without axes, of the type of the first parameter: the engine computes
+        As of :func:`to_torch`. Gives an array without axes, of the type of the first parameter: the engine computes
         with float64 whatever that is.
     """
     import jax
@@ -152,7 +152,7 @@ def to_pytensor(function: Gradient, inputs: Mapping[str, Any] | None = None) -> 
     Returns
     -------
     callable
-        ``f(parameters)``: a dict of variables by name, or a sequence in the order of ``wrt``. Gives a variable without axes.
+        Of ``parameters``: a dict of variables by name, or a sequence in the order of ``wrt``. Gives a variable without axes.
     """
     import pytensor.tensor as pt
     from pytensor.gradient import DisconnectedType, grad_undefined
@@ -176,11 +176,12 @@ def to_pytensor(function: Gradient, inputs: Mapping[str, Any] | None = None) -> 
         def grad(self, variables, upstream):
             if any(not isinstance(each.type, DisconnectedType) for each in upstream[1:]):
                 return [grad_undefined(self, i, each, "there are no second derivatives") for i, each in enumerate(variables)]
-            slopes = self(*variables, return_list=True)[1:]
+            slopes: Any = self(*variables, return_list=True)
+            slopes = slopes[1:]
             return [upstream[0] * slope for slope in slopes]
 
         def pullback(self, variables, _outputs, cotangents):
             return self.grad(variables, cotangents)
 
-    evaluate = Evaluate()
+    evaluate: Any = Evaluate()
     return lambda parameters: evaluate(*_named(function, parameters), return_list=True)[0]

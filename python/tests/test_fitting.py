@@ -526,7 +526,8 @@ def test_the_likelihood_of_walks_is_that_of_their_first_passages(density):
     gains = np.array([1.0, 1.5, 2.0])
     exact = [np.log(np.where(up, wiener_density(times, gain, 1.04), wiener_density(times, -gain, 1.04))).sum() for gain in gains]
     simulated = -walks.costs(gains[:, None])
-    np.testing.assert_allclose(simulated, exact, atol=12)  # of 400 rows; 1.04: steps pass the threshold by 0.58 of their size
+    # Of 400 rows; 1.04: steps pass the threshold by 0.58 of their size. Bins, of 0.1, are as coarse as the first times are steep.
+    np.testing.assert_allclose(simulated, exact, atol=12 if density == "kernel" else 25)
     assert simulated[1] > simulated[0] and simulated[1] > simulated[2]
     assert (walks.costs(gains[:, None]) == -simulated).all()  # a function
 
@@ -559,3 +560,37 @@ def test_mistakes_about_walks_have_their_places():
         mdf_c.fit(model_of(WALK), {key: value for key, value in keys.items() if key != "dt"})
     with pytest.raises(mdf_c.MdfError, match="is for least squares"):
         mdf_c.fit(model_of(WALK), keys, method="trust_region")
+
+
+def test_accumulators_that_race_are_fitted():
+    """Leaky, competing accumulators (Usher and McClelland): which of three is first, and when."""
+    node = {
+        "input_ports": {"evidence": {"shape": "(3,)"}},
+        "parameters": {
+            "gain": {"value": 1.0},
+            "leak": {"value": 0.5},
+            "a": {
+                "default_initial_value": [0.0, 0.0, 0.0],
+                "value": "numpy.maximum(0, a + 0.02 * (gain * evidence - leak * a - 0.3 * (numpy.sum(a) - a))"
+                " + 0.08 * numpy.random.normal(size=3))",
+            },
+        },
+        "output_ports": {"over": {"value": "numpy.max(a) >= 1"}, "winner": {"value": "numpy.argmax(a)"}},
+    }
+    evidence = [[1.2, 1.0, 0.8]] * 150 + [[1.0, 1.0, 1.6]] * 150
+    true = mdf_c.sweep(
+        model_of(node), {"n.gain": np.full(300, 1.5), "n.evidence": evidence}, steps=500, dt=0.02, stop_when="n.over", record="n.winner",
+        combine="zip", seeds=11, progress=False,
+    )  # fmt: skip
+    found = mdf_c.fit(
+        model_of(node),
+        data={"evidence": evidence, "winner": true["winner"], "time": true["stopped_time"]},
+        inputs={"n.evidence": "evidence"},
+        dt=0.02,
+        steps=500,
+        parameters={"n.gain": {"start": 1.0, "bounds": [0.3, 4]}},
+        first_passage={"time": "time", "choice": "winner", "port": "n.winner", "stop_when": "n.over", "trials": 300},
+        max_evaluations=60,
+        intervals=[],
+    )
+    assert found["gain"] == pytest.approx(1.5, rel=0.15)

@@ -1,9 +1,17 @@
 """What stands in examples/fitting finds the parameters that its data was made with."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from conftest import PACKAGE, ROOT
 
 import mdf_c
+from mdf_c._library import native_file
 
 pytest.importorskip("scipy", reason="scipy is not installed")
 
@@ -46,3 +54,42 @@ def walks(trials):
     return {
         "time": "time", "choice": "choice", "port": "decision.choice", "stop_when": "decision.is_over", "trials": trials, "offset": "rest",
     }  # fmt: skip
+
+
+def test_an_elman_network_is_trained_by_torch(folder):
+    pytest.importorskip("torch", reason="torch is not installed")
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "MDF_C_BUILD": str(native_file("libmdf.so").parent)}
+    run = subprocess.run([sys.executable, folder / "elman_training.py", "300"], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    loss, right = map(float, re.search(r"loss ([\d.]+), right ([\d.]+)\n$", run.stdout).groups())
+    assert loss < 0.02 and right == 1.0
+
+
+def test_an_elman_network_is_trained_in_c(folder, tmp_path):
+    compiler, library = shutil.which("cc"), native_file("libmdf.so")
+    if compiler is None or not (ROOT / "mdf_c" / "mdf.h").exists():
+        pytest.skip("there is no C compiler, or no mdf.h")
+    (tmp_path / "mdf.h").write_text((ROOT / "mdf_c" / "mdf.h").read_text())
+    warnings = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+    paths = [f"-I{tmp_path}", f"-L{library.parent}", f"-Wl,-rpath,{library.parent}"]
+    subprocess.run(
+        [compiler, *warnings, folder / "elman_training.c", "-o", tmp_path / "train", *paths, "-lmdf", "-lm"], check=True
+    )
+    run = subprocess.run(
+        [tmp_path / "train", folder / "elman_model.yaml", folder / "sequence.csv", "500"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout.split()[1]) < 0.02
+
+
+def test_an_elman_network_is_fitted_with_a_prior(folder):
+    found = mdf_c.fit(folder / "elman_model.yaml", folder / "elman.yaml", max_evaluations=400)
+    assert found.n_gradients > 10 and len(found.estimates) == 89
+    told = mdf_c.run(folder / "elman_model.yaml", sequence(folder), parameters=found.parameters)
+    assert np.mean((told["probability"] > 0.5) == (sequence(folder)["target"] > 0)) == 1.0
+    assert found.log_likelihood == pytest.approx(-60 * float(told["loss"]), rel=1e-9)
+
+
+def sequence(folder):
+    bits, changed = np.loadtxt(folder / "sequence.csv", delimiter=",", skiprows=1).T
+    return {"sequence": bits, "target": changed}

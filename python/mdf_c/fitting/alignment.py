@@ -7,6 +7,7 @@ or step, each row is a run, compared after its last step.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def _conditions(spec: Specification) -> np.ndarray:
     return np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _align_input(spec: Specification, aligned: Alignment, name: str, value: object, place: Placed) -> None:
+def _align_input(spec: Specification, aligned: Alignment, name: str, value: Any, place: Placed) -> None:
     if not isinstance(value, str):
         aligned.inputs[name] = np.broadcast_to(np.asarray(value), (aligned.n_runs, *np.shape(value))).copy()
         return

@@ -106,7 +106,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 
 
 def _gammaln(values: Any) -> Any:
-    from scipy.special import gammaln
+    from scipy.special import gammaln  # type: ignore[import-untyped, unused-ignore]
 
     return gammaln(values)
 

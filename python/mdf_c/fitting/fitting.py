@@ -162,11 +162,14 @@ def _result(objective: Objective, found: Found, method: str, uncertainty: Uncert
     profiles = uncertainty.profiles if uncertainty.profiles is not None else np.full((space.n, 2), math.nan)
     estimates = {
         name: Estimate(
-            float(values[i]), float(uncertainty.errors[i]), tuple(map(float, uncertainty.intervals[i])), tuple(map(float, profiles[i])),
+            float(values[i]),
+            float(uncertainty.errors[i]),
+            _ends(uncertainty.intervals[i]),
+            _ends(profiles[i]),
             bool(uncertainty.at_bound[i]),
         )
         for i, name in enumerate(space.names)
-    }  # fmt: skip
+    }
     by_name = space.by_name(found.position[None])
     with np.errstate(invalid="ignore"):
         deviation = np.sqrt(np.diag(uncertainty.covariance))
@@ -182,6 +185,10 @@ def _result(objective: Objective, found: Found, method: str, uncertainty: Uncert
     if isinstance(objective, Compared):
         _add_series(objective, fitted, by_name)
     return fitted
+
+
+def _ends(pair: np.ndarray) -> tuple[float, float]:
+    return float(pair[0]), float(pair[1])
 
 
 def _add_series(objective: Compared, fitted: Fit, by_name: Mapping[str, np.ndarray]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._library import Handle
 from .._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
-from ..engine import Model
+from ..engine import Model, State
 from ..errors import MdfUnsupportedError
 from ..gradients import gradient
 from .specification import Argument
@@ -76,6 +76,7 @@ class ExactGradient:
             dt=spec.dt,
             **settings,
         )
+        self._state: State | None = None
         self._shapes = {parameter.name: shape for parameter, shape in zip(spec.parameters, objective.space.shapes)}
 
     # ------------------------------------------------------------ the node
@@ -162,16 +163,23 @@ class ExactGradient:
         forms: list[tuple[np.dtype, tuple[int, ...]]] = [(np.dtype(float), self._shapes[name]) for name in by_name]
         plan = Plan(parameters, inputs, records, 0, n, [n], 1, math.nan, 0, forms)
         handle: Handle = self._program._handle
-        return NativeSweep(handle, plan, 1 if n * n_steps < 10_000 else 0).run()
+        is_small = n * n_steps < 10_000
+        return NativeSweep(handle, plan, 1 if is_small else 0, brief=is_small).run()
 
     def _by_states(self, by_name: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Run by run: the first evaluation of a sweep has no time increment, which the program of a gradient needs."""
         rows = []
+        state = self._state = self._state or self._program.state()
         for run in range(self._objective.aligned.n_runs):
-            parameters = {self._wrt[name]: values for name, values in by_name.items()}
-            parameters |= {name: given[name][run] for name in self._changing}
-            inputs = {name: values[run] for name, values in given.items() if name not in self._changing}
-            rows.append(list(self._program(parameters, inputs)[1].values())[: len(by_name)])
+            state._renew()
+            for name, values in by_name.items():
+                state.set_parameter(self._wrt[name], values)
+            for name in self._changing:
+                state.set_parameter(name, given[name][run])
+            state.set_inputs({name: values[run] for name, values in given.items() if name not in self._changing})
+            state._take_as_checked()
+            state.evaluate(self._objective.spec.dt)
+            rows.append([state.output("gradient", self._wrt[name]) for name in by_name])
         return [np.array(column) for column in zip(*rows)]
 
 

@@ -53,7 +53,7 @@ def estimate_uncertainty(objective: Objective, found: Found) -> Uncertainty:
     covariance = np.full((space.n, space.n), math.nan)
     notes = [f"{space.names[i]} is at its bound" for i in np.flatnonzero(at_bound)]
     free = np.flatnonzero(~at_bound)
-    if len(free):
+    if len(free) and objective.spec.intervals:
         inner = _covariance(objective, found, free)
         if inner is None:
             notes.append(

@@ -278,7 +278,7 @@ class _Comparison:
                 raise self.observed.place.fault(
                     f"'{self.port}' has the shape {values.shape[2:]}: there is no element {list(self.observed.index)}"
                 )
-            values = values[(slice(None), slice(None), *self.observed.index)]
+            values = values[(slice(None), slice(None), *self.observed.index)]  # type: ignore[arg-type]
         row = self.observed.distribution
         event = values.shape[2:-1] if row is not None and row.is_categorical else values.shape[2:]
         if event != self.data.shape[1:]:

@@ -13,7 +13,7 @@ from .._sweep_library import PER_INSTANCE, PER_STEP, NativeSweep, Plan, Swept
 from ..sweeping import _ChangeableProgram
 from .alignment import Alignment
 
-# What one call may record, and when it is worth waking other threads.
+# What one call may record, and how many steps are not worth waking other threads.
 _MOST_BYTES, _SMALL = 1 << 27, 50_000
 
 
@@ -90,7 +90,8 @@ class Simulation:
             [each for each in inputs if each.name not in self.program.parameters],
             self._records, 0, n_instances, [n_instances], aligned.n_steps, self._dt, every, self._forms,
         )  # fmt: skip
-        native = NativeSweep(self.program.handle, plan, 1 if n_instances * aligned.n_steps < _SMALL else 0)
+        is_small = n_instances * aligned.n_steps < _SMALL
+        native = NativeSweep(self.program.handle, plan, 1 if is_small else 0, brief=is_small)
         self._forms = self._forms or native.forms()
         self.n_evaluated += n
         return [array.reshape(n, aligned.n_runs, *array.shape[1:]) for array in native.run()]
