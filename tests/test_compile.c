@@ -145,6 +145,7 @@ Test(compile, computes_the_same)
         "examples/multiplication_table.yaml",
         "examples/slow_and_fast.yaml --trace -n 6",
         "examples/traffic_light.yaml --trace -n 6",
+        "examples/drift_diffusion.yaml --trace -n 3 --seed 5",
         "examples/weighted_edges.json --trace -n 3",
         "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
     };
@@ -177,6 +178,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+        "tests/data/compile/draws.json --typed --trace -n 6",
+        "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
     };
     size_t i;
@@ -190,9 +193,9 @@ Test(compile, each_function_and_condition_computes_the_same)
 Test(compile, source_is_clean)
 {
     static const char *const models[] = {"tests/data/compile/operators.json", "tests/data/compile/routines.json",
-                                         "tests/data/compile/layers.json",    "examples/fitzhugh_nagumo.yaml",
-                                         "examples/elman_rnn.json",           "examples/traffic_light.yaml",
-                                         "examples/weighted_edges.json"};
+                                         "tests/data/compile/layers.json",    "tests/data/compile/draws.json",
+                                         "examples/fitzhugh_nagumo.yaml",     "examples/elman_rnn.json",
+                                         "examples/traffic_light.yaml",       "examples/weighted_edges.json"};
     char *output = new_output();
     size_t i;
 
@@ -221,6 +224,31 @@ Test(compile, can_be_embedded)
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", folder), 0);
     cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main", folder), 0);
     cr_expect_str_eq(output, "1.4142135623730949 1\n1 node 'solver': division by zero\n");
+    free(output);
+}
+
+/* Random numbers of a state begin from a seed; a state goes on with them, and two of one program have their own. */
+Test(compile, a_state_has_random_numbers_of_its_own)
+{
+    static const char model[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"o\": {\"value\": "
+                                "\"numpy.random.normal()\"}}}}}}}}";
+    static const char program[] =
+        "#include \"m.h\"\n#include <math.h>\n#include <stdio.h>\nstatic struct m a, b;\n"
+        "static void next(struct m *s)\n{\n    if (m_step(s, NAN) == 0) {\n        printf(\"%.17g \", *(const double "
+        "*)m_output(s, m_output_n_o));\n    }\n}\n"
+        "int main(void)\n{\n    m_init(&a);\n    m_init(&b);\n    m_seed(&b, 7);\n    next(&a);\n    next(&b);\n    next(&b);\n"
+        "    next(&a);\n    m_seed(&a, 7);\n    next(&a);\n    return 0;\n}\n";
+    char *output = new_output();
+
+    write_file("m.json", model);
+    write_file("main.c", program);
+    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/m.json --name m -o %s/m.h 2>&1", folder, folder), 0, "%s", output);
+    cr_expect_eq(run(output,
+                     "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O1 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                     folder),
+                 0, "%s", output);
+    /* numpy.random.seed(0), two; numpy.random.seed(7), two and the first again */
+    cr_expect_str_eq(output, "1.764052345967664 1.690525703800356 -0.46593737054083278 0.40015720836722329 1.690525703800356 ");
     free(output);
 }
 
@@ -261,9 +289,9 @@ Test(compile, refusals_are_clear)
 {
     char *output = new_output();
 
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/drift_diffusion.yaml 2>&1"), 1);
-    cr_expect(strstr(output, "examples/drift_diffusion.yaml:21:15: error: node 'decision', function 'trials': it can not be "
-                             "written as C: random numbers") != NULL &&
+    cr_expect_eq(run(output, "$BUILD/mdf-run --compile tests/data/compile/no_form.yaml 2>&1"), 1);
+    cr_expect(strstr(output, "tests/data/compile/no_form.yaml:10:28: error: node 'n', parameter 'd': it can not be written as C: "
+                             "there is no form in C of the operator Det on elements of type float64") != NULL &&
                   strstr(output, "mdf-run without --compile") != NULL,
               "%s", output);
     cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", folder), 2);
@@ -390,7 +418,7 @@ Test(compile, what_has_no_form_is_refused)
         {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
         {CALL("onnx::Softmax", "\"input\": \"h\""), "float16"},
         {CALL("onnx::Trilu", "\"input\": \"x\", \"k\": \"n[0]\""), "input 2 of the operator Trilu is not a constant"},
-        {CALL("onnx::RandomNormal", "\"shape\": [2]"), "random numbers"},
+        {VALUE("numpy.random.random(n)"), "there is no form in C of the operator numpy.random.random"},
         {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"),
          "there is no form in C of the operator numpy.dot on elements of types float64 and float64"},
         {VALUE("numpy.kron(u, u)"), "the operator numpy.kron on elements of types uint8 and uint8"},

@@ -594,6 +594,7 @@ Test(fmu, what_is_refused)
         {"examples/cooling.yaml --dt 1 --fmi 4", 2, "--fmi must be 2 or 3"},
         {"examples/recurrence.yaml --kind model-exchange", 1, "node 'damp' brings what it computed in the evaluation before"},
         {"examples/slow_and_fast.yaml --kind model-exchange", 1, "conditions decide which nodes run"},
+        {"examples/drift_diffusion.yaml --kind model-exchange", 1, "it draws random numbers"},
         {"tests/data/fmu/pid.yaml --dt 1 --kind model-exchange", 1, "keeps a value from one evaluation to the next"},
         {"examples/drift_diffusion.yaml", 1, "it can not be written as C: random numbers"},
         {"examples/cooling.yaml --dt 1 --tunable cup.rom", 1, "did you mean 'cup.room'?"},

@@ -80,6 +80,7 @@ FILENAME ~ /_routine/ {
     gsub(/ELEMENT/, "$T")
     gsub(/WIDE/, "$U")
     gsub(/TOTAL/, "$D")
+    sub(/^INLINE/, "static inline")
 }
 /^$/ { comment = "" }
 /^\/\*/ { comment = quoted($0); inside = 1 }

@@ -5,6 +5,7 @@
  * Every step takes a deviate of the generator that stands for numpy.random, also without noise; elements are run in order.
  * Source: modeci_mdf.functions.ddm of MDF 0.4.15, which draws from numpy.random.normal. */
 #include "functions/ddm/ddm.h"
+#include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
 
 #include <math.h>
@@ -157,10 +158,52 @@ static bool integrate(struct mdf_call *call)
     return times != NULL;
 }
 
-const struct mdf_operator mdf_operators_python_ddm[] = {{"ddm.drift_diffusion_integrator", 0, 0, integrate, NULL, 0,
-                                                         MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS,
-                                                         "starting_point non_decision_time drift_rate threshold noise dt"},
-                                                        {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+/* ------------------------------------------------------------------ as C */
+
+/* Strides of an argument within the shape of the result; of an axis that it has not, or of length 1, 0. */
+static void find_strides(const struct mdf_value *argument, size_t rank, int64_t *strides)
+{
+    size_t missing = rank - argument->rank, axis;
+    int64_t stride = 1;
+
+    for (axis = argument->rank; axis-- > 0;) {
+        strides[missing + axis] = mdf_value_shape(argument)[axis] == 1 ? 0 : stride;
+        stride *= mdf_value_shape(argument)[axis];
+    }
+}
+
+static bool plan_trials(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    enum { BEFORE_SHAPE = 4 + N_ARGUMENTS };
+    const struct mdf_value *result = mdf_call_result(call, 0);
+    uint64_t limit = call->context->max_iterations != 0 ? call->context->max_iterations : MOST_STEPS;
+    size_t rank = result != NULL ? result->rank : 0, i;
+
+    if (result == NULL || !mdf_routine_room(plan, BEFORE_SHAPE + (N_ARGUMENTS + 1) * rank, 0)) {
+        return false;
+    }
+    plan->function = "draw_ddm_trials";
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)result->length;
+    plan->whole[2] = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
+    plan->whole[BEFORE_SHAPE - 1] = (int64_t)rank;
+    memcpy(plan->whole + BEFORE_SHAPE, mdf_value_shape(result), rank * sizeof *plan->whole);
+    for (i = 0; i < N_ARGUMENTS; i++) {
+        const struct mdf_value *argument = mdf_call_input(call, i);
+
+        if (argument == NULL || !mdf_routine_kind(argument, call->context->real, &plan->whole[3 + i])) {
+            return false;
+        }
+        find_strides(argument, rank, plan->whole + BEFORE_SHAPE + (i + 1) * rank);
+    }
+    return mdf_routine_kind(result, MDF_DTYPE_NONE, &plan->whole[1]);
+}
+
+const struct mdf_operator mdf_operators_python_ddm[] = {
+    {"ddm.drift_diffusion_integrator", 0, 0, integrate, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS,
+     "starting_point non_decision_time drift_rate threshold noise dt",
+     .routine = MDF_DRAWING_ROUTINE(plan_trials, "a particle does not reach its threshold, or its noise is negative")},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
 
 static const struct mdf_function_step integrator_steps[] = {
     {"time", "ddm.drift_diffusion_integrator(starting_point, non_decision_time, drift_rate, threshold, noise, dt)"},

@@ -17,7 +17,8 @@ struct mdf_element_settings;
 
 enum { MDF_ROUTINE_FUNCTIONS = 6 };
 
-/* What the function of a call is called with. */
+/* What the function of a call is called with. One that draws random numbers gets two more arguments, struct mdf_generators
+ * *random and struct mdf_stream *streams (mdf_c/source/program_random.c). */
 struct mdf_routine_plan {
     struct mdf_arena *arena; /* has the numbers */
     const char *function;    /* "scatter_elements" */
@@ -25,6 +26,7 @@ struct mdf_routine_plan {
     int64_t *whole;
     double *real;
     size_t n_whole, n_real, work_bytes;
+    size_t n_streams; /* streams [0, n_streams) have to be there */
     /* Functions of elements that it calls: one more argument, ELEMENT (*const *functions)(ELEMENT), where there are any. */
     size_t n_functions;
     const struct mdf_element *functions[MDF_ROUTINE_FUNCTIONS];
@@ -37,11 +39,19 @@ struct mdf_routine {
     bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
     bool by_axis;           /* whole numbers behind the first input say along which axis: they have to be constants */
     bool takes_result_type; /* input 0 is brought to the type of the result before */
+    bool draws;             /* random numbers: it is called where the call stands, whoever needs its results */
     const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */
 };
 
 /* plan, and why the function refuses; NULL: it does not. */
 #define MDF_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what})
+
+/* The same of a call that draws. */
+#define MDF_DRAWING_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what, .draws = true})
+
+/* What number_routine.inc takes for the type of a value's elements; of no value, or one that is not given, 0. False: it knows
+ * none of them. `real`: as mdf_python_dtype_of says; NONE: the elements are what they are. */
+bool mdf_routine_kind(const struct mdf_value *value, mdf_dtype real, int64_t *kind);
 
 /* Room for numbers, all 0: false where memory ran out. */
 bool mdf_routine_room(struct mdf_routine_plan *plan, size_t n_whole, size_t n_real);

@@ -5,10 +5,13 @@
  * where it has that seed (struct mdf_stream_start); the last three may be left out. A seed below 0 is none: numbers are those of
  * numpy.random, of the seed of the evaluation. Sources: psyneulink.core.globals.utilities, SeededRandomState, and
  * psyneulink.core.components.functions.nonstateful.distributionfunctions, version 0.21. */
+#include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "functions/psyneulink/inverted_routine.inc"
 
 /* Inputs, of which a distribution may have two more; slots. */
 enum { GENERATOR, SEED, LIKE, FIRST_SETTING, SECOND_SETTING };
@@ -97,28 +100,10 @@ static double draw_binomial(struct mdf_twister *twister, double p, double second
     return mdf_twister_happens(twister, p);
 }
 
-/* The x of which erf is `y`, |y| < 1, by Halley's method from an approximation that S. Winitzki gave (2008). Near 1, erfc and
- * what is left of 1 keep the digits that erf loses. */
-static double invert_erf(double y)
-{
-    double rest = 1 - fabs(y), logarithm = log(rest * (1 + fabs(y))), half = 2 / (M_PI * 0.147) + logarithm / 2;
-    double x = sqrt(sqrt(half * half - logarithm / 0.147) - half);
-
-    for (int i = 0; i < 3; i++) {
-        double step = (rest - erfc(x)) / (M_2_SQRTPI * exp(-x * x));
-
-        x -= step / (1 + x * step);
-    }
-    return copysign(x, y);
-}
-
-/* A normal deviate by inversion of a uniform one: UniformToNormalDist. */
 static double draw_inverted(struct mdf_twister *twister, double first, double second)
 {
-    double uniform = mdf_twister_uniform(twister);
-
     (void)first, (void)second;
-    return uniform == 0 ? -INFINITY : uniform == 0.5 ? 0 : sqrt(2) * invert_erf(2 * uniform - 1);
+    return mdf_twister_inverted(twister);
 }
 
 /* ------------------------------------------------------------------ the kernels */
@@ -251,18 +236,71 @@ static bool run_choice(struct mdf_call *call)
     return chosen != NULL;
 }
 
-#define ROW(name, kernel, formals)                                                                          \
-    {                                                                                                       \
-        "psyneulink." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals \
+/* ------------------------------------------------------------------ as C */
+
+/* The row that describes the generator, which has to be known before. */
+static bool read_constant_generator(struct mdf_call *call, double numbers[4])
+{
+    const struct mdf_value *row = mdf_call_input(call, GENERATOR);
+
+    return row != NULL && row->data != NULL && read_generator(call, numbers);
+}
+
+static bool plan_draw(struct mdf_call *call, struct mdf_routine_plan *plan, const char *function)
+{
+    const struct mdf_value *result = mdf_call_result(call, 0);
+    double numbers[4];
+
+    if (result == NULL || !read_constant_generator(call, numbers) || !mdf_routine_room(plan, 8, 1)) {
+        return false;
+    }
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)result->length;
+    plan->whole[1] = (int64_t)numbers[0];
+    plan->whole[2] = numbers[1] >= 0 && numbers[1] < 0x1p32 ? (int64_t)(uint32_t)numbers[1] : -1;
+    plan->whole[3] = (int64_t)numbers[2];
+    plan->real[0] = numbers[3];
+    plan->n_streams = (size_t)numbers[0] + 1;
+    return mdf_routine_kind(mdf_python_given(call, SEED), MDF_DTYPE_NONE, &plan->whole[4]) &&
+           mdf_routine_kind(mdf_python_given(call, FIRST_SETTING), MDF_DTYPE_NONE, &plan->whole[6]) &&
+           mdf_routine_kind(mdf_python_given(call, SECOND_SETTING), MDF_DTYPE_NONE, &plan->whole[7]);
+}
+
+#define PLAN(name)                                                                \
+    static bool plan_##name(struct mdf_call *call, struct mdf_routine_plan *plan) \
+    {                                                                             \
+        return plan_draw(call, plan, "draw_psyneulink_" #name);                   \
+    }
+PLAN(normal)
+PLAN(uniform)
+PLAN(exponential)
+PLAN(inverted)
+PLAN(gamma)
+PLAN(wald)
+PLAN(binomial)
+
+static bool plan_choice(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draw(call, plan, "draw_psyneulink_choice") &&
+           mdf_routine_kind(mdf_call_input(call, LIKE), call->context->real, &plan->whole[5]);
+}
+
+static const char no_seed[] = "a seed of random numbers is not below 2**32";
+
+#define ROW(name, kernel, formals, why)                                                                            \
+    {                                                                                                              \
+        "psyneulink.draw_" #name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
+            .routine = MDF_DRAWING_ROUTINE(plan_##name, why)                                                       \
     }
 
 const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {
-    ROW("draw_normal", run_normal, "generator seed like"),
-    ROW("draw_uniform", run_uniform, "generator seed like"),
-    ROW("draw_exponential", run_exponential, "generator seed like"),
-    ROW("draw_inverted", run_inverted, "generator seed like"),
-    ROW("draw_gamma", run_gamma, "generator seed like shape"),
-    ROW("draw_wald", run_wald, "generator seed like mean scale"),
-    ROW("draw_binomial", run_binomial, "generator seed like p"),
-    ROW("draw_choice", run_choice, "generator seed probabilities"),
+    ROW(normal, run_normal, "generator seed like", no_seed),
+    ROW(uniform, run_uniform, "generator seed like", no_seed),
+    ROW(exponential, run_exponential, "generator seed like", no_seed),
+    ROW(inverted, run_inverted, "generator seed like", no_seed),
+    ROW(gamma, run_gamma, "generator seed like shape", "a shape is below 0, or a seed not below 2**32"),
+    ROW(wald, run_wald, "generator seed like mean scale", "a mean or scale is not above 0, or a seed not below 2**32"),
+    ROW(binomial, run_binomial, "generator seed like p", "a probability is not in [0, 1], or a seed not below 2**32"),
+    ROW(choice, run_choice, "generator seed probabilities", no_seed),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

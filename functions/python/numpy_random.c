@@ -3,6 +3,7 @@
  * Comes in: a shape (none: one number), and for some a place and a scale, numbers. Goes out: draws of the generator that stands
  * for numpy.random, in row-major order: those that numpy gives for the same seed. Source: numpy.random.RandomState, whose stream
  * is frozen; docs/random.md. */
+#include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
 
 #include <math.h>
@@ -126,18 +127,63 @@ static bool run_normal(struct mdf_call *call)
     return fill_size(call, &drawing, 2);
 }
 
-#define ROW(name, kernel, formals)                                                                            \
-    {                                                                                                         \
-        "numpy.random." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals \
+/* ------------------------------------------------------------------ as C */
+
+/* Sizes, which are input `first_size` and what is behind it, have to be known before. */
+static bool plan_draws(struct mdf_call *call, struct mdf_routine_plan *plan, const char *function, size_t first_size)
+{
+    const struct mdf_value *result = mdf_call_result(call, 0);
+    size_t i;
+
+    if (result == NULL || !mdf_routine_room(plan, 4, 0)) {
+        return false;
+    }
+    for (i = first_size; i < call->n_inputs; i++) {
+        if (mdf_python_given(call, i) != NULL && call->inputs[i]->data == NULL) {
+            return false;
+        }
+    }
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)result->length;
+    return mdf_routine_kind(result, MDF_DTYPE_NONE, &plan->whole[1]) &&
+           mdf_routine_kind(first_size > 0 ? mdf_python_given(call, 0) : NULL, MDF_DTYPE_NONE, &plan->whole[2]) &&
+           mdf_routine_kind(first_size > 1 ? mdf_python_given(call, 1) : NULL, MDF_DTYPE_NONE, &plan->whole[3]);
+}
+
+static bool plan_random(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draws(call, plan, "draw_numpy_uniform", 0);
+}
+
+static bool plan_uniform(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draws(call, plan, "draw_numpy_uniform_between", 2);
+}
+
+static bool plan_standard_normal(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draws(call, plan, "draw_numpy_normal", 0);
+}
+
+static bool plan_normal(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draws(call, plan, "draw_numpy_normal_around", 2);
+}
+
+#define ROW(name, kernel, formals, plan, why)                                                                  \
+    {                                                                                                          \
+        "numpy.random." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
+            .routine = MDF_DRAWING_ROUTINE(plan, why)                                                          \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_random[] = {
-    ROW("random", run_random, "size="),
-    ROW("random_sample", run_random, "size="),
-    ROW("rand", run_rand, "*sizes"),
-    ROW("uniform", run_uniform, "low= high= size="),
-    ROW("standard_normal", run_standard_normal, "size="),
-    ROW("randn", run_randn, "*sizes"),
-    ROW("normal", run_normal, "loc= scale= size="),
+    ROW("random", run_random, "size=", plan_random, NULL),
+    ROW("random_sample", run_random, "size=", plan_random, NULL),
+    ROW("rand", run_rand, "*sizes", plan_random, NULL),
+    ROW("uniform", run_uniform, "low= high= size=", plan_uniform, "a range of random numbers is not finite"),
+    ROW("standard_normal", run_standard_normal, "size=", plan_standard_normal, NULL),
+    ROW("randn", run_randn, "*sizes", plan_standard_normal, NULL),
+    ROW("normal", run_normal, "loc= scale= size=", plan_normal, "a standard deviation is negative"),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

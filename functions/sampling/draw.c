@@ -2,7 +2,9 @@
  *
  * Comes in: a shape, an array to take it from, or probabilities. Goes out: an array of draws. With the attribute `seed` every
  * call draws the same numbers, those of a generator seeded with it; without, the next numbers of the state's generator.
- * Elements are drawn in order, on one thread. Source: the ONNX operators, all versions; the generator: functions/sampling/random.h. */
+ * Elements are drawn in order, on one thread. Source: the ONNX operators, all versions; the generator:
+ * functions/sampling/random.h. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/sampling/random.h"
 
@@ -231,11 +233,83 @@ static bool multinomial(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ as C */
+
+/* What draw_routine.inc has of all: the seed, the result's elements and type; then the kind of the input. */
+static bool plan_draw(struct mdf_call *call, struct mdf_routine_plan *plan, const char *function, size_t n_whole)
+{
+    const struct draw_settings *settings = call->settings;
+    const struct mdf_value *result = mdf_call_result(call, 0);
+
+    if (result == NULL || !mdf_routine_room(plan, n_whole, 3)) {
+        return false;
+    }
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = !isnan(settings->seed);
+    memcpy(&plan->whole[1], &settings->seed, sizeof settings->seed);
+    plan->whole[2] = (int64_t)result->length;
+    return mdf_routine_kind(result, MDF_DTYPE_NONE, &plan->whole[3]) &&
+           (n_whole < 5 || mdf_routine_kind(mdf_call_input(call, 0), MDF_DTYPE_NONE, &plan->whole[4]));
+}
+
+static bool is_real(const struct mdf_call *call)
+{
+    return call->outputs[0]->dtype == MDF_DTYPE_FLOAT32 || call->outputs[0]->dtype == MDF_DTYPE_FLOAT64;
+}
+
+static bool plan_normal(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct draw_settings *settings = call->settings;
+
+    if (!plan_draw(call, plan, "draw_onnx_normal", 4)) {
+        return false;
+    }
+    plan->real[0] = settings->mean;
+    plan->real[1] = settings->scale;
+    return is_real(call);
+}
+
+static bool plan_uniform(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct draw_settings *settings = call->settings;
+
+    if (!plan_draw(call, plan, "draw_onnx_uniform", 4)) {
+        return false;
+    }
+    plan->real[0] = settings->low;
+    plan->real[1] = settings->high;
+    plan->real[2] = uniform_steps((mdf_dtype)call->outputs[0]->dtype);
+    return is_real(call);
+}
+
+static bool plan_bernoulli(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_draw(call, plan, "draw_onnx_bernoulli", 5);
+}
+
+static bool plan_multinomial(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    if (!plan_draw(call, plan, "draw_onnx_multinomial", 7) || call->outputs[0]->rank != 2) {
+        return false;
+    }
+    plan->whole[2] = mdf_value_shape(call->outputs[0])[1];
+    plan->whole[5] = mdf_value_shape(call->outputs[0])[0];
+    plan->whole[6] = mdf_value_shape(call->inputs[0])[1];
+    return true;
+}
+
+#define ROW(name, since, kernel, table, plan, why)                                               \
+    {                                                                                            \
+        name, since, 99, kernel, table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL, \
+            .routine = MDF_DRAWING_ROUTINE(plan, why)                                            \
+    }
+
 const struct mdf_operator mdf_operators_draw[] = {
-    {"RandomNormal", 1, 99, random_normal, normal_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"RandomNormalLike", 1, 99, random_normal_like, normal_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"RandomUniform", 1, 99, random_uniform, uniform_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"RandomUniformLike", 1, 99, random_uniform_like, uniform_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"Multinomial", 7, 99, multinomial, multinomial_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
-    {"Bernoulli", 15, 99, bernoulli, bernoulli_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL},
+    ROW("RandomNormal", 1, random_normal, normal_table, plan_normal, NULL),
+    ROW("RandomNormalLike", 1, random_normal_like, normal_table, plan_normal, NULL),
+    ROW("RandomUniform", 1, random_uniform, uniform_table, plan_uniform, NULL),
+    ROW("RandomUniformLike", 1, random_uniform_like, uniform_table, plan_uniform, NULL),
+    ROW("Multinomial", 7, multinomial, multinomial_table, plan_multinomial, NULL),
+    ROW("Bernoulli", 15, bernoulli, bernoulli_table, plan_bernoulli, "a probability is not in [0, 1]"),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: an array; from version 12 on also a ratio and whether this is training. Goes out: the array as it is or, in training,
  * with each element set to 0 with probability `ratio` and the others divided by 1 - ratio; and the mask of those kept.
  * Up to version 6 training is `is_test` 0; versions 7 and 10 only infer. Source: ONNX Dropout, all versions. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/sampling/random.h"
 
@@ -114,11 +115,59 @@ static bool dropout_12(struct mdf_call *call)
     return drop(call, data, ratio, state, MDF_DTYPE_BOOL);
 }
 
+/* ------------------------------------------------------------------ as C */
+
+/* What draw_routine.inc has of a call that leaves nothing out. */
+static bool plan_kept(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *data = mdf_call_input(call, 0);
+
+    if (data == NULL || mdf_call_result(call, 0) == NULL || !mdf_routine_room(plan, 8, 1)) {
+        return false;
+    }
+    plan->function = "draw_onnx_dropout";
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[2] = (int64_t)data->length;
+    return (data->dtype == MDF_DTYPE_FLOAT32 || data->dtype == MDF_DTYPE_FLOAT64) &&
+           mdf_routine_kind(data, MDF_DTYPE_NONE, &plan->whole[3]) &&
+           mdf_routine_kind(mdf_call_result(call, 1), MDF_DTYPE_NONE, &plan->whole[7]);
+}
+
+static bool plan_dropout_1(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct dropout_settings *settings = call->settings;
+
+    if (!plan_kept(call, plan)) {
+        return false;
+    }
+    plan->whole[6] = settings->is_test == 0;
+    plan->real[0] = settings->ratio;
+    return true;
+}
+
+static bool plan_dropout_12(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct dropout_settings *settings = call->settings;
+
+    if (!plan_kept(call, plan)) {
+        return false;
+    }
+    plan->whole[0] = settings->seed != MDF_NOT_GIVEN;
+    plan->whole[1] = settings->seed;
+    plan->real[0] = 0.5;
+    return mdf_routine_kind(mdf_call_input(call, 1), MDF_DTYPE_NONE, &plan->whole[4]) &&
+           mdf_routine_kind(mdf_call_input(call, 2), MDF_DTYPE_NONE, &plan->whole[5]);
+}
+
+static const char no_ratio[] = "the ratio is not in [0, 1]";
+
 const struct mdf_operator mdf_operators_dropout[] = {
     {"Dropout", 1, 6, dropout_1, attribute_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same},
-    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same},
-    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_1, no_ratio)},
+    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
+     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL)},
+    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
+     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL)},
     {"Dropout", 12, 99, dropout_12, input_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_12, no_ratio)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -58,7 +58,7 @@ static void observe(void *context, size_t node, uint64_t pass, int64_t tick)
                                                     : mdf_schedule_record_node(&state->schedule, memory, node));
 }
 
-bool begin_compiled(struct compiled_run *run, bool records)
+bool begin_compiled(struct compiled_run *run, bool records, uint64_t seed)
 {
     if (run->state == NULL) {
         run->state = mdf_memory_allocate(run->memory, run->model->state_bytes);
@@ -67,6 +67,7 @@ bool begin_compiled(struct compiled_run *run, bool records)
         return false;
     }
     run->model->init(run->state);
+    run->model->seed(run->state, seed);
     run->records = records;
     if (records) {
         run->model->observe(run->state, observe, run);

@@ -20,7 +20,7 @@ struct compiled_run {
 int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const struct run_options *options,
                   const mdf_program *program, struct warning_printer *warnings, mdf_error *error);
 /* Before the first step; `records`: which nodes run is recorded. */
-bool begin_compiled(struct compiled_run *run, bool records);
+bool begin_compiled(struct compiled_run *run, bool records, uint64_t seed);
 /* One step, with the inputs that were set in `state`. */
 mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double dt, mdf_error *error);
 /* `n` steps without inputs, which nobody looks at; *n_done of them are done. */

@@ -221,7 +221,8 @@ static int evaluate(struct run *run)
         }
         if (repeat + 1 == options->n_repeats && mdf_state_inspect(state, what_to_inspect(options), &run->error) != MDF_OK) {
             exit_status = EXIT_MODEL;
-        } else if (options->compile && !begin_compiled(&run->compiled, options->trace || options->schedule)) {
+        } else if (options->compile &&
+                   !begin_compiled(&run->compiled, options->trace || options->schedule, options->library.seed)) {
             mdf_memory_error(&run->memory, &run->error);
             exit_status = EXIT_MODEL;
         } else {
@@ -398,8 +399,7 @@ int main(int argc, char **argv)
         mdf_memory_init(&run.memory, NULL, mdf_memory_bound(run.options.library.max_memory_bytes));
         mdf_text_init(&run.parameters, &run.memory);
         run.warnings.strict = run.options.strict;
-        exit_status =
-            start_messages(&run.warnings, &run.options.library, &run.error) ? run_all(&run) : EXIT_MODEL;
+        exit_status = start_messages(&run.warnings, &run.options.library, &run.error) ? run_all(&run) : EXIT_MODEL;
         if (run.error.code != MDF_OK) {
             print_errors(&run.warnings, &run.error, exit_status == EXIT_MODEL ? run.options.model_path : "mdf-run");
         }

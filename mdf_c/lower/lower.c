@@ -403,7 +403,14 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
-        return lowering_bind_list_as_array(lowering, scope, instruction->a, id, false);
+        struct mdf_refusal before_it = lowering->refusal;
+
+        if (lowering_bind_list_as_array(lowering, scope, instruction->a, id, false) ||
+            lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY) {
+            return !lowering_has_failed(lowering);
+        }
+        lowering->refusal = before_it; /* nobody may need it: of [x, [y, z]] some only take the items */
+        return lowering_bind_any(lowering, scope, instruction->a, MDF_LOWERED_NONE);
     }
     return lowering_bind(lowering, scope, instruction->a, id);
 }

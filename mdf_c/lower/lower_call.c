@@ -364,8 +364,8 @@ static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
-        trial->expanded[i] = trial->keeps_operands || is_made_by_nest(lowering, trial) ? MDF_LOWERED_NONE
-                                                                                       : lowering_expand(lowering, id, result);
+        trial->expanded[i] =
+            trial->keeps_operands || is_made_by_nest(lowering, trial) ? MDF_LOWERED_NONE : lowering_expand(lowering, id, result);
         if (trial->expanded[i] != MDF_LOWERED_NONE) {
             trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
         }
@@ -577,7 +577,8 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
 
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
-    struct region *region = lowering_place_of(lowering, trial);
+    bool draws = (trial->source->operator->flags & MDF_OPERATOR_RANDOM) != 0; /* where the call stands, as often as it does */
+    struct region *region = draws ? lowering->region : lowering_place_of(lowering, trial);
     struct mdf_lowered_call *call = lowering_make_call(lowering, &trial->call, trial->ids);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
     size_t i;
@@ -893,16 +894,37 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
+/* A call that draws random numbers: source has it as it is written. What is run here is not, as it might be run again by the
+ * instructions after it has bailed out. */
+static bool add_draw(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct trial trial = {.source = source};
+    struct other_results others;
+    bool done;
+
+    if (!lowering->is_for_source) {
+        return lowering_fail(lowering, MDF_REFUSED_RANDOM);
+    }
+    lowering->draws = true;
+    done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
+           lowering_run_others(lowering, &trial, &others) &&
+           (!others.is_open || lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH)) && lowering_settle_shapes(lowering, &trial) &&
+           add_call(lowering, scope, &trial);
+    lowering_end_trial(lowering, &trial);
+    return done;
+}
+
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct trial trial = {.source = source};
     struct other_results others;
     bool done, taken;
 
-    if ((source->operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0) {
-        bool is_custom = (source->operator->flags & MDF_OPERATOR_CUSTOM) != 0;
-
-        return lowering_fail(lowering, is_custom ? MDF_REFUSED_CUSTOM : MDF_REFUSED_RANDOM);
+    if ((source->operator->flags & MDF_OPERATOR_CUSTOM) != 0) {
+        return lowering_fail(lowering, MDF_REFUSED_CUSTOM);
+    }
+    if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+        return add_draw(lowering, scope, source);
     }
     if (!lowering_sequence_call(lowering, scope, source, &taken) || taken ||
         !lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||

@@ -462,7 +462,7 @@ bool lowering_fuse_loops(struct lowering *lowering, struct region *region)
     for (i = 0; i < region->n_ops; i++) {
         n_loops += region->ops[i].code == MDF_LOWERED_LOOP;
     }
-    if (n_loops < 2) {
+    if (n_loops < 2 || lowering->draws) { /* random numbers are drawn in the order of the model */
         return true;
     }
     for (fusion.second = 1; fusion.second < region->n_ops; fusion.second += !is_joined) {

@@ -20,6 +20,7 @@ struct mdf_compiled {
     const char *version; /* MDF_VERSION of what wrote the source */
     size_t state_bytes;
     void (*init)(void *state);
+    void (*seed)(void *state, uint64_t seed); /* random numbers begin from it; init: from 0 */
     size_t n_inputs;
     const struct mdf_compiled_port *inputs; /* program->ports */
     int (*set_input)(void *state, size_t input, const void *elements);

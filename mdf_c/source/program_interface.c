@@ -76,6 +76,7 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
     const struct mdf_program *own = program->program;
     size_t n_nodes = own->n_nodes > 0 ? own->n_nodes : 1, n_ports = own->n_ports > 0 ? own->n_ports : 1;
 
+    mdf_source_append_generators(program, text);
     mdf_text_printf(
         text,
         "/* All that lasts from one step to the next: allocate it in any way (it needs no more than it has), and give it to\n"
@@ -89,6 +90,7 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
         "    const char *message; /* why the last step failed; NULL: it did not */\n"
         "    void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick);\n    void *observer_context;\n",
         n_nodes, n_ports, n_ports);
+    mdf_source_append_random_fields(program, text);
     if (program->unions.length > 0) {
         mdf_text_printf(text, "    union { /* of use within one function only */\n");
         mdf_text_append(text, program->unions.bytes, program->unions.length);
@@ -111,6 +113,8 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
         text,
         "/* The bytes of a state, for those who do not see its declaration. */\nsize_t %s_size(void);\n"
         "/* Makes a state what it is before the first step. */\nvoid %s_init(struct %s *s);\n"
+        "/* Begins random numbers from a seed, as --seed of mdf-run does; %s_init does from 0. */\n"
+        "void %s_seed(struct %s *s, uint64_t seed);\n"
         "/* Sets an input for the next step: its elements, of the type and shape above, row by row. They are copied. 0: done; 1: "
         "there is no\n"
         " * such input. An input that is not set keeps what its port gives it: a default value, zeros, or what edges bring. */\n"
@@ -127,7 +131,7 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
         "int %s_steps(struct %s *s, uint64_t n, double dt, uint64_t *n_done);\nconst char *%s_message(const struct %s *s);\n"
         "/* The elements of an output after a step; NULL: its node has never run. They stay until the next step. */\n"
         "const void *%s_output(const struct %s *s, int output);\n",
-        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
+        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
 }
 
 static void append_title(struct mdf_source_program *program, struct mdf_text *text, const char *what)
@@ -415,7 +419,7 @@ static void append_step(struct mdf_source_program *program)
     mdf_text_printf(
         &program->functions,
         "size_t %s_size(void)\n{\n    return sizeof(struct %s);\n}\n\nvoid %s_init(struct %s *s)\n{\n    memset(s, 0, %s);\n    "
-        "begin(s);\n}\n\n"
+        "%s_seed(s, 0);\n    begin(s);\n}\n\n"
         "%s int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
         " s->message = NULL;\n"
         "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
@@ -423,7 +427,7 @@ static void append_step(struct mdf_source_program *program)
         "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
         "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
         name, name, name, name,
-        program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s",
+        program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s", name,
         mdf_source_linkage(program), name, name, name, name, name);
     append_steps(program);
 }
@@ -443,6 +447,7 @@ static const char table_types[] = "#ifdef MDF_COMPILED\n"
                                   "    const char *version;\n"
                                   "    size_t state_bytes;\n"
                                   "    void (*init)(void *state);\n"
+                                  "    void (*seed)(void *state, uint64_t seed);\n"
                                   "    size_t n_inputs;\n"
                                   "    const struct mdf_compiled_port *inputs;\n"
                                   "    int (*set_input)(void *state, size_t input, const void *elements);\n"
@@ -501,6 +506,7 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
         text,
         "    {NULL, NULL, 0, 0, NULL, 0}};\n\n"
         "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
+        "static void table_seed(void *state, uint64_t seed)\n{\n    %s_seed(state, seed);\n}\n\n"
         "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, "
         "(int)input, elements);\n}\n\n"
         "static int table_lend_input(void *state, size_t input, const void *elements)\n{\n    return %s_lend_input(state, "
@@ -510,13 +516,14 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
         "n_done);\n}\n\n"
         "static const char *table_message(const void *state)\n{\n    return %s_message(state);\n}\n\n"
         "static const void *table_output(const void *state, size_t output)\n{\n    return %s_output(state, (int)output);\n}\n\n",
-        name, name, name, name, name, name, name);
+        name, name, name, name, name, name, name, name);
     mdf_text_printf(
         text,
         "static void table_observe(void *state, void (*observer)(void *, size_t, uint64_t, int64_t), void *context)\n{\n"
         "    struct %s *s = state;\n\n    s->observer = observer;\n    s->observer_context = context;\n}\n\n"
         "extern const struct mdf_compiled mdf_compiled;\n"
-        "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, %zu, table_of_inputs, "
+        "const struct mdf_compiled mdf_compiled = {\n    \"%s\", sizeof(struct %s), table_init, table_seed, %zu, "
+        "table_of_inputs, "
         "table_set_input, table_lend_input,\n"
         "    table_step, table_steps, table_message, %zu, table_of_outputs, table_output, table_observe};\n#endif\n",
         name, MDF_VERSION, name, own->n_ports, n_outputs);
@@ -601,6 +608,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
     if (!append_output(program)) {
         return false;
     }
+    mdf_source_append_seed(program);
     append_step(program);
     mdf_source_append_state_functions(program);
     append_source(program, header_name, source);

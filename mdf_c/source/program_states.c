@@ -181,6 +181,9 @@ bool mdf_source_check_derivatives(struct mdf_source_program *program)
     if (program->program->schedule != NULL) {
         return refuse(program, "conditions decide which nodes run");
     }
+    if (mdf_code_find_draw(program->program->code) != NULL) {
+        return refuse(program, "it draws random numbers");
+    }
     for (i = 0; i < program->program->n_integrals; i++) {
         if (!check_integral(program, &program->program->integrals[i])) {
             return false;

@@ -83,6 +83,11 @@ void mdf_source_append_state_numbers(struct mdf_source_program *program, struct 
 void mdf_source_append_state_prototypes(struct mdf_source_program *program, struct mdf_text *text);
 void mdf_source_append_state_functions(struct mdf_source_program *program);
 
+/* --- program_random.c: random numbers, where something draws them. Types in front of the struct, its fields, NAME_seed. */
+void mdf_source_append_generators(const struct mdf_source_program *program, struct mdf_text *text);
+void mdf_source_append_random_fields(const struct mdf_source_program *program, struct mdf_text *text);
+void mdf_source_append_seed(struct mdf_source_program *program);
+
 /* --- program_interface.c: the texts around it. */
 
 /* The name of a number: NAME_KIND_NODE_PORT; node NULL: NAME_KIND_PORT. */

@@ -97,9 +97,10 @@ bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *con
 /* Names the model, so that its functions have names of their own too. */
 static void name_model(struct mdf_source_program *program, const char *hint)
 {
-    static const char *const suffixes[] = {"size",      "init",         "set_input",  "lend_input", "step",        "steps",
-                                           "message",   "output",       "n_inputs",   "n_outputs",  "H",           "PAIR",
-                                           "parameter", "n_parameters", "get_states", "set_states", "derivatives", "n_states"};
+    static const char *const suffixes[] = {"size",       "init",        "set_input", "lend_input",   "step",
+                                           "steps",      "message",     "output",    "n_inputs",     "n_outputs",
+                                           "H",          "PAIR",        "parameter", "n_parameters", "get_states",
+                                           "set_states", "derivatives", "n_states",  "seed"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
     struct mdf_source_writer *writer = &program->writer;
     size_t n_free = 0, i;
@@ -120,14 +121,14 @@ static void name_model(struct mdf_source_program *program, const char *hint)
 static void begin(struct mdf_source_program *program, const struct mdf_source_options *options)
 {
     static const char *const functions[] = {
-        "begin",         "observe",         "count_run",     "open_set",         "end_set",         "run_pass",
-        "run_graph",     "is_over",         "is_steady",     "ends_update",      "ends_sequence",   "take_inputs",
-        "table_init",    "table_set_input", "table_step",    "table_lend_input", "table_steps",     "advance",
-        "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
+        "begin",      "observe",       "count_run",       "open_set",      "end_set",          "run_pass",
+        "run_graph",  "is_over",       "is_steady",       "ends_update",   "ends_sequence",    "take_inputs",
+        "table_init", "table_seed",    "table_set_input", "table_step",    "table_lend_input", "table_steps",
+        "advance",    "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
     static const char *const members[] = {
         "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
-        "tick",   "in_set",     "has_changed", "work",      "lent",      "copies"};
+        "tick",   "in_set",     "has_changed", "work",      "lent",      "copies",  "random",   "streams"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->program->model_id;
     size_t i;

@@ -115,8 +115,9 @@ static const char *list_addresses(struct mdf_source_writer *writer, const char *
 
     mdf_text_init(&text, writer->memory);
     for (i = 0; i < n; i++) {
-        mdf_text_printf(&text, "%s%s", i > 0 ? ", " : "",
-                        ids[i] != MDF_LOWERED_NONE ? mdf_source_address(writer, ids[i]) : "NULL");
+        bool is_there = ids[i] != MDF_LOWERED_NONE && writer->lowered->values[ids[i]].form.kind == MDF_KIND_TENSOR;
+
+        mdf_text_printf(&text, "%s%s", i > 0 ? ", " : "", is_there ? mdf_source_address(writer, ids[i]) : "NULL");
     }
     mdf_source_check(writer, &text);
     mdf_source_line(writer, "%s %s[%zu] = {%s};", type, name, n > MOST_FORMALS ? n : MOST_FORMALS,
@@ -184,6 +185,12 @@ static void write_routine_call(struct mdf_source_writer *writer, const struct md
                            list_numbers(writer, MDF_DTYPE_FLOAT64, plan->real, plan->n_real), work);
     text = mdf_source_text(writer, plan->n_functions > 0 ? "%s, %s)" : "%s)", text,
                            plan->n_functions > 0 ? list_functions(writer, plan) : "");
+    if (call->operator->routine->draws) {
+        text = mdf_source_text(writer, "%.*s, &s->random, %s)", (int)(strlen(text) - 1), text,
+                               plan->n_streams > 0 ? "s->streams" : "NULL");
+        writer->draws = true;
+        writer->n_streams = plan->n_streams > writer->n_streams ? plan->n_streams : writer->n_streams;
+    }
     mdf_source_use(writer, function);
     if (call->operator->routine->why != NULL) {
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "!%s", text), call->operator->routine->why);
@@ -193,13 +200,19 @@ static void write_routine_call(struct mdf_source_writer *writer, const struct md
     mdf_source_close(writer);
 }
 
+/* A list of which all is said by the plan: the function does not get it. */
+static bool is_known_list(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_LIST && value->data != NULL;
+}
+
 /* Whether all elements have types of C. */
 static bool has_types(const struct mdf_call *call)
 {
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
-        if (call->inputs[i] != NULL &&
+        if (call->inputs[i] != NULL && !is_known_list(call->inputs[i]) &&
             (call->inputs[i]->kind != MDF_KIND_TENSOR || mdf_source_type((mdf_dtype)call->inputs[i]->dtype) == NULL)) {
             return false;
         }
@@ -265,7 +278,8 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
 
     declare_outputs(writer, &call);
-    if (call.operator->routine != NULL &&(is_needed(writer, lowered) || call.operator->routine->why != NULL)) {
+    if (call.operator->routine !=
+        NULL &&(is_needed(writer, lowered) || call.operator->routine->why != NULL || call.operator->routine->draws)) {
         return write_routine(writer, &call);
     }
     if (!is_needed(writer, lowered)) {

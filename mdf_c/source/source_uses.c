@@ -29,11 +29,11 @@ bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id i
 
 static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
 
-/* A routine that may refuse what it is given does so whoever needs its results; it writes all that it has. */
+/* A routine that may refuse what it is given, or draws, does so whoever needs its results; it writes all that it has. */
 static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
     const struct mdf_routine *routine = call->call.operator->routine;
-    bool any = routine != NULL && routine->why != NULL, changed = false;
+    bool any = routine != NULL && (routine->why != NULL || routine->draws), changed = false;
     size_t i;
 
     for (i = 0; i < call->n_outputs; i++) {

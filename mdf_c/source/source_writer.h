@@ -67,6 +67,8 @@ struct mdf_source_writer {
     struct mdf_source_constant *constant_list;
     struct mdf_text constants; /* definitions at file scope */
     struct mdf_text functions; /* those that are complete */
+    bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
+    size_t n_streams;
     /* Of the function at hand: */
     struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
     int depth;                                /* of the block at hand */

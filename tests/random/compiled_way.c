@@ -82,7 +82,7 @@ bool random_run_compiled(struct ways *ways, struct trace *trace)
 
     if (done) {
         state = mdf_state_new(ways->program, &error);
-        done = state != NULL && begin_compiled(&run, true);
+        done = state != NULL && begin_compiled(&run, true, ways->program->seed);
     }
     if (done) {
         run_steps(ways, &run, state, trace);

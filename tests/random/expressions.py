@@ -105,7 +105,7 @@ def make(rng, scope, shape, depth):
     if arrays:
         return rng.choice(_REDUCTIONS).format(rng.choice(arrays)[0])
     return rng.choice(["max({}, {})", "min({}, {})", "numpy.maximum({}, {})", "math.hypot({}, {})", "math.atan2({}, {})", "[{}, {}][0]", "sum([{}, {}])",
-                       "sum([x * {} for x in range(3) if x < {}])", "{} + 0 * numpy.random.random() + {}", "numpy.random.uniform(0, 1) + {} * {}", "({} and {})", "({} or {})"]).format(
+                       "sum([x * {} for x in range(3) if x < {}])", "{} + 0 * numpy.random.random() + {}", "numpy.random.uniform(0, 1) + {} * {}", "numpy.sum(psyneulink.draw_uniform([1], 3, [0.0])) * {} + {}", "({} and {})", "({} or {})"]).format(
         make(rng, scope, shape, depth - 1), make(rng, scope, shape, depth - 1))
 
 
