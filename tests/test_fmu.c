@@ -533,6 +533,42 @@ Test(fmu, derivatives_are_the_right_hand_side)
     end(&fmu, "fmi2FreeInstance");
 }
 
+/* mdf-compile --derivatives, which FMUs are made of. */
+Test(fmu, the_right_hand_side_as_a_function)
+{
+    const char *build = getenv("BUILD");
+    char command[400], path[200];
+    double states[2] = {-0.5, -2}, derivatives[2], indicator = 0;
+    size_t (*size)(void);
+    struct fmu fmu = {0};
+    void *state;
+
+    snprintf(path, sizeof path, "%s/ball.so", folder);
+    snprintf(command, sizeof command, "%s/mdf-compile tests/data/fmu/ball.yaml --dt 1 --derivatives -o %s",
+             build != NULL ? build : "build", path);
+    cr_assert_eq(system(command), 0);
+    fmu.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    cr_assert(fmu.library != NULL, "%s", dlerror());
+    size = FUNCTION(&fmu, "ball_size", size_t(void));
+    state = malloc(size());
+    cr_assert(state != NULL);
+    FUNCTION(&fmu, "ball_init", void(void *))(state);
+    cr_expect_eq(FUNCTION(&fmu, "ball_step", int(void *, double))(state, NAN), 0);
+    cr_expect_eq(FUNCTION(&fmu, "ball_derivatives", int(void *, const double *, double *))(state, states, derivatives), 0);
+    FUNCTION(&fmu, "ball_indicators", void(void *, double *))(state, &indicator);
+    cr_expect(indicator == 1 && derivatives[0] == -2 && derivatives[1] == 0, "it is on the ground, and falls: held, to go up");
+    FUNCTION(&fmu, "ball_get_states", void(void *, double *))(state, states);
+    cr_expect(states[0] == -0.5 && states[1] == -2, "they are as they were set");
+    cr_expect_eq(FUNCTION(&fmu, "ball_step", int(void *, double))(state, 0), 0);
+    FUNCTION(&fmu, "ball_get_states", void(void *, double *))(state, states);
+    cr_expect(states[0] == -0.5 && states[1] == 1.4);
+    cr_expect_eq(FUNCTION(&fmu, "ball_derivatives", int(void *, const double *, double *))(state, states, derivatives), 0);
+    FUNCTION(&fmu, "ball_indicators", void(void *, double *))(state, &indicator);
+    cr_expect(indicator == -1 && derivatives[0] == 1.4 && derivatives[1] == -9.81);
+    free(state);
+    dlclose(fmu.library);
+}
+
 /* ------------------------------------------------------------------ the archive */
 
 Test(fmu, sources_come_with_it)
@@ -558,9 +594,12 @@ Test(fmu, sources_come_with_it)
 /* What is written without a complaint of the compiler, as a source that others build with other flags. */
 Test(fmu, the_source_has_no_warnings)
 {
-    static const char *const arguments[] = {"examples/cooling.yaml --dt 1", "tests/data/fmu/types.json --fmi 3",
+    static const char *const arguments[] = {"examples/cooling.yaml --dt 1",
+                                            "tests/data/fmu/types.json --fmi 3",
                                             "examples/traffic_light.yaml --tunable none",
-                                            "examples/traffic_light.yaml --tunable none --fmi 3"};
+                                            "examples/traffic_light.yaml --tunable none --fmi 3",
+                                            "tests/data/fmu/ball.yaml --dt 1",
+                                            "tests/data/fmu/ball.yaml --dt 1 --fmi 3"};
     char command[400], path[200];
     size_t i, size;
 

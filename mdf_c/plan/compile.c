@@ -731,7 +731,9 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
                                unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
                                               &program->n_parameters) &&
                                unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
-                                              &program->n_integrals)));
+                                              &program->n_integrals) &&
+                               unit_keep_list(compiler, &compiler->events, sizeof *program->events, &program->events,
+                                              &program->n_events)));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)

@@ -65,6 +65,7 @@ struct compiler {
     struct list parameters;  /* struct mdf_program_parameter: those that are */
     struct list changeables; /* of changeable.c */
     struct list integrals;   /* struct mdf_program_integral */
+    struct list events;      /* struct mdf_program_event */
 };
 
 /* What is known of an operand. */

@@ -597,12 +597,8 @@ static bool note_integral(struct node_builder *builder, const struct item *item,
 {
     struct compiler *compiler = builder->compiler;
     const char *id = item->definition->id;
-    struct mdf_program_integral integral = {builder->index,
-                                            mdf_arena_text(compiler->arena, id, strlen(id)),
-                                            item->slot,
-                                            derivative,
-                                            item->parameter->n_conditions > 0,
-                                            compiler->origins[compiler->origin]};
+    struct mdf_program_integral integral = {builder->index, mdf_arena_text(compiler->arena, id, strlen(id)), item->slot,
+                                            derivative, compiler->origins[compiler->origin]};
 
     if (builder->target.unit != compiler->root_unit) {
         return true; /* of a graph within a node */
@@ -647,6 +643,26 @@ static mdf_operand compile_derivative(struct node_builder *builder, const struct
     return result;
 }
 
+/* Notes where a condition has its test. */
+static bool note_event(struct node_builder *builder, const struct item *item, const struct mdf_parameter_condition *condition,
+                       mdf_operand test)
+{
+    struct compiler *compiler = builder->compiler;
+    const char *id = item->definition->id;
+    struct mdf_program_event event = {builder->index, mdf_arena_text(compiler->arena, id, strlen(id)),
+                                      mdf_arena_text(compiler->arena, condition->id, strlen(condition->id)), test,
+                                      compiler->origins[compiler->origin]};
+
+    if (builder->target.unit != compiler->root_unit || MDF_OPERAND_KIND(test) != MDF_OPERAND_SLOT) {
+        return true; /* of a graph within a node; always the same */
+    }
+    if (event.parameter == NULL || event.id == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    return list_add(compiler, &compiler->events, &event, sizeof event);
+}
+
 /* Each condition that holds replaces the value, elementwise; a later one sees what earlier ones made. */
 static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value)
 {
@@ -672,8 +688,8 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
             return triple[1];
         }
         value = unit_call_python(&builder->target, "numpy.where", triple, 3, MDF_NO_OPERAND);
-        if (value == MDF_NO_OPERAND) {
-            return value;
+        if (value == MDF_NO_OPERAND || !note_event(builder, item, condition, triple[0])) {
+            return MDF_NO_OPERAND;
         }
         place_leave(builder->compiler, place);
     }

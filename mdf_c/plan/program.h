@@ -112,7 +112,14 @@ struct mdf_program_integral {
     size_t node;
     const char *id;
     mdf_operand slot, derivative; /* its value; that of its time_derivative, where there is a time increment */
-    bool has_conditions;          /* which may give it another value than its integral */
+    struct mdf_origin origin;
+};
+
+/* A condition of a parameter of the outermost graph: when its test changes, something happens at that time. */
+struct mdf_program_event {
+    size_t node;
+    const char *parameter, *id;
+    mdf_operand test;
     struct mdf_origin origin;
 };
 
@@ -177,6 +184,8 @@ struct mdf_program {
     size_t n_parameters;
     struct mdf_program_integral *integrals;
     size_t n_integrals;
+    struct mdf_program_event *events;
+    size_t n_events;
     struct mdf_program_stop stop;
     struct mdf_kept_value *kept;
     bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */

@@ -297,6 +297,11 @@ static void read_from_outside(struct mdf_source_program *program)
         read_operand(program, own->integrals[i].slot);
         read_operand(program, own->integrals[i].derivative);
     }
+    for (i = 0; program->has_derivatives && i < own->n_events; i++) {
+        hint_operand(program, own->events[i].test, own->nodes[own->events[i].node].id,
+                     mdf_source_text(&program->writer, "%s_%s", own->events[i].parameter, own->events[i].id));
+        read_operand(program, own->events[i].test);
+    }
     for (i = 0; i < own->n_results; i++) {
         if (own->results[i].output == SIZE_MAX) {
             read_operand(program, own->ports[own->results[i].node].slot);

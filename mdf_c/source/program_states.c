@@ -161,14 +161,36 @@ static bool check_integral(struct mdf_source_program *program, const struct mdf_
                                  *derivative = mdf_source_find_operand(program, integral->derivative);
 
     mdf_source_at(&program->writer, mdf_source_text(&program->writer, "parameter '%s'", integral->id), &integral->origin);
-    if (integral->has_conditions) {
-        return refuse(program, "its conditions change it at single times");
-    }
     if (slot == NULL || mdf_dtype_kind(slot->dtype) != 'f') {
         return refuse(program, "its values are no reals");
     }
     if (derivative == NULL || (derivative->length != 1 && derivative->length != slot->length)) {
         return refuse(program, "its time_derivative has another shape than it");
+    }
+    return true;
+}
+
+static bool is_of(const struct mdf_program_event *event, const struct mdf_program_integral *integral)
+{
+    return event->node == integral->node && strcmp(event->parameter, integral->id) == 0;
+}
+
+/* A test is of the whole value, or of each element. */
+static bool check_event(struct mdf_source_program *program, const struct mdf_program_event *event)
+{
+    const struct mdf_source_slot *test = mdf_source_find_operand(program, event->test);
+    size_t i;
+
+    mdf_source_at(&program->writer, mdf_source_text(&program->writer, "condition '%s'", event->id), &event->origin);
+    if (test == NULL) {
+        return refuse(program, "its test is no array");
+    }
+    for (i = 0; i < program->program->n_integrals; i++) {
+        const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->program->integrals[i].slot);
+
+        if (is_of(event, &program->program->integrals[i]) && test->length != 1 && test->length != slot->length) {
+            return refuse(program, "its test has another shape than the parameter");
+        }
     }
     return true;
 }
@@ -186,6 +208,11 @@ bool mdf_source_check_derivatives(struct mdf_source_program *program)
     }
     for (i = 0; i < program->program->n_integrals; i++) {
         if (!check_integral(program, &program->program->integrals[i])) {
+            return false;
+        }
+    }
+    for (i = 0; i < program->program->n_events; i++) {
+        if (!check_event(program, &program->program->events[i])) {
             return false;
         }
     }
@@ -216,6 +243,23 @@ static void append_copy(struct mdf_source_program *program, size_t length, const
     }
 }
 
+/* "test != 0 || other != 0 ? 0 : " where conditions hold a value, in place of its derivative; "" where there are none. */
+static const char *held_by(struct mdf_source_program *program, const struct mdf_program_integral *integral)
+{
+    const char *tests = "";
+    size_t i;
+
+    for (i = 0; i < program->program->n_events; i++) {
+        const struct mdf_program_event *event = &program->program->events[i];
+
+        if (is_of(event, integral)) {
+            tests = mdf_source_text(&program->writer, "%s%s%s != 0", tests, tests[0] != '\0' ? " || " : "",
+                                    element_of(program, mdf_source_find_operand(program, event->test)));
+        }
+    }
+    return tests[0] != '\0' ? mdf_source_text(&program->writer, "%s ? 0 : ", tests) : "";
+}
+
 enum copied { GET_STATES, SET_STATES, GET_DERIVATIVES };
 
 static void append_copies(struct mdf_source_program *program, enum copied what)
@@ -234,14 +278,30 @@ static void append_copies(struct mdf_source_program *program, enum copied what)
                         mdf_source_text(&program->writer, "(%s)%s", mdf_source_type(slot->dtype), state));
         } else {
             append_copy(program, slot->length, number_of(program, "derivatives", first, slot->length),
-                        mdf_source_text(&program->writer, "(double)%s",
+                        mdf_source_text(&program->writer, "%s(double)%s", held_by(program, integral),
                                         element_of(program, mdf_source_find_operand(program, integral->derivative))));
         }
         first += slot->length;
     }
 }
 
-/* The three functions of a model that has a right-hand side. */
+static void append_indicators(struct mdf_source_program *program)
+{
+    size_t first = 0, i;
+
+    mdf_text_printf(&program->functions, "void %s_indicators(const struct %s *s, double *indicators)\n{\n%s", program->name,
+                    program->name, program->program->n_events == 0 ? "    (void)s;\n    (void)indicators;\n" : "");
+    for (i = 0; i < program->program->n_events; i++) {
+        const struct mdf_source_slot *test = mdf_source_find_operand(program, program->program->events[i].test);
+
+        append_copy(program, test->length, number_of(program, "indicators", first, test->length),
+                    mdf_source_text(&program->writer, "%s != 0 ? 1 : -1", element_of(program, test)));
+        first += test->length;
+    }
+    mdf_text_append_string(&program->functions, "}\n\n");
+}
+
+/* The functions of a model that has a right-hand side. */
 static void append_state_functions(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
@@ -258,6 +318,7 @@ static void append_state_functions(struct mdf_source_program *program)
                     name, name, name, name, name, unused[0] != '\0' ? "    (void)derivatives;\n" : "");
     append_copies(program, GET_DERIVATIVES);
     mdf_text_append_string(text, "    return 0;\n}\n\n");
+    append_indicators(program);
 }
 
 static void append_parameter_function(struct mdf_source_program *program)
@@ -326,6 +387,27 @@ static void append_state_numbers(struct mdf_source_program *program, struct mdf_
     mdf_text_printf(text, "    %s_n_states = %zu\n};\n\n", program->name, first);
 }
 
+static void append_event_numbers(struct mdf_source_program *program, struct mdf_text *text)
+{
+    const struct mdf_program *own = program->program;
+    size_t first = 0, i;
+
+    mdf_text_append_string(text, "/* Indicators of events: the first element of each condition of a parameter. */\nenum {\n");
+    for (i = 0; i < own->n_events; i++) {
+        const struct mdf_source_slot *test = mdf_source_find_operand(program, own->events[i].test);
+        const char *node = own->nodes[own->events[i].node].id;
+
+        mdf_text_printf(
+            text, "    %s = %zu, /* condition '%s' of parameter '%s'%s: %zu */\n",
+            mdf_source_enum_name(program, "indicator", node,
+                                 mdf_source_text(&program->writer, "%s_%s", own->events[i].parameter, own->events[i].id)),
+            first, mdf_source_comment(&program->writer, own->events[i].id),
+            mdf_source_comment(&program->writer, own->events[i].parameter), of_node(program, node), test->length);
+        first += test->length;
+    }
+    mdf_text_printf(text, "    %s_n_indicators = %zu\n};\n\n", program->name, first);
+}
+
 void mdf_source_append_state_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
     if (program->program->n_parameters > 0) {
@@ -333,6 +415,7 @@ void mdf_source_append_state_numbers(struct mdf_source_program *program, struct 
     }
     if (program->has_derivatives) {
         append_state_numbers(program, text);
+        append_event_numbers(program, text);
     }
 }
 
@@ -347,13 +430,16 @@ void mdf_source_append_state_prototypes(struct mdf_source_program *program, stru
                         name, name);
     }
     if (program->has_derivatives) {
-        mdf_text_printf(text,
-                        "/* All states, after a first step. */\nvoid %s_get_states(const struct %s *s, double *states);\n"
-                        "void %s_set_states(struct %s *s, const double *states);\n"
-                        "/* The right-hand side: sets the states, and computes from them, parameters and inputs the outputs and "
-                        "the time derivatives.\n * It takes as long as a step. There has to be a first step before (dt NAN), and "
-                        "inputs are set as for one. 0: done. */\n"
-                        "int %s_derivatives(struct %s *s, const double *states, double *derivatives);\n",
-                        name, name, name, name, name, name);
+        mdf_text_printf(
+            text,
+            "/* All states, after a first step. */\nvoid %s_get_states(const struct %s *s, double *states);\n"
+            "void %s_set_states(struct %s *s, const double *states);\n"
+            "/* The right-hand side: sets the states, and computes from them, parameters and inputs the outputs and "
+            "the time derivatives.\n * It takes as long as a step. There has to be a first step before (dt NAN), and "
+            "inputs are set as for one. 0: done. */\n"
+            "int %s_derivatives(struct %s *s, const double *states, double *derivatives);\n"
+            "/* 1 where a condition of a parameter held then, and -1 where it did not. What it does to states, a step with a "
+            "time\n * increment of 0 does. */\nvoid %s_indicators(const struct %s *s, double *indicators);\n",
+            name, name, name, name, name, name, name, name);
     }
 }

@@ -97,10 +97,10 @@ bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *con
 /* Names the model, so that its functions have names of their own too. */
 static void name_model(struct mdf_source_program *program, const char *hint)
 {
-    static const char *const suffixes[] = {"size",       "init",        "set_input", "lend_input",   "step",
-                                           "steps",      "message",     "output",    "n_inputs",     "n_outputs",
-                                           "H",          "PAIR",        "parameter", "n_parameters", "get_states",
-                                           "set_states", "derivatives", "n_states",  "seed"};
+    static const char *const suffixes[] = {"size",      "init",         "set_input",   "lend_input", "step",        "steps",
+                                           "message",   "output",       "n_inputs",    "n_outputs",  "H",           "PAIR",
+                                           "parameter", "n_parameters", "get_states",  "set_states", "derivatives", "n_states",
+                                           "seed",      "indicators",   "n_indicators"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
     struct mdf_source_writer *writer = &program->writer;
     size_t n_free = 0, i;

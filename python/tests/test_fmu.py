@@ -1,6 +1,7 @@
 """``mdf-fmu``: what it writes is valid, and gives the numbers of the engine in FMPy."""
 
 import itertools
+import math
 import os
 import subprocess
 from pathlib import Path
@@ -81,7 +82,6 @@ NO_FORM = {  # what mdf-compile says of them
     "beam_search.yaml": "whose type or shape changes",
     "edit_distance.json": "a list, an object, text or nothing",
     "greedy_decoding.yaml": "a list, an object, text or nothing",
-    "drift_diffusion.yaml": "random numbers",
     "if_unequal_branches.json": "results differ in type or shape",
     "multiplication_table.yaml": "whose length is known only when its Loop has ended",
     "race.yaml": "a graph within a node",
@@ -147,6 +147,59 @@ def test_steps_of_euler_in_the_importer_are_those_of_the_model(tmp_path):
     result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="Euler", step_size=1, stop_time=20, output_interval=1)
     expected = [step["cup.temperature"].item() for step in trace_of(model, 21, dt=1)]
     assert result["cup.temperature"].tolist() == expected
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_ball_bounces_when_it_is_on_the_ground(version, tmp_path):
+    fmu = make(MODELS / "ball.yaml", tmp_path / "ball.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-9, stop_time=1.2, output_interval=0.01)
+    bounces = [
+        (t, before, after)
+        for t, before, after in zip(result["time"][1:], result["ball.speed"], result["ball.speed"][1:])
+        if before < 0 < after
+    ]
+    first = math.sqrt(2 / 9.81)
+    expected = [
+        (first, -9.81 * first, 0.7 * 9.81 * first),
+        (first + 2 * 0.7 * first, -0.7 * 9.81 * first, 0.49 * 9.81 * first),
+    ]
+    np.testing.assert_allclose([b[0] for b in bounces], [e[0] for e in expected], rtol=1e-8)
+    np.testing.assert_allclose([b[2] for b in bounces], [e[2] for e in expected], rtol=1e-7)
+
+
+HELD = """
+held:
+  graphs:
+    g:
+      nodes:
+        n:
+          input_ports: {on: {default_value: 0.0}}
+          parameters:
+            v: {default_initial_value: 0.0, time_derivative: 1.0, conditions: [{id: hold, test: on > 0.5, value: 0.25}]}
+            w: {default_initial_value: 0.0, time_derivative: 1.0, conditions: [{id: top, test: w > 0.7, value: RESET}]}
+          output_ports: {v: {value: v}, w: {value: w}}
+"""
+
+
+def test_a_condition_that_goes_on_holds_the_state(tmp_path):
+    (tmp_path / "held.yaml").write_text(HELD.replace("RESET", "0.0"))
+    fmu = make(tmp_path / "held.yaml", tmp_path / "held.fmu")
+    on = np.array([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (3, 0)], dtype=[("time", float), ("n.on", float)])
+    result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="CVode", stop_time=3, output_interval=0.125, input=on)
+    last = {t: (v, w) for t, v, w in zip(result["time"], result["n.v"], result["n.w"])}
+    expected = {t: t if t < 1 else 0.25 if t <= 2 else 0.25 + t - 2 for t in (0.5, 0.875, 1.25, 1.875, 2.5, 3.0)}
+    np.testing.assert_allclose([last[t][0] for t in expected], list(expected.values()), atol=1e-4)
+    np.testing.assert_allclose([last[t][1] for t in expected], [t % 0.7 for t in expected], atol=1e-3)
+
+
+def test_a_limit_that_lets_go_at_once_is_told(tmp_path, capfd):
+    (tmp_path / "held.yaml").write_text(HELD.replace("RESET", "0.7"))
+    fmu = make(tmp_path / "held.yaml", tmp_path / "held.fmu")
+    with pytest.raises(Exception, match="NewDiscreteStates failed"):
+        fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="CVode", stop_time=1, output_interval=0.5)
+    assert "again and again" in capfd.readouterr().out
+    expect_equal(fmu, trace_of(tmp_path / "held.yaml", 9), 2)
 
 
 # ------------------------------------------------------------------ two of them

@@ -12,7 +12,7 @@
 #include "mdf_c/run/state.h"
 
 /* As the runtime has them. */
-enum fmu_kind { FMU_TIME, FMU_INPUT, FMU_PARAMETER, FMU_OUTPUT, FMU_STATE, FMU_DERIVATIVE };
+enum fmu_kind { FMU_TIME, FMU_INPUT, FMU_PARAMETER, FMU_OUTPUT, FMU_STATE, FMU_DERIVATIVE, FMU_INDICATOR };
 
 struct fmu_variable {
     enum fmu_kind kind;
@@ -22,7 +22,8 @@ struct fmu_variable {
     size_t rank;
     const int64_t *shape;
     size_t n_elements;
-    size_t index;      /* of the model's inputs, parameters or outputs; of states and derivatives, of their first element */
+    size_t
+        index; /* of the model's inputs, parameters or outputs; of states, derivatives and indicators, of their first element */
     const void *start; /* elements; NULL: it is computed */
     bool is_tunable;   /* a parameter that may be set between steps */
     bool has_initial;  /* a state that has the value of parameter `initial` at first */
@@ -43,7 +44,8 @@ struct fmu {
     bool has_derivatives, has_co_simulation; /* the kinds that it can be: of which at least one */
     struct fmu_variable *variables;
     size_t n_variables, capacity;
-    size_t n_states;
+    size_t n_states, n_indicators;
+    bool *is_reset;       /* of each indicator: its condition gives a state another value */
     const char *left_out; /* a parameter that FMI 2 has no type for; NULL: none */
     bool is_structured;   /* all names follow FMI's rules for such; else they are any texts */
     struct name_table names;

@@ -78,7 +78,7 @@ static void append_inputs(const struct fmu *fmu, struct mdf_text *text)
 
 static void append_variables(const struct fmu *fmu, struct mdf_text *text)
 {
-    static const char *const kinds[] = {"TIME", "INPUT", "PARAMETER", "OUTPUT", "STATE", "DERIVATIVE"};
+    static const char *const kinds[] = {"TIME", "INPUT", "PARAMETER", "OUTPUT", "STATE", "DERIVATIVE", "INDICATOR"};
     size_t n_inputs = 0, i;
 
     mdf_text_append_string(text, "static const struct mdf_fmu_variable mdf_fmu_variables[] = {\n");
@@ -92,6 +92,18 @@ static void append_variables(const struct fmu *fmu, struct mdf_text *text)
                         type_code(variable->has_initial ? variable->initial_dtype : MDF_DTYPE_FLOAT64));
     }
     mdf_text_printf(text, "};\n\nenum { MDF_FMU_N_VARIABLES = %zu };\n\n", fmu->n_variables);
+}
+
+static void append_resets(const struct fmu *fmu, struct mdf_text *text)
+{
+    size_t i;
+
+    mdf_text_append_string(text, "/* Of each event indicator: its condition gives a state another value. */\n"
+                                 "static const bool mdf_fmu_is_reset[] = {");
+    for (i = 0; i < fmu->n_indicators; i++) {
+        mdf_text_printf(text, "%s%s", fmu->is_reset[i] ? "true" : "false", i % 16 == 15 ? ",\n    " : ", ");
+    }
+    mdf_text_append_string(text, "false};\n\n");
 }
 
 /* ------------------------------------------------------------------ the model's functions under one name */
@@ -130,23 +142,31 @@ static void append_settings(const struct fmu *fmu, struct mdf_text *text)
                     "#define MDF_FMU_TOKEN \"%s\"\n"
                     "#define MDF_FMU_DT %s\n"
                     "#define MDF_FMU_HAS_DERIVATIVES %d\n"
-                    "enum { MDF_FMU_N_STATES = %zu, MDF_FMU_MOST_ELEMENTS = %zu };\n\n",
+                    "enum { MDF_FMU_N_STATES = %zu, MDF_FMU_N_INDICATORS = %zu, MDF_FMU_MOST_ELEMENTS = %zu };\n\n",
                     fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->n_states,
-                    most_elements(fmu));
+                    fmu->n_indicators, most_elements(fmu));
 }
 
+/* What a model without a right-hand side lacks is never called, but there. */
 static void append_adapters(const struct fmu *fmu, struct mdf_text *text)
 {
-    mdf_text_printf(
-        text,
-        "static void *mdf_fmu_parameter(mdf_fmu_model *model, int parameter)\n{\n%s}\n\n"
-        "static void mdf_fmu_get_states(const mdf_fmu_model *model, double *states)\n{\n%s}\n\n"
-        "static int mdf_fmu_find_derivatives(mdf_fmu_model *model, const double *states, double *derivatives)\n{\n%s}\n\n",
-        has_parameters(fmu) ? "    return MDF_FMU_MODEL(parameter)(model, parameter);\n"
-                            : "    (void)model;\n    (void)parameter;\n    return NULL;\n",
-        fmu->has_derivatives ? "    MDF_FMU_MODEL(get_states)(model, states);\n" : "    (void)model;\n    (void)states;\n",
-        fmu->has_derivatives ? "    return MDF_FMU_MODEL(derivatives)(model, states, derivatives);\n"
-                             : "    (void)model;\n    (void)states;\n    (void)derivatives;\n    return 1;\n");
+    static const char no_states[] = "    (void)model;\n    (void)states;\n";
+
+    mdf_text_printf(text, "static void *mdf_fmu_parameter(mdf_fmu_model *model, int parameter)\n{\n%s}\n\n",
+                    has_parameters(fmu) ? "    return MDF_FMU_MODEL(parameter)(model, parameter);\n"
+                                        : "    (void)model;\n    (void)parameter;\n    return NULL;\n");
+    mdf_text_printf(text,
+                    "static void mdf_fmu_get_states(const mdf_fmu_model *model, double *states)\n{\n%s}\n\n"
+                    "static void mdf_fmu_put_states(mdf_fmu_model *model, const double *states)\n{\n%s}\n\n",
+                    fmu->has_derivatives ? "    MDF_FMU_MODEL(get_states)(model, states);\n" : no_states,
+                    fmu->has_derivatives ? "    MDF_FMU_MODEL(set_states)(model, states);\n" : no_states);
+    mdf_text_printf(text,
+                    "static int mdf_fmu_find_derivatives(mdf_fmu_model *model, const double *states, double *derivatives, double "
+                    "*indicators)\n{\n%s}\n\n",
+                    fmu->has_derivatives
+                        ? "    int status = MDF_FMU_MODEL(derivatives)(model, states, derivatives);\n\n"
+                          "    MDF_FMU_MODEL(indicators)(model, indicators);\n    return status;\n"
+                        : "    (void)model;\n    (void)states;\n    (void)derivatives;\n    (void)indicators;\n    return 1;\n");
 }
 
 void fmu_append_source(const struct fmu *fmu, struct mdf_text *text)
@@ -155,6 +175,7 @@ void fmu_append_source(const struct fmu *fmu, struct mdf_text *text)
     append_lines(text, fmu_variables_lines);
     append_inputs(fmu, text);
     append_variables(fmu, text);
+    append_resets(fmu, text);
     append_adapters(fmu, text);
     append_lines(text, fmu_instance_lines);
     append_lines(text, fmu->version == 2 ? fmi2_functions_lines : fmi3_functions_lines);

@@ -61,7 +61,7 @@ const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part
 /* The name; where another variable has it, with what it is behind it, and a number if need be. NULL: memory was refused. */
 static const char *unique(struct fmu *fmu, enum fmu_kind kind, const char *name)
 {
-    static const char *const words[] = {"", "_input", "_parameter", "_output", "_state", ""};
+    static const char *const words[] = {"", "_input", "_parameter", "_output", "_state", "", ""};
     const char *tried = name;
     size_t number = 0, *found;
 
@@ -382,16 +382,48 @@ static bool add_state(struct collecting *collecting, const struct mdf_program_in
     return variable != NULL;
 }
 
+/* Where something happens: FMI 3 has a variable for it, FMI 2 only counts. */
+static bool add_indicator(struct collecting *collecting, const struct mdf_program_event *event)
+{
+    struct fmu *fmu = collecting->fmu;
+    struct mdf_value form = *mdf_frame_value(collecting->state->frame, event->test);
+    const char *part = mdf_arena_printf(&fmu->arena, "%s_%s_indicator", event->parameter, event->id);
+    size_t first = fmu->n_indicators, i;
+
+    fmu->n_indicators += form.length;
+    for (i = 0; i < collecting->program->n_integrals; i++) {
+        const struct mdf_program_integral *integral = &collecting->program->integrals[i];
+
+        if (integral->node == event->node && strcmp(integral->id, event->parameter) == 0) {
+            memset(fmu->is_reset + first, true, form.length);
+        }
+    }
+    form.dtype = MDF_DTYPE_FLOAT64;
+    return part != NULL &&
+           (fmu->version == 2 || form.length == 0 ||
+            add(fmu, FMU_INDICATOR, first,
+                fmu_name(&fmu->arena, collecting->program->nodes[event->node].id, part, &fmu->is_structured), &form) != NULL);
+}
+
 static bool add_states(struct collecting *collecting)
 {
-    size_t i;
+    size_t n = 0, i;
 
     for (i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_integrals; i++) {
         if (!add_state(collecting, &collecting->program->integrals[i])) {
             return false;
         }
     }
-    return true;
+    for (i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_events; i++) {
+        n += mdf_frame_value(collecting->state->frame, collecting->program->events[i].test)->length;
+    }
+    collecting->fmu->is_reset = mdf_arena_array(&collecting->fmu->arena, n + 1, sizeof *collecting->fmu->is_reset);
+    for (i = 0; collecting->fmu->is_reset != NULL && collecting->fmu->has_derivatives && i < collecting->program->n_events; i++) {
+        if (!add_indicator(collecting, &collecting->program->events[i])) {
+            return false;
+        }
+    }
+    return collecting->fmu->is_reset != NULL;
 }
 
 /* ------------------------------------------------------------------ outputs */

@@ -92,7 +92,7 @@ static bool is_real(const struct fmu_variable *variable)
 
 static const char *causality(const struct fmu_variable *variable)
 {
-    static const char *const words[] = {"independent", "input", "parameter", "output", "local", "local"};
+    static const char *const words[] = {"independent", "input", "parameter", "output", "local", "local", "local"};
 
     return words[variable->kind];
 }
@@ -262,6 +262,11 @@ static bool is_derivative(const struct fmu_variable *variable)
     return variable->kind == FMU_DERIVATIVE;
 }
 
+static bool is_indicator(const struct fmu_variable *variable)
+{
+    return variable->kind == FMU_INDICATOR;
+}
+
 static bool is_unknown_at_first(const struct fmu_variable *variable)
 {
     return is_output(variable) || is_derivative(variable) || (variable->kind == FMU_STATE && variable->start == NULL);
@@ -299,6 +304,9 @@ static void append_structure(struct mdf_text *text, const struct fmu *fmu)
     append_part(text, fmu, "Outputs", "Output", is_output);
     append_part(text, fmu, "Derivatives", "ContinuousStateDerivative", is_derivative);
     append_part(text, fmu, "InitialUnknowns", "InitialUnknown", is_unknown_at_first);
+    if (fmu->version == 3) {
+        append_part(text, fmu, "", "EventIndicator", is_indicator);
+    }
     mdf_text_append_string(text, "  </ModelStructure>\n");
 }
 
@@ -398,7 +406,10 @@ void fmu_append_description(const struct fmu *fmu, struct mdf_text *text)
     append_attribute(text, fmu->version == 2 ? "guid" : "instantiationToken", fmu->token);
     append_attribute(text, "generationTool", "mdf-fmu " MDF_VERSION);
     append_attribute(text, "variableNamingConvention", fmu->is_structured ? "structured" : "flat");
-    mdf_text_append_string(text, fmu->version == 2 ? " numberOfEventIndicators=\"0\">\n" : ">\n");
+    if (fmu->version == 2) {
+        mdf_text_printf(text, " numberOfEventIndicators=\"%zu\"", fmu->n_indicators);
+    }
+    mdf_text_append_string(text, ">\n");
     append_kinds(text, fmu);
     append_units(text, fmu);
     mdf_text_append_string(text, "  <LogCategories>\n    <Category name=\"logStatusError\"/>\n  </LogCategories>\n");
