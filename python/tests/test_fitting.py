@@ -259,6 +259,40 @@ def test_a_prior_counts_as_its_log_density():
     )  # of gamma and Poisson, where the posterior is greatest
 
 
+def test_what_is_fitted_may_be_the_noise_alone():
+    node = {"parameters": {"level": {"value": 2.0}}, "output_ports": {"y": {"value": "level"}}}
+    y = np.array([1.0, 2.5, 3.0, 1.5])
+    keys = {"data": {"y": y}, "observe": {"n.y": {"data": "y", "distribution": {"normal": {"sd": "noise"}}}}}
+    found = mdf_c.fit(model_of(node), keys, parameters={"noise": {"start": 1.0, "bounds": [0.01, 9]}})
+    assert found["noise"] == pytest.approx(np.sqrt(np.mean((y - 2) ** 2)), rel=1e-6) and found.n_gradients > 0
+
+
+def test_a_model_that_draws_has_the_same_numbers_for_all_candidates():
+    node = {"parameters": {"level": {"value": 0.0}}, "output_ports": {"y": {"value": "level + numpy.random.normal()"}}}
+    keys = {"data": {"y": [1.0, 2.0, 3.0]}, "parameters": {"n.level": 0.0}, "observe": {"n.y": "y"}}
+    found = mdf_c.fit(model_of(node), keys, seed=3)
+    noise = mdf_c.sweep(model_of(node), {"n.level": np.zeros(3)}, seeds=3, combine="zip", progress=False)["y"]
+    assert found["level"] == pytest.approx(np.mean([1, 2, 3] - noise), rel=1e-8)
+
+
+def test_candidates_that_fail_are_passed_over_and_told():
+    node = {
+        "parameters": {"p": {"value": 1.0}},
+        "output_ports": {"y": {"value": "(numpy.zeros(3) if p > 4 else numpy.zeros(2))[0] + (p - 2) ** 2"}},
+    }
+    keys = {"data": {"y": [0.0]}, "parameters": {"n.p": {"start": 1.0, "bounds": [0, 9]}}, "observe": {"n.y": "y"}}
+    assert mdf_c.fit(model_of(node), keys, method="differential_evolution")["p"] == pytest.approx(2, abs=1e-3)
+    failing = {
+        **node,
+        "output_ports": {"y": {"value": "numpy.reshape(numpy.zeros(2), [int(p) // 4 + 1, -1])[0, 0] + (p - 2) ** 2"}},
+    }
+    found = mdf_c.fit(model_of(failing), keys, method="differential_evolution")
+    assert found["p"] == pytest.approx(2, abs=1e-3)
+    assert any("could not be evaluated" in note for note in found.notes)
+    with pytest.raises(mdf_c.MdfError, match="[Rr]eshape"):
+        mdf_c.fit(model_of(failing), {**keys, "parameters": {"n.p": 8.5}})
+
+
 # ---------------------------------------------------------------- searches
 
 TWO_WELLS = {

@@ -184,6 +184,9 @@ def _result(objective: Objective, found: Found, method: str, uncertainty: Uncert
     )  # fmt: skip
     if isinstance(objective, Compared):
         _add_series(objective, fitted, by_name)
+        if objective.simulation.n_failed:
+            failed = f"{objective.simulation.n_failed} candidates could not be evaluated and were passed over"
+            fitted.notes.append(f"{failed}: {objective.simulation.failure}")
     return fitted
 
 

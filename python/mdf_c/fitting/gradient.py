@@ -144,12 +144,15 @@ class ExactGradient:
 
     # ------------------------------------------------------------ the derivative
 
-    def __call__(self, by_name: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """By each parameter, in its shape: the sum over the runs."""
-        aligned = self._objective.aligned
-        given = {**aligned.inputs, **self._data}
-        arrays = self._by_sweep(by_name, given) if self._objective.spec.dt is None else self._by_states(by_name, given)
-        return {name: array.reshape(aligned.n_runs, *self._shapes[name]).sum(axis=0) for name, array in zip(by_name, arrays)}
+    def __call__(self, by_name: Mapping[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
+        """The value, and its derivatives by each parameter, in its shape: the sums over the runs."""
+        n, given = self._objective.aligned.n_runs, {**self._objective.aligned.inputs, **self._data}
+        value, *arrays = self._by_sweep(by_name, given) if self._objective.spec.dt is None else self._by_states(by_name, given)
+        slopes = {name: array.reshape(n, *self._shapes[name]).sum(axis=0) for name, array in zip(by_name, arrays)}
+        return float(value.sum()), slopes
+
+    def _ports_of(self, by_name: Mapping[str, np.ndarray]) -> list[str]:
+        return ["value", *(self._wrt[name] for name in by_name)]
 
     def _by_sweep(self, by_name: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Runs are instances of one sweep, side by side."""
@@ -159,8 +162,9 @@ class ExactGradient:
         ]
         parameters += [Swept(name, given[name], PER_INSTANCE) for name in self._changing]
         inputs = [Swept(name, values, PER_INSTANCE) for name, values in given.items() if name not in self._changing]
-        records = [self._program.outputs["gradient", self._wrt[name]] for name in by_name]
-        forms: list[tuple[np.dtype, tuple[int, ...]]] = [(np.dtype(float), self._shapes[name]) for name in by_name]
+        records = [self._program.outputs["gradient", name] for name in self._ports_of(by_name)]
+        shapes: list[tuple[int, ...]] = [(), *(self._shapes[name] for name in by_name)]
+        forms: list[tuple[np.dtype, tuple[int, ...]]] = [(np.dtype(float), shape) for shape in shapes]
         plan = Plan(parameters, inputs, records, 0, n, [n], 1, math.nan, 0, forms)
         handle: Handle = self._program._handle
         is_small = n * n_steps < 10_000
@@ -179,7 +183,7 @@ class ExactGradient:
             state.set_inputs({name: values[run] for name, values in given.items() if name not in self._changing})
             state._take_as_checked()
             state.evaluate(self._objective.spec.dt)
-            rows.append([state.output("gradient", self._wrt[name]) for name in by_name])
+            rows.append([state.output("gradient", name) for name in self._ports_of(by_name)])
         return [np.array(column) for column in zip(*rows)]
 
 

@@ -205,7 +205,7 @@ class Objective:
 
     def _exact_of(self, exact: ExactGradient, positions: np.ndarray) -> np.ndarray:
         by_name = {name: values[0] for name, values in self.space.by_name(positions).items()}
-        return self.space.flat({name: value[None] for name, value in exact(by_name).items()})
+        return self.space.flat({name: value[None] for name, value in exact(by_name)[1].items()})
 
     def exact(self) -> ExactGradient | None:
         """The program of the gradient; None: there is none, `why_differences` says why."""
@@ -303,7 +303,7 @@ class Compared(Objective):
             for key, argument in comparison.arguments.items():
                 ports += self._check_argument(key, argument)
         self.ports = list(dict.fromkeys(ports))
-        self.simulation = Simulation(source, self.model_names, aligned, spec.dt, self.ports, settings)
+        self.simulation = Simulation(source, self.model_names, aligned, spec.dt, self.ports, settings, spec.seed)
 
     def _check_argument(self, key: str, argument: Argument) -> list[str]:
         """Ports that an argument needs."""
@@ -342,7 +342,7 @@ class Compared(Objective):
     def predicted(self, by_name: Mapping[str, np.ndarray]) -> list[tuple[np.ndarray, dict[str, Any]]]:
         """For each column: what the model computes, and the arguments."""
         candidates = {name: by_name[name] for name in self.model_names}
-        arrays = self.simulation(candidates) if candidates else []
+        arrays = self.simulation(candidates, len(next(iter(by_name.values()))))
         recorded = dict(zip(self.ports, arrays))
         return [
             (
@@ -396,7 +396,16 @@ class Compared(Objective):
         return ((values[: len(above)] - values[len(above) :]) / np.diag(above - below)[:, None]).T
 
     def _make_exact(self) -> ExactGradient:
-        return ExactGradient(self)
+        """The derivative, where its value is what the steps of the model give."""
+        exact, by_name = ExactGradient(self), self.space.by_name(self.space.start[None])
+        value = exact({name: values[0] for name, values in by_name.items()})[0]
+        if self.spec.is_least_squares:
+            expected = -0.5 * float(np.sum(self._residuals(self.space.start[None])[0, : self.n_data] ** 2))
+        else:
+            expected = float(self.log_likelihoods(by_name)[0])
+        if not math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-9):
+            raise MdfUnsupportedError("computed as one function of the parameters, the likelihood is not what the steps give")
+        return exact
 
 
 def check_start(objective: Objective) -> float:

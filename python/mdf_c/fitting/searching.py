@@ -42,6 +42,12 @@ def needs(module: str, package: str) -> Any:
         raise ImportError(f"fitting needs {package}, which is not installed: pip install {package}") from error
 
 
+def _seeded(seed: int) -> dict[str, Any]:
+    """The argument of scipy's functions that draw, which had another name before version 1.15."""
+    version = tuple(int(part) for part in needs("scipy", "scipy").__version__.split(".")[:2])
+    return {"rng" if version >= (1, 15) else "seed": seed}
+
+
 # ---------------------------------------------------------------- local methods
 
 
@@ -188,8 +194,8 @@ def _differential_evolution(objective: Objective, _start: np.ndarray, options: d
     size = max(5, math.ceil(options.get("population", max(40, 15 * objective.space.n)) / objective.space.n))
     result = optimize.differential_evolution(
         lambda positions: np.minimum(objective.costs(positions.T), 1e300), list(zip(lower, upper)), popsize=size, vectorized=True,
-        updating="deferred", polish=False, rng=objective.spec.seed, maxiter=options.get("generations", 1000), x0=objective.space.start,
-        tol=objective.spec.tolerance or 1e-6, init="sobol",
+        updating="deferred", polish=False, maxiter=options.get("generations", 1000), x0=objective.space.start,
+        tol=objective.spec.tolerance or 1e-6, init="sobol", **_seeded(objective.spec.seed),
     )  # fmt: skip
     return Found(np.asarray(result.x), float(result.fun), bool(result.success), str(result.message))
 
@@ -272,6 +278,6 @@ def _starts(objective: Objective) -> list[np.ndarray]:
     qmc = needs("scipy.stats", "scipy").qmc
     lower, upper = _box(objective)
     power = math.ceil(math.log2(_DEFAULT_STARTS_TRIED * n))
-    drawn = lower + qmc.Sobol(objective.space.n, rng=objective.spec.seed).random_base2(power) * (upper - lower)
+    drawn = lower + qmc.Sobol(objective.space.n, **_seeded(objective.spec.seed)).random_base2(power) * (upper - lower)
     order = np.argsort(objective.costs(drawn), kind="stable")
     return [objective.space.start, *drawn[order[: n - 1]]]
