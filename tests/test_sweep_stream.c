@@ -21,6 +21,7 @@ struct outcome {
 
 struct sweeping {
     const char *parameters; /* of node n: p is swept, from `first` in steps of `step`, y recorded */
+    const char *more; /* of the graph: other nodes, edges, conditions; NULL: nothing */
     const char *stop_when;
     double first, step;
     size_t every, n_lanes;
@@ -40,8 +41,8 @@ static mdf_program *compile(const struct sweeping *what, mdf_error *error)
     snprintf(text, sizeof text,
              "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"I\": {\"default_value\": 0.125}}, "
              "\"parameters\": {\"w\": {\"value\": [1.0, -0.5]}, %s}, \"output_ports\": {\"y\": {\"value\": \"1.0 * y\"}, "
-             "\"v\": {\"value\": \"w * y + p\"}}}}}}}}",
-             what->parameters);
+             "\"v\": {\"value\": \"w * y + p\"}}}%s}}}}",
+             what->parameters, what->more != NULL ? what->more : "}");
     model = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, error);
     cr_assert_not_null(model, "%s", error->message);
     program = mdf_compile_changeable(model, names, 1, &options, error);
@@ -181,4 +182,28 @@ Test(sweep_stream, what_is_reduced_goes_side_by_side_without_a_stop_too)
 {
     hold((struct sweeping){.parameters = WALK, .first = 0.2, .step = 0.1});
     hold((struct sweeping){.parameters = WALK, .first = 0.2, .step = 0.1, .has_series = true});
+}
+
+/* A second node that runs by what the first has come to, in evaluations of several passes. */
+#define LATE(condition, passes) \
+    ", \"late\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"z\": {\"default_initial_value\": 1.0, \"value\": " \
+    "\"0.5 * z + x\"}}, \"output_ports\": {\"z\": {\"value\": \"z\"}}}}, \"edges\": {\"e\": {\"sender\": \"n\", " \
+    "\"sender_port\": \"y\", \"receiver\": \"late\", \"receiver_port\": \"x\"}}, \"conditions\": {\"node_specific\": " \
+    "{\"late\": " condition "}, \"termination\": {\"environment_state_update\": " passes "}}"
+#define THRESHOLD "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"n\", \"parameter\": \"y\", \"threshold\": 0.4, " \
+    "\"comparator\": \">\"}}"
+#define CALLS(n, node, times) "{\"type\": \"" n "\", \"kwargs\": {\"dependency\": \"" node "\", \"n\": " times "}}"
+#define PASSES "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 3}}"
+
+Test(sweep_stream, schedules_differ_between_lanes)
+{
+    hold((struct sweeping){.parameters = WALK, .more = LATE(CALLS("EveryNCalls", "n", "2"), PASSES), .first = 0.2, .step = 0.1});
+    hold((struct sweeping){.parameters = WALK, .more = LATE(THRESHOLD, PASSES), .first = 0.2, .step = 0.5});
+    hold((struct sweeping){.parameters = WALK,
+                           .more = LATE(CALLS("EveryNCalls", "n", "2"), CALLS("AfterNCalls", "late", "2")),
+                           .stop_when = "late.z > 3 + y",
+                           .first = 0.2,
+                           .step = 0.1});
+    /* the later the one runs first, the more evaluations others do not wait for it */
+    hold((struct sweeping){.parameters = WALK, .more = LATE(THRESHOLD, PASSES), .stop_when = "y > 2", .first = 3, .step = -0.045});
 }

@@ -137,13 +137,22 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
     set_items(lowered, stack, stack->n_put, view); /* there is room for more */
 }
 
-/* An array in memory of its own, of the shape that it has at first. */
+/* Whether an array has memory that nobody else looks at, of the type and shape of another one. */
+static bool has_room_for(const struct mdf_value *array, const struct mdf_value *other)
+{
+    return array->kind == MDF_KIND_TENSOR && array->dtype == other->dtype && array->rank == other->rank &&
+           array->length == other->length && array->rank <= MDF_INLINE_RANK && mdf_value_own_elements(array) != NULL &&
+           memcmp(mdf_value_shape(array), mdf_value_shape(other), array->rank * sizeof(int64_t)) == 0;
+}
+
+/* An array in memory of its own, of the shape that it has at first; that of an earlier run, where it fits. */
 static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_state *state)
 {
     struct mdf_value *parameter = &lowered->arrays[state->parameter];
     const struct mdf_value *initial = &lowered->arrays[state->initial];
 
-    if (mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype, initial->rank,
+    if (!has_room_for(parameter, initial) &&
+        mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype, initial->rank,
                               mdf_value_shape(initial)) == NULL) {
         return false;
     }

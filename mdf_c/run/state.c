@@ -818,7 +818,8 @@ static bool run_nodes(struct mdf_state *state)
 
 static bool run_graph(struct mdf_state *state)
 {
-    enum mdf_whole_outcome outcome = state->whole != NULL && !mdf_state_is_looked_into(state) ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
+    bool is_whole = state->whole != NULL && !mdf_state_is_looked_into(state) && !state->shared->is_short;
+    enum mdf_whole_outcome outcome = is_whole ? mdf_whole_run(state) : MDF_WHOLE_NOT_RUN;
 
     if (outcome != MDF_WHOLE_NOT_RUN) {
         mdf_epilogues_forget(state);

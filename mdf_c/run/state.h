@@ -41,6 +41,7 @@ struct mdf_shared_state {
     double end_s;              /* of all evaluations, by mdf_clock_s; INFINITY: each has the time that the program gives it */
     atomic_bool is_evaluated;  /* or made new, by a call of the public interface */
     bool has_begun;            /* an evaluation has */
+    bool is_short;             /* so few evaluations come that they are not worth being lowered as a whole */
     struct mdf_state *nested;  /* all states but the outermost */
     struct mdf_state *running; /* the graph whose node runs, innermost */
     /* Called before each evaluation, whose inputs have been taken; NULL: nothing is. */

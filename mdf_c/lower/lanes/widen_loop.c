@@ -158,7 +158,7 @@ static bool is_own(const struct widened *in, mdf_lowered_id id)
 static bool set_next(struct widened *in, size_t i, mdf_lowered_id next)
 {
     if (next != MDF_LOWERED_NONE && !is_own(in, next)) {
-        next = lowering_copy(in->widening->lowering, next, lowering_example(in->widening->lowering, next)->strength);
+        next = widening_copy(in->widening, next);
     }
     in->loop->states[i].next = next;
     return next != MDF_LOWERED_NONE;

@@ -34,6 +34,8 @@ mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place pl
 /* A new result like `narrow`, of lanes or not, in the innermost region. */
 mdf_lowered_id widening_add_like(struct widening *widening, mdf_lowered_id narrow, bool varies);
 bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op);
+/* The same elements in memory of their own. */
+mdf_lowered_id widening_copy(struct widening *widening, mdf_lowered_id id);
 /* One op of elements, on a number for each lane, or on single numbers where no operand has lanes. */
 mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
 mdf_lowered_id widening_compute_two(struct widening *widening, enum mdf_lowered_code code, mdf_dtype dtype, mdf_lowered_id a,

@@ -88,6 +88,9 @@ void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows);
 /* Evaluates instance number `instance` and writes its rows to the target. */
 mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t instance,
                                   const struct mdf_sweep_target *target, mdf_error *error);
+/* The same of its first steps: n_steps, or up to the one after which it stopped. */
+mdf_status mdf_sweep_begin_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t n_steps,
+                                    const struct mdf_sweep_target *target, mdf_error *error);
 /* Gives a state the values of an instance in a step, and takes its inputs: in the first step, before which it has been restarted,
  * parameters too. */
 mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,

@@ -13,6 +13,7 @@ struct instance {
     const struct mdf_sweep *sweep;
     struct mdf_state *state;
     size_t number;
+    uint64_t n_steps;                      /* that it takes here, at most */
     const struct mdf_sweep_target *target; /* NULL: only the forms are looked at */
     struct mdf_swept_record *forms;
     struct mdf_arena *arena; /* of their shapes */
@@ -321,6 +322,7 @@ static uint64_t skip_steps(const struct instance *instance, uint64_t step, uint6
     double start_s;
 
     n = n < *at_once ? n : *at_once;
+    n = n < instance->n_steps - 1 - step ? n : instance->n_steps - 1 - step;
     if (step == 0 || n == 0 || mdf_sweep_has_series(sweep) || !mdf_state_set_increment(instance->state, sweep->dt)) {
         return 0;
     }
@@ -389,7 +391,7 @@ static mdf_status run_steps(const struct instance *instance)
     double next_s = 0;
     size_t row = 0;
 
-    for (step = 0; step < sweep->n_steps && status == MDF_OK && !has_stopped; step++) {
+    for (step = 0; step < instance->n_steps && status == MDF_OK && !has_stopped; step++) {
         if (is_stopped(instance, &next_s)) {
             return mdf_error_set(instance->error, MDF_INTERRUPTED, "interrupted");
         }
@@ -398,7 +400,7 @@ static mdf_status run_steps(const struct instance *instance)
             status = take_row(instance, row++);
         }
     }
-    if (status == MDF_OK) {
+    if (status == MDF_OK && (has_stopped || step == sweep->n_steps)) {
         status = stay(instance, row);
     }
     if (status == MDF_OK && instance->target != NULL) {
@@ -440,7 +442,14 @@ static mdf_status run(const struct instance *instance)
 mdf_status mdf_sweep_run_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number,
                                   const struct mdf_sweep_target *target, mdf_error *error)
 {
-    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .target = target, .error = error};
+    return mdf_sweep_begin_instance(sweep, state, number, sweep->n_steps, target, error);
+}
+
+mdf_status mdf_sweep_begin_instance(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t n_steps,
+                                    const struct mdf_sweep_target *target, mdf_error *error)
+{
+    const struct instance instance = {
+        .sweep = sweep, .state = state, .number = number, .n_steps = n_steps, .target = target, .error = error};
 
     return run(&instance);
 }
@@ -498,7 +507,7 @@ static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *ins
 
 mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
 {
-    struct instance instance = {.sweep = sweep, .arena = &sweep->arena, .error = error};
+    struct instance instance = {.sweep = sweep, .n_steps = sweep->n_steps, .arena = &sweep->arena, .error = error};
     size_t n_known = 0, i;
     mdf_status status;
 

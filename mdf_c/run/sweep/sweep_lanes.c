@@ -64,7 +64,8 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     lanes->state = state;
     lanes->arrays = arrays;
     lanes->n_lanes = mdf_sweep_count_lanes(sweep);
-    lanes->is_stream = sweep->program->stop.n_ports > 0;
+    lanes->begins_alone = sweep->program->schedule != NULL;
+    lanes->is_stream = sweep->program->stop.n_ports > 0 || lanes->begins_alone;
     lanes->is_in_step = !lanes->is_stream;
     lanes->at_once = FIRST_AT_ONCE;
     mdf_arena_init(&lanes->arena, &state->shared->memory);
@@ -130,12 +131,13 @@ bool mdf_sweep_lanes_are_ready(const struct mdf_sweep_lanes *lanes, struct mdf_r
 
 static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
 {
-    static const enum mdf_whole_part parts[] = {MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY};
+    static const enum mdf_whole_part parts[] = {MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY_SEEN};
     struct lane_program *program = &lanes->programs[kind];
     const struct mdf_value *steps, *taken;
     size_t i;
 
-    program->narrow = mdf_whole_lower(lanes->state, parts[kind], &lanes->refusal);
+    program->narrow = mdf_whole_lower(
+        lanes->state, kind == LANES_MANY && !lanes->is_stream ? MDF_WHOLE_MANY : parts[kind], &lanes->refusal);
     if (program->narrow == NULL) {
         return refuse(lanes, MDF_REFUSED_NOT_SAID);
     }
@@ -158,6 +160,39 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     return true;
 }
 
+/* What is the same in each instance after so many evaluations, or else it has to go by itself. */
+static bool keep_what_holds(struct mdf_sweep_lanes *lanes)
+{
+    const struct mdf_program *program = lanes->state->program;
+    const struct mdf_whole *whole = lanes->state->whole;
+    size_t n = program->code->n_slots, i;
+
+    lanes->n_alone = lanes->n_seen - 1;
+    lanes->had_run = mdf_arena_array(&lanes->arena, program->n_nodes, sizeof *lanes->had_run);
+    lanes->aliases = mdf_arena_array(&lanes->arena, n, sizeof *lanes->aliases);
+    if (lanes->had_run == NULL || lanes->aliases == NULL) {
+        return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
+    }
+    memcpy(lanes->had_run, lanes->state->has_run, program->n_nodes * sizeof *lanes->had_run);
+    for (i = 0; i < n; i++) {
+        lanes->aliases[i] = whole->has_alias[i] ? whole->aliases[i] : MDF_NO_OPERAND;
+    }
+    return true;
+}
+
+/* With conditions nodes may run late; after some evaluations no more are waited for. */
+static void look_at_conditions(struct mdf_sweep_lanes *lanes, uint64_t seen)
+{
+    enum { MOST_ALONE = 8 };
+    const struct mdf_state *state = lanes->state;
+    bool have_all_run = memchr(state->has_run, 0, state->program->n_nodes * sizeof *state->has_run) == NULL;
+
+    if (lanes->programs[LANES_MANY].narrow == NULL && seen >= LANES_SINGLE && (have_all_run || seen == MOST_ALONE) &&
+        lower(lanes, LANES_MANY)) {
+        keep_what_holds(lanes);
+    }
+}
+
 /* Called before each evaluation of the instance that is looked at; what is wrong with it, the evaluation says. */
 static void look(void *context, struct mdf_state *state)
 {
@@ -165,10 +200,12 @@ static void look(void *context, struct mdf_state *state)
     mdf_error error = state->shared->execution.context.error;
     uint64_t seen = lanes->n_seen++;
 
-    if (lanes->refusal.reason != MDF_REFUSED_NOT || seen > LANES_SINGLE) {
+    if (lanes->refusal.reason != MDF_REFUSED_NOT || (seen > LANES_SINGLE && !lanes->begins_alone)) {
         return;
     }
-    if (seen < LANES_SINGLE) {
+    if (lanes->begins_alone) {
+        look_at_conditions(lanes, seen);
+    } else if (seen < LANES_SINGLE) {
         lower(lanes, (enum lane_kind)seen);
     } else if (lanes->is_stream || lower(lanes, LANES_SINGLE)) {
         lower(lanes, LANES_MANY);
@@ -295,12 +332,13 @@ static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct
 /* Lanes of a stream take different numbers of steps where some come to one that is recorded, or others have ended and wait. */
 static bool add_counters(struct mdf_sweep_lanes *lanes)
 {
-    bool is_apart = lanes->is_stream && (lanes->sweep->record_every > 0 || mdf_sweep_has_series(lanes->sweep));
+    bool stops = lanes->state->program->stop.n_ports > 0;
+    bool is_apart = stops && (lanes->sweep->record_every > 0 || mdf_sweep_has_series(lanes->sweep));
 
     if (lanes->programs[LANES_MANY].narrow != NULL) {
         lanes->steps = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS), is_apart);
     }
-    if (lanes->programs[LANES_MANY].narrow != NULL && lanes->is_stream) {
+    if (lanes->programs[LANES_MANY].narrow != NULL && stops) {
         lanes->taken = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN), true);
     }
     return lanes->refusal.reason == MDF_REFUSED_NOT;
@@ -436,7 +474,8 @@ static bool find_recorded(struct mdf_sweep_lanes *lanes)
 
 static bool find_stop(struct mdf_sweep_lanes *lanes)
 {
-    if (!lanes->is_stream) {
+    if (lanes->state->program->stop.n_ports == 0) {
+        lanes->is_in_step = true;
         return true;
     }
     lanes->stop = find_seat(lanes, mdf_frame_value(lanes->state->frame, lanes->state->program->stop.value));
@@ -507,6 +546,54 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
     }
 }
 
+/* A seat that each instance leaves what it has come to in, when it has begun by itself. */
+static void add_begun(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, const struct mdf_value *form)
+{
+    struct lane_seat *seat = find_seat(lanes, slot);
+
+    if (seat == NULL) {
+        seat = make_seat(lanes, slot);
+        seat->form = *form;
+        seat->form.data = NULL;
+        seat->form.buffer = NULL;
+        seat->is_written = seat->varies = seat->is_begun = true;
+    }
+}
+
+static bool is_counter(const struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+{
+    const struct mdf_value *counters = lanes->state->whole->counters;
+
+    return slot >= counters && slot < counters + mdf_whole_n_counters(lanes->state->program);
+}
+
+/* What evaluations find in slots that others write, and what is recorded of nodes that do not run any more. */
+static bool add_all_begun(struct mdf_sweep_lanes *lanes)
+{
+    const struct mdf_lowered *narrow = lanes->programs[LANES_MANY].narrow;
+    size_t i;
+
+    for (i = 0; i < narrow->n_inputs; i++) {
+        const struct mdf_lowered_value *value = &narrow->values[narrow->inputs[i]];
+
+        if (is_counter(lanes, value->source) || is_ever_written(lanes, value->source)) {
+            add_begun(lanes, value->source, &value->form);
+        }
+    }
+    for (i = 0; i < lanes->sweep->n_records; i++) {
+        const struct mdf_value *value =
+            mdf_state_output(lanes->state, lanes->sweep->records[i].node, lanes->sweep->records[i].output);
+
+        if (value->kind != MDF_KIND_TENSOR || value->rank >= MDF_INLINE_RANK || value->dtype == MDF_DTYPE_STRING) {
+            return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+        }
+        if (is_ever_written(lanes, value)) {
+            add_begun(lanes, value, value);
+        }
+    }
+    return true;
+}
+
 /* Evaluations from the third on follow each other in any order. */
 static bool connect_steady(struct mdf_sweep_lanes *lanes)
 {
@@ -557,14 +644,18 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     struct lane_program *programs = lanes->programs;
     size_t n_seats = lanes->state->program->n_parameters + lanes->state->program->n_ports + N_COUNTERS, i;
 
+    n_seats += lanes->sweep->n_records;
     for (i = 0; i < N_LANE_KINDS; i++) {
-        n_seats += programs[i].narrow == NULL ? 0 : programs[i].narrow->n_outputs;
+        n_seats += programs[i].narrow == NULL ? 0 : programs[i].narrow->n_inputs + programs[i].narrow->n_outputs;
     }
     lanes->seats = mdf_arena_array(&lanes->arena, n_seats, sizeof *lanes->seats);
     if (lanes->seats == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    if (!add_all_swept(lanes) || !add_counters(lanes) || !connect_all(lanes) || !find_recorded(lanes) || !find_stop(lanes)) {
+    if (lanes->begins_alone && programs[LANES_MANY].narrow == NULL) {
+        return refuse(lanes, MDF_REFUSED_ENDS_EARLY);
+    }
+    if (!add_all_swept(lanes) || !add_counters(lanes) || (lanes->begins_alone && !add_all_begun(lanes)) || !connect_all(lanes) || !find_recorded(lanes) || !find_stop(lanes)) {
         return false;
     }
     find_wanted(lanes);
@@ -579,7 +670,8 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
 /* Whether the instance has gone through all kinds of evaluations that there are. */
 static bool has_seen_all(const struct mdf_sweep_lanes *lanes)
 {
-    return lanes->n_seen > LANES_SINGLE || lanes->n_seen == lanes->sweep->n_steps;
+    return lanes->begins_alone ? lanes->programs[LANES_MANY].narrow != NULL
+                               : lanes->n_seen > LANES_SINGLE || lanes->n_seen == lanes->sweep->n_steps;
 }
 
 /* An instance may have ended before it had shown all: the first, the second, the fourth and so on are looked at. */

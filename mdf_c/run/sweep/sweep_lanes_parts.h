@@ -6,7 +6,8 @@
  * the slot, with the values of all lanes, or the one of all.
  *
  * Lanes go in step, all from the first evaluation on; or, where instances may stop, each by itself ("stream"): then evaluations
- * from the third on are all of the last kind, of each lane as many as it has to do, with all values there to be looked at. */
+ * from the third on are all of the last kind, of each lane as many as it has to do, with all values there to be looked at. Where a
+ * graph has conditions, each instance begins by itself, on the state, until nodes have run; then its slots become a lane's. */
 #ifndef MDF_RUN_SWEEP_SWEEP_LANES_PARTS_H
 #define MDF_RUN_SWEEP_SWEEP_LANES_PARTS_H
 
@@ -23,6 +24,7 @@ struct lane_seat {
     bool has_lanes;                       /* as it is now */
     bool varies;                          /* it may have, where evaluations of a kind begin */
     bool is_swept, is_written;            /* swept: given from outside */
+    bool is_begun;                        /* instances that begin by themselves leave what they have come to */
     bool is_series;                       /* in each step */
     bool is_shared;                       /* the same for all instances */
     bool is_wanted;                       /* somebody looks at it */
@@ -67,6 +69,10 @@ struct mdf_sweep_lanes {
     uint64_t n_seen;         /* evaluations of the instance that is looked at */
     bool is_stream;          /* each lane goes on by itself, */
     bool is_in_step;         /* but from the same step as all others */
+    bool begins_alone;       /* instances are evaluated one by one at first: */
+    uint64_t n_alone;        /* so many evaluations, */
+    bool *had_run;           /* of each node: then it has run */
+    mdf_operand *aliases;    /* of each slot: what is the same then; MDF_NO_OPERAND: nothing */
     struct lane_seat *steps; /* of evaluations in a row: how many there are to be, */
     struct lane_seat *taken; /* and, of a stream, how many there were in all */
     struct lane_seat *stop;  /* of a stream: whether an instance has stopped */
@@ -105,6 +111,8 @@ bool lanes_imitate(struct mdf_sweep_lanes *lanes, const struct lane *of);
 bool lanes_any_lives(const struct mdf_sweep_lanes *lanes, const struct lane *of);
 /* Begins instances [first, first + n) in the lanes `of`: their first two evaluations. */
 bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n);
+/* Begins them by themselves on the state: those that go on wait in the seats' `fresh`. */
+bool lanes_begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n);
 /* The values of each instance in a step. */
 bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step);
 bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind);

@@ -413,6 +413,78 @@ bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, s
     return (!lanes->is_stream || lanes_imitate(lanes, of)) && lanes_set_swept(lanes, first, n, 1) && lanes_run_program(lanes, LANES_SECOND) && take_all_stock(lanes, of);
 }
 
+/* ------------------------------------------------------------------ instances that begin by themselves */
+
+/* The slots that an instance has left, as those of a lane. */
+static bool take_slots(struct mdf_sweep_lanes *lanes, size_t lane)
+{
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (!seat->is_begun && (i >= lanes->n_swept || seat->is_series || seat->is_shared)) {
+            continue;
+        }
+        if (!has_form(seat->slot, &seat->form) || !lanes_make_room(lanes, &seat->fresh, &seat->form)) {
+            return false;
+        }
+        lanes_put(lanes, &seat->fresh, lane, seat->slot->data);
+    }
+    return true;
+}
+
+/* Whether evaluations from now on are those that were lowered. */
+static bool holds_what_held(const struct mdf_sweep_lanes *lanes)
+{
+    const struct mdf_state *state = lanes->state;
+    size_t n = state->program->code->n_slots, i;
+    bool holds = memcmp(lanes->had_run, state->has_run, state->program->n_nodes * sizeof *state->has_run) == 0;
+
+    for (i = 0; i < n && holds; i++) {
+        const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
+
+        holds = lanes->aliases[i] == MDF_NO_OPERAND || mdf_value_equal(slot, mdf_frame_slot(state->frame, lanes->aliases[i]));
+    }
+    return holds;
+}
+
+static void begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
+{
+    struct mdf_sweep_target target = target_of(lanes, of);
+    mdf_error error = {0};
+    uint64_t at_once = 1, step;
+    mdf_status status;
+
+    target.at_once = &at_once;
+    lanes->state->shared->is_short = true;
+    status = mdf_sweep_begin_instance(lanes->sweep, lanes->state, of->number, lanes->n_alone, &target, &error);
+    lanes->state->shared->is_short = false;
+    if (status == MDF_OK && (of->stopped >= 0 || lanes->n_alone == lanes->sweep->n_steps)) {
+        of->state = LANE_DONE;
+    } else if (status != MDF_OK || !holds_what_held(lanes) || !take_slots(lanes, lane)) {
+        of->state = LANE_FAILED;
+    }
+    of->step = lanes->n_alone;
+    for (step = 0; step < lanes->n_alone; step++) {
+        of->row += mdf_sweep_is_recorded(lanes->sweep, step);
+    }
+}
+
+bool lanes_begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
+{
+    size_t i;
+
+    mdf_state_end(lanes->state);
+    for (i = 0; i < lanes->n_lanes; i++) {
+        of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY, .number = first + i, .place = of[i].place, .stopped = -1};
+        if (i < n) {
+            begin_alone(lanes, &of[i], i);
+        }
+    }
+    return mdf_state_begin(lanes->state, NULL);
+}
+
 /* ------------------------------------------------------------------ lanes in step */
 
 /* From the third evaluation on. */

@@ -111,8 +111,8 @@ static bool move_lanes(struct mdf_sweep_lanes *lanes, const struct moves *moves)
     for (i = 0; i < lanes->n_seats; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
-        if (is_moved(seat)) {
-            if (!lanes_own(lanes, &seat->value)) {
+        if (is_moved(seat) && seat->fresh.kind == MDF_KIND_TENSOR) {
+            if (!has_same_form(&seat->value, &seat->fresh) || !lanes_own(lanes, &seat->value)) {
                 return false;
             }
             move_elements(moves, &seat->value, &seat->fresh, lanes->n_lanes);
@@ -132,10 +132,39 @@ static void take_all_places(struct mdf_sweep_lanes *lanes)
     lanes->fresh = left;
 }
 
+/* What has begun by itself is in the lanes. */
+static bool bring_all(struct mdf_sweep_lanes *lanes)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < lanes->n_seats && done; i++) {
+        struct lane_seat *seat = &lanes->seats[i];
+
+        if (seat->fresh.kind == MDF_KIND_TENSOR) {
+            done = copy_lanes(lanes, &seat->value, &seat->fresh);
+            seat->has_lanes = true;
+        }
+    }
+    return done;
+}
+
 static bool begin_group(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
 {
     bool any = lanes_any_lives(lanes, lanes->lanes);
 
+    if (lanes->begins_alone) {
+        lanes->first = first;
+        lanes->n_begun = n;
+        if (!lanes_begin_alone(lanes, lanes->fresh, first, n)) {
+            return false;
+        }
+        if (any || !lanes_any_lives(lanes, lanes->fresh)) {
+            return true;
+        }
+        take_all_places(lanes);
+        return bring_all(lanes) && lanes_imitate(lanes, lanes->lanes);
+    }
     if ((any && !keep_live(lanes)) || !lanes_begin(lanes, lanes->fresh, first, n) || !spread_all(lanes)) {
         return false;
     }
@@ -238,11 +267,21 @@ static bool set_steps(struct mdf_sweep_lanes *lanes)
             lanes->n_steps = n;
         }
     }
-    if (!lanes_own(lanes, &lanes->taken->value) || (!lanes->steps->varies && !lanes_imitate(lanes, lanes->lanes))) {
+    if (!lanes->steps->varies && !lanes_imitate(lanes, lanes->lanes)) {
         return false;
     }
-    memset(lanes->taken->value.data, 0, lanes->n_lanes * sizeof *steps);
-    return true;
+    if (lanes->taken != NULL && lanes_own(lanes, &lanes->taken->value)) {
+        memset(lanes->taken->value.data, 0, lanes->n_lanes * sizeof *steps);
+    }
+    return lanes->taken == NULL || mdf_value_own_elements(&lanes->taken->value) != NULL;
+}
+
+/* How many steps the instance of a lane has taken; without a stop, all. */
+static uint64_t count_taken(const struct mdf_sweep_lanes *lanes, size_t lane)
+{
+    return lanes->lanes[lane].state != LANE_LIVE ? 0
+           : lanes->taken == NULL                ? (uint64_t)lanes->n_steps
+                                                 : (uint64_t)((const int64_t *)lanes->taken->value.data)[lane];
 }
 
 static bool set_series(struct mdf_sweep_lanes *lanes)
@@ -276,7 +315,7 @@ static bool go_on(struct mdf_sweep_lanes *lanes)
         return false;
     }
     for (i = 0; i < lanes->n_lanes; i++) {
-        n = lanes->lanes[i].state == LANE_LIVE ? (uint64_t)((const int64_t *)lanes->taken->value.data)[i] : 0;
+        n = count_taken(lanes, i);
         n_used += n;
         most = n > most ? n : most;
         if (lanes->lanes[i].state == LANE_LIVE && !lanes_take_stock(lanes, &lanes->lanes[i], i, n)) {

@@ -651,7 +651,7 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     if (state->whole == NULL) {
         return MDF_REFUSED_PLAIN;
     }
-    if (state->program->schedule != NULL) {
+    if (state->program->schedule != NULL && part != MDF_WHOLE_MANY_SEEN) {
         return MDF_REFUSED_LANES_CONDITIONS;
     }
     if (!is_small(state)) {
@@ -662,6 +662,8 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     }
     if (part == MDF_WHOLE_FIRST) {
         note_first_fed(state);
+    } else if (part == MDF_WHOLE_MANY_SEEN) {
+        follow_first_runs(state);
     } else {
         note_who_has_run(state);
     }
@@ -677,8 +679,12 @@ struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part
     if (reason != MDF_REFUSED_NOT) {
         return NULL;
     }
-    request = part == MDF_WHOLE_MANY ? state->whole->many.request : state->whole->single.request;
+    request = part == MDF_WHOLE_MANY || part == MDF_WHOLE_MANY_SEEN ? state->whole->many.request : state->whole->single.request;
     request.may_go = NULL;
+    if (part == MDF_WHOLE_MANY_SEEN) {
+        request.go_through = mdf_whole_lower_many_seen;
+        request.self = MDF_READ_BY_ALL;
+    }
     if (part == MDF_WHOLE_FIRST) {
         request.go_through = mdf_whole_lower_first;
     }

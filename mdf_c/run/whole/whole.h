@@ -71,8 +71,9 @@ void mdf_whole_renew(struct mdf_state *state);
 /* Whether a new life of the state begins where this one ends: its first evaluation may run as one program. */
 bool mdf_whole_goes_on(const struct mdf_state *state);
 
-/* An evaluation of a graph without conditions: the first one of a life, the second, a later one, many that nobody looks at. */
-enum mdf_whole_part { MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY };
+/* An evaluation of a graph without conditions: the first one of a life, the second, a later one, many that nobody looks at. Of
+ * any graph: many of which the last is looked at. */
+enum mdf_whole_part { MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY, MDF_WHOLE_MANY_SEEN };
 /* The evaluation that comes next, whose inputs have been taken, lowered; it runs in the state's memory, who has it releases it.
  * Of the first two all that they write is left. NULL: *refusal says why not. */
 struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal);
@@ -82,6 +83,7 @@ bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void
 /* Of a life: nodes have their initial values, and edges from those that have not run bring nothing. */
 bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
+bool mdf_whole_lower_many_seen(struct lowering *lowering, struct scope *scope, void *plan);
 /* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
  * has run before. */
 bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_edge *edge);

@@ -249,23 +249,35 @@ static bool set_aliases(struct lowering *lowering, struct scope *scope, const st
     return true;
 }
 
-bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan)
+/* Several in a row, of which the last leaves those slots. */
+static bool lower_many(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves)
 {
-    struct mdf_state *state = plan;
     struct repetition steps = {.is_written = state->whole->is_written,
                                .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
     mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
-    const bool *leaves;
 
     memset(state->whole->has_alias, 0, state->program->code->n_slots * sizeof *state->whole->has_alias);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
     steps.loop->trip_count = n_steps;
-    leaves = state->program->stop.n_ports > 0 ? state->whole->is_observed : NULL;
     return lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL) &&
            go_on_unless_stopped(lowering, &steps, state) && lowering_end_repetition(lowering, &steps, leaves) &&
            set_aliases(lowering, scope, state);
+}
+
+bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+
+    return lower_many(lowering, scope, state, state->program->stop.n_ports > 0 ? state->whole->is_observed : NULL);
+}
+
+bool mdf_whole_lower_many_seen(struct lowering *lowering, struct scope *scope, void *plan)
+{
+    struct mdf_state *state = plan;
+
+    return lower_many(lowering, scope, state, state->whole->is_observed);
 }
 
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
