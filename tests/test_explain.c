@@ -145,6 +145,16 @@ Test(explain, folds_are_no_kernels)
     }
 }
 
+Test(explain, numbers_of_float32_are_no_kernels)
+{
+    static const mdf_options options = {.float32 = true};
+    static const char model[] = MODEL(NODE("\"parameters\": {\"p\": {\"default_initial_value\": 0.5, \"value\": "
+                                           "\"abs(p) + 0.1 * x if p < 3 else math.exp(-p) / (p + 1)\"}}, "
+                                           "\"output_ports\": {\"o\": {\"value\": \"p\"}}"));
+
+    cr_expect(strstr(explain(model, &options, "0.25", 5), "calls kernels") == NULL);
+}
+
 Test(explain, loops)
 {
     const char *text = explain(LOOP("s * 0.5", "[x]"), NULL, "7", 3);

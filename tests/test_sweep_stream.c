@@ -28,12 +28,13 @@ struct sweeping {
     int n_threads;
     bool has_series; /* input I has another value in each step */
     bool is_reduced; /* nothing is kept of single instances */
+    bool is_float32; /* reals are */
 };
 
 static mdf_program *compile(const struct sweeping *what, mdf_error *error)
 {
     static const char *const names[] = {"p"};
-    const mdf_options options = {.stop_when = what->stop_when};
+    const mdf_options options = {.stop_when = what->stop_when, .float32 = what->is_float32};
     char text[2000];
     mdf_model *model;
     mdf_program *program;
@@ -161,6 +162,12 @@ Test(sweep_stream, an_instance_that_stops_makes_room_for_the_next)
 
 Test(sweep_stream, what_runs_within_a_step_is_masked)
 {
+    hold((struct sweeping){.parameters = P "\"y\": {\"default_initial_value\": 0.25, \"value\": "
+                                           "\"abs(y) + 0.1 if y < p else y * 0.5 if p > 1 else y + 0.3 * p\"}",
+                           .stop_when = "y > 1.25",
+                           .first = 0.1,
+                           .step = 0.05,
+                           .is_float32 = true});
     hold((struct sweeping){.parameters = P "\"y\": {\"default_initial_value\": 0.25, \"value\": "
                                            "\"y + 0.1 if y < p else y * 0.5 if p > 1 else y + 0.3 * p\"}",
                            .stop_when = "y > 1.25",

@@ -310,19 +310,27 @@ static bool makes_result(struct lowering *lowering, const struct trial *trial)
     return same;
 }
 
-/* Whether the code gives the first element of the result from those of the operands. */
-static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
-                   const struct mdf_value *const operands[])
+bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
+                            const struct mdf_value *const operands[], uint64_t *computed)
 {
-    const struct mdf_value *result = &trial->results[0];
-    uint64_t cells[MDF_MAX_OPERANDS] = {0}, computed = 0;
+    uint64_t cells[MDF_MAX_OPERANDS] = {0};
     const uint64_t *pointers[MDF_MAX_OPERANDS] = {&cells[0], &cells[1], &cells[2]};
     size_t i;
 
     for (i = 0; i < n_operands; i++) {
         memcpy(&cells[i], operands[i]->data, mdf_dtype_size((mdf_dtype)operands[i]->dtype));
     }
-    return mdf_lowered_compute(code, dtype, pointers, &computed) &&
+    return mdf_lowered_compute(code, dtype, pointers, computed);
+}
+
+/* Whether the code gives the first element of the result from those of the operands. */
+static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
+                   const struct mdf_value *const operands[])
+{
+    const struct mdf_value *result = &trial->results[0];
+    uint64_t computed = 0;
+
+    return lowering_compute_first(code, dtype, n_operands, operands, &computed) &&
            memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }
 
@@ -406,66 +414,6 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
                              ? code
                              : MDF_LOWERED_ELEMENTS);
     return true;
-}
-
-static bool is_number(const struct mdf_value *value)
-{
-    return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
-           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 ||
-            value->dtype == MDF_DTYPE_BOOL);
-}
-
-/* What a call of a C function gives. */
-static bool function_agrees(const struct trial *trial, const struct mdf_lowered_op *op)
-{
-    double a = *(const double *)trial->effective[0]->data, b = op->n_in > 1 ? *(const double *)trial->effective[1]->data : 0;
-    double result = op->n_in > 1 ? op->of.function_of_two(a, b) : op->of.function(a);
-
-    return memcmp(&result, trial->results[0].data, sizeof result) == 0;
-}
-
-/* The op for a kernel on Python's numbers. */
-static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
-{
-    bool is_real = false, is_truth = true;
-    size_t i;
-
-    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0]) ||
-        trial->results[0].dtype == MDF_DTYPE_FLOAT32) {
-        return false;
-    }
-    for (i = 0; i < trial->n; i++) {
-        if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
-            return false;
-        }
-        is_real = is_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
-        is_truth = is_truth && trial->effective[i]->dtype == MDF_DTYPE_BOOL;
-    }
-    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_truth ? MDF_DTYPE_BOOL : MDF_DTYPE_INT64);
-    op->n_in = (uint8_t)trial->n;
-    for (i = 0; i < trial->n; i++) {
-        if (trial->effective[i]->dtype != op->dtype) {
-            struct mdf_value *converted = &trial->converted[i];
-
-            op->in[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)op->dtype);
-            if (op->in[i] == MDF_LOWERED_NONE) {
-                return false;
-            }
-            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], (mdf_dtype)op->dtype)) {
-                return lowering_out_of_memory(lowering);
-            }
-            trial->effective[i] = converted;
-        } else {
-            op->in[i] = trial->ids[i];
-        }
-    }
-    op->code = (uint8_t)lowering_rule(trial->source->operator, trial->source->settings, (mdf_dtype)op->dtype, false);
-    if (op->code != MDF_LOWERED_ELEMENTS) {
-        return agrees(trial, (enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, op->n_in, trial->effective);
-    }
-    op->code = MDF_LOWERED_FUNCTION;
-    return op->dtype == MDF_DTYPE_FLOAT64 && trial->results[0].dtype == MDF_DTYPE_FLOAT64 &&
-           lowering_function_rule(trial->source->operator, op) && function_agrees(trial, op);
 }
 
 /* Kernels that give their first input's elements, in order, under another shape or type. */
@@ -874,12 +822,8 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (!lowering_put(lowering, scope, trial, &taken) || taken) {
         return taken && !lowering_has_failed(lowering);
     }
-    op = (struct mdf_lowered_op){.out = MDF_LOWERED_NONE};
-    if (is_single && !lowering_has_failed(lowering) && number_op(lowering, trial, &op)) {
-        mdf_lowered_id id = lowering_composed_number(lowering, trial, &op);
-
-        return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
-                                      : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
+    if (is_single && !lowering_has_failed(lowering) && (!lowering_add_number(lowering, scope, trial, &taken) || taken)) {
+        return taken && !lowering_has_failed(lowering);
     }
     if ((lowering->is_for_source || is_short_softmax(trial) || is_composed(lowering, trial)) && !lowering_has_failed(lowering) &&
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {

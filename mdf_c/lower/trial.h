@@ -43,6 +43,11 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
 struct other_results;
 bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                         const struct other_results *others, bool *taken);
+/* The first element that a code of elements gives. False: it would bail out. */
+bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
+                            const struct mdf_value *const operands[], uint64_t *computed);
+/* lower_number.c: one op for a kernel that computes a number; *taken: there is one. False: it failed. */
+bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* Where an op on its inputs belongs: see lowering_place. */
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
 /* Runs the kernel on what trial->effective points at, afresh. */

@@ -13,14 +13,11 @@ enum { FIRST_AT_ONCE = 64 };
 
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
-    enum { LANES = 16, FEW_STEPS = 64 };
-    size_t n = sweep->n_lanes, lanes = LANES;
+    enum { LANES = 16, LANES_OF_FLOAT32 = 32, FEW_STEPS = 64 };
+    size_t n = sweep->n_lanes, lanes = sweep->program->real == MDF_DTYPE_FLOAT32 ? LANES_OF_FLOAT32 : LANES;
 
     if (sweep->program->is_plain) {
         return 1;
-    }
-    if (n == 0 && sweep->program->real == MDF_DTYPE_FLOAT32) {
-        return 1; /* some of their forms have no machine code for so many: they are slower than instances one by one */
     }
     if (n == 0) {
         bool pays = sweep->n_instances > 2 * lanes || (sweep->n_instances > 4 && sweep->n_steps > FEW_STEPS * (uint64_t)lanes);

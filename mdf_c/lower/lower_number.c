@@ -1,0 +1,130 @@
+/* lower_number.c - calls of kernels that compute Python's numbers, which run no loop over elements: one op each. Such a number is
+ * float64, int64 or bool; where reals are float32 (mdf_options.float32) what is computed as float64 is rounded. */
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lower/trial.h"
+
+#include <string.h>
+
+static bool is_number(const struct mdf_value *value)
+{
+    return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
+           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 ||
+            value->dtype == MDF_DTYPE_BOOL);
+}
+
+/* Whether a real is what the result has: where numbers are float32, they are computed as float64, and rounded. */
+static bool is_result(const struct trial *trial, double real)
+{
+    const struct mdf_value *result = &trial->results[0];
+    float rounded = (float)real;
+
+    return result->dtype == MDF_DTYPE_FLOAT64   ? memcmp(&real, result->data, sizeof real) == 0
+           : result->dtype == MDF_DTYPE_FLOAT32 ? memcmp(&rounded, result->data, sizeof rounded) == 0
+                                                : false;
+}
+
+/* What a call of a C function gives. */
+static bool function_agrees(const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    double a = *(const double *)trial->effective[0]->data, b = op->n_in > 1 ? *(const double *)trial->effective[1]->data : 0;
+
+    return is_result(trial, op->n_in > 1 ? op->of.function_of_two(a, b) : op->of.function(a));
+}
+
+/* What the code gives. */
+static bool agrees(const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    uint64_t computed = 0;
+    double real;
+
+    if (!lowering_compute_first((enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, op->n_in, trial->effective, &computed)) {
+        return false;
+    }
+    if (result->dtype != MDF_DTYPE_FLOAT32) {
+        return memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+    }
+    memcpy(&real, &computed, sizeof real);
+    return op->dtype == MDF_DTYPE_FLOAT64 && is_result(trial, real);
+}
+
+/* The op for a kernel on Python's numbers. */
+static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
+{
+    bool is_real = false, is_truth = true;
+    size_t i;
+
+    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0])) {
+        return false;
+    }
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
+            return false;
+        }
+        is_real = is_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
+        is_truth = is_truth && trial->effective[i]->dtype == MDF_DTYPE_BOOL;
+    }
+    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_truth ? MDF_DTYPE_BOOL : MDF_DTYPE_INT64);
+    op->n_in = (uint8_t)trial->n;
+    for (i = 0; i < trial->n; i++) {
+        if (trial->effective[i]->dtype != op->dtype) {
+            struct mdf_value *converted = &trial->converted[i];
+
+            op->in[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)op->dtype);
+            if (op->in[i] == MDF_LOWERED_NONE) {
+                return false;
+            }
+            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], (mdf_dtype)op->dtype)) {
+                return lowering_out_of_memory(lowering);
+            }
+            trial->effective[i] = converted;
+        } else {
+            op->in[i] = trial->ids[i];
+        }
+    }
+    op->code = (uint8_t)lowering_rule(trial->source->operator, trial->source->settings, (mdf_dtype)op->dtype, false);
+    if (op->code != MDF_LOWERED_ELEMENTS) {
+        return agrees(trial, op);
+    }
+    op->code = MDF_LOWERED_FUNCTION;
+    return op->dtype == MDF_DTYPE_FLOAT64 && lowering_function_rule(trial->source->operator, op) && function_agrees(trial, op);
+}
+
+/* The op whose result is rounded. */
+static mdf_lowered_id add_rounded(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    struct mdf_value real = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (mdf_value_convert(lowering->memory, &real, result, MDF_DTYPE_FLOAT64)) {
+        real.strength = result->strength;
+        id = lowering_cast(lowering, lowering_add_element_op(lowering, *op, &real), MDF_DTYPE_FLOAT32);
+    } else {
+        lowering_out_of_memory(lowering);
+    }
+    mdf_value_clear(lowering->memory, &real);
+    return id;
+}
+
+bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    *taken = number_op(lowering, trial, &op);
+    if (!*taken) {
+        return !lowering_has_failed(lowering);
+    }
+    op.operator= trial->source->operator;
+    op.settings = trial->source->settings;
+    if (trial->results[0].dtype == MDF_DTYPE_FLOAT32) {
+        id = add_rounded(lowering, trial, &op);
+    } else {
+        id = lowering_composed_number(lowering, trial, &op);
+        if (id == MDF_LOWERED_NONE && !lowering_has_failed(lowering)) {
+            id = lowering_add_element_op(lowering, op, &trial->results[0]);
+        }
+    }
+    return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, trial->source->outputs[0], id);
+}
