@@ -328,6 +328,15 @@ static bool read_roi(struct resize *job, const struct mdf_ints *axes, size_t n_a
 
 /* ------------------------------------------------------------------ where places come from */
 
+/* A scale of 0.1 is 0.1 rounded to float32: 1 divided by it is 10 there, but 9.9999998 in float64, of which the nearest element
+ * may be another one. So places are rounded to float32, as ONNX Runtime computes them, where an element is chosen. */
+static double place_at(const struct resize *job, double y, double scale)
+{
+    double x = y / scale;
+
+    return job->mode == MODE_NEAREST ? (double)(float)x : x;
+}
+
 /* The place in the input, between elements, that `place` of the output stands for. */
 static double origin_of(const struct resize *job, const struct resized_axis *axis, size_t place)
 {
@@ -335,23 +344,23 @@ static double origin_of(const struct resize *job, const struct resized_axis *axi
 
     switch (job->coordinates) {
     case ALIGN_CORNERS:
-        return n_out == 1 ? 0 : y * (n_in - 1) / (n_out - 1);
+        return n_out == 1 ? 0 : place_at(job, y * (n_in - 1), n_out - 1);
     case ASYMMETRIC:
-        return y / scale;
+        return place_at(job, y, scale);
     case CROP_AND_RESIZE:
         n_out = (double)axis->n_out;
         return n_out > 1 ? axis->roi_start * (n_in - 1) + y * (axis->roi_end - axis->roi_start) * (n_in - 1) / (n_out - 1)
                          : 0.5 * (axis->roi_start + axis->roi_end) * (n_in - 1);
     case PYTORCH_HALF_PIXEL:
-        return axis->n_out > 1 ? (y + 0.5) / scale - 0.5 : 0;
+        return axis->n_out > 1 ? place_at(job, y + 0.5, scale) - 0.5 : 0;
     case HALF_PIXEL_SYMMETRIC:
-        return n_in / 2 * (1 - (double)axis->n_out / n_out) + (y + 0.5) / scale - 0.5;
+        return n_in / 2 * (1 - (double)axis->n_out / n_out) + place_at(job, y + 0.5, scale) - 0.5;
     case HALF_PIXEL_FOR_NEAREST:
-        return (y + 0.5) / scale;
+        return place_at(job, y + 0.5, scale);
     case HALF_PIXEL:
         break;
     }
-    return (y + 0.5) / scale - 0.5;
+    return place_at(job, y + 0.5, scale) - 0.5;
 }
 
 static double nearest_of(const struct resize *job, const struct resized_axis *axis, double x)
