@@ -167,7 +167,7 @@ static mdf_status write_output(struct compilation *compilation)
 static int make_text(struct compilation *compilation, const mdf_program *program)
 {
     const char *slash = strrchr(compilation->output, '/'), *base = slash != NULL ? slash + 1 : compilation->output;
-    struct mdf_source_options how = {compilation->request.name, mdf_ends_with(compilation->output, ".h") ? base : NULL,
+    struct mdf_source_options how = {compilation->request.name, mdf_ends_with(compilation->output, ".h") ? base : NULL, NULL,
                                      compilation->derivatives};
 
     return make_source(&compilation->request.options, program, &compilation->request.warnings, &how, &compilation->source,

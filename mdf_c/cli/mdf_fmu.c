@@ -138,7 +138,7 @@ static bool name_fmu(struct job *job, mdf_error *error)
 /* The model's own source, with its right-hand side where that is asked for. */
 static bool write_model(struct job *job, struct mdf_state *state, bool has_derivatives, mdf_error *error)
 {
-    struct mdf_source_options how = {.name = job->fmu.model_name, .has_derivatives = has_derivatives};
+    struct mdf_source_options how = {.name = job->fmu.model_name, .draws = &job->fmu.draws, .has_derivatives = has_derivatives};
 
     job->fmu.has_derivatives = has_derivatives;
     job->source.length = 0;

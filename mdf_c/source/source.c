@@ -155,7 +155,7 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
         .program = state->program, .state = state, .name = "", .has_derivatives = options->has_derivatives};
     struct mdf_arena *arena = &program.writer.arena;
     mdf_error own_error = {0};
-    bool done;
+    bool done, draws;
 
     mdf_source_begin(&program.writer, &state->shared->memory, &own_error);
     mdf_text_init(&program.fields, &state->shared->memory);
@@ -180,7 +180,11 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_text_release(&program.copies);
     mdf_text_release(&program.functions);
     mdf_text_release(&program.unions);
+    draws = program.writer.draws;
     mdf_source_end(&program.writer);
+    if (options->draws != NULL) {
+        *options->draws = draws;
+    }
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = own_error;
     }

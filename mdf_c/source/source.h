@@ -11,6 +11,7 @@
 struct mdf_source_options {
     const char *name;   /* of the model in C: NAME_init, NAME_step, ...; NULL: after the model */
     const char *header; /* what the source includes as its header; NULL: all is in one text */
+    bool *draws; /* becomes whether something draws random numbers; NULL: nobody asks */
     bool has_derivatives; /* with the right-hand side of the differential equation; where there is none, that is an error */
 };
 

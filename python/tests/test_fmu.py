@@ -33,9 +33,9 @@ def make(model, path, *options, dt=STEP):
     return str(path)
 
 
-def trace_of(model, n_steps, dt=STEP, inputs=None):
+def trace_of(model, n_steps, dt=STEP, inputs=None, seed=0):
     """The outputs of each step, as mdf-run --trace has them, {NODE.PORT: array}."""
-    state = mdf_c.load(model).compile().state()
+    state = mdf_c.load(model).compile(seed=seed).state()
     trace = []
     for i in range(n_steps):
         state.set_inputs(inputs or {})
@@ -117,6 +117,14 @@ def test_all_types_names_and_arrays(version, tmp_path):
         trace = trace_of(MODELS / "types.json", 4)
         del trace[0]["a node.it's <b> & \"c\""]
         expect_equal(fmu, [{k: v for k, v in step.items() if "it's" not in k} for step in trace], 3)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_random_numbers_are_those_of_the_seed(version, tmp_path):
+    fmu = make(ROOT / "examples/drift_diffusion.yaml", tmp_path / "ddm.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    for seed in (0, 7):
+        expect_equal(fmu, trace_of(ROOT / "examples/drift_diffusion.yaml", 5, seed=seed), version, start_values={"seed": seed})
 
 
 def test_units_are_in_the_description(tmp_path):

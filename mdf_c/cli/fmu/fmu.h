@@ -12,7 +12,7 @@
 #include "mdf_c/run/state.h"
 
 /* As the runtime has them. */
-enum fmu_kind { FMU_TIME, FMU_INPUT, FMU_PARAMETER, FMU_OUTPUT, FMU_STATE, FMU_DERIVATIVE, FMU_INDICATOR };
+enum fmu_kind { FMU_TIME, FMU_INPUT, FMU_PARAMETER, FMU_OUTPUT, FMU_STATE, FMU_DERIVATIVE, FMU_INDICATOR, FMU_SEED };
 
 struct fmu_variable {
     enum fmu_kind kind;
@@ -41,6 +41,7 @@ struct fmu {
     const char *title;
     char token[40];
     double dt;
+    bool draws; /* random numbers */
     bool has_derivatives, has_co_simulation; /* the kinds that it can be: of which at least one */
     struct fmu_variable *variables;
     size_t n_variables, capacity;

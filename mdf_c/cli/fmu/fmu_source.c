@@ -78,7 +78,7 @@ static void append_inputs(const struct fmu *fmu, struct mdf_text *text)
 
 static void append_variables(const struct fmu *fmu, struct mdf_text *text)
 {
-    static const char *const kinds[] = {"TIME", "INPUT", "PARAMETER", "OUTPUT", "STATE", "DERIVATIVE", "INDICATOR"};
+    static const char *const kinds[] = {"TIME", "INPUT", "PARAMETER", "OUTPUT", "STATE", "DERIVATIVE", "INDICATOR", "SEED"};
     size_t n_inputs = 0, i;
 
     mdf_text_append_string(text, "static const struct mdf_fmu_variable mdf_fmu_variables[] = {\n");

@@ -61,7 +61,7 @@ const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part
 /* The name; where another variable has it, with what it is behind it, and a number if need be. NULL: memory was refused. */
 static const char *unique(struct fmu *fmu, enum fmu_kind kind, const char *name)
 {
-    static const char *const words[] = {"", "_input", "_parameter", "_output", "_state", "", ""};
+    static const char *const words[] = {"", "_input", "_parameter", "_output", "_state", "", "", ""};
     const char *tried = name;
     size_t number = 0, *found;
 
@@ -199,6 +199,23 @@ static bool add_time(struct collecting *collecting)
 
     if (variable != NULL) {
         variable->unit = "s";
+    }
+    return variable != NULL;
+}
+
+/* What the random numbers begin from. */
+static bool add_seed(struct collecting *collecting)
+{
+    static const struct mdf_value whole = {.kind = MDF_KIND_TENSOR, .dtype = MDF_DTYPE_UINT64, .length = 1};
+    static const uint64_t start = 0;
+    struct fmu_variable *variable;
+
+    if (!collecting->fmu->draws) {
+        return true;
+    }
+    variable = add(collecting->fmu, FMU_SEED, 0, "seed", &whole);
+    if (variable != NULL) {
+        variable->start = &start;
     }
     return variable != NULL;
 }
@@ -537,7 +554,7 @@ bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *stat
 
     fmu->is_structured = true;
     if (!(add_time(&collecting) && add_inputs(&collecting) && add_outputs(&collecting) && add_parameters(&collecting) &&
-          add_states(&collecting))) {
+          add_seed(&collecting) && add_states(&collecting))) {
         mdf_memory_error(fmu->arena.memory, error);
         return false;
     }

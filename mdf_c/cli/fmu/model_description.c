@@ -92,25 +92,25 @@ static bool is_real(const struct fmu_variable *variable)
 
 static const char *causality(const struct fmu_variable *variable)
 {
-    static const char *const words[] = {"independent", "input", "parameter", "output", "local", "local", "local"};
+    static const char *const words[] = {"independent", "input", "parameter", "output", "local", "local", "local", "parameter"};
 
     return words[variable->kind];
 }
 
 static const char *variability(const struct fmu_variable *variable)
 {
-    return variable->kind == FMU_PARAMETER ? (variable->is_tunable ? "tunable" : "fixed")
-           : is_real(variable)             ? "continuous"
-                                           : "discrete";
+    return variable->kind == FMU_PARAMETER || variable->kind == FMU_SEED ? (variable->is_tunable ? "tunable" : "fixed")
+           : is_real(variable)                                           ? "continuous"
+                                                                         : "discrete";
 }
 
 /* NULL: it follows from the causality. */
 static const char *initial(const struct fmu_variable *variable)
 {
-    return variable->kind == FMU_PARAMETER                             ? "exact"
-           : variable->kind == FMU_TIME || variable->kind == FMU_INPUT ? NULL
-           : variable->kind == FMU_STATE && variable->start != NULL    ? "exact"
-                                                                       : "calculated";
+    return variable->kind == FMU_PARAMETER || variable->kind == FMU_SEED ? "exact"
+           : variable->kind == FMU_TIME || variable->kind == FMU_INPUT   ? NULL
+           : variable->kind == FMU_STATE && variable->start != NULL      ? "exact"
+                                                                         : "calculated";
 }
 
 static const char *type_name(const struct fmu *fmu, mdf_dtype dtype)
