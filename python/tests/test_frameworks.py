@@ -1,5 +1,7 @@
 """What a model computes, differentiated by PyTorch, JAX and PyTensor."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from conftest import model_of
@@ -35,8 +37,6 @@ def test_torch():
     assert torch.autograd.gradcheck(lambda a, w: f([a, w], {"x": X}), (a.detach().requires_grad_(), w.detach().requires_grad_()))
     single = f([a.detach().float(), torch.tensor(W, dtype=torch.float32, requires_grad=True)], {"x": X})
     assert single.dtype == torch.float32
-    with pytest.raises(ValueError, match="must be one number"):
-        mdf_c.to_torch(loss("n.y"))([a, w], {"x": X})
     with pytest.raises(ValueError, match="must be those of the gradient"):
         f({"n.a": a}, {"x": X})
 
@@ -70,3 +70,41 @@ def test_pytensor():
     assert value == pytest.approx(3 * np.exp(VALUE / 10))
     np.testing.assert_allclose(by_a, factor * BY_A)
     np.testing.assert_allclose(by_w, factor * BY_W)
+
+
+def test_arrays_are_brought_back_by_each():
+    """Of y = a w x: what comes from behind, v, by a is the sum of v w x, by w it is v a x."""
+    v = np.array([0.5, -3.0])
+    by_a, by_w = np.sum(v * W * X), v * A * X
+    tried = 0
+    if find_spec("torch"):
+        import torch
+
+        a, w = torch.tensor(A, dtype=torch.float64, requires_grad=True), torch.tensor(W, requires_grad=True)
+        y = mdf_c.to_torch(loss("y"))([a, w], {"x": X})
+        np.testing.assert_allclose(y.detach(), A * W * X)
+        (y * torch.tensor(v)).sum().backward()
+        np.testing.assert_allclose([a.grad, *w.grad], [by_a, *by_w])
+        tried += 1
+    if find_spec("jax"):
+        import jax
+
+        f = mdf_c.to_jax(loss("n.y"))
+        y, pullback = jax.vjp(lambda a, w: f([a, w], {"x": X}), np.float32(A), W.astype(np.float32))
+        np.testing.assert_allclose(y, A * W * X, rtol=1e-6)
+        back = pullback(v.astype(np.float32))
+        np.testing.assert_allclose([back[0], *back[1]], [by_a, *by_w], rtol=1e-6)
+        jacobian = jax.jit(jax.jacrev(lambda w: f([np.float32(A), w], {"x": X})))(W.astype(np.float32))
+        np.testing.assert_allclose(jacobian, np.diag(A * X), rtol=1e-6)
+        tried += 1
+    if find_spec("pytensor"):
+        import pytensor
+        import pytensor.tensor as pt
+
+        a, w = pt.dscalar(), pt.dvector()
+        cost = (mdf_c.to_pytensor(loss("n.y"), {"x": X})([a, w]) * v).sum()
+        found = pytensor.function([a, w], pytensor.grad(cost, [a, w]), mode="FAST_COMPILE")(A, W)
+        np.testing.assert_allclose([found[0], *found[1]], [by_a, *by_w])
+        tried += 1
+    if not tried:
+        pytest.skip("neither torch nor jax nor pytensor is installed")

@@ -6,17 +6,17 @@ each step to a total, whose value after the last step is the log likelihood of t
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._added_node import AddedNode
 from .._library import Handle
 from .._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
-from ..engine import Model, State
+from ..engine import State
 from ..errors import MdfUnsupportedError
 from ..gradients import gradient
 from .specification import Argument
@@ -40,37 +40,27 @@ class ExactGradient:
         spec, aligned = objective.spec, objective.aligned
         if aligned.by_step:
             raise MdfUnsupportedError("an input changes from step to step")
-        document = json.loads(objective.source.content or b"{}")
-        graphs = (document if "graphs" in document else next(iter(document.values())))["graphs"]
-        graph = graphs[objective.names.program.graph_id]
-        self._node = _fresh("fit_objective", graph["nodes"])
-        self._graph = graph
-        self._ports: dict[str, str] = {}
+        self._node = AddedNode(objective.source, objective.names.program.graph_id, "fit_objective")
         self._data: dict[str, np.ndarray] = {}
         self._own: dict[str, str] = {}
         self._objective = objective
         terms = [self._term(i, comparison) for i, comparison in enumerate(objective.comparisons)]
-        graph["nodes"][self._node] = {
-            "input_ports": {
-                **{port: {} for port in self._ports.values()},
-                **{name: {"shape": str(array.shape[1:])} for name, array in self._data.items()},
-            },
-            "parameters": {
-                **{own: {"value": self._start(name).tolist()} for name, own in self._own.items()},
-                "fit_step": {"value": "fit_step + 1", "default_initial_value": -1},
-                "fit_total": {"value": " + ".join(["fit_total", *terms]), "default_initial_value": 0.0},
-            },
-            "output_ports": {"fit_total": {"value": "fit_total"}},
+        parameters = {
+            **{own: {"value": self._start(name).tolist()} for name, own in self._own.items()},
+            "fit_step": {"value": "fit_step + 1", "default_initial_value": -1},
+            "fit_total": {"value": " + ".join(["fit_total", *terms]), "default_initial_value": 0.0},
         }
+        shapes = {name: array.shape[1:] for name, array in self._data.items()}
+        model = self._node.model(shapes, parameters, {"fit_total": "fit_total"})
         self._wrt = {
-            parameter.name: parameter.name if objective.is_of_model(parameter) else f"{self._node}.{self._own[parameter.name]}"
+            parameter.name: parameter.name if objective.is_of_model(parameter) else f"{self._node.id}.{self._own[parameter.name]}"
             for parameter in spec.parameters
         }
         self._changing = [name for name in aligned.inputs if name in objective.simulation.program.parameters]
         settings = {**objective.settings, "graph": objective.names.program.graph_id}
         self._program = gradient(
-            Model(json.dumps(document)),
-            f"{self._node}.fit_total",
+            model,
+            f"{self._node.id}.fit_total",
             [*self._wrt.values(), *self._changing],
             steps=aligned.n_steps,
             dt=spec.dt,
@@ -84,15 +74,6 @@ class ExactGradient:
     def _start(self, name: str) -> np.ndarray:
         space = self._objective.space
         return space.by_name(space.start[None])[name][0]
-
-    def _port(self, name: str) -> str:
-        """The input port that has what an output port has."""
-        if name not in self._ports:
-            self._ports[name] = own = f"fit_port{len(self._ports)}"
-            node, port = name.split(".", 1)
-            edges = self._graph.setdefault("edges", {})
-            edges[_fresh(own, edges)] = {"sender": node, "sender_port": port, "receiver": self._node, "receiver_port": own}
-        return self._ports[name]
 
     def _by_step(self, comparison: _Comparison, values: np.ndarray, empty: float) -> np.ndarray:
         """Rows of the data by run and step; of several rows of one step, beside each other: (runs, steps, rows, ...)."""
@@ -112,7 +93,7 @@ class ExactGradient:
     def _term(self, i: int, comparison: _Comparison) -> str:
         row = comparison.observed.distribution
         index = "".join(f"[{k}]" for k in comparison.observed.index)
-        center = self._port(comparison.port) + index
+        center = self._node.port(comparison.port) + index
         names = {
             "y": self._keep(f"fit_data{i}", self._by_step(comparison, comparison.data, float(comparison.data.flat[0]))),
             "m": center,
@@ -140,7 +121,7 @@ class ExactGradient:
             column = objective.spec.data[name].astype(float)
             column = column.reshape(*column.shape, *[1] * (comparison.data.ndim - column.ndim))
             return self._keep(own, self._by_step(comparison, column, float(column.flat[0])))
-        return self._port(objective.names.port(name, argument.place))
+        return self._node.port(objective.names.port(name, argument.place))
 
     # ------------------------------------------------------------ the derivative
 
@@ -185,9 +166,3 @@ class ExactGradient:
             state.evaluate(self._objective.spec.dt)
             rows.append([state.output("gradient", name) for name in self._ports_of(by_name)])
         return [np.array(column) for column in zip(*rows)]
-
-
-def _fresh(name: str, taken: Mapping[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name
