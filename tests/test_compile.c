@@ -146,6 +146,7 @@ Test(compile, computes_the_same)
         "examples/slow_and_fast.yaml --trace -n 6",
         "examples/traffic_light.yaml --trace -n 6",
         "examples/drift_diffusion.yaml --trace -n 3 --seed 5",
+        "examples/race.yaml --trace -n 3",
         "examples/weighted_edges.json --trace -n 3",
         "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
     };
@@ -180,6 +181,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/draws.json --typed --trace -n 6",
         "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
+        "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
+        "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
     };
     size_t i;
@@ -192,10 +195,10 @@ Test(compile, each_function_and_condition_computes_the_same)
 /* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. */
 Test(compile, source_is_clean)
 {
-    static const char *const models[] = {"tests/data/compile/operators.json", "tests/data/compile/routines.json",
-                                         "tests/data/compile/layers.json",    "tests/data/compile/draws.json",
-                                         "examples/fitzhugh_nagumo.yaml",     "examples/elman_rnn.json",
-                                         "examples/traffic_light.yaml",       "examples/weighted_edges.json"};
+    static const char *const models[] = {
+        "tests/data/compile/operators.json", "tests/data/compile/routines.json", "tests/data/compile/layers.json",
+        "tests/data/compile/draws.json",     "tests/data/compile/nested.yaml",   "examples/fitzhugh_nagumo.yaml",
+        "examples/elman_rnn.json",           "examples/traffic_light.yaml",      "examples/weighted_edges.json"};
     char *output = new_output();
     size_t i;
 
@@ -249,6 +252,21 @@ Test(compile, a_state_has_random_numbers_of_its_own)
                  0, "%s", output);
     /* numpy.random.seed(0), two; numpy.random.seed(7), two and the first again */
     cr_expect_str_eq(output, "1.764052345967664 1.690525703800356 -0.46593737054083278 0.40015720836722329 1.690525703800356 ");
+    free(output);
+}
+
+/* What holds a fraction at first can not be a whole number later. */
+Test(compile, a_first_value_that_would_lose_its_fraction_is_refused)
+{
+    char *output = new_output();
+
+    write_file("first.json",
+               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": "
+               "{\"value\": 2, \"default_initial_value\": 2.5}, \"p\": {\"value\": \"i\"}}}}, \"edges\": {\"e\": "
+               "{\"sender\": \"n\", \"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}, "
+               "\"generating_application\": \"PsyNeuLink\"}}");
+    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/first.json -o %s/first.c 2>&1", folder, folder), 1, "%s", output);
+    cr_expect(strstr(output, "output port 'o' is real at first and int64 later; give it real numbers") != NULL, "%s", output);
     free(output);
 }
 

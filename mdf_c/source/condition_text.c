@@ -30,7 +30,7 @@ static const char *compared(struct mdf_source_program *program, const char *left
 
 static const char *quoted_at(struct mdf_source_program *program, const struct mdf_condition *condition, const char *message)
 {
-    const struct mdf_origin *origin = &program->program->code->origins[condition->origin];
+    const struct mdf_origin *origin = &program->graph->program->code->origins[condition->origin];
 
     return mdf_source_quote_message(&program->writer, "%s: %s", origin->path != NULL ? origin->path : "a condition", message);
 }
@@ -109,8 +109,8 @@ static bool not_one_number(struct mdf_source_program *program, const struct mdf_
 {
     mdf_source_at(&program->writer,
                   mdf_source_text(&program->writer, "the condition on '%s' of node '%s'", watch->name,
-                                  program->program->nodes[watch->node].id),
-                  &program->program->code->origins[condition->origin]);
+                                  program->graph->program->nodes[watch->node].id),
+                  &program->graph->program->code->origins[condition->origin]);
     return mdf_source_refuse(&program->writer, "it looks at what is not one number");
 }
 
@@ -119,7 +119,7 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
                            const struct mdf_watch *watch, const char **text)
 {
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, watch->value);
-    const struct mdf_value *value = mdf_frame_value(program->state->frame, watch->value);
+    const struct mdf_value *value = mdf_frame_value(program->graph->state->frame, watch->value);
     size_t element = 0;
     bool is_number = slot != NULL && find_element(value, watch->indices, watch->n_indices, &element);
 
@@ -134,7 +134,7 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
         *text = is_number ? mdf_source_text(&program->writer, "(s->has_value[%zu] ? %s : %s)", watch->port, *text,
                                             spent_number(program, condition, watch))
                           : NULL;
-    } else if (!is_number && !watch->always && !program->state->has_run[watch->node] && watch->has_initial) {
+    } else if (!is_number && !watch->always && !program->graph->state->has_run[watch->node] && watch->has_initial) {
         *text = number(program, watch->initial);
         return true;
     } else if (is_number && !watch->always) {
@@ -147,7 +147,7 @@ static bool watched_number(struct mdf_source_program *program, const struct mdf_
 static bool express_threshold(struct mdf_source_program *program, const struct mdf_condition *condition, const char **text)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_watch *watch = &program->program->schedule->watches[condition->index];
+    const struct mdf_watch *watch = &program->graph->program->schedule->watches[condition->index];
     const char *value;
 
     if (!watched_number(program, condition, watch, &value)) {
@@ -173,7 +173,7 @@ static bool express_finished(struct mdf_source_program *program, const struct md
     struct mdf_watch seen = *watch;
 
     seen.always = true; /* asked only once the node has run */
-    if (!program->state->has_run[watch->node]) {
+    if (!program->graph->state->has_run[watch->node]) {
         *text = "false";
         return true;
     }
@@ -263,7 +263,7 @@ static union mdf_term usable_term(void *context, uint32_t index)
     struct mdf_source_program *program = context;
 
     return term(mdf_source_text(&program->writer, "(s->counts[%d][%u] - s->marks[%u])", (int)MDF_SCOPE_UPDATE,
-                                (unsigned)program->program->schedule->usables[index].dependency, (unsigned)index));
+                                (unsigned)program->graph->program->schedule->usables[index].dependency, (unsigned)index));
 }
 
 static union mdf_term clock_term(void *context, enum mdf_clock clock)
@@ -285,7 +285,7 @@ static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scop
 {
     struct mdf_source_program *program = context;
 
-    return term(mdf_source_text(&program->writer, "s->n_have_run[%d] == %zu", (int)scope, program->program->n_nodes));
+    return term(mdf_source_text(&program->writer, "s->n_have_run[%d] == %zu", (int)scope, program->graph->program->n_nodes));
 }
 
 static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
@@ -347,5 +347,5 @@ const char *mdf_source_condition(struct mdf_source_program *program, uint32_t in
                                                      .finished = finished_term,
                                                      .spend = spend_term};
 
-    return mdf_condition_express(&terms, program, program->program->schedule, index, term("true")).text;
+    return mdf_condition_express(&terms, program, program->graph->program->schedule, index, term("true")).text;
 }

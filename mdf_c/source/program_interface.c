@@ -11,9 +11,9 @@
 /* "node 'A', port 'x'" or the id of an input of the graph. */
 static const char *port_text(struct mdf_source_program *program, const struct mdf_program_port *port)
 {
-    return port->node == SIZE_MAX
-               ? mdf_source_text(&program->writer, "input '%s' of the graph", port->id)
-               : mdf_source_text(&program->writer, "port '%s' of node '%s'", port->id, program->program->nodes[port->node].id);
+    return port->node == SIZE_MAX ? mdf_source_text(&program->writer, "input '%s' of the graph", port->id)
+                                  : mdf_source_text(&program->writer, "port '%s' of node '%s'", port->id,
+                                                    program->graph->program->nodes[port->node].id);
 }
 
 const char *mdf_source_enum_name(struct mdf_source_program *program, const char *kind, const char *node, const char *port)
@@ -36,24 +36,25 @@ static const struct mdf_value *output_value(const struct mdf_source_program *pro
 {
     static const struct mdf_value nothing;
 
-    return program->state->has_run[node]
-               ? mdf_frame_value(program->state->frame, program->program->nodes[node].outputs[output].operand)
+    return program->graph->state->has_run[node]
+               ? mdf_frame_value(program->graph->state->frame, program->graph->program->nodes[node].outputs[output].operand)
                : &nothing;
 }
 
 static void append_enums(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i, j, n = 0;
 
     mdf_text_printf(text, "/* Inputs: for %s_set_input. */\nenum {\n", program->name);
     for (i = 0; i < own->n_ports; i++) {
         const struct mdf_program_port *port = &own->ports[i];
 
-        mdf_text_printf(text, "    %s = %zu, /* %s: %s */\n",
-                        mdf_source_enum_name(program, "input", port->node == SIZE_MAX ? NULL : own->nodes[port->node].id, port->id), i,
-                        mdf_source_comment(&program->writer, port_text(program, port)),
-                        form_text(program, mdf_frame_value(program->state->frame, port->slot)));
+        mdf_text_printf(
+            text, "    %s = %zu, /* %s: %s */\n",
+            mdf_source_enum_name(program, "input", port->node == SIZE_MAX ? NULL : own->nodes[port->node].id, port->id), i,
+            mdf_source_comment(&program->writer, port_text(program, port)),
+            form_text(program, mdf_frame_value(program->graph->state->frame, port->slot)));
     }
     mdf_text_printf(text, "    %s_n_inputs = %zu\n};\n\n/* Outputs: for %s_output. */\nenum {\n", program->name, own->n_ports,
                     program->name);
@@ -73,7 +74,7 @@ static void append_enums(struct mdf_source_program *program, struct mdf_text *te
 
 static void append_struct(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t n_nodes = own->n_nodes > 0 ? own->n_nodes : 1, n_ports = own->n_ports > 0 ? own->n_ports : 1;
 
     mdf_source_append_generators(program, text);
@@ -136,7 +137,7 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
 
 static void append_title(struct mdf_source_program *program, struct mdf_text *text, const char *what)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
 
     mdf_text_printf(text,
                     "/* %s of the model '%s', graph '%s', written by mdf-compile %s.\n *\n"
@@ -187,7 +188,7 @@ static const char *copy_of(struct mdf_source_program *program, const struct mdf_
 /* take_inputs: what was set before the step goes into its port. */
 static bool write_take_inputs(struct mdf_source_program *program, const struct mdf_source_slot **places)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     struct mdf_source_writer *writer = &program->writer;
     size_t i;
 
@@ -223,7 +224,7 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
             mdf_source_line(writer, "%s = s->lent[%zu] != NULL ? s->lent[%zu] : %s;", slot->name, i, i, copy_of(program, slot));
         }
         mdf_source_close(writer);
-        if (port->holds && !port->is_required) {
+        if (port->holds && !port->is_required && !mdf_source_leaves_default(own, port)) {
             if (!mdf_source_write_default(program, i)) {
                 return false;
             }
@@ -240,12 +241,12 @@ static void append_set_input(struct mdf_source_program *program, const struct md
     size_t i;
 
     mdf_text_printf(text, "int %s_set_input(struct %s *s, int input, const void *elements)\n{\n", program->name, program->name);
-    if (program->program->n_ports == 0) {
+    if (program->graph->program->n_ports == 0) {
         mdf_text_append_string(text, "    (void)s;\n    (void)input;\n    (void)elements;\n    return 1;\n}\n\n");
         return;
     }
     mdf_text_append_string(text, "    (void)elements;\n    switch (input) {\n");
-    for (i = 0; i < program->program->n_ports; i++) {
+    for (i = 0; i < program->graph->program->n_ports; i++) {
         mdf_text_printf(text, "    case %zu:\n", i);
         if (places[i] != NULL && places[i]->length > 0) {
             const char *place = places[i]->is_lent ? copy_of(program, places[i]) : places[i]->name;
@@ -269,7 +270,7 @@ static void append_lend_input(struct mdf_source_program *program, const struct m
     mdf_text_printf(text, "int %s_lend_input(struct %s *s, int input, const void *elements)\n{\n", name, name);
     if (program->copies.length > 0) {
         mdf_text_append_string(text, "    switch (input) {\n");
-        for (i = 0; i < program->program->n_ports; i++) {
+        for (i = 0; i < program->graph->program->n_ports; i++) {
             if (places[i] != NULL && places[i]->is_lent) {
                 mdf_text_printf(text, "    case %zu:\n", i);
             }
@@ -285,14 +286,14 @@ static void append_lend_input(struct mdf_source_program *program, const struct m
 /* Whether an output port holds something before its node has run. */
 static bool initial_output(const struct mdf_source_program *program, size_t node, size_t output)
 {
-    return program->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND;
+    return program->graph->program->nodes[node].outputs[output].initial != MDF_NO_OPERAND;
 }
 
 /* A slot has `initial` in a new state. `what` it is, and its id, are for messages. */
 static bool write_initial(struct mdf_source_program *program, mdf_operand initial, const struct mdf_source_slot *slot,
                           const char *what, const char *id)
 {
-    const struct mdf_value *value = mdf_frame_value(program->state->frame, initial);
+    const struct mdf_value *value = mdf_frame_value(program->graph->state->frame, initial);
     struct mdf_source_writer *writer = &program->writer;
     struct mdf_source_slot from = *slot;
     struct mdf_value converted = {0};
@@ -302,11 +303,16 @@ static bool write_initial(struct mdf_source_program *program, mdf_operand initia
         return mdf_source_refuse(writer, "%s '%s' has not as many elements at first as later", what, id);
     }
     copy = mdf_arena_allocate(&writer->arena, slot->length * mdf_dtype_size(slot->dtype) + 1);
-    if (copy == NULL || !mdf_value_convert(&program->state->shared->memory, &converted, value, slot->dtype)) {
+    if (copy == NULL || !mdf_value_convert(&program->graph->state->shared->memory, &converted, value, slot->dtype)) {
         return mdf_source_out_of_memory(writer);
     }
+    if (mdf_source_loses(value, &converted)) {
+        mdf_value_clear(&program->graph->state->shared->memory, &converted);
+        return mdf_source_refuse(writer, "%s '%s' is real at first and %s later; give it real numbers", what, id,
+                                 mdf_dtype_name(slot->dtype));
+    }
     memcpy(copy, converted.data, slot->length * mdf_dtype_size(slot->dtype));
-    mdf_value_clear(&program->state->shared->memory, &converted);
+    mdf_value_clear(&program->graph->state->shared->memory, &converted);
     from.is_scalar = slot->length == 1;
     from.name = from.is_scalar ? mdf_source_literal(writer, slot->dtype, copy)
                                : mdf_source_constant_array(writer, slot->dtype, copy, slot->length,
@@ -315,18 +321,16 @@ static bool write_initial(struct mdf_source_program *program, mdf_operand initia
     return true;
 }
 
-/* begin: of a state that is all zeros. */
-static bool write_begin(struct mdf_source_program *program)
+static bool write_initial_outputs(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i, j;
 
-    mdf_source_begin_function(program, "begin");
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             const struct mdf_program_output *output = &own->nodes[i].outputs[j];
-            const struct mdf_source_slot *slot =
-                program->state->has_run[i] ? mdf_source_find_operand(program, output->operand) : NULL;
+            bool is_read = program->graph->state->has_run[i] || program->graph != program->graphs; /* by the node around */
+            const struct mdf_source_slot *slot = is_read ? mdf_source_find_operand(program, output->operand) : NULL;
 
             if (initial_output(program, i, j) && slot != NULL && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT &&
                 !write_initial(program, output->initial, slot, "output port", output->id)) {
@@ -334,7 +338,23 @@ static bool write_begin(struct mdf_source_program *program)
             }
         }
     }
-    for (i = 0; i < own->n_parameters; i++) {
+    return true;
+}
+
+/* begin: of a state that is all zeros. */
+static bool write_begin(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    bool done = true;
+    size_t i;
+
+    mdf_source_begin_function(program, "begin");
+    for (i = 0; done && i < program->n_graphs; i++) {
+        program->graph = &program->graphs[i];
+        done = write_initial_outputs(program);
+    }
+    program->graph = program->graphs;
+    for (i = 0; done && i < own->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &own->parameters[i];
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, parameter->slot);
 
@@ -346,14 +366,14 @@ static bool write_begin(struct mdf_source_program *program)
                             own->n_parameters > 0
                                 ? "What output ports hold before their nodes have run, and the model's values of parameters."
                                 : "What output ports hold before their nodes have run.");
-    return true;
+    return done;
 }
 
 /* ------------------------------------------------------------------ functions */
 
 static bool append_output(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
     size_t i, j, n = 0;
 
@@ -362,7 +382,7 @@ static bool append_output(struct mdf_source_program *program)
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             const struct mdf_source_slot *slot =
-                program->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
+                program->graph->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
             if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE) {
                 mdf_source_at(&program->writer,
@@ -401,7 +421,8 @@ static void append_steps(struct mdf_source_program *program)
 /* A small graph with conditions becomes one function: what the scheduler counts is in registers then, not in the state. */
 static bool is_small(const struct mdf_source_program *program)
 {
-    return program->program->schedule != NULL && program->program->n_nodes <= MDF_SOURCE_FEW_NODES;
+    return program->graph == program->graphs && program->graph->program->schedule != NULL &&
+           program->graph->program->n_nodes <= MDF_SOURCE_FEW_NODES;
 }
 
 static const char inlined[] = "#if defined(__GNUC__)\n#define MDF_INLINED static inline __attribute__((always_inline))\n#else\n"
@@ -483,7 +504,7 @@ static void append_port(struct mdf_source_program *program, struct mdf_text *tex
 
 static void append_table(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     const char *name = program->name;
     size_t i, j, n_outputs = 0;
 
@@ -491,7 +512,7 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
     mdf_text_append_string(text, "static const struct mdf_compiled_port table_of_inputs[] = {\n");
     for (i = 0; i < own->n_ports; i++) {
         append_port(program, text, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id, own->ports[i].id,
-                    mdf_frame_value(program->state->frame, own->ports[i].slot),
+                    mdf_frame_value(program->graph->state->frame, own->ports[i].slot),
                     mdf_source_find_operand(program, own->ports[i].slot));
     }
     mdf_text_append_string(text,
@@ -592,7 +613,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
                                 struct mdf_text *header)
 {
     const struct mdf_source_slot **places =
-        mdf_arena_array(&program->writer.arena, program->program->n_ports + 1, sizeof *places);
+        mdf_arena_array(&program->writer.arena, program->graph->program->n_ports + 1, sizeof *places);
 
     if (places == NULL) {
         return mdf_source_out_of_memory(&program->writer);

@@ -126,7 +126,7 @@ static bool write_range(struct mdf_source_program *program, struct mdf_range ran
 
 bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, const struct mdf_source_slot *value)
 {
-    const struct mdf_program_port *port = &program->program->ports[index];
+    const struct mdf_program_port *port = &program->graph->program->ports[index];
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot), *arriving;
     struct mdf_source_writer *writer = &program->writer;
 
@@ -166,13 +166,13 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
 /* The default value of a port in its declared type. False: it does not fit that. */
 static bool declare_default(struct mdf_source_program *program, const struct mdf_program_port *port, struct mdf_value *value)
 {
-    struct mdf_context *context = &program->state->shared->execution.context;
+    struct mdf_context *context = &program->graph->state->shared->execution.context;
     mdf_error kept = context->error;
     bool done;
 
     context->error.code = MDF_OK;
-    done = mdf_declare_value(context, value, mdf_frame_value(program->state->frame, port->default_value), &port->declaration.type,
-                             false);
+    done = mdf_declare_value(context, value, mdf_frame_value(program->graph->state->frame, port->default_value),
+                             &port->declaration.type, false);
     if (context->error.code == MDF_OUT_OF_MEMORY) {
         mdf_source_out_of_memory(&program->writer);
     }
@@ -187,7 +187,7 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
     const struct mdf_declaration *declaration = &port->declaration;
     mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
                           ? declaration->type.dtype
-                          : program->program->real;
+                          : program->graph->program->real;
     size_t n;
     void *elements;
 
@@ -197,7 +197,7 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
     if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) || n > ((size_t)1 << 30) / mdf_dtype_size(dtype)) {
         return false;
     }
-    elements = mdf_value_make_tensor(&program->state->shared->memory, value, dtype, declaration->rank, declaration->shape);
+    elements = mdf_value_make_tensor(&program->graph->state->shared->memory, value, dtype, declaration->rank, declaration->shape);
     if (elements == NULL) {
         return mdf_source_out_of_memory(&program->writer);
     }
@@ -205,26 +205,26 @@ static bool make_default(struct mdf_source_program *program, const struct mdf_pr
     return true;
 }
 
-/* Whether two arrays of as many elements hold the same numbers. */
-static bool is_equal(const struct mdf_value *a, const struct mdf_value *b)
+bool mdf_source_loses(const struct mdf_value *a, const struct mdf_value *b)
 {
     size_t a_size = mdf_dtype_size((mdf_dtype)a->dtype), b_size = mdf_dtype_size((mdf_dtype)b->dtype), i;
+    bool may_lose = mdf_dtype_kind((mdf_dtype)a->dtype) == 'f' && mdf_dtype_kind((mdf_dtype)b->dtype) != 'f';
 
-    for (i = 0; i < a->length; i++) {
+    for (i = 0; may_lose && i < a->length; i++) {
         if (mdf_element_to_double((mdf_dtype)a->dtype, (const char *)a->data + i * a_size) !=
             mdf_element_to_double((mdf_dtype)b->dtype, (const char *)b->data + i * b_size)) {
-            return false;
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 bool mdf_source_write_default(struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program_port *port = &program->program->ports[index];
+    const struct mdf_program_port *port = &program->graph->program->ports[index];
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
     struct mdf_source_writer *writer = &program->writer;
-    struct mdf_memory *memory = &program->state->shared->memory;
+    struct mdf_memory *memory = &program->graph->state->shared->memory;
     struct mdf_value value = {0}, converted = {0};
     bool fits_slot;
 
@@ -239,7 +239,7 @@ bool mdf_source_write_default(struct mdf_source_program *program, size_t index)
     mdf_source_open(writer, "if (!s->has_value[%zu])", index);
     fits_slot = make_default(program, port, &value) && value.kind == MDF_KIND_TENSOR && value.length == slot->length &&
                 (mdf_value_convert(memory, &converted, &value, slot->dtype) || mdf_source_out_of_memory(writer));
-    if (fits_slot && mdf_dtype_kind(value.dtype) == 'f' && mdf_dtype_kind(slot->dtype) != 'f' && !is_equal(&value, &converted)) {
+    if (fits_slot && mdf_source_loses(&value, &converted)) {
         mdf_value_clear(memory, &value);
         mdf_value_clear(memory, &converted);
         return mdf_source_refuse(writer,
@@ -276,33 +276,92 @@ bool mdf_source_write_default(struct mdf_source_program *program, size_t index)
     return true;
 }
 
+/* Of a node with a graph: notes what was given to its ports from outside. */
+static void write_given(struct mdf_source_program *program, const struct mdf_program_node *node)
+{
+    size_t own = (size_t)(program->graph - program->graphs), i;
+
+    for (i = node->first_port; node->has_graph && i < node->first_port + node->n_ports; i++) {
+        mdf_source_line(&program->writer, "s->was_given_%zu[%zu] = s->has_value[%zu];", own, i, i);
+        mdf_source_line(&program->writer, "s->was_fed_%zu[%zu] = false;", own, i);
+    }
+}
+
+static void write_fed(struct mdf_source_program *program, const struct mdf_program_node *node, size_t port)
+{
+    if (node->has_graph) {
+        mdf_source_line(&program->writer, "s->was_fed_%zu[%zu] = true;", (size_t)(program->graph - program->graphs), port);
+    }
+}
+
+/* What the node around the graph has in its ports arrives at those of an inner one. */
+static bool write_links(struct mdf_source_program *program, const struct mdf_program_node *node)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t i;
+
+    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+        const struct mdf_source_slot *source;
+
+        if (program->graph == program->graphs || own->ports[i].outer_port == SIZE_MAX) {
+            continue;
+        }
+        source = mdf_source_find_operand(program, own->ports[i].source);
+        mdf_source_open(&program->writer, "if (s->is_linked[%zu])", i);
+        write_fed(program, node, i);
+        if (source != NULL && !mdf_source_write_arrival(program, i, source)) {
+            return false;
+        }
+        mdf_source_close(&program->writer);
+    }
+    return true;
+}
+
+/* Behind a run of the node: what holds is there for all of the evaluation. */
+static void write_held(struct mdf_source_program *program, size_t port)
+{
+    const struct mdf_program *own = program->graph->program;
+
+    if (own->ports[port].holds && mdf_source_leaves_default(own, &own->ports[port])) {
+        mdf_source_line(&program->writer, "s->has_value[%zu] = s->was_given_%zu[%zu];", port,
+                        (size_t)(program->graph - program->graphs), port);
+    } else {
+        mdf_source_line(&program->writer, "s->has_value[%zu] = %s;", port, own->ports[port].holds ? "true" : "false");
+    }
+}
+
 static bool write_ports(struct mdf_source_program *program, const struct mdf_program_node *node)
 {
     struct mdf_source_writer *writer = &program->writer;
     size_t i;
 
+    write_given(program, node);
+    if (!write_links(program, node)) {
+        return false;
+    }
     for (i = 0; i < node->n_edges; i++) {
-        const struct mdf_program_edge *edge = &program->program->edges[node->edges[i]];
+        const struct mdf_program_edge *edge = &program->graph->program->edges[node->edges[i]];
         const struct mdf_source_slot *value;
 
-        if (!program->state->has_run[edge->sender] && edge->has_initial) {
+        if (!program->graph->state->has_run[edge->sender] && edge->has_initial) {
             return mdf_source_refuse(writer,
                                      "node '%s' did not run when the model was compiled, and what it holds at first is read",
-                                     program->program->nodes[edge->sender].id);
+                                     program->graph->program->nodes[edge->sender].id);
         }
-        if (!program->state->has_run[edge->sender]) {
+        if (!program->graph->state->has_run[edge->sender]) {
             continue;
         }
         value = mdf_source_find_operand(program, edge->value);
         if (value == NULL) {
             return mdf_source_refuse(writer, "what an edge brings to input port '%s' is no array",
-                                     program->program->ports[edge->port].id);
+                                     program->graph->program->ports[edge->port].id);
         }
         if (edge->has_initial) {
             mdf_source_open(writer, "if (true)");
         } else {
             mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
         }
+        write_fed(program, node, edge->port);
         if (!write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
             return false;
         }
@@ -312,7 +371,7 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
         if (!mdf_source_write_default(program, i)) {
             return false;
         }
-        mdf_source_line(writer, "s->has_value[%zu] = %s;", i, program->program->ports[i].holds ? "true" : "false");
+        write_held(program, i);
     }
     return true;
 }
@@ -323,17 +382,19 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
 static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name,
                           bool is_first, bool has_dt, const char *what)
 {
+    const struct mdf_lowering_range behind = mdf_source_range_behind(program->graph->program, node);
     struct mdf_lowering_range ranges[2];
-    size_t n = mdf_source_node_ranges(node, is_first, ranges);
+    size_t n = mdf_source_ranges_before(program->graph->program, node, is_first, ranges);
 
     mdf_source_begin_function(program, name);
     program->writer.is_first = is_first && node->initial < node->main;
-    if (!write_stretch(program, ranges, n, has_dt)) {
+    if (!write_stretch(program, ranges, n, has_dt) || !mdf_source_write_nested_run(program, node) ||
+        !write_stretch(program, &behind, 1, has_dt)) {
         return false;
     }
     mdf_source_end_function(program, name,
                             mdf_source_text(&program->writer, "Node '%s'%s%s.", node->id, what,
-                                            mdf_source_depends_on_dt(program->program, node)
+                                            mdf_source_depends_on_dt(program->graph->program, node)
                                                 ? (has_dt ? ", with a time increment" : ", without time increment")
                                                 : ""));
     return true;
@@ -342,7 +403,7 @@ static bool write_variant(struct mdf_source_program *program, const struct mdf_p
 static bool write_variants(struct mdf_source_program *program, const struct mdf_program_node *node, const char *names[2][2])
 {
     struct mdf_source_writer *writer = &program->writer;
-    bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->program, node);
+    bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->graph->program, node);
     size_t later, dt;
 
     for (later = 0; later < 2; later++) {
@@ -410,13 +471,13 @@ void mdf_source_checked_call(struct mdf_source_program *program, const char *fun
 /* Values that begin anew in each evaluation: in the node's first run in it. */
 static bool write_reset(struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program_node *node = &program->program->nodes[index];
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
 
     if (node->reset == node->initial) {
         return true;
     }
-    if (program->program->schedule != NULL) {
+    if (program->graph->program->schedule != NULL) {
         mdf_source_open(writer, "if (s->counts[%d][%zu] <= 1)", (int)MDF_SCOPE_UPDATE, index);
     } else {
         mdf_source_open(writer, "if (true)");
@@ -431,7 +492,7 @@ static bool write_reset(struct mdf_source_program *program, size_t index)
 /* Runs until the node is finished: each but the first takes what edges bring, anew. */
 static bool write_repeats(struct mdf_source_program *program, size_t index, const char *take, const char *compute)
 {
-    const struct mdf_program_node *node = &program->program->nodes[index];
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
     const struct mdf_source_slot *finished = mdf_source_find_operand(program, node->finished);
     struct mdf_source_writer *writer = &program->writer;
 
@@ -464,7 +525,7 @@ static bool takes_first(const struct mdf_program *program, size_t node)
 /* A node that does more than take and compute: the two as functions of their own. */
 static bool write_parts(struct mdf_source_program *program, size_t index, const char *name, const char *names[2][2])
 {
-    const struct mdf_program_node *node = &program->program->nodes[index];
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
     const char *take = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "take_%s", node->id)),
                *compute = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "step_%s", node->id));
@@ -479,8 +540,8 @@ static bool write_parts(struct mdf_source_program *program, size_t index, const 
     mdf_source_begin_function(program, name);
     mdf_source_line(writer, "const char *message = NULL;");
     mdf_source_blank(writer);
-    if (takes_first(program->program, index)) {
-        program->take_functions[index] = take;
+    if (takes_first(program->graph->program, index)) {
+        program->graph->take_functions[index] = take;
     } else {
         mdf_source_checked_call(program, take);
     }
@@ -493,14 +554,14 @@ static bool write_parts(struct mdf_source_program *program, size_t index, const 
 
 static bool write_node(struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program_node *node = &program->program->nodes[index];
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
     const char *name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "run_%s", node->id));
     const char *names[2][2] = {{NULL, NULL}, {NULL, NULL}};
 
     mdf_source_at(writer, mdf_source_text(writer, "node '%s'", node->id), NULL);
-    program->node_functions[index] = name;
-    if (!program->state->has_run[index]) {
+    program->graph->node_functions[index] = name;
+    if (!program->graph->state->has_run[index]) {
         mdf_source_begin_function(program, name);
         mdf_source_line(writer, "return %s;",
                         mdf_source_quote_message(writer,
@@ -508,7 +569,7 @@ static bool write_node(struct mdf_source_program *program, size_t index)
                                                  writer->place));
     } else if (!write_variants(program, node, names)) {
         return false;
-    } else if (node->reset < node->initial || node->finished != MDF_NO_OPERAND || takes_first(program->program, index)) {
+    } else if (node->reset < node->initial || node->finished != MDF_NO_OPERAND || takes_first(program->graph->program, index)) {
         if (!write_parts(program, index, name, names)) {
             return false;
         }
@@ -527,7 +588,7 @@ bool mdf_source_write_nodes(struct mdf_source_program *program)
 {
     size_t i;
 
-    for (i = 0; i < program->program->n_nodes; i++) {
+    for (i = 0; i < program->graph->program->n_nodes; i++) {
         if (!write_node(program, i)) {
             return false;
         }

@@ -17,21 +17,21 @@ static bool write_layers(struct mdf_source_program *program)
     mdf_source_begin_function(program, "run_graph");
     mdf_source_line(writer, "const char *message;");
     mdf_source_blank(writer);
-    for (i = 0; i < program->program->n_layers; i++) {
+    for (i = 0; i < program->graph->program->n_layers; i++) {
         mdf_source_line(writer, "observe(s, SIZE_MAX, 0, 0);");
-        for (j = 0; j < program->program->layers[i].n_nodes; j++) {
-            if (program->take_functions[program->program->layers[i].nodes[j]] != NULL) {
-                mdf_source_checked_call(program, program->take_functions[program->program->layers[i].nodes[j]]);
+        for (j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
+            if (program->graph->take_functions[program->graph->program->layers[i].nodes[j]] != NULL) {
+                mdf_source_checked_call(program, program->graph->take_functions[program->graph->program->layers[i].nodes[j]]);
             }
         }
-        for (j = 0; j < program->program->layers[i].n_nodes; j++) {
-            size_t node = program->program->layers[i].nodes[j];
+        for (j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
+            size_t node = program->graph->program->layers[i].nodes[j];
 
             mdf_source_line(writer, "observe(s, %zu, 0, 0);", node);
-            mdf_source_checked_call(program, program->node_functions[node]);
+            mdf_source_checked_call(program, program->graph->node_functions[node]);
         }
     }
-    if (program->program->n_layers == 0) {
+    if (program->graph->program->n_layers == 0) {
         mdf_source_line(writer, "(void)message;");
     }
     mdf_source_end_function(program, "run_graph", "Each layer once: a graph without conditions.");
@@ -75,9 +75,9 @@ static struct looked_at find_looked_at(const struct mdf_program *program)
 
 static void append_fields(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_text *fields = &program->fields;
-    size_t n = program->program->n_nodes > 0 ? program->program->n_nodes : 1;
+    size_t n = program->graph->program->n_nodes > 0 ? program->graph->program->n_nodes : 1;
 
     mdf_text_printf(fields,
                     "\n    /* The scheduler: runs of each node in the pass, in the evaluation and in all; clocks; and what lasts "
@@ -93,7 +93,7 @@ static void append_fields(struct mdf_source_program *program)
 /* What puts a node into a set. */
 static void append_helpers(struct mdf_source_program *program)
 {
-    struct looked_at looked_at = find_looked_at(program->program);
+    struct looked_at looked_at = find_looked_at(program->graph->program);
     struct mdf_text *functions = &program->functions;
     int scope;
 
@@ -125,8 +125,8 @@ static bool write_predicate(struct mdf_source_program *program, const char *func
 /* Puts nodes of a layer whose conditions hold into the set; where they decide on each other, in rounds, until one adds none. */
 static bool write_make_set(struct mdf_source_program *program, size_t layer, const char *name)
 {
-    const struct mdf_program_layer *own = &program->program->layers[layer];
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_program_layer *own = &program->graph->program->layers[layer];
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_source_writer *writer = &program->writer;
     bool mutual = mdf_whole_is_mutual(schedule, own);
     size_t i;
@@ -150,7 +150,7 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
         }
         mdf_source_open(writer, "if (!s->in_set[%zu] && %s && s->message == NULL)", node, text);
         mdf_source_line(writer, "count_run(s, %zu); /* %s */", node,
-                        mdf_source_comment(writer, program->program->nodes[node].id));
+                        mdf_source_comment(writer, program->graph->program->nodes[node].id));
         for (k = conditions->first_usable; k < conditions->first_usable + conditions->n_usables; k++) {
             mdf_source_line(writer, "s->marks[%u] = s->counts[%d][%u]%s;", (unsigned)k, (int)MDF_SCOPE_UPDATE,
                             (unsigned)schedule->usables[k].dependency, schedule->usables[k].own ? " - 1" : "");
@@ -172,15 +172,15 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
 /* The nodes of the set, in the order of the file. */
 static void write_run_set(struct mdf_source_program *program, size_t layer)
 {
-    const struct mdf_program_layer *own = &program->program->layers[layer];
+    const struct mdf_program_layer *own = &program->graph->program->layers[layer];
     struct mdf_source_writer *writer = &program->writer;
     size_t i;
 
     mdf_source_line(writer, "open_set(s);");
     for (i = 0; i < own->n_nodes; i++) { /* all take before one of them runs, where it matters */
-        if (program->take_functions[own->nodes[i]] != NULL) {
+        if (program->graph->take_functions[own->nodes[i]] != NULL) {
             mdf_source_open(writer, "if (s->in_set[%zu])", own->nodes[i]);
-            mdf_source_checked_call(program, program->take_functions[own->nodes[i]]);
+            mdf_source_checked_call(program, program->graph->take_functions[own->nodes[i]]);
             mdf_source_close(writer);
         }
     }
@@ -189,11 +189,11 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
 
         mdf_source_open(writer, "if (s->in_set[%zu])", node);
         mdf_source_line(writer, "s->in_set[%zu] = false;", node);
-        if (find_looked_at(program->program).last_sets) {
+        if (find_looked_at(program->graph->program).last_sets) {
             mdf_source_line(writer, "s->last_sets[%zu] = s->n_sets;", node);
         }
         mdf_source_line(writer, "observe(s, %zu, s->clocks[%d], s->tick);", node, (int)MDF_CLOCK_PASSES_IN_UPDATE);
-        mdf_source_checked_call(program, program->node_functions[node]);
+        mdf_source_checked_call(program, program->graph->node_functions[node]);
         mdf_source_close(writer);
     }
     mdf_source_line(writer, "end_set(s);");
@@ -208,7 +208,7 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
     if (!write_make_set(program, layer, name)) {
         return false;
     }
-    mdf_source_open(writer, program->program->schedule->is_absolute ? "if (true)" : "if (n_in_set > 0)");
+    mdf_source_open(writer, program->graph->program->schedule->is_absolute ? "if (true)" : "if (n_in_set > 0)");
     write_run_set(program, layer);
     mdf_source_close(writer);
     mdf_text_printf(functions, "/* Layer %zu: a set of those whose conditions hold, and their run; *n is how many they are. */\n",
@@ -223,7 +223,7 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
 
 static void append_sets(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
 
     mdf_text_printf(
         &program->functions,
@@ -259,26 +259,26 @@ static void append_zeros(struct mdf_text *functions, const char *member, size_t 
 
 static void append_pass(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_text *functions = &program->functions;
     size_t i;
 
     mdf_text_printf(functions,
                     "%s const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
                     mdf_source_linkage(program), program->name);
-    if (find_looked_at(program->program).counts[MDF_SCOPE_PASS]) {
-        append_zeros(functions, counts_of(program, MDF_SCOPE_PASS), program->program->n_nodes);
+    if (find_looked_at(program->graph->program).counts[MDF_SCOPE_PASS]) {
+        append_zeros(functions, counts_of(program, MDF_SCOPE_PASS), program->graph->program->n_nodes);
         mdf_text_printf(functions, "    s->n_have_run[%d] = 0;\n", (int)MDF_SCOPE_PASS);
     }
-    for (i = 0; i < program->program->n_layers; i++) {
+    for (i = 0; i < program->graph->program->n_layers; i++) {
         mdf_text_printf(functions,
                         "    if (is_over(s) || s->message != NULL) {\n        goto end;\n    }\n"
                         "    message = run_layer_%zu(s, &n);\n    if (message != NULL) {\n        return message;\n    }\n    "
                         "n_in_pass += n;\n",
                         i);
     }
-    mdf_text_append_string(functions,
-                           program->program->n_layers > 0 ? "end:\n    (void)message;\n" : "    (void)message;\n    (void)n;\n");
+    mdf_text_append_string(functions, program->graph->program->n_layers > 0 ? "end:\n    (void)message;\n"
+                                                                            : "    (void)message;\n    (void)n;\n");
     mdf_text_append_string(functions, "    if (s->message != NULL) {\n        return s->message;\n    }\n");
     if (!schedule->is_absolute) {
         mdf_text_append_string(functions, "    if (n_in_pass == 0) {\n        open_set(s);\n        end_set(s);\n    }\n");
@@ -289,7 +289,7 @@ static void append_pass(struct mdf_source_program *program)
 /* Clocks are past all that the conditions compare them with: from then on what does not change never will. */
 static void append_is_steady(struct mdf_source_program *program)
 {
-    const struct mdf_steady_state *steady = &program->program->schedule->steady;
+    const struct mdf_steady_state *steady = &program->graph->program->schedule->steady;
     struct mdf_text *functions = &program->functions;
     size_t i;
 
@@ -311,7 +311,7 @@ static void append_is_steady(struct mdf_source_program *program)
 
 static void append_passes(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_text *functions = &program->functions;
     int update = MDF_SCOPE_UPDATE, pass = MDF_SCOPE_PASS;
 
@@ -319,9 +319,9 @@ static void append_passes(struct mdf_source_program *program)
                     "/* Passes until the evaluation is over. */\n%s const char *run_graph(struct %s *s)\n{\n    const "
                     "char *message;\n\n",
                     mdf_source_linkage(program), program->name);
-    append_zeros(functions, counts_of(program, pass), program->program->n_nodes);
-    append_zeros(functions, counts_of(program, update), program->program->n_nodes);
-    append_zeros(functions, "in_set", program->program->n_nodes);
+    append_zeros(functions, counts_of(program, pass), program->graph->program->n_nodes);
+    append_zeros(functions, counts_of(program, update), program->graph->program->n_nodes);
+    append_zeros(functions, "in_set", program->graph->program->n_nodes);
     append_zeros(functions, "marks", schedule->n_usables);
     mdf_text_printf(
         functions, "    s->n_have_run[%d] = s->n_have_run[%d] = 0;\n    s->clocks[%d] = s->clocks[%d] = 0;\n    s->n_idle = 0;\n",
@@ -343,8 +343,8 @@ static void append_passes(struct mdf_source_program *program)
         "        if (s->clocks[%d] >= UINT64_C(%llu)) {\n"
         "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n",
         (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->steady.period,
-        (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->program->max_passes,
-        (unsigned long long)program->program->max_passes);
+        (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->graph->program->max_passes,
+        (unsigned long long)program->graph->program->max_passes);
     mdf_text_printf(functions,
                     "    if (s->message == NULL) {\n        s->clocks[%d]++;\n        ends_sequence(s); /* looked at once more, "
                     "as it counts for an NWhen in "
@@ -354,7 +354,7 @@ static void append_passes(struct mdf_source_program *program)
 
 static bool write_scheduler(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     size_t i;
 
     append_fields(program);
@@ -367,7 +367,7 @@ static bool write_scheduler(struct mdf_source_program *program)
     mdf_text_printf(&program->functions,
                     "%s bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
                     mdf_source_linkage(program), program->name);
-    for (i = 0; i < program->program->n_layers; i++) {
+    for (i = 0; i < program->graph->program->n_layers; i++) {
         if (!write_layer(program, i)) {
             return false;
         }
@@ -380,5 +380,5 @@ static bool write_scheduler(struct mdf_source_program *program)
 
 bool mdf_source_write_order(struct mdf_source_program *program)
 {
-    return program->program->schedule != NULL ? write_scheduler(program) : write_layers(program);
+    return program->graph->program->schedule != NULL ? write_scheduler(program) : write_layers(program);
 }

@@ -10,11 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static const struct mdf_value *constant_values(const struct mdf_source_program *program)
-{
-    return program->program->code->constants;
-}
-
 /* ------------------------------------------------------------------ stretches */
 
 size_t mdf_source_node_ranges(const struct mdf_program_node *node, bool is_first, struct mdf_lowering_range ranges[2])
@@ -31,7 +26,7 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 {
     const struct mdf_source_stretch *found;
 
-    for (found = program->stretches; found != NULL; found = found->next) {
+    for (found = program->graph->stretches; found != NULL; found = found->next) {
         if (found->has_dt == has_dt && found->n_ranges == n && memcmp(found->ranges, ranges, n * sizeof *ranges) == 0) {
             return found->lowered;
         }
@@ -41,7 +36,7 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 
 static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    return value >= program->values && value < program->values + program->program->code->n_slots;
+    return value >= program->graph->values && value < program->graph->values + program->graph->program->code->n_slots;
 }
 
 static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
@@ -59,11 +54,11 @@ static void note_changes(struct mdf_source_program *program, const struct mdf_lo
 
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
-        size_t slot = (size_t)(lowered->outputs[i].slot - program->values);
+        size_t slot = (size_t)(lowered->outputs[i].slot - program->graph->values);
 
         if (is_slot(program, lowered->outputs[i].slot)) {
-            program->changes[slot] = program->changes[slot] || value->place != MDF_LOWERED_CONSTANT ||
-                                     !is_same(&value->form, lowered->outputs[i].slot);
+            program->graph->changes[slot] = program->graph->changes[slot] || value->place != MDF_LOWERED_CONSTANT ||
+                                            !is_same(&value->form, lowered->outputs[i].slot);
         }
     }
 }
@@ -75,11 +70,11 @@ static bool note_constants(struct mdf_source_program *program, const struct mdf_
     const struct mdf_lowered *lowered = mdf_source_find_stretch(program, ranges, n, has_dt);
     size_t i;
 
-    for (i = 0; lowered != NULL && i < lowered->n_outputs && program->program->schedule == NULL; i++) {
+    for (i = 0; lowered != NULL && i < lowered->n_outputs && program->graph->program->schedule == NULL; i++) {
         if (is_slot(program, lowered->outputs[i].slot)) {
-            size_t slot = (size_t)(lowered->outputs[i].slot - program->values);
+            size_t slot = (size_t)(lowered->outputs[i].slot - program->graph->values);
 
-            program->stays[slot] = !program->changes[slot];
+            program->graph->stays[slot] = !program->graph->changes[slot];
         }
     }
     return true;
@@ -87,13 +82,13 @@ static bool note_constants(struct mdf_source_program *program, const struct mdf_
 
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
-    struct mdf_execution *execution = &program->state->shared->execution;
-    struct mdf_lowering_request request = {.frame = program->state->frame,
+    struct mdf_execution *execution = &program->graph->state->shared->execution;
+    struct mdf_lowering_request request = {.frame = program->graph->state->frame,
                                            .ranges = ranges,
                                            .n_ranges = n,
-                                           .readers = program->is_read,
+                                           .readers = program->graph->is_read,
                                            .self = MDF_READ_BY_ALL,
-                                           .stays = program->stays,
+                                           .stays = program->graph->stays,
                                            .is_for_source = true};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
@@ -118,18 +113,21 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
                    ? mdf_source_out_of_memory(&program->writer)
                    : mdf_source_refuse(&program->writer, "%s", mdf_refusal_text(refusal.reason));
     }
-    added->next = program->stretches;
-    program->stretches = added;
+    added->next = program->graph->stretches;
+    program->graph->stretches = added;
     note_changes(program, added->lowered);
     return true;
 }
 
 void mdf_source_release_stretches(struct mdf_source_program *program)
 {
-    struct mdf_source_stretch *stretch;
+    const struct mdf_source_stretch *stretch;
+    size_t i;
 
-    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
-        mdf_lowered_release(stretch->lowered);
+    for (i = 0; i < program->n_graphs; i++) {
+        for (stretch = program->graphs[i].stretches; stretch != NULL; stretch = stretch->next) {
+            mdf_lowered_release(stretch->lowered);
+        }
     }
 }
 
@@ -157,8 +155,11 @@ static bool for_each_of_node(struct mdf_source_program *program, const struct md
         return false;
     }
     for (way = 0; way < 4; way++) {
-        n = mdf_source_node_ranges(node, way % 2 == 0, ranges);
-        if ((way < 2 || mdf_source_depends_on_dt(program->program, node)) && !visit(program, ranges, n, way >= 2)) {
+        struct mdf_lowering_range behind = mdf_source_range_behind(program->graph->program, node);
+
+        n = mdf_source_ranges_before(program->graph->program, node, way % 2 == 0, ranges);
+        if ((way < 2 || mdf_source_depends_on_dt(program->graph->program, node)) &&
+            !(visit(program, ranges, n, way >= 2) && visit(program, &behind, 1, way >= 2))) {
             return false;
         }
     }
@@ -169,7 +170,7 @@ static bool for_each_of_node(struct mdf_source_program *program, const struct md
  * of one of these, `settle`. */
 static bool for_each_stretch(struct mdf_source_program *program, visitor *visit, visitor *settle)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     struct mdf_lowering_range range;
     size_t i;
 
@@ -186,14 +187,14 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
                       mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id),
                       &own->ports[own->edges[i].port].origin);
         range = (struct mdf_lowering_range){own->edges[i].weigh.first, own->edges[i].weigh.end};
-        if (program->state->has_run[own->edges[i].sender] &&
+        if (program->graph->state->has_run[own->edges[i].sender] &&
             !(visit(program, &range, 1, false) && settle(program, &range, 1, false))) {
             return false;
         }
     }
     for (i = 0; i < own->n_nodes; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
-        if (program->state->has_run[i] &&
+        if (program->graph->state->has_run[i] &&
             !(for_each_of_node(program, &own->nodes[i], visit) && for_each_of_node(program, &own->nodes[i], settle))) {
             return false;
         }
@@ -204,7 +205,7 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
 static bool visit_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     (void)has_dt;
-    return mdf_slot_reads_add(program->program->code, program->writer.memory, ranges, n, program->is_read) ||
+    return mdf_slot_reads_add(program->graph->program->code, program->writer.memory, ranges, n, program->graph->is_read) ||
            mdf_source_out_of_memory(&program->writer);
 }
 
@@ -220,16 +221,17 @@ static bool pass_over(struct mdf_source_program *program, const struct mdf_lower
 /* What combines values needs two: where none have met yet, the second is like the first. */
 static bool fill_arriving(struct mdf_source_program *program, const struct mdf_program_port *port)
 {
-    struct mdf_value *arriving = mdf_frame_slot(program->state->frame, port->arriving);
+    struct mdf_value *arriving = mdf_frame_slot(program->graph->state->frame, port->arriving);
 
     return arriving->kind != MDF_KIND_NONE ||
-           mdf_value_copy(&program->state->shared->memory, arriving, mdf_frame_slot(program->state->frame, port->slot)) ||
+           mdf_value_copy(&program->graph->state->shared->memory, arriving,
+                          mdf_frame_slot(program->graph->state->frame, port->slot)) ||
            mdf_source_out_of_memory(&program->writer);
 }
 
 static bool fill_all(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i;
 
     for (i = 0; i < own->n_ports; i++) {
@@ -242,15 +244,29 @@ static bool fill_all(struct mdf_source_program *program)
 
 /* ------------------------------------------------------------------ slots */
 
-static bool is_constant(const struct mdf_source_program *program, const struct mdf_value *value)
+/* The graph that a value is a constant of; NULL: none. */
+static struct mdf_source_graph *graph_of_constant(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    return value >= constant_values(program) && value < constant_values(program) + program->program->code->n_constants;
+    size_t i;
+
+    for (i = 0; i < program->n_graphs; i++) {
+        const struct mdf_code *code = program->graphs[i].program->code;
+
+        if (value >= code->constants && value < code->constants + code->n_constants) {
+            return &program->graphs[i];
+        }
+    }
+    return NULL;
 }
 
+/* The slot that an operand of the graph at hand stands for may be one of a graph around. */
 static void read_operand(struct mdf_source_program *program, mdf_operand operand)
 {
-    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
-        program->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
+    const struct mdf_value *value = operand != MDF_NO_OPERAND ? mdf_frame_value(program->graph->state->frame, operand) : NULL;
+    struct mdf_source_graph *graph = value != NULL ? mdf_source_graph_of(program, value) : NULL;
+
+    if (graph != NULL) {
+        graph->is_read[value - graph->values] = MDF_READ_BY_ALL;
     }
 }
 
@@ -261,19 +277,40 @@ static void hint_operand(struct mdf_source_program *program, mdf_operand operand
     if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
         return;
     }
-    hint = &program->hints[MDF_OPERAND_INDEX(operand)];
+    hint = &program->graph->hints[MDF_OPERAND_INDEX(operand)];
     if (*hint == NULL) {
         *hint = node != NULL ? mdf_source_text(&program->writer, "%s_%s", node, id) : id;
+    }
+}
+
+/* What a graph within a node yields, and what it takes from around. */
+static void read_around(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t i;
+
+    for (i = 0; program->graph != program->graphs && i < own->code->n_yields; i++) {
+        read_operand(program, own->code->yields[i]);
+    }
+    for (i = 0; program->graph != program->graphs && i < own->code->n_captures; i++) {
+        read_operand(program, MDF_OPERAND(MDF_OPERAND_CAPTURE, i));
+    }
+    for (i = 0; i < own->n_ports; i++) {
+        if (own->ports[i].outer_port != SIZE_MAX) {
+            read_operand(program, own->ports[i].source);
+        }
     }
 }
 
 /* Slots that something outside of the instructions reads. */
 static void read_from_outside(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i, j;
 
-    program->hints[0] = "dt";
+    if (program->graph == program->graphs) {
+        program->graph->hints[0] = "dt";
+    }
     for (i = 0; i < own->n_parameters; i++) {
         hint_operand(program, own->parameters[i].slot, own->parameters[i].node, own->parameters[i].id);
         read_operand(program, own->parameters[i].slot);
@@ -281,7 +318,7 @@ static void read_from_outside(struct mdf_source_program *program)
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             hint_operand(program, own->nodes[i].outputs[j].operand, own->nodes[i].id, own->nodes[i].outputs[j].id);
-            if (program->state->has_run[i]) {
+            if (program->graph->state->has_run[i]) {
                 read_operand(program, own->nodes[i].outputs[j].operand);
             }
         }
@@ -308,17 +345,18 @@ static void read_from_outside(struct mdf_source_program *program)
         }
     }
     for (i = 0; i < own->n_edges; i++) {
-        if (program->state->has_run[own->edges[i].sender]) {
+        if (program->graph->state->has_run[own->edges[i].sender]) {
             read_operand(program, own->edges[i].source);
             read_operand(program, own->edges[i].value);
         }
     }
+    read_around(program);
 }
 
 /* Slots that conditions look at. */
 static void read_by_conditions(struct mdf_source_program *program)
 {
-    const struct mdf_schedule *schedule = program->program->schedule;
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
     size_t i;
 
     for (i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
@@ -339,36 +377,33 @@ static void take_hints(struct mdf_source_program *program)
     const struct mdf_source_stretch *stretch;
     size_t i;
 
-    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
         for (i = 0; i < stretch->lowered->n_outputs; i++) {
             const struct mdf_lowered_output *output = &stretch->lowered->outputs[i];
 
-            if (is_slot(program, output->slot) && program->hints[output->slot - program->values] == NULL) {
-                program->hints[output->slot - program->values] = stretch->lowered->values[output->id].name;
+            if (is_slot(program, output->slot) && program->graph->hints[output->slot - program->graph->values] == NULL) {
+                program->graph->hints[output->slot - program->graph->values] = stretch->lowered->values[output->id].name;
             }
         }
     }
 }
 
-/* Of the slots that may be read, those that some lowered form does read, or that are seen from outside. */
-static bool find_needed(struct mdf_source_program *program)
+/* What the lowered forms of the graph at hand read, in it or around it. */
+static void read_by_forms(struct mdf_source_program *program)
 {
     const struct mdf_source_stretch *stretch;
     size_t i;
 
-    memset(program->is_read, 0, program->program->code->n_slots * sizeof *program->is_read);
-    read_from_outside(program);
-    read_by_conditions(program);
-    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
         for (i = 0; i < stretch->lowered->n_inputs; i++) {
             const struct mdf_value *source = stretch->lowered->values[stretch->lowered->inputs[i]].source;
+            struct mdf_source_graph *graph = mdf_source_graph_of(program, source);
 
-            if (is_slot(program, source)) {
-                program->is_read[source - program->values] = MDF_READ_BY_ALL;
+            if (graph != NULL) {
+                graph->is_read[source - graph->values] = MDF_READ_BY_ALL;
             }
         }
     }
-    return true;
 }
 
 /* From so many bytes on an input may be lent: copies of less cost nothing. */
@@ -382,7 +417,7 @@ static bool is_slot_number(mdf_operand operand, size_t index)
 /* Whether something in the program gives a slot its value, or shows it. */
 static bool is_written_or_shown(const struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     const struct mdf_source_stretch *stretch;
     size_t i, j;
 
@@ -399,9 +434,9 @@ static bool is_written_or_shown(const struct mdf_source_program *program, size_t
             }
         }
     }
-    for (stretch = program->stretches; stretch != NULL; stretch = stretch->next) {
+    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
         for (i = 0; i < stretch->lowered->n_outputs; i++) {
-            if (stretch->lowered->outputs[i].slot == &program->values[index]) {
+            if (stretch->lowered->outputs[i].slot == &program->graph->values[index]) {
                 return true;
             }
         }
@@ -412,11 +447,12 @@ static bool is_written_or_shown(const struct mdf_source_program *program, size_t
 /* Whether a slot only ever has what the graph is given from outside, which may then stay where it is. */
 static bool can_be_lent(const struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program *own = program->program;
-    const struct mdf_value *value = &program->values[index];
+    const struct mdf_program *own = program->graph->program;
+    const struct mdf_value *value = &program->graph->values[index];
     size_t i;
 
-    if (value->length < 2 || value->length * mdf_dtype_size((mdf_dtype)value->dtype) < LEAST_LENT_BYTES) {
+    if (program->graph != program->graphs || value->length < 2 ||
+        value->length * mdf_dtype_size((mdf_dtype)value->dtype) < LEAST_LENT_BYTES) {
         return false;
     }
     for (i = 0; i < own->n_ports; i++) {
@@ -431,7 +467,7 @@ static bool can_be_lent(const struct mdf_source_program *program, size_t index)
 /* What stands behind the field of a changeable parameter; "" for another slot. */
 static const char *parameter_comment(struct mdf_source_program *program, size_t index)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i;
 
     for (i = 0; i < own->n_parameters; i++) {
@@ -451,11 +487,11 @@ static const char *parameter_comment(struct mdf_source_program *program, size_t 
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_value *value = &program->values[index];
-    struct mdf_source_slot *slot = &program->slots[index];
+    const struct mdf_value *value = &program->graph->values[index];
+    struct mdf_source_slot *slot = &program->graph->slots[index];
     const char *type, *member;
 
-    slot->hint = program->hints[index] != NULL ? program->hints[index] : "kept";
+    slot->hint = program->graph->hints[index] != NULL ? program->graph->hints[index] : "kept";
     mdf_source_at(writer, mdf_source_text(writer, "the value '%s'", slot->hint), NULL);
     if (value->kind != MDF_KIND_TENSOR) {
         return value->kind == MDF_KIND_NONE ||
@@ -466,7 +502,7 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     if (type == NULL) {
         return mdf_source_refuse(writer, "its elements have type %s", mdf_dtype_name((mdf_dtype)value->dtype));
     }
-    member = index == 0 ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
+    member = index == 0 && program->graph == program->graphs ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
     slot->name = mdf_source_text(writer, "s->%s", member);
     slot->dtype = (mdf_dtype)value->dtype;
     slot->length = value->length;
@@ -484,12 +520,12 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     return true;
 }
 
-/* A constant of the unit that is taken as it is. */
-static const struct mdf_source_slot *constant_slot(struct mdf_source_program *program, size_t index)
+/* A constant of a graph's unit that is taken as it is. */
+static const struct mdf_source_slot *constant_slot(struct mdf_source_program *program, const struct mdf_source_graph *graph,
+                                                   const struct mdf_value *value)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_value *value = &constant_values(program)[index];
-    struct mdf_source_slot *slot = &program->constants[index];
+    struct mdf_source_slot *slot = &graph->constants[value - graph->program->code->constants];
 
     if (slot->name == NULL && value->kind == MDF_KIND_TENSOR && mdf_source_type((mdf_dtype)value->dtype) != NULL) {
         slot->hint = "constant";
@@ -504,18 +540,20 @@ static const struct mdf_source_slot *constant_slot(struct mdf_source_program *pr
 static const struct mdf_source_slot *find_slot(void *context, const struct mdf_value *value)
 {
     struct mdf_source_program *program = context;
+    struct mdf_source_graph *graph = mdf_source_graph_of(program, value);
 
-    if (is_slot(program, value)) {
-        const struct mdf_source_slot *slot = &program->slots[value - program->values];
+    if (graph != NULL) {
+        const struct mdf_source_slot *slot = &graph->slots[value - graph->values];
 
         return slot->name != NULL ? slot : NULL;
     }
-    return is_constant(program, value) ? constant_slot(program, (size_t)(value - constant_values(program))) : NULL;
+    graph = graph_of_constant(program, value);
+    return graph != NULL ? constant_slot(program, graph, value) : NULL;
 }
 
 const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program *program, mdf_operand operand)
 {
-    return operand == MDF_NO_OPERAND ? NULL : find_slot(program, mdf_frame_value(program->state->frame, operand));
+    return operand == MDF_NO_OPERAND ? NULL : find_slot(program, mdf_frame_value(program->graph->state->frame, operand));
 }
 
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index)
@@ -523,37 +561,85 @@ const char *mdf_source_operand_element(struct mdf_source_program *program, const
     return slot->is_scalar ? slot->name : mdf_source_text(&program->writer, "%s[%zu]", slot->name, index);
 }
 
-bool mdf_source_collect(struct mdf_source_program *program)
+static bool make_tables(struct mdf_source_program *program)
 {
-    const struct mdf_code *code = program->program->code;
+    struct mdf_source_graph *graph = program->graph;
+    const struct mdf_code *code = graph->program->code;
     struct mdf_arena *arena = &program->writer.arena;
-    size_t i;
 
-    program->values = mdf_frame_slot(program->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0));
-    program->slots = mdf_arena_array(arena, code->n_slots, sizeof *program->slots);
-    program->is_read = mdf_arena_array(arena, code->n_slots, sizeof *program->is_read);
-    program->stays = mdf_arena_array(arena, code->n_slots, sizeof *program->stays);
-    program->changes = mdf_arena_array(arena, code->n_slots, sizeof *program->changes);
-    program->hints = mdf_arena_array(arena, code->n_slots, sizeof *program->hints);
-    program->constants = mdf_arena_array(arena, code->n_constants, sizeof *program->constants);
-    if (program->slots == NULL || program->is_read == NULL || program->stays == NULL || program->changes == NULL ||
-        program->hints == NULL || program->constants == NULL) {
-        return mdf_source_out_of_memory(&program->writer);
-    }
-    program->writer.find_slot = find_slot;
-    program->writer.slot_context = program;
+    graph->values = mdf_frame_slot(graph->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, 0));
+    graph->slots = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->slots);
+    graph->is_read = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->is_read);
+    graph->stays = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->stays);
+    graph->changes = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->changes);
+    graph->hints = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->hints);
+    graph->constants = mdf_arena_array(arena, code->n_constants + 1, sizeof *graph->constants);
+    return (graph->slots != NULL && graph->is_read != NULL && graph->stays != NULL && graph->changes != NULL &&
+            graph->hints != NULL && graph->constants != NULL) ||
+           mdf_source_out_of_memory(&program->writer);
+}
+
+static bool read_all(struct mdf_source_program *program)
+{
     read_from_outside(program);
     read_by_conditions(program);
-    if (!fill_all(program) || !for_each_stretch(program, visit_reads, pass_over) ||
-        !for_each_stretch(program, lower_stretch, note_constants) || !find_needed(program)) {
-        return false;
-    }
+    return fill_all(program) && for_each_stretch(program, visit_reads, pass_over);
+}
+
+static bool lower_all(struct mdf_source_program *program)
+{
+    return for_each_stretch(program, lower_stretch, note_constants);
+}
+
+static bool forget_reads(struct mdf_source_program *program)
+{
+    memset(program->graph->is_read, 0, program->graph->program->code->n_slots * sizeof *program->graph->is_read);
+    return true;
+}
+
+/* Of the slots that may be read, those that some lowered form does read, or that are seen from outside. */
+static bool find_needed(struct mdf_source_program *program)
+{
+    read_from_outside(program);
+    read_by_conditions(program);
+    read_by_forms(program);
+    return true;
+}
+
+static bool make_slots(struct mdf_source_program *program)
+{
+    size_t i;
+
     take_hints(program);
-    program->is_read[0] = MDF_READ_BY_ALL;
-    for (i = 0; i < code->n_slots; i++) {
-        if (program->is_read[i] != MDF_READ_BY_NOBODY && !make_slot(program, i)) {
+    for (i = 0; i < program->graph->program->code->n_slots; i++) {
+        if (program->graph->is_read[i] != MDF_READ_BY_NOBODY && !make_slot(program, i)) {
             return false;
         }
     }
     return true;
+}
+
+static bool for_each_graph(struct mdf_source_program *program, bool (*visit)(struct mdf_source_program *program))
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; done && i < program->n_graphs; i++) {
+        program->graph = &program->graphs[i];
+        done = visit(program);
+    }
+    program->graph = program->graphs;
+    return done;
+}
+
+bool mdf_source_collect(struct mdf_source_program *program)
+{
+    program->writer.find_slot = find_slot;
+    program->writer.slot_context = program;
+    if (!for_each_graph(program, make_tables) || !for_each_graph(program, read_all) || !for_each_graph(program, lower_all) ||
+        !for_each_graph(program, forget_reads) || !for_each_graph(program, find_needed)) {
+        return false;
+    }
+    program->graph->is_read[0] = MDF_READ_BY_ALL;
+    return for_each_graph(program, make_slots);
 }

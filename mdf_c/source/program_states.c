@@ -49,16 +49,16 @@ static const struct mdf_program_integral *integral_of(const struct mdf_program *
 
 static const struct mdf_lowered *later_run(const struct mdf_source_program *program, size_t node)
 {
-    const struct mdf_program_node *of = &program->program->nodes[node];
+    const struct mdf_program_node *of = &program->graph->program->nodes[node];
     struct mdf_lowering_range ranges[2];
     size_t n = mdf_source_node_ranges(of, false, ranges);
 
-    return mdf_source_find_stretch(program, ranges, n, mdf_source_depends_on_dt(program->program, of));
+    return mdf_source_find_stretch(program, ranges, n, mdf_source_depends_on_dt(program->graph->program, of));
 }
 
 static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    return value >= program->values && value < program->values + program->program->code->n_slots;
+    return value >= program->graph->values && value < program->graph->values + program->graph->program->code->n_slots;
 }
 
 static void note_outputs(const struct mdf_source_program *program, const struct mdf_lowered *lowered, bool *is_written)
@@ -67,7 +67,7 @@ static void note_outputs(const struct mdf_source_program *program, const struct 
 
     for (i = 0; lowered != NULL && i < lowered->n_outputs; i++) {
         if (is_slot(program, lowered->outputs[i].slot)) {
-            is_written[lowered->outputs[i].slot - program->values] = true;
+            is_written[lowered->outputs[i].slot - program->graph->values] = true;
         }
     }
 }
@@ -81,11 +81,13 @@ static bool check_node(struct mdf_source_program *program, size_t node, const bo
 
     for (i = 0; lowered != NULL && i < lowered->n_inputs; i++) {
         const struct mdf_value *source = lowered->values[lowered->inputs[i]].source;
-        size_t slot = (size_t)(source - program->values);
+        size_t slot = (size_t)(source - program->graph->values);
 
-        if (is_slot(program, source) && is_made[slot] && !is_written[slot] && integral_of(program->program, slot) == NULL) {
+        if (is_slot(program, source) && is_made[slot] && !is_written[slot] &&
+            integral_of(program->graph->program, slot) == NULL) {
             return refuse(program, "'%s' keeps a value from one evaluation to the next",
-                          program->hints[slot] != NULL ? program->hints[slot] : program->program->nodes[node].id);
+                          program->graph->hints[slot] != NULL ? program->graph->hints[slot]
+                                                              : program->graph->program->nodes[node].id);
         }
     }
     return true;
@@ -108,7 +110,7 @@ static size_t layer_of(const struct mdf_program *program, size_t node)
 
 static bool check_edges(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i;
 
     for (i = 0; i < own->n_edges; i++) {
@@ -125,7 +127,7 @@ static bool check_edges(struct mdf_source_program *program)
 
 static bool check_nodes(struct mdf_source_program *program)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     bool *is_made = mdf_arena_array(&program->writer.arena, own->code->n_slots + 1, sizeof *is_made);
     bool *is_written = mdf_arena_array(&program->writer.arena, own->code->n_slots + 1, sizeof *is_written);
     size_t i, j;
@@ -185,10 +187,10 @@ static bool check_event(struct mdf_source_program *program, const struct mdf_pro
     if (test == NULL) {
         return refuse(program, "its test is no array");
     }
-    for (i = 0; i < program->program->n_integrals; i++) {
-        const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->program->integrals[i].slot);
+    for (i = 0; i < program->graph->program->n_integrals; i++) {
+        const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->graph->program->integrals[i].slot);
 
-        if (is_of(event, &program->program->integrals[i]) && test->length != 1 && test->length != slot->length) {
+        if (is_of(event, &program->graph->program->integrals[i]) && test->length != 1 && test->length != slot->length) {
             return refuse(program, "its test has another shape than the parameter");
         }
     }
@@ -200,19 +202,22 @@ bool mdf_source_check_derivatives(struct mdf_source_program *program)
     size_t i;
 
     mdf_source_at(&program->writer, "the graph", NULL);
-    if (program->program->schedule != NULL) {
+    if (program->graph->program->schedule != NULL) {
         return refuse(program, "conditions decide which nodes run");
     }
-    if (mdf_code_find_draw(program->program->code) != NULL) {
+    if (program->n_graphs > 1) {
+        return refuse(program, "a node has a graph of its own");
+    }
+    if (mdf_code_find_draw(program->graph->program->code) != NULL) {
         return refuse(program, "it draws random numbers");
     }
-    for (i = 0; i < program->program->n_integrals; i++) {
-        if (!check_integral(program, &program->program->integrals[i])) {
+    for (i = 0; i < program->graph->program->n_integrals; i++) {
+        if (!check_integral(program, &program->graph->program->integrals[i])) {
             return false;
         }
     }
-    for (i = 0; i < program->program->n_events; i++) {
-        if (!check_event(program, &program->program->events[i])) {
+    for (i = 0; i < program->graph->program->n_events; i++) {
+        if (!check_event(program, &program->graph->program->events[i])) {
             return false;
         }
     }
@@ -249,8 +254,8 @@ static const char *held_by(struct mdf_source_program *program, const struct mdf_
     const char *tests = "";
     size_t i;
 
-    for (i = 0; i < program->program->n_events; i++) {
-        const struct mdf_program_event *event = &program->program->events[i];
+    for (i = 0; i < program->graph->program->n_events; i++) {
+        const struct mdf_program_event *event = &program->graph->program->events[i];
 
         if (is_of(event, integral)) {
             tests = mdf_source_text(&program->writer, "%s%s%s != 0", tests, tests[0] != '\0' ? " || " : "",
@@ -266,8 +271,8 @@ static void append_copies(struct mdf_source_program *program, enum copied what)
 {
     size_t first = 0, i;
 
-    for (i = 0; i < program->program->n_integrals; i++) {
-        const struct mdf_program_integral *integral = &program->program->integrals[i];
+    for (i = 0; i < program->graph->program->n_integrals; i++) {
+        const struct mdf_program_integral *integral = &program->graph->program->integrals[i];
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot);
         const char *state = number_of(program, "states", first, slot->length);
 
@@ -290,9 +295,9 @@ static void append_indicators(struct mdf_source_program *program)
     size_t first = 0, i;
 
     mdf_text_printf(&program->functions, "void %s_indicators(const struct %s *s, double *indicators)\n{\n%s", program->name,
-                    program->name, program->program->n_events == 0 ? "    (void)s;\n    (void)indicators;\n" : "");
-    for (i = 0; i < program->program->n_events; i++) {
-        const struct mdf_source_slot *test = mdf_source_find_operand(program, program->program->events[i].test);
+                    program->name, program->graph->program->n_events == 0 ? "    (void)s;\n    (void)indicators;\n" : "");
+    for (i = 0; i < program->graph->program->n_events; i++) {
+        const struct mdf_source_slot *test = mdf_source_find_operand(program, program->graph->program->events[i].test);
 
         append_copy(program, test->length, number_of(program, "indicators", first, test->length),
                     mdf_source_text(&program->writer, "%s != 0 ? 1 : -1", element_of(program, test)));
@@ -305,7 +310,8 @@ static void append_indicators(struct mdf_source_program *program)
 static void append_state_functions(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
-    const char *name = program->name, *unused = program->program->n_integrals == 0 ? "    (void)s;\n    (void)states;\n" : "";
+    const char *name = program->name,
+               *unused = program->graph->program->n_integrals == 0 ? "    (void)s;\n    (void)states;\n" : "";
 
     mdf_text_printf(text, "void %s_get_states(const struct %s *s, double *states)\n{\n%s", name, name, unused);
     append_copies(program, GET_STATES);
@@ -328,8 +334,8 @@ static void append_parameter_function(struct mdf_source_program *program)
 
     mdf_text_printf(text, "void *%s_parameter(struct %s *s, int parameter)\n{\n    switch (parameter) {\n", program->name,
                     program->name);
-    for (i = 0; i < program->program->n_parameters; i++) {
-        const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->program->parameters[i].slot);
+    for (i = 0; i < program->graph->program->n_parameters; i++) {
+        const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->graph->program->parameters[i].slot);
 
         if (slot != NULL) {
             mdf_text_printf(text, "    case %zu:\n        return %s%s;\n", i, slot->is_scalar ? "&" : "", slot->name);
@@ -340,7 +346,7 @@ static void append_parameter_function(struct mdf_source_program *program)
 
 void mdf_source_append_state_functions(struct mdf_source_program *program)
 {
-    if (program->program->n_parameters > 0) {
+    if (program->graph->program->n_parameters > 0) {
         append_parameter_function(program);
     }
     if (program->has_derivatives) {
@@ -357,7 +363,7 @@ static const char *of_node(struct mdf_source_program *program, const char *node)
 
 static void append_parameter_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t i;
 
     mdf_text_printf(text, "/* Tunable parameters: for %s_parameter. */\nenum {\n", program->name);
@@ -371,7 +377,7 @@ static void append_parameter_numbers(struct mdf_source_program *program, struct 
 
 static void append_state_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t first = 0, i;
 
     mdf_text_append_string(text, "/* States, which have time derivatives: the first element of each among all. */\nenum {\n");
@@ -389,7 +395,7 @@ static void append_state_numbers(struct mdf_source_program *program, struct mdf_
 
 static void append_event_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
-    const struct mdf_program *own = program->program;
+    const struct mdf_program *own = program->graph->program;
     size_t first = 0, i;
 
     mdf_text_append_string(text, "/* Indicators of events: the first element of each condition of a parameter. */\nenum {\n");
@@ -410,7 +416,7 @@ static void append_event_numbers(struct mdf_source_program *program, struct mdf_
 
 void mdf_source_append_state_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
-    if (program->program->n_parameters > 0) {
+    if (program->graph->program->n_parameters > 0) {
         append_parameter_numbers(program, text);
     }
     if (program->has_derivatives) {
@@ -423,7 +429,7 @@ void mdf_source_append_state_prototypes(struct mdf_source_program *program, stru
 {
     const char *name = program->name;
 
-    if (program->program->n_parameters > 0) {
+    if (program->graph->program->n_parameters > 0) {
         mdf_text_printf(text,
                         "/* The elements of a tunable parameter, which may be set between steps; NULL: there is none. */\n"
                         "void *%s_parameter(struct %s *s, int parameter);\n",

@@ -15,12 +15,11 @@ struct mdf_source_stretch {
     struct mdf_lowered *lowered;
 };
 
-struct mdf_source_program {
-    struct mdf_source_writer writer;
+/* What belongs to one graph: the outermost, or one within a node, whose slots, counts and functions stand beside those of the
+ * others in one struct and one text. */
+struct mdf_source_graph {
     const struct mdf_program *program;
     struct mdf_state *state;
-    const char *name;
-    bool has_derivatives;              /* the right-hand side is asked for */
     struct mdf_value *values;          /* the frame's slots */
     struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
     uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
@@ -28,13 +27,25 @@ struct mdf_source_program {
     const char **hints;                /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
-    struct mdf_source_names members;
-    struct mdf_text fields;      /* of the state */
-    struct mdf_text copies;      /* of its part for copies of inputs that can be lent */
-    struct mdf_text functions;   /* of nodes, complete */
-    struct mdf_text unions;      /* of buffers of functions */
     const char **node_functions; /* of each node, what runs it */
     const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */
+    const char *prefix;          /* of what each graph has by the same name; "": the outermost */
+    size_t outer;                /* the graph around, in program->graphs */
+};
+
+struct mdf_source_program {
+    struct mdf_source_writer writer;
+    const char *name;
+    bool has_derivatives; /* the right-hand side is asked for */
+    struct mdf_source_names members;
+    struct mdf_text fields;    /* of the state */
+    struct mdf_text copies;    /* of its part for copies of inputs that can be lent */
+    struct mdf_text functions; /* of nodes, complete */
+    struct mdf_text unions;    /* of buffers of functions */
+    /* All graphs, one behind the graph around it; the outermost is the first. */
+    struct mdf_source_graph *graphs;
+    size_t n_graphs;
+    struct mdf_source_graph *graph; /* the one at hand */
 };
 
 /* --- program_slots.c */
@@ -53,10 +64,34 @@ const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program 
 /* The text of an element of an operand's value, of its first where it is a scalar. */
 const char *mdf_source_operand_element(struct mdf_source_program *program, const struct mdf_source_slot *slot, size_t index);
 
+/* Instructions of a node's first run, or of a later one, before the graph within it; how many ranges they are. */
+size_t mdf_source_ranges_before(const struct mdf_program *program, const struct mdf_program_node *node, bool is_first,
+                                struct mdf_lowering_range ranges[2]);
+/* Those behind it; empty where the node has none. */
+struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *program, const struct mdf_program_node *node);
+
+/* --- program_graphs.c: graphs within nodes. */
+/* Makes program->graphs. */
+bool mdf_source_find_graphs(struct mdf_source_program *program, struct mdf_state *state);
+/* Names that each graph has for itself are taken. */
+void mdf_source_take_graph_names(struct mdf_source_program *program);
+/* The graph that a value is a slot of; NULL: none. */
+struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *program, const struct mdf_value *value);
+/* The graph within a node of the graph at hand, by the instruction that runs it. */
+struct mdf_source_graph *mdf_source_graph_at(struct mdf_source_program *program, size_t instruction);
+/* Writes the functions of all graphs, each before those of the graph around it. */
+bool mdf_source_write_graphs(struct mdf_source_program *program);
+/* In a function of a node: runs the graph within it, and takes what it yields. */
+bool mdf_source_write_nested_run(struct mdf_source_program *program, const struct mdf_program_node *node);
+/* Whether the ports of a graph within the port's node have default values of their own. */
+bool mdf_source_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port);
+
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);
 /* Copies a value from one place to another, converted where the types differ; lengths are equal. */
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from);
+/* Whether the second is the first in a type of whole numbers, which has not all of its digits. */
+bool mdf_source_loses(const struct mdf_value *a, const struct mdf_value *b);
 bool mdf_source_begin_function(struct mdf_source_program *program, const char *name);
 void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment);
 /* Calls a function of the state; a message that it gives is returned by the one that is being written. */

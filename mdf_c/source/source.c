@@ -27,10 +27,22 @@ static uint64_t form_hash(const struct mdf_value *value)
     return hash;
 }
 
+static uint64_t forms_of_frame(const struct mdf_state *state)
+{
+    uint64_t hash = 0;
+    size_t i;
+
+    for (i = 0; i < state->program->code->n_slots; i++) {
+        hash = hash * 31 + form_hash(mdf_frame_value(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
+    }
+    return hash;
+}
+
 /* All values have to be there: what is not is made, and from then on kept. */
 static uint64_t all_forms(const struct mdf_state *state)
 {
-    uint64_t hash = 0;
+    const struct mdf_state *nested;
+    uint64_t hash;
     size_t i;
 
     for (i = 0; i < state->program->n_nodes; i++) {
@@ -38,13 +50,14 @@ static uint64_t all_forms(const struct mdf_state *state)
             mdf_state_materialise(state, i, SIZE_MAX);
         }
     }
-    for (i = 0; i < state->program->code->n_slots; i++) {
-        hash = hash * 31 + form_hash(mdf_frame_value(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
+    hash = forms_of_frame(state);
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        hash = hash * 31 + forms_of_frame(nested);
     }
     return hash;
 }
 
-static bool have_all_run(const struct mdf_state *state)
+static bool has_run_all(const struct mdf_state *state)
 {
     size_t i;
 
@@ -54,6 +67,17 @@ static bool have_all_run(const struct mdf_state *state)
         }
     }
     return true;
+}
+
+static bool have_all_run(const struct mdf_state *state)
+{
+    const struct mdf_state *nested;
+    bool done = has_run_all(state);
+
+    for (nested = state->shared->nested; done && nested != NULL; nested = nested->next) {
+        done = has_run_all(nested);
+    }
+    return done;
 }
 
 bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error)
@@ -130,19 +154,17 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
         "tick",   "in_set",     "has_changed", "work",      "lent",      "copies",  "random",   "streams"};
     struct mdf_source_writer *writer = &program->writer;
-    const char *name = options->name != NULL ? options->name : program->program->model_id;
+    const char *name = options->name != NULL ? options->name : program->graph->program->model_id;
     size_t i;
 
     for (i = 0; i < sizeof functions / sizeof *functions; i++) {
         mdf_source_take_name(writer, &writer->globals, functions[i]);
     }
-    for (i = 0; i < program->program->n_layers; i++) {
-        mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "run_layer_%zu", i));
-    }
+    mdf_source_take_graph_names(program);
     for (i = 0; i < sizeof members / sizeof *members; i++) {
         mdf_source_take_name(writer, &program->members, members[i]);
     }
-    for (i = 0; i < program->program->n_ports; i++) {
+    for (i = 0; i < program->graph->program->n_ports; i++) {
         mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "input_%zu", i));
     }
     name_model(program, name != NULL && name[0] != '\0' ? name : "model");
@@ -151,9 +173,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
 bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
                       struct mdf_text *header, mdf_error *error)
 {
-    struct mdf_source_program program = {
-        .program = state->program, .state = state, .name = "", .has_derivatives = options->has_derivatives};
-    struct mdf_arena *arena = &program.writer.arena;
+    struct mdf_source_program program = {.name = "", .has_derivatives = options->has_derivatives};
     mdf_error own_error = {0};
     bool done, draws;
 
@@ -162,13 +182,12 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_text_init(&program.copies, &state->shared->memory);
     mdf_text_init(&program.functions, &state->shared->memory);
     mdf_text_init(&program.unions, &state->shared->memory);
-    begin(&program, options);
-    program.node_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.node_functions);
-    program.take_functions = mdf_arena_array(arena, program.program->n_nodes + 1, sizeof *program.take_functions);
-    done = ((program.node_functions != NULL && program.take_functions != NULL) || mdf_source_out_of_memory(&program.writer)) &&
-           mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&
-           mdf_source_write_nodes(&program) && mdf_source_write_order(&program) &&
-           mdf_source_write_interface(&program, options->header, source, header);
+    done = mdf_source_find_graphs(&program, state);
+    if (done) {
+        begin(&program, options);
+        done = mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&
+               mdf_source_write_graphs(&program) && mdf_source_write_interface(&program, options->header, source, header);
+    }
     mdf_source_check(&program.writer, &program.fields);
     mdf_source_check(&program.writer, &program.copies);
     mdf_source_check(&program.writer, &program.functions);

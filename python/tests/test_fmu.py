@@ -84,7 +84,6 @@ NO_FORM = {  # what mdf-compile says of them
     "greedy_decoding.yaml": "a list, an object, text or nothing",
     "if_unequal_branches.json": "results differ in type or shape",
     "multiplication_table.yaml": "whose length is known only when its Loop has ended",
-    "race.yaml": "a graph within a node",
 }
 
 

@@ -76,7 +76,7 @@ class Check:
         outcome = self.runner.run(case, compiled, only)
         found = outcome.findings
         if only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
-            found = found + self.nested(case, outcome.last)
+            found = found + self.nested(case, outcome.last) + (self.nested_compiled(case) if compiled else [])
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.python.findings(case, outcome.last)
             found = found + (self.slow_python(case, outcome.last) if slow_python else [])
@@ -89,6 +89,11 @@ class Check:
 
     def nested(self, case, last):
         return nested_way.findings(case, last, lambda inside: self.runner.run(inside, only="plain").last)
+
+    def nested_compiled(self, case):
+        inside = nested_way.nested(case)
+        found = [] if inside is None else self.runner.run(inside, True, "compiled").findings
+        return [{**finding, "way": "nested_compiled"} for finding in found if finding["way"] == "compiled"]
 
     def seed(self, seed):
         case = families.make(seed)
@@ -103,6 +108,8 @@ class Check:
             found = run(case, outcome.last) if not outcome.findings else []
         elif finding["way"] == "nested":
             found = self.nested(case, self.runner.run(case, only="plain").last)
+        elif finding["way"] == "nested_compiled":
+            found = self.nested_compiled(case)
         else:
             only = "-" if finding["way"] == "load" else finding["way"]
             found, _ = self.findings(case, finding["way"] == "compiled", only)
