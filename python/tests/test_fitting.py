@@ -579,12 +579,48 @@ def test_walks_are_fitted_and_rows_without_a_time_are_walks_that_do_not_end():
     assert ended["gain"] == pytest.approx(1.5, abs=0.6)
 
 
+def test_whole_walks_of_one_evaluation_are_fitted():
+    """drift_diffusion_integrator: an array of trials, whose signs are the choices."""
+    pytest.importorskip("cma", reason="cma is not installed")
+    node = {
+        "input_ports": {"drift": {"default_value": 0.0}},
+        "parameters": {"gain": {"value": 1.0}, "threshold": {"value": 0.8}, "start": {"value": [0.0] * 500}},
+        "functions": {
+            "walks": {
+                "function": "drift_diffusion_integrator",
+                "args": {
+                    "starting_point": "start", "non_decision_time": 0.0, "drift_rate": "gain * drift", "threshold": "threshold", "dt": 0.01,
+                },
+            }
+        },
+        "output_ports": {"times": {"value": "walks"}},
+    }  # fmt: skip
+    data = mdf_c.run(model_of(node), {"drift": 1.0}, parameters={"n.gain": 1.5, "n.threshold": 1.0}, seed=9)["times"]
+    found = mdf_c.fit(
+        model_of(node),
+        data={"drift": np.ones(500), "time": 0.25 + np.abs(data), "side": np.sign(data)},
+        inputs={"n.drift": "drift"},
+        parameters={
+            "n.gain": {"bounds": [0.1, 5]},
+            "n.threshold": {"bounds": [0.3, 3]},
+            "rest": {"start": 0.1, "bounds": [0, 1]},
+        },
+        first_passage={"time": "time", "choice": "side", "walks": "n.times", "trials": 2, "offset": "rest"},
+        max_evaluations=400,
+    )
+    for name, value in (("gain", 1.5), ("threshold", 1.0), ("rest", 0.25)):
+        assert found[name] == pytest.approx(
+            value, abs=max(4 * found.estimates[f"n.{name}" if name != "rest" else name].error, 0.05)
+        ), name
+
+
 def test_mistakes_about_walks_have_their_places():
     keys = walk_keys(10)
     for change, message in (
         ({"stop_when": "n.z > 1"}, "n.z"),
         ({"port": "n.z"}, "unknown output port 'n.z'"),
         ({"offset": "rest"}, "unknown fitted parameter 'rest'"),
+        ({"walks": "n.x"}, "and only one"),
         ({"lapse": 1}, "a share from 0 to below 1"),
         ({"density": "kernal"}, "did you mean 'kernel'"),
     ):

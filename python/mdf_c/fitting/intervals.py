@@ -155,7 +155,7 @@ def _fitted_hessian(objective: Objective, position: np.ndarray) -> np.ndarray:
     n, reach = len(position), 0.1 * np.maximum(np.abs(position), 0.1)
     hessian = np.full((n, n), math.nan)
     for seed in (1, 2):
-        points = np.random.default_rng(seed).uniform(-1, 1, (6 * (n + 1) * (n + 2) // 2, n))
+        points = np.random.default_rng(seed).uniform(-1, 1, (8 * (n + 1) * (n + 2) // 2, n))
         around = objective.space.inside(position + points * reach)
         costs, points = objective.costs(around), (around - position) / reach
         finite = np.isfinite(costs)
@@ -166,7 +166,7 @@ def _fitted_hessian(objective: Objective, position: np.ndarray) -> np.ndarray:
         for (i, j), weight in zip(pairs, weights):
             hessian[i, j] = hessian[j, i] = (2 * weight if i == j else weight) / (reach[i] * reach[j])
         diagonal = np.diag(hessian)
-        reach = np.where(diagonal > 0, np.clip(2 / np.sqrt(np.abs(diagonal) + 1e-300), 0.02 * reach, 5 * reach), reach)
+        reach = np.where(diagonal > 0, np.clip(3 / np.sqrt(np.abs(diagonal) + 1e-300), 0.02 * reach, 5 * reach), reach)
     return hessian
 
 

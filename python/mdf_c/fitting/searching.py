@@ -206,7 +206,7 @@ def _cma_es(objective: Objective, start: np.ndarray, options: dict[str, Any]) ->
     lower, upper = _box(objective)
     span = upper - lower
     settings = {
-        "bounds": [0, 1], "seed": objective.spec.seed + 1, "verbose": -9, "tolfun": objective.spec.tolerance or 1e-9,
+        "bounds": [0, 1], "seed": objective.spec.seed + 1, "verbose": -9, "tolfun": objective.spec.tolerance or (1e-9 if isinstance(objective, Compared) else 0.05),
         "popsize": options.get("population", 4 + int(3 * math.log(objective.space.n)) * 2), "maxiter": options.get("generations", 1000),
     }  # fmt: skip
     search = cma.CMAEvolutionStrategy(list((start - lower) / span), options.get("sigma", 0.25), settings)
@@ -242,10 +242,17 @@ def local_method(objective: Objective) -> str:
     return "l_bfgs_b" if isinstance(objective, Compared) else "nelder_mead"
 
 
+def _default_method(objective: Objective) -> str:
+    """The local one; of walks, whose likelihood is rugged, CMA-ES where there are bounds."""
+    is_bounded = bool(np.isfinite(objective.space.upper - objective.space.lower).all())
+    is_rugged = not isinstance(objective, Compared) and objective.space.n > 1
+    return "cma_es" if is_rugged and is_bounded else local_method(objective)
+
+
 def search(objective: Objective) -> tuple[Found, str]:
     """The best that the method, the starts and the polish of the specification find, and the name of the method."""
     spec = objective.spec
-    method = spec.method or Method(local_method(objective), spec.place)
+    method = spec.method or Method(_default_method(objective), spec.place)
     objective.is_searching = True
     try:
         found = _search(objective, method)

@@ -78,9 +78,10 @@ class FirstPassage:
 
     place: Placed
     time: str
-    stop_when: str
+    stop_when: str | None = None
     choice: str | None = None
     port: str | None = None
+    is_whole: bool = False  # `port` has the times of whole walks, negative where the lower end was reached
     trials: int = 1000
     density: str = "kernel"
     bins: int = 50
@@ -287,20 +288,31 @@ def _read_distribution(spec: Specification, observed: Observed, node: Placed) ->
 
 
 def _read_first_passage(spec: Specification, node: Placed) -> FirstPassage:
-    known = ("time", "choice", "port", "stop_when", "trials", "density", "bins", "lapse", "offset")
+    known = ("time", "choice", "port", "stop_when", "walks", "trials", "density", "bins", "lapse", "offset")
     entries = node.entries("an object", known)
-    for key in ("time", "stop_when"):
-        if key not in entries:
-            raise node.fault(
-                f"the key '{key}' is missing: {'the column of times' if key == 'time' else 'an expression over output ports'}"
-            )
-    if ("choice" in entries) != ("port" in entries):
-        raise node.fault("'choice', a column, and 'port', the output port that has the same when a walk ends, belong together")
-    passage = FirstPassage(node, _numeric(spec, entries["time"], "of times"), entries["stop_when"].text("an expression"))
+    if "time" not in entries:
+        raise node.fault("the key 'time' is missing: the column of times")
+    if ("stop_when" in entries) == ("walks" in entries):
+        raise node.fault(
+            "one of the keys 'stop_when', an expression over output ports, and 'walks', an output port that has the times of whole walks, "
+            "is needed, and only one"
+        )
+    passage = FirstPassage(node, _numeric(spec, entries["time"], "of times"))
     if "choice" in entries:
-        passage.choice, passage.port = _numeric(spec, entries["choice"], "of choices"), entries["port"].text("an output port")
+        passage.choice = _numeric(spec, entries["choice"], "of choices")
+    if "walks" in entries:
+        if "port" in entries:
+            raise node.keys["port"].fault("'port' goes with 'stop_when': of 'walks' the sign of a time is the choice")
+        passage.port, passage.is_whole = entries["walks"].text("an output port"), True
+    else:
+        passage.stop_when = entries["stop_when"].text("an expression")
+        if ("choice" in entries) != ("port" in entries):
+            raise node.fault(
+                "'choice', a column, and 'port', the output port that has the same when a walk ends, belong together"
+            )
+        passage.port = entries["port"].text("an output port") if "port" in entries else None
     if "trials" in entries:
-        passage.trials = entries["trials"].integer(2)
+        passage.trials = entries["trials"].integer(1)
     if "density" in entries:
         passage.density = entries["density"].choice(DENSITIES, "density")
     if "bins" in entries:
@@ -413,8 +425,9 @@ def _check(spec: Specification, entries: Mapping[str, Placed]) -> None:
         raise entries["step"].fault("'time' and 'step' both say when a row is: give one of them")
     if spec.time is not None and spec.dt is None:
         raise entries["time"].fault("'time' needs the key 'dt', the time increment of the model")
-    if spec.first_passage is not None and (spec.dt is None or spec.steps is None):
-        raise spec.first_passage.place.fault("walks need the keys 'dt' and 'steps', the most steps that a walk takes")
+    passage = spec.first_passage
+    if passage is not None and passage.stop_when is not None and (spec.dt is None or spec.steps is None):
+        raise passage.place.fault("walks need the keys 'dt' and 'steps', the most steps that a walk takes")
     kinds = [observed.distribution is None for observed in spec.observed]
     if any(kinds) and not all(kinds):
         place = next(observed.place for observed in spec.observed if observed.distribution is None)

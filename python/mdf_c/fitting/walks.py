@@ -27,16 +27,21 @@ class Walks(Objective):
     """The likelihood of choices and times. Each run is a condition: the inputs that its rows share."""
 
     def __init__(self, spec: Specification, source: Origin, aligned: Alignment, settings: Mapping[str, Any]) -> None:
-        assert spec.first_passage is not None and spec.dt is not None and spec.steps is not None
+        assert spec.first_passage is not None
         self.passage: FirstPassage = spec.first_passage
         super().__init__(spec, source, aligned, settings)
         self.times = spec.data[self.passage.time].astype(float)
         self.n_data = len(self.times)
-        self._range = spec.dt * spec.steps
+        latest = float(np.nanmax(self.times))
+        self._range = latest if self.passage.is_whole else (spec.dt or 0.0) * (spec.steps or 0)
         choices = np.zeros(len(self.times)) if self.passage.choice is None else spec.data[self.passage.choice].astype(float)
-        self.choices = choices
-        self._kinds = np.unique(choices[np.isfinite(self.times)])
-        port = None if self.passage.port is None else self.names.port(self.passage.port, self.passage.place.value["port"])
+        self.choices = (choices > 0).astype(float) if self.passage.is_whole else choices
+        self._kinds = np.unique(self.choices[np.isfinite(self.times)])
+        port = (
+            None
+            if self.passage.port is None
+            else self.names.port(self.passage.port, self.passage.place.value["walks" if self.passage.is_whole else "port"])
+        )
         self._check_offset()
         names = [*self.model_names, *aligned.inputs]
         self._program = _ChangeableProgram(source, names, settings, self.passage.stop_when)
@@ -69,20 +74,22 @@ class Walks(Objective):
         for name, values in self.aligned.inputs.items():
             of_candidate = np.repeat(values, trials, axis=0)
             swept.append(Swept(name, np.tile(of_candidate, (n, *[1] * (values.ndim - 1))), PER_INSTANCE))
-        assert self.spec.steps is not None and self.spec.dt is not None
         plan = Plan(
             [each for each in swept if each.name in self._program.parameters],
             [each for each in swept if each.name not in self._program.parameters],
-            self._records, np.tile(self._seeds, n), n * per_candidate, [n * per_candidate], self.spec.steps, self.spec.dt, 0,
-            self._forms, stops=True,
+            self._records, np.tile(self._seeds, n), n * per_candidate, [n * per_candidate], self.aligned.n_steps,
+            math.nan if self.spec.dt is None else self.spec.dt, 0, self._forms, stops=not self.passage.is_whole,
         )  # fmt: skip
         native = NativeSweep(self._program.handle, plan, 0)
         self._forms = self._forms or native.forms()
         arrays, stopped = native.run(), native.stopped_steps
         shape = (n, self.aligned.n_runs, trials)
+        if self.passage.is_whole:
+            signed = arrays[0].reshape(*shape[:2], -1).astype(float)
+            return np.abs(signed), (signed > 0).astype(float)
+        assert self.spec.dt is not None
         times = np.where(stopped < 0, math.nan, self.spec.dt * (stopped - 1)).reshape(shape)
-        choices = arrays[0].reshape(*shape, -1)[..., 0].astype(float) if arrays else np.zeros(shape)
-        return times, choices
+        return times, arrays[0].reshape(*shape, -1)[..., 0].astype(float) if arrays else np.zeros(shape)
 
     # ------------------------------------------------------------ likelihood
 
@@ -120,7 +127,7 @@ class Walks(Objective):
             place = np.floor(at / edges[1]).astype(int)
             inside = (at >= 0) & (place < len(counts))
             return np.where(inside, counts[np.clip(place, 0, len(counts) - 1)], 0) / (len(walks) * edges[1])
-        return kernel_density(np.maximum(walks, 0.5 * (self.spec.dt or 0.0)), at)  # a walk may end at once
+        return kernel_density(np.maximum(walks, 0.5 * (self.spec.dt or 2e-6)), at)  # a walk may end at once
 
 
 def kernel_density(sample: np.ndarray, at: np.ndarray) -> np.ndarray:
