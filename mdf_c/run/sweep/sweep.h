@@ -77,6 +77,8 @@ struct mdf_sweep_target {
 /* --- sweep_reduce.c: what is told of many instances together */
 /* Finds out what is to be reduced, once the forms of the records are known. False with the error set. */
 bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error);
+/* Whether a reduction looks at a record. */
+bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record);
 /* Adds the instances [first, first + n), whose rows are in the target. */
 bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
                       size_t first, size_t n);

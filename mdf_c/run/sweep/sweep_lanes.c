@@ -453,7 +453,8 @@ static bool find_recorded(struct mdf_sweep_lanes *lanes)
 
     lanes->recorded = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->recorded);
     lanes->constants = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->constants);
-    if (lanes->recorded == NULL || lanes->constants == NULL) {
+    lanes->is_kept = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->is_kept);
+    if (lanes->recorded == NULL || lanes->constants == NULL || lanes->is_kept == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
     for (i = 0; i < sweep->n_records; i++) {
@@ -461,6 +462,7 @@ static bool find_recorded(struct mdf_sweep_lanes *lanes)
 
         lanes->recorded[i] = find_seat(lanes, value);
         lanes->constants[i] = value;
+        lanes->is_kept[i] = lanes->arrays != NULL || mdf_sweep_reduces(sweep, i);
         if (value->kind != MDF_KIND_TENSOR || (lanes->recorded[i] == NULL && value->buffer != NULL) ||
             (lanes->recorded[i] != NULL && lanes->recorded[i]->is_unknown)) {
             return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
@@ -527,7 +529,7 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
         }
     }
     for (i = 0; i < lanes->sweep->n_records; i++) {
-        if (lanes->recorded[i] != NULL) {
+        if (lanes->recorded[i] != NULL && lanes->is_kept[i]) {
             lanes->recorded[i]->is_wanted = true;
         }
     }

@@ -80,6 +80,7 @@ struct mdf_sweep_lanes {
     struct mdf_value traps;
     struct lane_seat **recorded; /* of each record; NULL: the value in `constants` */
     const struct mdf_value **constants;
+    bool *is_kept; /* of each record: somebody gets its rows, or they are reduced */
     struct lane *lanes; /* [n_lanes] */
     struct lane *fresh; /* [n_lanes] of a stream: instances that have begun, to take the places of others */
     size_t first, n_begun;   /* of a stream: the instances that have begun last */

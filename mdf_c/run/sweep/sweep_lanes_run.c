@@ -240,9 +240,12 @@ static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lan
     size_t i;
 
     for (i = 0; i < lanes->sweep->n_records; i++) {
-        const struct mdf_value *value =
-            lanes->recorded[i] != NULL ? look_at_lane(lanes, lanes->recorded[i], lane) : lanes->constants[i];
+        const struct mdf_value *value;
 
+        if (!lanes->is_kept[i]) {
+            continue;
+        }
+        value = lanes->recorded[i] != NULL ? look_at_lane(lanes, lanes->recorded[i], lane) : lanes->constants[i];
         if (value == NULL || mdf_sweep_write_row(lanes->sweep, lanes->state, &target, of->number, of->row, i, value) != MDF_OK) {
             return false;
         }

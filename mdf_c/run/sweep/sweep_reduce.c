@@ -134,7 +134,7 @@ static size_t cell_of(const struct mdf_sweep *sweep, size_t instance)
 {
     size_t rest = sweep->first_instance + instance, cell = 0, n_behind = 1, axis;
 
-    for (axis = sweep->n_grid; axis-- > 0;) {
+    for (axis = sweep->plan.n_cells == 1 ? 0 : sweep->n_grid; axis-- > 0;) {
         size_t length = sweep->grid[axis];
 
         if (!sweep->is_reduced[axis]) {
@@ -156,6 +156,15 @@ static bool add_stop(const struct mdf_sweep *sweep, struct mdf_reduced *reduced,
     }
     return quantity->record == MDF_REDUCED_STOPPED_STEP ? mdf_reduced_add(reduced, cell, quantity, MDF_DTYPE_INT64, &step)
                                                         : mdf_reduced_add(reduced, cell, quantity, MDF_DTYPE_FLOAT64, &time_s);
+}
+
+bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record)
+{
+    size_t i;
+
+    for (i = 0; i < sweep->plan.n_quantities && sweep->plan.quantities[i].record != record; i++) {
+    }
+    return i < sweep->plan.n_quantities;
 }
 
 bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
