@@ -1,741 +1,101 @@
 /* evaluation.c - see evaluation.h.
  *
  * Comes in: the code of a graph's nodes, whose slots are written again in each evaluation. Goes out: code in which each operand
- * is written once: the first evaluation, then a Loop whose body is a later one, and whose states are the slots that an evaluation
- * reads as an earlier one has left them. Where the ways behind a jump meet, what both wrote is copied to one slot. */
+ * is written once (trace.h): the first evaluation, then a Loop whose body is a later one, and whose states are the slots that an
+ * evaluation reads as an earlier one has left them. */
 #include "mdf_c/plan/gradient/evaluation.h"
 
-#include <string.h>
+#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/trace.h"
 
-/* What stands for a slot beside an operand. */
-enum {
-    NOT_SEEN = MDF_NO_OPERAND,     /* nothing has been written yet */
-    NOT_CLEAR = MDF_NO_OPERAND - 1 /* one of several ways has written it */
+/* A later evaluation, as the body of a Loop. */
+struct step {
+    struct tracer tracer;
+    struct list states, formals; /* size_t: slots that it finds as an earlier run has left them; mdf_operand */
 };
 
-enum { LOOP_SINCE = 13, FIRST_STATE = 2 };
-
-/* Code that is written once more, with other operands. */
-struct tracer {
-    struct target target;
-    struct unit *from;      /* the graph's */
-    const bool *is_written; /* of each slot of the graph: by its code */
-    size_t n_slots;
-    mdf_operand *now;       /* of each slot: what holds its value */
-    mdf_operand *constants; /* of each constant: in a body, its copy */
-    bool is_body, has_dt;
-    struct list states, formals; /* size_t: slots that the body found as an earlier run left them; mdf_operand */
-};
-
-static bool out_of_memory(struct tracer *tracer)
+static mdf_operand state_slot(const struct step *step, size_t i)
 {
-    compile_out_of_memory(tracer->target.compiler);
-    return false;
-}
-
-static bool refuse(struct tracer *tracer, const char *what)
-{
-    compile_error(tracer->target.compiler, MDF_UNSUPPORTED, "there are no derivatives over the steps of a graph with %s", what);
-    return false;
-}
-
-/* ------------------------------------------------------------------ operands */
-
-static mdf_operand *new_operands(struct compiler *compiler, size_t n, mdf_operand value)
-{
-    mdf_operand *operands = mdf_arena_array(&compiler->scratch, n, sizeof *operands);
-
-    for (size_t i = 0; operands != NULL && i < n; i++) {
-        operands[i] = value;
-    }
-    if (operands == NULL) {
-        compile_out_of_memory(compiler);
-    }
-    return operands;
-}
-
-static mdf_operand copy_constant(struct tracer *tracer, mdf_operand operand)
-{
-    mdf_operand *kept = &tracer->constants[MDF_OPERAND_INDEX(operand)];
-    const struct mdf_value *value = (const struct mdf_value *)tracer->from->constants.items + MDF_OPERAND_INDEX(operand);
-    struct mdf_value copy = {0};
-
-    if (*kept == NOT_SEEN) {
-        if (!mdf_value_copy(tracer->target.compiler->memory, &copy, value)) {
-            return compile_out_of_memory(tracer->target.compiler);
-        }
-        *kept = unit_add_constant(&tracer->target, &copy, unit_flags(tracer->from, operand));
-    }
-    return *kept;
+    return MDF_OPERAND(MDF_OPERAND_SLOT, ((const size_t *)step->states.items)[i]);
 }
 
 /* A slot that is read before the body writes it. */
 static mdf_operand add_state(struct tracer *tracer, size_t slot)
 {
+    struct step *step = tracer->context;
     mdf_operand formal = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, slot)) &
                                                             (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
 
-    return formal != MDF_NO_OPERAND && list_add(tracer->target.compiler, &tracer->states, &slot, sizeof slot) &&
-                   list_add(tracer->target.compiler, &tracer->formals, &formal, sizeof formal)
+    return formal != MDF_NO_OPERAND && list_add(tracer->target.compiler, &step->states, &slot, sizeof slot) &&
+                   list_add(tracer->target.compiler, &step->formals, &formal, sizeof formal)
                ? formal
                : MDF_NO_OPERAND;
 }
 
-/* What holds the value of an operand of the graph. */
-static mdf_operand resolve(struct tracer *tracer, mdf_operand operand)
-{
-    size_t slot = MDF_OPERAND_INDEX(operand);
-
-    if (operand == MDF_NO_OPERAND) {
-        return operand;
-    }
-    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
-        return tracer->is_body ? copy_constant(tracer, operand) : operand;
-    }
-    if (!tracer->is_written[slot]) {
-        return unit_capture(&tracer->target, tracer->target.unit, tracer->from, operand);
-    }
-    if (tracer->now[slot] == NOT_SEEN && tracer->is_body) {
-        tracer->now[slot] = add_state(tracer, slot);
-    }
-    if (tracer->now[slot] == NOT_CLEAR || tracer->now[slot] == NOT_SEEN) {
-        return compile_error(tracer->target.compiler, MDF_UNSUPPORTED,
-                             "there are no derivatives over the steps of a graph that reads a value before it has one");
-    }
-    return tracer->now[slot];
-}
-
-static mdf_operand new_value(struct tracer *tracer, mdf_operand of)
-{
-    mdf_operand slot = unit_new_slot(&tracer->target, unit_flags(tracer->from, of) & (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
-
-    if (slot != MDF_NO_OPERAND) {
-        tracer->now[MDF_OPERAND_INDEX(of)] = slot;
-    }
-    return slot;
-}
-
-/* ------------------------------------------------------------------ instructions */
-
-static const struct mdf_instruction *instruction_at(const struct tracer *tracer, size_t at)
-{
-    return unit_instruction(tracer->from, at);
-}
-
-/* The bodies of a call with captures of what holds their values here. */
-static bool copy_bodies(struct tracer *tracer, struct mdf_code_call *call)
-{
-    struct compiler *compiler = tracer->target.compiler;
-    uint32_t *indices = mdf_arena_array(compiler->arena, call->n_bodies, sizeof *indices);
-
-    for (size_t i = 0; indices != NULL && i < call->n_bodies; i++) {
-        struct mdf_code *copy;
-        mdf_operand *captures;
-
-        indices[i] = call->bodies[i];
-        if (indices[i] == UINT32_MAX) {
-            continue;
-        }
-        copy = unit_copy_code(compiler, ((struct mdf_code **)tracer->from->bodies.items)[indices[i]]);
-        if (copy == NULL) {
-            return false;
-        }
-        indices[i] = (uint32_t)tracer->target.unit->bodies.n;
-        if (!list_add(compiler, &tracer->target.unit->bodies, &copy, sizeof copy)) {
-            mdf_code_clear(compiler->memory, copy);
-            return false;
-        }
-        captures = mdf_arena_array(compiler->arena, copy->n_captures, sizeof *captures);
-        if (captures == NULL) {
-            return out_of_memory(tracer);
-        }
-        for (size_t k = 0; k < copy->n_captures; k++) {
-            captures[k] = resolve(tracer, copy->captures[k]);
-            if (captures[k] == MDF_NO_OPERAND) {
-                return false;
-            }
-        }
-        copy->captures = captures;
-    }
-    call->bodies = indices;
-    return indices != NULL || out_of_memory(tracer);
-}
-
-/* `keeps_outputs`: they are written where they are now; else each has a slot of its own. */
-static bool trace_call(struct tracer *tracer, const struct mdf_instruction *instruction, bool keeps_outputs)
-{
-    struct mdf_code_call call = ((const struct mdf_code_call *)tracer->from->calls.items)[instruction->target];
-    size_t n = call.n_inputs + call.n_outputs;
-    mdf_operand *operands = new_operands(tracer->target.compiler, n, MDF_NO_OPERAND);
-
-    if (operands == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < call.n_inputs; i++) {
-        operands[i] = resolve(tracer, call.inputs[i]);
-        if (operands[i] == MDF_NO_OPERAND && call.inputs[i] != MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    if (!copy_bodies(tracer, &call)) {
-        return false;
-    }
-    for (size_t i = 0; i < call.n_outputs; i++) {
-        mdf_operand output = call.outputs[i];
-
-        operands[call.n_inputs + i] = output == MDF_NO_OPERAND ? output
-                                      : keeps_outputs          ? tracer->now[MDF_OPERAND_INDEX(output)]
-                                                               : new_value(tracer, output);
-        if (operands[call.n_inputs + i] == MDF_NO_OPERAND && output != MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    call.inputs = operands;
-    call.outputs = operands + call.n_inputs;
-    return unit_emit_call(&tracer->target, &call);
-}
-
-static bool trace_swap(struct tracer *tracer, const struct mdf_instruction *instruction)
-{
-    mdf_operand a = resolve(tracer, instruction->a), b = resolve(tracer, instruction->b);
-
-    tracer->now[MDF_OPERAND_INDEX(instruction->a)] = b;
-    tracer->now[MDF_OPERAND_INDEX(instruction->b)] = a;
-    return a != MDF_NO_OPERAND && b != MDF_NO_OPERAND;
-}
-
-static const struct mdf_declared_type *declared(const struct tracer *tracer, const struct mdf_instruction *instruction)
-{
-    return (const struct mdf_declared_type *)tracer->from->declarations.items + instruction->c;
-}
-
-static bool trace_move(struct tracer *tracer, const struct mdf_instruction *instruction)
-{
-    struct mdf_instruction kept = *instruction;
-    mdf_operand source = resolve(tracer, kept.b), *now = &tracer->now[MDF_OPERAND_INDEX(kept.a)];
-
-    if (source == MDF_NO_OPERAND) {
-        return false;
-    }
-    if (kept.opcode == MDF_OPCODE_DECLARE) {
-        struct mdf_declared_type type = *declared(tracer, &kept); /* the list of declarations grows */
-
-        *now = unit_declare(&tracer->target, source, &type, MDF_NO_OPERAND);
-        return *now != MDF_NO_OPERAND;
-    }
-    if (kept.opcode != MDF_OPCODE_ARRAY) {
-        *now = source; /* what is written once is not written over */
-        return true;
-    }
-    return new_value(tracer, kept.a) != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_ARRAY, *now, source, 0);
-}
-
-static bool trace_list(struct tracer *tracer, const struct mdf_instruction *instruction)
-{
-    mdf_operand list = new_value(tracer, instruction->a);
-
-    return list != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_LIST, list, 0, 0);
-}
-
-static bool trace_append(struct tracer *tracer, const struct mdf_instruction *instruction)
-{
-    mdf_operand list = resolve(tracer, instruction->a), item = resolve(tracer, instruction->b);
-
-    return list != MDF_NO_OPERAND && item != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_APPEND, list, item, 0);
-}
-
-/* ------------------------------------------------------------------ jumps */
-
-/* Calls `visit` with each slot that an instruction writes, until it returns false. */
-static bool visit_writes(struct tracer *tracer, const struct mdf_instruction *instruction,
-                         bool (*visit)(struct tracer *tracer, mdf_operand slot, void *context), void *context)
-{
-    const struct mdf_code_call *call;
-
-    switch ((enum mdf_opcode)instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        call = (const struct mdf_code_call *)tracer->from->calls.items + instruction->target;
-        for (size_t i = 0; i < call->n_outputs; i++) {
-            if (call->outputs[i] != MDF_NO_OPERAND && !visit(tracer, call->outputs[i], context)) {
-                return false;
-            }
-        }
-        return true;
-    case MDF_OPCODE_SWAP:
-        return visit(tracer, instruction->a, context) && visit(tracer, instruction->b, context);
-    case MDF_OPCODE_NEXT:
-        return visit(tracer, instruction->a, context) && visit(tracer, instruction->c, context);
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_YIELD:
-        return visit(tracer, instruction->a, context);
-    case MDF_OPCODE_JUMP:
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-    case MDF_OPCODE_JUMP_WITHOUT_DT:
-    case MDF_OPCODE_GRAPH:
-        break;
-    }
-    return true;
-}
-
-static bool note_write(struct tracer *tracer, mdf_operand slot, void *context)
-{
-    (void)tracer;
-    ((bool *)context)[MDF_OPERAND_INDEX(slot)] = true;
-    return true;
-}
-
-static bool *find_writes(struct tracer *tracer, size_t first, size_t end)
-{
-    bool *is_written = mdf_arena_array(&tracer->target.compiler->scratch, tracer->n_slots, sizeof *is_written);
-
-    if (is_written == NULL) {
-        out_of_memory(tracer);
-        return NULL;
-    }
-    for (size_t i = first; i < end; i++) {
-        visit_writes(tracer, instruction_at(tracer, i), note_write, is_written);
-    }
-    return is_written;
-}
-
-static bool trace_range(struct tracer *tracer, size_t first, size_t end);
-
-static bool is_clear(mdf_operand operand)
-{
-    return operand != NOT_SEEN && operand != NOT_CLEAR;
-}
-
-static mdf_operand *copy_operands(struct tracer *tracer, const mdf_operand *operands)
-{
-    mdf_operand *copy = new_operands(tracer->target.compiler, tracer->n_slots, MDF_NO_OPERAND);
-
-    if (copy != NULL) {
-        memcpy(copy, operands, tracer->n_slots * sizeof *copy);
-    }
-    return copy;
-}
-
-/* Behind one arm: what it wrote goes into the slots where the two meet, `joined`. */
-static bool join(struct tracer *tracer, const mdf_operand *joined)
-{
-    for (size_t i = 0; i < tracer->n_slots; i++) {
-        if (joined[i] != MDF_NO_OPERAND && !unit_emit(&tracer->target, MDF_OPCODE_COPY, joined[i], tracer->now[i], 0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Two arms, each with what the operands were before. */
-static bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t second, size_t end)
-{
-    struct mdf_instruction jump = *instruction_at(tracer, at);
-    bool *by_first = find_writes(tracer, at + 1, first_end), *by_second = find_writes(tracer, second, end);
-    mdf_operand *joined = new_operands(tracer->target.compiler, tracer->n_slots, MDF_NO_OPERAND);
-    mdf_operand condition = resolve(tracer, jump.a), *before;
-    size_t to_second, to_end, i;
-
-    if (by_first == NULL || by_second == NULL || joined == NULL || condition == MDF_NO_OPERAND) {
-        return false;
-    }
-    for (i = 0; i < tracer->n_slots; i++) { /* what holds the value of an earlier evaluation, and is kept by one arm */
-        bool is_kept = by_first[i] != by_second[i] && tracer->now[i] == NOT_SEEN && tracer->is_body &&
-                       unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) & OPERAND_MUTABLE;
-
-        if (is_kept && resolve(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, i)) == MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    before = copy_operands(tracer, tracer->now);
-    to_second = unit_emit_jump(&tracer->target, (enum mdf_opcode)jump.opcode, condition);
-    if (before == NULL || to_second == SIZE_MAX || !trace_range(tracer, at + 1, first_end)) {
-        return false;
-    }
-    for (i = 0; i < tracer->n_slots; i++) {
-        if ((by_first[i] || by_second[i]) && is_clear(tracer->now[i]) && (by_second[i] || is_clear(before[i]))) {
-            joined[i] = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) &
-                                                           (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
-            if (joined[i] == MDF_NO_OPERAND) {
-                return false;
-            }
-        }
-    }
-    if (!join(tracer, joined)) {
-        return false;
-    }
-    to_end = unit_emit_jump(&tracer->target, MDF_OPCODE_JUMP, 0);
-    if (to_end == SIZE_MAX) {
-        return false;
-    }
-    unit_land(tracer->target.unit, to_second);
-    memcpy(tracer->now, before, tracer->n_slots * sizeof *before);
-    if (!trace_range(tracer, second, end) || !join(tracer, joined)) {
-        return false;
-    }
-    unit_land(tracer->target.unit, to_end);
-    for (i = 0; i < tracer->n_slots; i++) {
-        tracer->now[i] = joined[i] != MDF_NO_OPERAND ? joined[i] : by_first[i] || by_second[i] ? NOT_CLEAR : before[i];
-    }
-    return true;
-}
-
-/* An instruction of what is gone through item by item: its results go where they are. */
-static bool trace_repeated(struct tracer *tracer, size_t at, size_t first, size_t new_first)
-{
-    struct mdf_instruction kept = *instruction_at(tracer, at);
-    mdf_operand a, b = MDF_NO_OPERAND;
-
-    switch ((enum mdf_opcode)kept.opcode) {
-    case MDF_OPCODE_CALL:
-        return trace_call(tracer, &kept, true);
-    case MDF_OPCODE_JUMP:
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-    case MDF_OPCODE_NEXT:
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_APPEND:
-        break;
-    default:
-        return refuse(tracer, "such a comprehension");
-    }
-    a = kept.opcode == MDF_OPCODE_JUMP ? 0 : resolve(tracer, kept.a);
-    if (kept.opcode == MDF_OPCODE_NEXT || kept.opcode == MDF_OPCODE_COPY || kept.opcode == MDF_OPCODE_BORROW ||
-        kept.opcode == MDF_OPCODE_ARRAY || kept.opcode == MDF_OPCODE_APPEND) {
-        b = resolve(tracer, kept.b);
-        if (b == MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    if (a == MDF_NO_OPERAND || !unit_emit(&tracer->target, (enum mdf_opcode)kept.opcode, a, b == MDF_NO_OPERAND ? 0 : b,
-                                          kept.opcode == MDF_OPCODE_NEXT ? tracer->now[MDF_OPERAND_INDEX(kept.c)] : 0)) {
-        return false;
-    }
-    unit_instruction(tracer->target.unit, unit_position(tracer->target.unit) - 1)->target =
-        (uint32_t)(kept.target - first + new_first);
-    return true;
-}
-
-/* A slot that is written again and again gets one of its own. */
-static bool own_slot(struct tracer *tracer, size_t slot)
-{
-    mdf_operand before = tracer->now[slot], own = new_value(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
-
-    return own != MDF_NO_OPERAND && (!is_clear(before) || unit_emit(&tracer->target, MDF_OPCODE_COPY, own, before, 0));
-}
-
-static bool trace_repetition(struct tracer *tracer, size_t first, size_t end)
-{
-    const bool *is_written = find_writes(tracer, first, end);
-    size_t new_first;
-
-    for (size_t i = 0; is_written != NULL && i < tracer->n_slots; i++) {
-        if (is_written[i] && !own_slot(tracer, i)) {
-            return false;
-        }
-    }
-    new_first = unit_position(tracer->target.unit);
-    for (size_t i = first; is_written != NULL && i < end; i++) {
-        if (!trace_repeated(tracer, i, first, new_first)) {
-            return false;
-        }
-    }
-    return is_written != NULL;
-}
-
-/* A conditional jump: its first arm ends where it leads to, or before, in a jump over the second. */
-static bool trace_jump(struct tracer *tracer, size_t at, size_t *next)
-{
-    size_t target = instruction_at(tracer, at)->target, first_end = target, end = target;
-    const struct mdf_instruction *last = instruction_at(tracer, target - 1);
-
-    if (target - 1 > at && last->opcode == MDF_OPCODE_JUMP && last->target >= target) {
-        first_end = target - 1;
-        end = last->target;
-    }
-    *next = end;
-    return trace_choice(tracer, at, first_end, target, end);
-}
-
-static bool trace_one(struct tracer *tracer, size_t at, size_t *next)
-{
-    struct mdf_instruction instruction = *instruction_at(tracer, at);
-
-    *next = at + 1;
-    tracer->target.compiler->origin = instruction.origin;
-    switch ((enum mdf_opcode)instruction.opcode) {
-    case MDF_OPCODE_CALL:
-        return trace_call(tracer, &instruction, false);
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-        return trace_move(tracer, &instruction);
-    case MDF_OPCODE_SWAP:
-        return trace_swap(tracer, &instruction);
-    case MDF_OPCODE_LIST:
-        return trace_list(tracer, &instruction);
-    case MDF_OPCODE_APPEND:
-        return trace_append(tracer, &instruction);
-    case MDF_OPCODE_JUMP:
-        *next = instruction.target;
-        return true;
-    case MDF_OPCODE_JUMP_WITHOUT_DT:
-        *next = tracer->has_dt ? at + 1 : instruction.target;
-        return true;
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-        return trace_jump(tracer, at, next);
-    case MDF_OPCODE_NEXT:
-        *next = instruction.target;
-        return trace_repetition(tracer, at, instruction.target);
-    case MDF_OPCODE_GRAPH:
-    case MDF_OPCODE_YIELD:
-        break;
-    }
-    return refuse(tracer, "graphs within its nodes");
-}
-
-static bool trace_range(struct tracer *tracer, size_t first, size_t end)
-{
-    size_t at = first, next;
-
-    for (; at < end; at = next) {
-        if (!trace_one(tracer, at, &next)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------ nodes */
-
-/* A value that an edge brings into a port, behind others perhaps. */
-static bool arrive(struct tracer *tracer, const struct mdf_program_port *port, mdf_operand value, bool is_first)
-{
-    bool combines = !is_first && port->reduce != MDF_REDUCE_OVERWRITE;
-    mdf_operand slot = combines ? port->arriving : port->slot;
-    mdf_operand taken = port->declaration.type.dtype != MDF_DTYPE_NONE
-                            ? unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND)
-                            : value;
-
-    tracer->now[MDF_OPERAND_INDEX(slot)] = taken;
-    return taken != MDF_NO_OPERAND && (!combines || trace_range(tracer, port->combine.first, port->combine.end));
-}
-
-/* What edges bring to a port that is filled at run time; else its default value. */
-static bool fill_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index)
-{
-    const struct mdf_program_port *port = &program->ports[index];
-    bool is_fed = false, has_edges = false;
-
-    for (size_t i = 0; i < node->n_edges; i++) {
-        const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
-        size_t source = MDF_OPERAND_INDEX(edge->source);
-        bool has_value = MDF_OPERAND_KIND(edge->source) != MDF_OPERAND_SLOT || !tracer->is_written[source] || tracer->is_body ||
-                         is_clear(tracer->now[source]);
-        mdf_operand value;
-
-        if (edge->port != index) {
-            continue;
-        }
-        has_edges = true;
-        if (edge->has_initial) {
-            return refuse(tracer, "output ports that hold something before their nodes have run");
-        }
-        if (!has_value) {
-            continue;
-        }
-        if (!trace_range(tracer, edge->weigh.first, edge->weigh.end)) {
-            return false;
-        }
-        value = resolve(tracer, edge->value);
-        if (value == MDF_NO_OPERAND || !arrive(tracer, port, value, !is_fed)) {
-            return false;
-        }
-        is_fed = true;
-    }
-    if (!has_edges || is_fed) {
-        return true;
-    }
-    if (port->default_value == MDF_NO_OPERAND) {
-        return refuse(tracer, "edges that bring nothing in the first step, to a port without a default_value");
-    }
-    tracer->now[MDF_OPERAND_INDEX(port->slot)] = resolve(tracer, port->default_value);
-    return true;
-}
-
-static bool trace_node(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node,
-                       bool is_first)
-{
-    if (node->has_graph) {
-        return refuse(tracer, "graphs within its nodes");
-    }
-    if (node->finished != MDF_NO_OPERAND) {
-        return refuse(tracer, "nodes that run until they are finished");
-    }
-    for (size_t i = 0; i < node->n_ports; i++) {
-        if (!fill_port(tracer, program, node, node->first_port + i)) {
-            return false;
-        }
-    }
-    return trace_range(tracer, node->first, node->initial) && (!is_first || trace_range(tracer, node->initial, node->main)) &&
-           trace_range(tracer, node->main, node->end);
-}
-
-static bool trace_nodes(struct tracer *tracer, bool is_first)
-{
-    const struct mdf_program *program = tracer->target.compiler->program;
-
-    for (size_t i = 0; i < program->n_layers; i++) {
-        for (size_t k = 0; k < program->layers[i].n_nodes; k++) {
-            if (!trace_node(tracer, program, &program->nodes[program->layers[i].nodes[k]], is_first)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------ the loop of later evaluations */
-
-static bool begin_tracer(struct tracer *tracer)
-{
-    struct compiler *compiler = tracer->target.compiler;
-
-    tracer->now = new_operands(compiler, tracer->n_slots, NOT_SEEN);
-    tracer->constants = new_operands(compiler, tracer->from->constant_facts.n, NOT_SEEN);
-    return tracer->now != NULL && tracer->constants != NULL;
-}
-
 /* What the result is in the body: a state, whether or not an evaluation looks at it. */
-static bool add_result(struct tracer *tracer, size_t slot)
+static bool add_result(struct step *step, size_t slot)
 {
-    for (size_t i = 0; i < tracer->states.n; i++) {
-        if (((const size_t *)tracer->states.items)[i] == slot) {
+    for (size_t i = 0; i < step->states.n; i++) {
+        if (((const size_t *)step->states.items)[i] == slot) {
             return true;
         }
     }
-    return add_state(tracer, slot) != MDF_NO_OPERAND;
+    return add_state(&step->tracer, slot) != MDF_NO_OPERAND;
 }
 
-static mdf_operand add_truth(struct target *target)
+/* It yields what the states are now. */
+static struct mdf_code *finish_body(struct step *step)
 {
-    struct mdf_value yes = {0};
+    struct compiler *compiler = step->tracer.target.compiler;
+    struct list yields = {0};
 
-    if (!mdf_value_make_bool(target->compiler->memory, &yes, true)) {
-        return compile_out_of_memory(target->compiler);
-    }
-    yes.strength = MDF_STRENGTH_TYPED;
-    return unit_add_constant(target, &yes, OPERAND_IS_BOOL);
-}
+    for (size_t i = 0; i < step->states.n; i++) {
+        mdf_operand yield = trace_operand(&step->tracer, state_slot(step, i));
 
-/* The body: number and condition, then states; it yields a condition, and what the states are now. */
-static struct mdf_code *finish_body(struct tracer *body)
-{
-    struct compiler *compiler = body->target.compiler;
-    mdf_operand iteration = unit_new_slot(&body->target, 0), condition = unit_new_slot(&body->target, OPERAND_IS_BOOL);
-    mdf_operand goes_on = add_truth(&body->target);
-    struct list formals = {0}, yields = {0}, types = {0};
-    struct mdf_code *code;
-
-    if (goes_on == MDF_NO_OPERAND || iteration == MDF_NO_OPERAND || condition == MDF_NO_OPERAND ||
-        !list_add(compiler, &formals, &iteration, sizeof iteration) ||
-        !list_add(compiler, &formals, &condition, sizeof condition) || !list_add(compiler, &yields, &goes_on, sizeof goes_on) ||
-        !list_add(compiler, &types, &mdf_static_unknown, sizeof mdf_static_unknown)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < body->states.n; i++) {
-        mdf_operand yield = resolve(body, MDF_OPERAND(MDF_OPERAND_SLOT, ((const size_t *)body->states.items)[i]));
-
-        if (yield == MDF_NO_OPERAND ||
-            !list_add(compiler, &formals, (const mdf_operand *)body->formals.items + i, sizeof yield) ||
-            !list_add(compiler, &yields, &yield, sizeof yield) ||
-            !list_add(compiler, &types, &mdf_static_unknown, sizeof mdf_static_unknown)) {
+        if (yield == MDF_NO_OPERAND || !list_add(compiler, &yields, &yield, sizeof yield)) {
             return NULL;
         }
     }
-    code = unit_finish_body(compiler, body->target.unit, &formals, &yields, &types);
-    if (code != NULL) {
-        code->id = "step";
-    }
-    return code;
+    return made_loop_body(&step->tracer.target, &step->formals, &yields, MDF_NO_OPERAND, "step");
 }
 
 /* Emits the Loop; what its states end as stands for the slots from now on. */
-static bool emit_loop(struct tracer *first, const struct tracer *body, struct mdf_code *code, uint64_t n)
+static bool emit_loop(struct tracer *first, const struct step *step, struct mdf_code *code, uint64_t n)
 {
     struct compiler *compiler = first->target.compiler;
-    size_t n_states = body->states.n;
-    mdf_operand *operands = new_operands(compiler, FIRST_STATE + 2 * n_states, MDF_NO_OPERAND);
-    uint32_t *index = mdf_arena_allocate(compiler->arena, sizeof *index);
-    struct mdf_code_call call = {.operator= mdf_operator_onnx("Loop", LOOP_SINCE), .n_inputs = FIRST_STATE + n_states};
-    struct mdf_value trip_count = {0};
-    void *settings = mdf_arena_allocate(compiler->arena, call.operator->settings_size);
+    size_t n_states = step->states.n;
+    mdf_operand *operands = trace_new_operands(compiler, 2 * n_states, MDF_NO_OPERAND);
 
-    if (!list_add(compiler, &first->target.unit->bodies, &code, sizeof code)) {
+    for (size_t i = 0; operands != NULL && i < n_states; i++) {
+        operands[i] = trace_operand(first, state_slot(step, i));
+        operands[n_states + i] = operands[i] != MDF_NO_OPERAND ? trace_new_value(first, state_slot(step, i)) : MDF_NO_OPERAND;
+        if (operands[n_states + i] == MDF_NO_OPERAND) {
+            operands = NULL;
+        }
+    }
+    if (operands == NULL) {
         mdf_code_clear(compiler->memory, code);
         return false;
     }
-    if (operands == NULL || index == NULL || settings == NULL || !mdf_value_make_int(compiler->memory, &trip_count, (int64_t)n)) {
-        return out_of_memory(first);
-    }
-    *index = (uint32_t)first->target.unit->bodies.n - 1;
-    trip_count.strength = MDF_STRENGTH_TYPED;
-    operands[0] = unit_add_constant(&first->target, &trip_count, 0);
-    for (size_t i = 0; i < n_states; i++) {
-        size_t slot = ((const size_t *)body->states.items)[i];
-
-        operands[FIRST_STATE + i] = resolve(first, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
-        if (operands[FIRST_STATE + i] == MDF_NO_OPERAND) {
-            return false;
-        }
-        operands[FIRST_STATE + n_states + i] = new_value(first, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
-    }
-    call.settings = settings;
-    call.bodies = index;
-    call.n_bodies = 1;
-    call.inputs = operands;
-    call.outputs = operands + FIRST_STATE + n_states;
-    call.n_outputs = n_states;
-    return operands[0] != MDF_NO_OPERAND && unit_emit_call(&first->target, &call);
+    return made_loop_emit(&first->target, code, n, MDF_NO_OPERAND, operands, operands + n_states, n_states);
 }
 
 static bool trace_later(struct tracer *first, const struct mdf_gradient_request *request, size_t result)
 {
     struct unit unit = {.outer = first->from};
-    struct tracer body = *first;
+    struct step step = {.tracer = *first};
     struct mdf_code *code = NULL;
 
-    body.target.unit = &unit;
-    body.is_body = true;
-    body.has_dt = request->has_dt;
-    if (begin_tracer(&body) && trace_nodes(&body, false) && add_result(&body, result)) {
-        code = finish_body(&body);
+    step.tracer.target.unit = &unit;
+    step.tracer.is_later = true;
+    step.tracer.has_dt = request->has_dt;
+    step.tracer.read_before = add_state;
+    step.tracer.context = &step;
+    if (trace_begin(&step.tracer) && trace_nodes(&step.tracer, false) && add_result(&step, result)) {
+        code = finish_body(&step);
     }
     unit_clear(first->target.compiler, &unit);
-    return code != NULL && emit_loop(first, &body, code, request->n_steps - 1);
-}
-
-/* What edges fill at run time is written, too. */
-static void note_fed_ports(const struct mdf_program *program, bool *is_written)
-{
-    for (size_t i = 0; i < program->n_edges; i++) {
-        const struct mdf_program_port *port = &program->ports[program->edges[i].port];
-
-        is_written[MDF_OPERAND_INDEX(port->slot)] = true;
-        if (port->reduce != MDF_REDUCE_OVERWRITE) {
-            is_written[MDF_OPERAND_INDEX(port->arriving)] = true;
-        }
-    }
+    return code != NULL && emit_loop(first, &step, code, request->n_steps - 1);
 }
 
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,
@@ -743,23 +103,27 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
 {
     struct tracer first = {.target = {builder->compiler, builder->unit, &builder->scope},
                            .from = builder->unit,
-                           .n_slots = builder->unit->slot_facts.n};
+                           .n_slots = builder->unit->slot_facts.n,
+                           .purpose = "there are no derivatives over the steps"};
     bool *is_written;
 
     if (builder->is_scheduled) {
-        return refuse(&first, "conditions");
+        return trace_refuse(&first, "conditions");
     }
-    is_written = find_writes(&first, 0, unit_position(builder->unit));
+    if (builder->compiler->program->solver.takes_own_steps) {
+        return trace_refuse(&first, "a method that chooses its steps (take one of fixed steps: docs/time.md)");
+    }
+    is_written = trace_writes(&first, 0, unit_position(builder->unit));
     first.is_written = is_written;
-    if (is_written == NULL || !begin_tracer(&first)) {
+    if (is_written == NULL || !trace_begin(&first)) {
         return false;
     }
-    note_fed_ports(builder->compiler->program, is_written);
+    trace_mark_fed(builder->compiler->program, is_written);
     if (!trace_nodes(&first, true) ||
         (request->n_steps > 1 && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && is_written[MDF_OPERAND_INDEX(operand)] &&
          !trace_later(&first, request, MDF_OPERAND_INDEX(operand)))) {
         return false;
     }
-    *result = resolve(&first, operand);
+    *result = trace_operand(&first, operand);
     return *result != MDF_NO_OPERAND;
 }

@@ -1,0 +1,45 @@
+/* trace.h - the code of a graph's nodes once more, in another unit or further behind, with other operands: what stands in the
+ * place of each slot is followed, so that in the new code each operand is written once. What derivatives over steps
+ * (gradient/evaluation.c) and right-hand sides (solve/right_side.c) are made from. */
+#ifndef MDF_PLAN_TRACE_H
+#define MDF_PLAN_TRACE_H
+
+#include "mdf_c/plan/compiler.h"
+
+struct tracer {
+    struct target target;   /* where the code goes */
+    struct unit *from;      /* the graph's */
+    const bool *is_written; /* of each slot of the graph: by code that is traced; what others hold stays */
+    size_t n_slots;
+    mdf_operand *now;       /* of each slot: what holds its value */
+    mdf_operand *constants; /* of each constant: its copy, where the code goes to another unit */
+    bool has_dt;
+    bool is_later; /* an evaluation before has run all nodes */
+    /* What stands for a slot that is read before it is written; NULL: that is refused. */
+    mdf_operand (*read_before)(struct tracer *tracer, size_t slot);
+    void *context;       /* for read_before */
+    const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
+};
+
+/* With `target`, `from`, `is_written` and `n_slots` set: nothing has been written yet. */
+bool trace_begin(struct tracer *tracer);
+bool trace_refuse(struct tracer *tracer, const char *what);
+/* What holds the value of an operand of the graph. */
+mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand);
+/* A new slot for the value of one of the graph. */
+mdf_operand trace_new_value(struct tracer *tracer, mdf_operand of);
+/* Operands in the compiler's scratch, all of them `value`. NULL: the error is set. */
+mdf_operand *trace_new_operands(struct compiler *compiler, size_t n, mdf_operand value);
+/* Which slots the instructions write. NULL: the error is set. */
+bool *trace_writes(struct tracer *tracer, size_t first, size_t end);
+/* Marks the slots that edges fill. */
+void trace_mark_fed(const struct mdf_program *program, bool *is_written);
+/* An instruction, or all those that a jump chooses from, which *next is behind. */
+bool trace_one(struct tracer *tracer, size_t at, size_t *next);
+bool trace_range(struct tracer *tracer, size_t first, size_t end);
+/* What fills a node's port number `index` of the program at run time. */
+bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index);
+/* All nodes in their order. */
+bool trace_nodes(struct tracer *tracer, bool is_first);
+
+#endif
