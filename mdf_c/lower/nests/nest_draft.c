@@ -14,7 +14,7 @@ static bool make_room(struct nest_draft *draft, size_t n)
     struct draft_step *grown;
 
     if (n <= draft->capacity || n > MDF_NEST_MOST_STEPS) {
-        return n <= draft->capacity;
+        return n <= MDF_NEST_MOST_STEPS;
     }
     grown = mdf_arena_array(draft->arena, capacity, sizeof *grown);
     if (grown == NULL) { /* the arena knows, and who owns it asks */
