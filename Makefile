@@ -32,7 +32,10 @@ IMAGE_FOUND := $(foreach pair,$(IMAGE_LIBRARIES),$(call found,$(pair)))
 IMAGE_FORMATS := $(patsubst %/,%,$(dir $(IMAGE_FOUND)))
 IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBRARIES))))
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
-LIBRARY_SOURCES := $(filter-out $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
+# SUNDIALS' CVODES, which pkg-config does not know in Debian.
+SOLVER_LIBRARIES := $(if $(shell echo | $(CC) -include cvodes/cvodes.h -E -xc - >/dev/null 2>&1 && echo yes),cvodes/sundials_cvodes)
+SOLVER_ABSENT := $(addprefix mdf_c/run/solve/,$(if $(SOLVER_LIBRARIES),solve_absent.c,solve_cvode.c cvode_library.c))
+LIBRARY_SOURCES := $(filter-out $(SOLVER_ABSENT) $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
 PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c mdf_c/cli/mdf_fmu.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
@@ -307,7 +310,7 @@ $(BUILD)/image_formats: force
 # What the loader knows the late libraries by; replaced only when it changes.
 $(LATE_NAMES): tools/list_late_libraries.sh $(BUILD)/image_formats
 	@mkdir -p $(@D)
-	@CC="$(CC)" tools/list_late_libraries.sh $(LATE_LIBRARIES) > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
+	@CC="$(CC)" tools/list_late_libraries.sh $(LATE_LIBRARIES) $(SOLVER_LIBRARIES) > $@.new.$$$$ && if cmp -s $@.new.$$$$ $@; then rm $@.new.$$$$; else mv $@.new.$$$$ $@; fi
 
 $(BUILD)/objects/functions/image/image_decoder.o: FILE_FLAGS += $(IMAGE_FLAGS)
 $(BUILD)/objects/functions/image/image_decoder.o: $(BUILD)/image_formats

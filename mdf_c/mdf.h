@@ -282,6 +282,22 @@ typedef enum mdf_scheduling_mode {
     MDF_SCHEDULING_MODE_EXACT_TIME
 } mdf_scheduling_mode;
 
+/* How parameters with a time_derivative are solved: docs/time.md. X(ENUM, name). */
+#define MDF_METHOD_LIST(X)                         \
+    X(EULER, "euler") /* node by node, as MDF's reference */ \
+    X(EXPONENTIAL_EULER, "exponential_euler")      \
+    X(HEUN, "heun")                                \
+    X(RK4, "rk4")                                  \
+    X(DOPRI5, "dopri5")                            \
+    X(CVODE_ADAMS, "cvode_adams")                  \
+    X(CVODE_BDF, "cvode_bdf")
+
+typedef enum mdf_method {
+#define MDF_METHOD_ENUM(name, text) MDF_METHOD_##name,
+    MDF_METHOD_LIST(MDF_METHOD_ENUM)
+#undef MDF_METHOD_ENUM
+} mdf_method;
+
 /* A set of custom functions: see "custom functions" below. */
 typedef struct mdf_functions mdf_functions;
 
@@ -316,6 +332,10 @@ typedef struct mdf_options {
     /* An expression over output ports, NODE.PORT, or PORT where there is one of that name: of a sweep (mdf_sweep_new) an instance
      * ends with the evaluation after which it holds. One number, true unless it is 0. NULL: none. See docs/sweeps.md. */
     const char *stop_when;
+    mdf_method method;
+    /* Of methods with steps of their own (dopri5, cvode_*): the error of a step is at most rtol * |value| + atol, 0: 1e-6 and 1e-9;
+     * no step is longer than max_step, 0: none is too long. */
+    double rtol, atol, max_step;
 } mdf_options;
 
 /* ------------------------------------------------------------------ custom functions */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/data/example_answers.json: what each model of examples/ must print with the options of its row in examples/README.md,
 computed here by plain Python,
-with numpy for its random numbers. (The answers of examples/control_flow come from tools/make_control_flow_examples.py.)
+with numpy for its random numbers, and scipy for differential equations. (The answers of examples/control_flow come from tools/make_control_flow_examples.py.)
 
     python3 tests/generate_example_answers.py
 """
@@ -158,6 +158,84 @@ def drift_diffusion():
 @answer
 def actr_retrieval():
     return {"results": {"rule": "know", "goal": {"buffer": "goal", "ISA": "say", "word": "Rome"}}}
+
+
+def solve(side, start, end, events=None):
+    """The last value, to all digits that count here."""
+    from scipy.integrate import solve_ivp
+
+    return solve_ivp(side, (0, end), start, method="LSODA", rtol=1e-11, atol=1e-12, events=events)
+
+
+@answer
+def hodgkin_huxley():
+    def side(t, y):
+        v, m, h, n = y
+        x_m, x_n = (v + 40) / 10, (v + 55) / 10
+        rise = [x_m / (1 - math.exp(-x_m)), 0.07 * math.exp(-(v + 65) / 20), 0.1 * x_n / (1 - math.exp(-x_n))]
+        fall = [4 * math.exp(-(v + 65) / 18), 1 / (1 + math.exp(-(v + 35) / 10)), 0.125 * math.exp(-(v + 65) / 80)]
+        return [10 - 120 * m**3 * h * (v - 50) - 36 * n**4 * (v + 77) - 0.3 * (v + 54.387), *(a * (1 - x) - b * x for a, b, x in zip(rise, fall, (m, h, n)))]
+
+    return {"results": {"V": solve(side, [-65.0, 0.0529, 0.5961, 0.3177], 50.0).y[0, -1]}}
+
+
+@answer
+def izhikevich_population():
+    def neuron(a, c, d):
+        def side(t, y):
+            return [0.04 * y[0] ** 2 + 5 * y[0] + 140 - y[1] + 10, a * (0.2 * y[0] - y[1])]
+
+        def fires(t, y):
+            return y[0] - 30
+
+        fires.terminal, fires.direction = True, 1
+        time, y, spikes = 0.0, [-65.0, -13.0], 0
+        while time < 100:
+            found = solve(side, y, 100.0 - time, fires)
+            time, y = time + found.t[-1], list(found.y[:, -1])
+            if found.status == 1:
+                y, spikes = [c, y[1] + d], spikes + 1
+        return y[0], float(spikes)
+
+    ends = [neuron(a, c, d) for a, c, d in ((0.02, -65.0, 8.0), (0.02, -55.0, 4.0), (0.02, -50.0, 2.0), (0.1, -65.0, 2.0))]
+    return {"results": {"V": [v for v, _ in ends], "spikes": [n for _, n in ends]}}
+
+
+@answer
+def bouncing_ball():
+    begin, up = -math.sqrt(2 / 9.81), math.sqrt(2 * 9.81)
+    while begin + 2 * up / 9.81 < 3.0:
+        begin, up = begin + 2 * up / 9.81, 0.8 * up
+    t = 3.0 - begin
+    return {"results": {"height": up * t - 0.5 * 9.81 * t * t, "speed": up - 9.81 * t}}
+
+
+@answer
+def lorenz():
+    def side(y):
+        return np.array([10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]])
+
+    y, h = np.ones(3), 0.01
+    for _ in range(100):
+        a = side(y)
+        b = side(y + h / 2 * a)
+        c = side(y + h / 2 * b)
+        y = y + h / 6 * (a + 2 * b + 2 * c + side(y + h * c))
+    return {"results": {"Y": y.tolist()}}
+
+
+@answer
+def van_der_pol():
+    return {"results": {"X": solve(lambda t, y: [y[1], 5 * (1 - y[0] ** 2) * y[1] - y[0]], [2.0, 0.0], 20.0).y[0, -1]}}
+
+
+@answer
+def robertson():
+    def side(t, y):
+        a, b, c = y
+        return [-0.04 * a + 1e4 * b * c, 0.04 * a - 1e4 * b * c - 3e7 * b**2, 3e7 * b**2]
+
+    return {"results": dict(zip("ABC", solve(side, [1.0, 0.0, 0.0], 40.0).y[:, -1].tolist()))}
 
 
 def main():

@@ -89,7 +89,7 @@ static const struct {
     {"$RUN $M --stesp=3", 2, "mdf-run: error: unknown option '--stesp'; did you mean '--steps'?\n"},
     {"$RUN $M --sche=3", 2, "mdf-run: error: the option '--sche' can mean --schedule, --scheduling-mode, --schema\n"},
     {"$RUN $M --typ=3", 2, "mdf-run: error: the option '--typed' takes no argument\n"},
-    {"$RUN $M --max", 2, "mdf-run: error: the option '--max' can mean --max-iterations, --max-passes, --max-memory\n"},
+    {"$RUN $M --max", 2, "mdf-run: error: the option '--max' can mean --max-step, --max-iterations, --max-passes, --max-memory\n"},
     {"$RUN $M -xn3", 2, "mdf-run: error: unknown option '-x'\n"},
     {"$RUN $M --steps", 2, "mdf-run: error: there is no argument after the option '--steps'\n"},
     {"$COMPILE $M --nmae a", 2, "mdf-compile: error: unknown option '--nmae'; did you mean '--name'?\n"},

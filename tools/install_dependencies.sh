@@ -15,10 +15,11 @@ missing() {
     done
 }
 
-# ImageDecoder's libraries, each of which the build does without where it is not there, the programs that draw mdf-run's pictures, and what
+# ImageDecoder's libraries and SUNDIALS (the methods of CVODE), each of which the build does without where it is not there, the programs that draw mdf-run's pictures, and what
 # the tests of the Python package need. They are asked for once a build folder.
 optional="libjpeg libpng libtiff-4 libwebp libopenjp2"
 optional_packages="libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev"
+solver_packages="libsundials-dev"
 picture_programs="dot gnuplot"
 picture_packages="graphviz gnuplot-nox"
 python_packages="python3 python3-numpy python3-pytest"
@@ -28,6 +29,10 @@ absent() {
     for library in $optional; do
         pkg-config --exists "$library" 2>/dev/null || echo "$library"
     done
+}
+
+absent_solver() {
+    echo | ${CC:-cc} -include cvodes/cvodes.h -E -xc - >/dev/null 2>&1 || echo "SUNDIALS"
 }
 
 absent_programs() {
@@ -41,7 +46,7 @@ absent_python() {
 }
 
 wants_optional() {
-    [ ! -e "$asked" ] && [ -n "$(absent)$(absent_programs)$(absent_python)" ] && command -v apt-get >/dev/null 2>&1
+    [ ! -e "$asked" ] && [ -n "$(absent)$(absent_solver)$(absent_programs)$(absent_python)" ] && command -v apt-get >/dev/null 2>&1
 }
 
 [ -n "$(missing)" ] || wants_optional || exit 0
@@ -59,6 +64,7 @@ announce() {
     [ -z "$(missing)" ] || printf 'To build mdf_c, apt installs: %s\n' "$packages"
     if wants_optional; then
         [ -z "$(absent)" ] || printf 'For images (ImageDecoder): %s\n' "$optional_packages"
+        [ -z "$(absent_solver)" ] || printf 'For the methods of CVODE (--method): %s\n' "$solver_packages"
         [ -z "$(absent_programs)" ] || printf 'For pictures (--graph-image, --plot): %s\n' "$picture_packages"
         [ -z "$(absent_python)" ] || printf 'To test the Python package: %s\n' "$python_packages"
         echo "Only the first time: without an optional one the rest works."
@@ -72,6 +78,7 @@ wanted() {
     [ -z "$(missing)" ] || echo "$packages"
     wants_optional || return 0
     [ -z "$(absent)" ] || echo "$optional_packages"
+    [ -z "$(absent_solver)" ] || echo "$solver_packages"
     [ -z "$(absent_programs)" ] || echo "$picture_packages"
     [ -z "$(absent_python)" ] || echo "$python_packages"
 }
@@ -88,6 +95,7 @@ if wants_optional; then
     mkdir -p build
     : >"$asked"
     [ -z "$(absent)" ] || install "$optional_packages" || echo "Without $(absent | tr '\n' ' '): ImageDecoder refuses their formats" >&2
+    [ -z "$(absent_solver)" ] || install "$solver_packages" || echo "Without SUNDIALS: cvode_adams and cvode_bdf are refused" >&2
     [ -z "$(absent_programs)" ] || install "--no-install-recommends $picture_packages" ||
         echo "Without $(absent_programs | tr '\n' ' '): mdf-run draws no pictures by them" >&2
     [ -z "$(absent_python)" ] || install "--no-install-recommends $python_packages" ||

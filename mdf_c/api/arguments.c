@@ -1,6 +1,8 @@
 /* arguments.c - see arguments.h. */
 #include "mdf_c/api/arguments.h"
 
+#include <float.h>
+
 #include "mdf_c/tensor/value.h"
 
 #include <math.h>
@@ -181,13 +183,36 @@ static bool check_scheduling_mode(mdf_scheduling_mode mode, mdf_error *error)
     return is_known;
 }
 
+static bool check_solver(const mdf_options *options, mdf_error *error)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"rtol", options->rtol}, {"atol", options->atol}, {"max_step", options->max_step}};
+    size_t i;
+
+    if ((unsigned)options->method > MDF_METHOD_CVODE_BDF) {
+        mdf_error_set(error, MDF_USAGE, "method is %d, which is no mdf_method", (int)options->method);
+        return false;
+    }
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!(numbers[i].value >= 0) || numbers[i].value > DBL_MAX) {
+            mdf_error_set(error, MDF_USAGE, "%s is %g; it must be a number above 0, or 0 for the default", numbers[i].name,
+                          numbers[i].value);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error *error)
 {
     static const struct layout layout = {"mdf_options", sizeof *options, offsetof(mdf_options, plain) + sizeof options->plain};
 
     return read_struct(&layout, given, options, error) && check_n_threads(options->n_threads, error) &&
            mdf_check_allocator(options->allocator, error) && check_loop_condition(options->loop_condition, error) &&
-           check_dialect(options->dialect, error) && check_scheduling_mode(options->scheduling_mode, error);
+           check_dialect(options->dialect, error) && check_scheduling_mode(options->scheduling_mode, error) &&
+           check_solver(options, error);
 }
 
 static bool check_values(const mdf_sweep_values *values, size_t n, const char *what, mdf_error *error)

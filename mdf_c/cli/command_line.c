@@ -195,6 +195,10 @@ static int set_option(const struct command_line *line, const struct option_row *
         return parse_real(text, field) && *(double *)field > 0
                    ? EXIT_DONE
                    : usage_error(line, "--%s must be a number of seconds above 0, not '%s'", row->name, text);
+    case ARGUMENT_POSITIVE:
+        return parse_real(text, field) && *(double *)field > 0
+                   ? EXIT_DONE
+                   : usage_error(line, "--%s must be a number above 0, not '%s'", row->name, text);
     case ARGUMENT_REAL:
         return parse_real(text, field) ? EXIT_DONE : usage_error(line, "--%s must be a finite number, not '%s'", row->name, text);
     case ARGUMENT_JSON:

@@ -20,6 +20,7 @@ enum argument {
     ARGUMENT_BYTES,   /* size_t, as in 512M; SIZE_MAX for "none" */
     ARGUMENT_SECONDS, /* double, more than 0 */
     ARGUMENT_REAL,    /* double, finite */
+    ARGUMENT_POSITIVE, /* double, finite, more than 0 */
     ARGUMENT_JSON,    /* nothing: messages are lines of JSON */
     ARGUMENT_COLOR,   /* when messages are coloured, one of color_words */
     ARGUMENT_OPTIONAL, /* a text behind '=', or nothing: struct optional_text */

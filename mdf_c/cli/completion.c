@@ -31,6 +31,7 @@ static enum follower follower_of(const struct option_row *row)
     case ARGUMENT_BYTES:
     case ARGUMENT_SECONDS:
     case ARGUMENT_REAL:
+    case ARGUMENT_POSITIVE:
     case ARGUMENT_COLOR:
         return FOLLOWS_OTHER;
     }

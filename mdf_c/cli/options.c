@@ -7,6 +7,7 @@
 #include "mdf_c/cli/pictures.h"
 #include "mdf_c/cli/plugins.h"
 #include "mdf_c/cli/profile_file.h"
+#include "mdf_c/plan/solve/method.h"
 #include "mdf_c/run/sweep/sweep_lanes.h"
 #include "mdf_c/write/model_schema.h"
 #include "mdf_c/write/operators_page.h"
@@ -22,6 +23,7 @@ static const char help[] =
     "  -i, --input NAME=VALUE, --set NODE.PARAMETER=VALUE   NAME: PORT or NODE.PORT; VALUE: JSON or @FILE (.json .npy)\n"
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
     "  -n, --steps N, --dt T     evaluations, default 1 (3 with --explain and --dump); time increment of all but the first\n"
+    "      --method NAME, --rtol R, --atol A, --max-step H   how time derivatives are solved (docs/time.md); default: euler\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace, --trace-bodies, --schedule   tell every step; bodies by iteration too; who ran when, as text in place of "
     "JSON\n"
@@ -38,8 +40,8 @@ static const char help[] =
     "      --time, --repeat N, --profile[=FILE], --progress, --quiet   times as JSON; N times anew; where the time goes; a bar\n"
     "      --check, --stats[=json], --strict, --json-errors, --color auto|always|never   run nothing; count; warnings are "
     "errors\n"
-    "      --graph-image FILE    draw the graph, .svg .png .pdf (needs Graphviz) or .dot; with --check without running it\n"
-    "      --graph-detail N      1: names of nodes, 2: ports, parameters and functions too, 3: all; default 2, large graphs 1\n"
+    "      --graph-image FILE, --graph-detail 1|2|3   draw the graph, .svg .png .pdf (needs Graphviz) or .dot; names, ports, "
+    "all\n"
     "      --plot FILE           draw every step of the recorded ports, .svg .png .pdf (needs gnuplot) or .gp\n"
     "      --from FORMAT, --plugin FILE   json, yaml, bson or onnx, whatever the suffix; functions for models (docs/plugins.md)\n"
     "  -h, --help, --version, --ops, --schema, --completion SHELL   operators; the JSON Schema of models; for bash, zsh, fish\n";
@@ -93,6 +95,10 @@ static const struct option_row rows[] = {
     {"inputs", '\0', ARGUMENT_TEXT, .offset = FIELD(inputs_path)},
     {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
     {"dt", '\0', ARGUMENT_REAL, .offset = FIELD(dt)},
+    {"method", '\0', ARGUMENT_WORD, .offset = FIELD(library.method), .words = mdf_method_names},
+    {"rtol", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.rtol)},
+    {"atol", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.atol)},
+    {"max-step", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.max_step)},
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output_path), .fault = output_fault},
     {"gradient", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient)},
     {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},

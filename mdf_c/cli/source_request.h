@@ -8,6 +8,7 @@
 #include "mdf_c/cli/given_parameters.h"
 #include "mdf_c/cli/messages.h"
 #include "mdf_c/cli/options.h"
+#include "mdf_c/plan/solve/method.h"
 
 #include <stddef.h>
 
@@ -33,6 +34,10 @@ struct source_request {
     {"set", '\0', ARGUMENT_TEXTS, .offset = SOURCE_FIELD(structure, member, options.settings), .fault = setting_fault}, \
     {"inputs", '\0', ARGUMENT_TEXT, .offset = SOURCE_FIELD(structure, member, options.inputs_path)}, \
     {"dt", '\0', ARGUMENT_REAL, .offset = SOURCE_FIELD(structure, member, options.dt)}, \
+    {"method", '\0', ARGUMENT_WORD, .offset = SOURCE_FIELD(structure, member, options.library.method), .words = mdf_method_names}, \
+    {"rtol", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.rtol)}, \
+    {"atol", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.atol)}, \
+    {"max-step", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.max_step)}, \
     {"float32", '\0', ARGUMENT_FLAG, .offset = SOURCE_FIELD(structure, member, options.library.float32)}, \
     {"max-iterations", '\0', ARGUMENT_COUNT, .offset = SOURCE_FIELD(structure, member, options.library.max_iterations)}, \
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = SOURCE_FIELD(structure, member, options.library.max_passes)}, \
@@ -52,6 +57,7 @@ struct source_request {
     "      --set NODE.PARAMETER=VALUE   another value of a parameter, as in mdf-run\n" \
     "      --inputs FILE         the same from a file\n" \
     "      --dt T                their time increment\n" \
+    "      --method NAME, --rtol R, --atol A, --max-step H   how time derivatives are solved (docs/time.md); default: euler\n" \
     "      --float32             reals without a declared type are float32, not float64\n" \
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n" \
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n" \

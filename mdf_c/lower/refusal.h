@@ -62,6 +62,7 @@
     X(LANES_STACK, "what a Loop stacks, of runs whose number differs between instances", NULL)                            \
     X(LANES_CONDITIONS, "conditions of nodes", NULL)                                                                      \
     X(ENDS_EARLY, "instances that stop before the third step", NULL)                                                       \
+    X(LANES_STEPS, "steps of a solver, which each instance has its own of", NULL)                                         \
     X(LANES_EMPTY, "an array without elements that differs between instances", NULL)                                      \
     /* when it is worth while */                                                                                          \
     X(PLAIN, "--plain (mdf_options.plain)", "leave it out")                                                               \

@@ -12,6 +12,10 @@
  * otherwise. */
 #define DEFAULT_MAX_PASSES 1000000u
 
+/* What a solver's steps may be off by, unless the caller says otherwise. */
+#define DEFAULT_RTOL 1e-6
+#define DEFAULT_ATOL 1e-9
+
 /* ------------------------------------------------------------------ which graph */
 
 static const struct mdf_graph *choose_graph(struct compiler *compiler, const char *id)
@@ -721,6 +725,9 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         compile_out_of_memory(compiler);
         return false;
     }
+    if (nested == NULL && !compile_solver(&builder)) {
+        return false;
+    }
     if (nested == NULL && compiler->gradient != NULL &&
         !(all_changeables_are_met(compiler, graph) && compile_evaluation_gradient(&builder, compiler->gradient))) {
         return false;
@@ -745,6 +752,11 @@ static void take_options(struct mdf_program *program, const mdf_options *options
     program->time_limit_s = options->time_limit_s;
     program->n_threads = options->n_threads > 0 ? options->n_threads : mdf_count_cores();
     program->is_plain = options->plain;
+    program->solver = (struct mdf_program_solver){.method = options->method,
+                                                  .rtol = options->rtol > 0 ? options->rtol : DEFAULT_RTOL,
+                                                  .atol = options->atol > 0 ? options->atol : DEFAULT_ATOL,
+                                                  .max_step = options->max_step > 0 ? options->max_step : (double)INFINITY,
+                                                  .behind = MDF_NO_OPERAND};
 }
 
 /* What the model holds counts for the bound of its program. */

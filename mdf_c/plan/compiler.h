@@ -62,6 +62,7 @@ struct compiler {
     bool *is_met;                      /* of each: there is one of that name */
     size_t n_wanted;
     const struct mdf_gradient_request *gradient; /* the program is to be that of derivatives; NULL: of the graph */
+    struct list states;      /* struct solver_state: parameters that a solver integrates; see solve/right_side.h */
     struct list parameters;  /* struct mdf_program_parameter: those that are */
     struct list changeables; /* of changeable.c */
     struct list integrals;   /* struct mdf_program_integral */
@@ -336,6 +337,11 @@ bool compile_gradient(struct target *target, const void *settings, const mdf_ope
                       struct outcome *outcome);
 /* Makes nodes that call it wait for the nodes that compute the values it names. */
 bool gradient_add_senders(struct graph_builder *builder);
+
+/* --- solver.c: for other methods than euler */
+struct solver_state;
+/* Makes the code that takes all states with a time derivative over a step, in front of the first node's. */
+bool compile_solver(struct graph_builder *builder);
 
 /* --- attributes.c */
 /* A graph attribute as the model gives it. */

@@ -462,7 +462,7 @@ static bool find_needed_initials(struct node_builder *builder, const struct item
     return true;
 }
 
-static mdf_operand initial_of_state(struct node_builder *builder, struct target *target, const struct item *item)
+mdf_operand node_initial_of_state(struct node_builder *builder, struct target *target, const struct item *item)
 {
     struct mdf_value zero = {0};
 
@@ -481,7 +481,7 @@ static bool make_initial(struct node_builder *builder, struct target *target, st
     mdf_operand operand;
 
     if (item->is_stateful) {
-        operand = initial_of_state(builder, target, item);
+        operand = node_initial_of_state(builder, target, item);
     } else {
         if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
             return false;
@@ -530,7 +530,7 @@ static bool compile_resets(struct node_builder *builder)
         if (item->parameter->reset == NULL || !item->is_stateful) {
             continue;
         }
-        operand = initial_of_state(builder, &target, item);
+        operand = node_initial_of_state(builder, &target, item);
         if (operand == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_COPY, item->slot, operand, 0)) {
             return false;
         }
@@ -591,57 +591,6 @@ static const struct making functions = {find_needed_functions, make_function, fu
                                         "a value of the run before is that of a parameter with a default_initial_value"};
 
 /* ------------------------------------------------------------------ parameters */
-
-/* Notes where a value that changes with time has its derivative. */
-static bool note_integral(struct node_builder *builder, const struct item *item, mdf_operand derivative)
-{
-    struct compiler *compiler = builder->compiler;
-    const char *id = item->definition->id;
-    struct mdf_program_integral integral = {builder->index, mdf_arena_text(compiler->arena, id, strlen(id)), item->slot,
-                                            derivative, compiler->origins[compiler->origin]};
-
-    if (builder->target.unit != compiler->root_unit) {
-        return true; /* of a graph within a node */
-    }
-    if (integral.id == NULL) {
-        compile_out_of_memory(compiler);
-        return false;
-    }
-    return list_add(compiler, &compiler->integrals, &integral, sizeof integral);
-}
-
-/* value + derivative * dt; without a time increment the initial value. */
-static mdf_operand compile_derivative(struct node_builder *builder, const struct item *item)
-{
-    struct target *target = &builder->target;
-    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), derivative, change, operand;
-    size_t to_initial, to_end;
-
-    if (builder->compiler->derivative == 0) {
-        builder->compiler->derivative = builder->compiler->origin;
-    }
-    to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
-    derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
-    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || derivative == MDF_NO_OPERAND ||
-        !note_integral(builder, item, derivative)) {
-        return MDF_NO_OPERAND;
-    }
-    change = unit_call_two(target, PYTHON_MULTIPLY, derivative, builder->compiler->dt, MDF_NO_OPERAND);
-    if (unit_call_two(target, "numpy.add", item->slot, change, result) == MDF_NO_OPERAND) {
-        return MDF_NO_OPERAND;
-    }
-    to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
-    if (to_end == SIZE_MAX) {
-        return MDF_NO_OPERAND;
-    }
-    unit_land(target->unit, to_initial);
-    operand = initial_of_state(builder, target, item);
-    if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, result, operand, 0)) {
-        return MDF_NO_OPERAND;
-    }
-    unit_land(target->unit, to_end);
-    return result;
-}
 
 /* Notes where a condition has its test. */
 static bool note_event(struct node_builder *builder, const struct item *item, const struct mdf_parameter_condition *condition,
@@ -737,6 +686,7 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
     size_t n_slots_before = target->unit->slot_facts.n;
     struct place place = enter_item(builder, item);
     struct outcome outcome = {&item->slot, 1, false};
+    bool is_integral = false;
     mdf_operand operand;
 
     if (item->definition->value != NULL || item->definition->function != NULL) {
@@ -752,12 +702,20 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         }
         operand = scope_as_operand(target, &outcome);
     } else if (item->parameter->time_derivative != NULL) {
-        operand = compile_derivative(builder, item);
+        is_integral = true;
+        operand = node_compile_derivative(builder, item);
     } else {
         operand = item->slot;
     }
     outcome.several = false;
-    operand = operand == MDF_NO_OPERAND ? operand : compile_conditions(builder, item, operand);
+    if (operand != MDF_NO_OPERAND) {
+        mdf_operand before = operand;
+
+        operand = compile_conditions(builder, item, operand);
+        if (is_integral && operand != MDF_NO_OPERAND && operand != before) {
+            operand = node_leave_to_solver(builder, before, operand);
+        }
+    }
     if (operand != MDF_NO_OPERAND && item->parameter->declaration.type.dtype != MDF_DTYPE_NONE) {
         operand = unit_declare(target, operand, &item->parameter->declaration.type, MDF_NO_OPERAND);
     }

@@ -39,4 +39,12 @@ struct node_builder {
 /* Binds an input port's name to what the port brings. */
 bool node_bind_port(struct node_builder *builder, size_t port);
 
+/* The value that a parameter with a state begins with. */
+mdf_operand node_initial_of_state(struct node_builder *builder, struct target *target, const struct item *item);
+
+/* --- node_derivative.c: the value after the time increment; without one the initial value. */
+mdf_operand node_compile_derivative(struct node_builder *builder, const struct item *item);
+/* What the parameter's conditions have made of it, `conditioned`; where a solver locates them, its value `before` them. */
+mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned);
+
 #endif

@@ -157,6 +157,26 @@ struct mdf_spare_states {
     _Atomic(struct mdf_state *) states[MDF_SPARE_STATES];
 };
 
+/* A parameter with a time derivative, where a library solves it: the slots that its value is taken from, and its slope; and what
+ * its node takes as its next value. */
+struct mdf_program_state {
+    mdf_operand y, slope, next;
+    const char *path; /* in the model */
+};
+
+/* How parameters with a time derivative are solved: docs/time.md. */
+struct mdf_program_solver {
+    mdf_method method;
+    double rtol, atol, max_step;
+    size_t n_states;
+    bool takes_own_steps; /* of any number in an evaluation: whether they came through is looked at behind each */
+    mdf_operand behind; /* true where it has not come to the time of the evaluation; MDF_NO_OPERAND: it always does */
+    struct mdf_program_state *states; /* of a library; NULL: code of the program solves them */
+    struct mdf_range begin, evaluate; /* sets `y` from the parameters; computes slopes from it */
+    size_t *ports; /* that no edge fills, and that derivatives depend on */
+    size_t n_ports;
+};
+
 struct mdf_program {
     struct mdf_memory memory;
     struct mdf_arena arena;
@@ -190,6 +210,7 @@ struct mdf_program {
     struct mdf_kept_value *kept;
     bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */
     struct mdf_origin derivative; /* the first such parameter */
+    struct mdf_program_solver solver;
     /* options */
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;

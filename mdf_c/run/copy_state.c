@@ -8,6 +8,7 @@
 #include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/slot_reads.h"
+#include "mdf_c/run/solve/solve.h"
 
 #include <string.h>
 
@@ -123,6 +124,10 @@ mdf_status mdf_state_take_over(struct mdf_state *target, struct mdf_state *sourc
 {
     struct mdf_context *context = &target->shared->execution.context;
 
+    if (mdf_program_is_solved_by_library(target->program)) {
+        return mdf_error_set(error, MDF_UNSUPPORTED, "the state of %s can not be copied: take dopri5 (docs/time.md)",
+                             mdf_method_names[target->program->solver.method]);
+    }
     if (copy_all(target, source)) {
         return MDF_OK;
     }

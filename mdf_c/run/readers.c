@@ -130,6 +130,9 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
         note(readers, program->schedule->watches[i].value);
         note(readers, program->schedule->watches[i].initial_value);
     }
+    if (program->solver.takes_own_steps) {
+        note(readers, program->solver.behind);
+    }
 }
 
 static bool find_readers(const struct mdf_program *program, struct mdf_arena *arena, struct readers *readers, const size_t *turns,

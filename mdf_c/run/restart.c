@@ -5,6 +5,7 @@
 #include "functions/sampling/random.h"
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/run/buffer_reuse.h"
+#include "mdf_c/run/solve/solve.h"
 
 #include <string.h>
 
@@ -108,6 +109,7 @@ mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *
     struct mdf_state *nested;
 
     forget_graph(state);
+    mdf_solve_restart(state);
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
         forget_graph(nested);
     }

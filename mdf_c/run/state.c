@@ -4,12 +4,14 @@
 
 #include "functions/sampling/random.h"
 #include "mdf_c/dialect/set_parameters.h"
+#include "mdf_c/plan/solve/method.h"
 #include "mdf_c/run/body_trace.h"
 #include "mdf_c/run/declared_shape.h"
 #include "mdf_c/run/epilogues.h"
 #include "mdf_c/run/buffer_reuse.h"
 #include "mdf_c/run/profile.h"
 #include "mdf_c/run/readers.h"
+#include "mdf_c/run/solve/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -180,6 +182,7 @@ void mdf_state_release(struct mdf_state *state)
     if (state->whole != NULL) {
         mdf_whole_release(state);
     }
+    mdf_solve_release(state);
     release_nodes(state);
     for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
         release_nodes(nested);
@@ -877,10 +880,51 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
     return status;
 }
 
+/* The solver looks at what nodes take before one of them runs; and it begins at initial values, which the first evaluation sets. */
+static bool prepare_solver(struct mdf_state *state, bool is_first)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    size_t i;
+
+    if (is_first && solver->n_states > 0 && !isnan(state->shared->execution.dt)) {
+        mdf_error_set(&context_of(state)->error, MDF_USAGE,
+                      "the first evaluation sets the initial values: by %s it gets no time increment",
+                      mdf_method_names[solver->method]);
+        return false;
+    }
+    if (solver->takes_own_steps && state->shared->execution.dt < 0) {
+        mdf_error_set(&context_of(state)->error, MDF_USAGE, "%s goes forward in time only: the time increment is %g",
+                      mdf_method_names[solver->method], state->shared->execution.dt);
+        return false;
+    }
+    for (i = 0; i < solver->n_ports; i++) {
+        if (!state->ports[solver->ports[i]].has_value && !mdf_state_fill_default(state, solver->ports[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_state_solver_came_through(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    double behind = 0;
+
+    if (solver->behind == MDF_NO_OPERAND || isnan(state->shared->execution.dt) ||
+        !mdf_value_number_at(mdf_frame_value(state->frame, solver->behind), NULL, 0, &behind) || behind == 0) {
+        return true;
+    }
+    mdf_error_set(&context_of(state)->error, MDF_VALUE,
+                  "%s can not keep to the tolerance: its steps have become too short to go on (a jump, a pole, or equations that are "
+                  "too stiff: try cvode_bdf, or a greater --rtol)",
+                  mdf_method_names[solver->method]);
+    return false;
+}
+
 mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error)
 {
     struct mdf_context *context = context_of(state);
-    bool done;
+    bool is_first = !state->shared->has_begun, done;
 
     if (context->error.code != MDF_OK) { /* a large thing, which is all zeros already */
         memset(&context->error, 0, sizeof context->error);
@@ -888,11 +932,14 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
     state->shared->running = state;
     mdf_body_trace_renew(state->shared);
     mdf_profile_begin(state->shared->profile, MDF_PLACE_GRAPH, state->program->graph_id, state->program, 0);
-    done = mdf_state_set_increment(state, dt) && mdf_state_take_inputs(state);
+    done = mdf_state_set_increment(state, dt) && mdf_state_take_inputs(state) && prepare_solver(state, is_first);
     if (done && state->shared->look != NULL) {
         state->shared->look(state->shared->look_context, state);
     }
-    done = done && run_graph(state);
+    if (done && mdf_program_is_solved_by_library(state->program)) {
+        done = mdf_solve_advance(state);
+    }
+    done = done && run_graph(state) && mdf_state_solver_came_through(state);
     if (mdf_stop_is_untold(&state->shared->stop)) {
         done = mdf_stop_tell(&state->shared->stop, &context->error);
     }

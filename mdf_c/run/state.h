@@ -32,6 +32,7 @@ struct mdf_epilogues;
 struct mdf_buffer_reuse;
 struct mdf_body_trace;
 struct mdf_profile;
+struct mdf_solve;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
 struct mdf_shared_state {
@@ -66,6 +67,7 @@ struct mdf_state {
     struct mdf_epilogues *epilogues; /* see epilogues.h; NULL: none */
     struct mdf_buffer_reuse *reuse;  /* see buffer_reuse.h; NULL: none */
     struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
+    struct mdf_solve *solve;         /* see solve/solve.h; NULL: none so far */
     uint32_t *readers;               /* of the frame's slots; see readers.h */
     uint32_t *kept_slots;            /* see slot_reads.h; NULL: not looked for yet */
     struct mdf_state *next;          /* of shared->nested */
@@ -98,6 +100,8 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 bool mdf_state_begin(struct mdf_state *state, mdf_error *error);
 mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error);
 void mdf_state_end(struct mdf_state *state);
+/* Whether the solver has come to the time of the last evaluation. False: the error of the state's context is set. */
+bool mdf_state_solver_came_through(struct mdf_state *state);
 /* Inputs go to their ports, as an evaluation begins. False: the error of the state's context is set. */
 bool mdf_state_take_inputs(struct mdf_state *state);
 /* Of a program with a stop, behind an evaluation: whether it was the last one that is wanted. False: the error of the state's

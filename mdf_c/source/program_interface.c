@@ -185,6 +185,28 @@ static const char *copy_of(struct mdf_source_program *program, const struct mdf_
     return mdf_source_text(&program->writer, "s->copies.%s", slot->name + strlen("s->"));
 }
 
+/* What the solver looks at before nodes run: ports with nothing in them have their default values. */
+static bool write_before_solver(struct mdf_source_program *program)
+{
+    const struct mdf_program_solver *solver = &program->graph->program->solver;
+    struct mdf_source_writer *writer = &program->writer;
+    size_t i;
+
+    if (solver->n_states > 0) {
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "s->has_dt && !s->has_run[%zu]", program->graph->program->layers[0].nodes[0]),
+                               "the first step sets the initial values: it gets no time increment");
+    }
+    if (solver->takes_own_steps) {
+        mdf_source_bail_out_if(writer, "s->dt < 0", "the solver goes forward in time only");
+    }
+    for (i = 0; i < solver->n_ports; i++) {
+        if (!mdf_source_write_default(program, solver->ports[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* take_inputs: what was set before the step goes into its port. */
 static bool write_take_inputs(struct mdf_source_program *program, const struct mdf_source_slot **places)
 {
@@ -230,6 +252,9 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
             }
             mdf_source_line(writer, "s->has_value[%zu] = true;", i);
         }
+    }
+    if (!write_before_solver(program)) {
+        return false;
     }
     mdf_source_end_function(program, "take_inputs", "What was set before the step goes into its port.");
     return true;
@@ -433,6 +458,19 @@ const char *mdf_source_linkage(const struct mdf_source_program *program)
     return is_small(program) ? "MDF_INLINED" : "static inline";
 }
 
+/* Behind the nodes: whether the solver has come to the time of the step. */
+static const char *check_of_solver(struct mdf_source_program *program)
+{
+    mdf_operand behind = program->graph->program->solver.takes_own_steps ? program->graph->program->solver.behind : MDF_NO_OPERAND;
+    const struct mdf_source_slot *slot = behind != MDF_NO_OPERAND ? mdf_source_find_operand(program, behind) : NULL;
+
+    return slot == NULL ? ""
+                        : mdf_source_text(&program->writer,
+                                          "    if (s->message == NULL && s->has_dt && %s) {\n        s->message = \"the solver can not keep "
+                                          "to the tolerance: its steps have become too short to go on\";\n    }\n",
+                                          slot->name);
+}
+
 static void append_step(struct mdf_source_program *program)
 {
     const char *name = program->name;
@@ -444,12 +482,13 @@ static void append_step(struct mdf_source_program *program)
         "%s int advance(struct %s *s, double dt)\n{\n    s->has_dt = !isnan(dt);\n    s->dt = s->has_dt ? dt : 0;\n   "
         " s->message = NULL;\n"
         "    s->message = take_inputs(s);\n    if (s->message == NULL) {\n        s->message = run_graph(s);\n    }\n"
+        "%s"
         "    return s->message != NULL;\n}\n\n"
         "int %s_step(struct %s *s, double dt)\n{\n    return advance(s, dt);\n}\n\n"
         "const char *%s_message(const struct %s *s)\n{\n    return s->message != NULL ? s->message : \"no error\";\n}\n\n",
         name, name, name, name,
         program->copies.length > 0 ? mdf_source_text(&program->writer, "offsetof(struct %s, copies)", name) : "sizeof *s", name,
-        mdf_source_linkage(program), name, name, name, name, name);
+        mdf_source_linkage(program), name, check_of_solver(program), name, name, name, name);
     append_steps(program);
 }
 

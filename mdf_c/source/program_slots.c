@@ -311,6 +311,9 @@ static void read_from_outside(struct mdf_source_program *program)
     if (program->graph == program->graphs) {
         program->graph->hints[0] = "dt";
     }
+    if (own->solver.takes_own_steps) {
+        read_operand(program, own->solver.behind);
+    }
     for (i = 0; i < own->n_parameters; i++) {
         hint_operand(program, own->parameters[i].slot, own->parameters[i].node, own->parameters[i].id);
         read_operand(program, own->parameters[i].slot);

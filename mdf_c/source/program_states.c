@@ -211,6 +211,9 @@ bool mdf_source_check_derivatives(struct mdf_source_program *program)
     if (mdf_code_find_draw(program->graph->program->code) != NULL) {
         return refuse(program, "it draws random numbers");
     }
+    if (program->graph->program->solver.n_states > 0) {
+        return refuse(program, "a method solves them within a step: take the method euler");
+    }
     for (i = 0; i < program->graph->program->n_integrals; i++) {
         if (!check_integral(program, &program->graph->program->integrals[i])) {
             return false;

@@ -1,6 +1,7 @@
 /* source.c - see source.h. */
 #include "mdf_c/source/source.h"
 
+#include "mdf_c/plan/solve/method.h"
 #include "mdf_c/source/program_writer.h"
 
 #include <math.h>
@@ -170,6 +171,16 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
     name_model(program, name != NULL && name[0] != '\0' ? name : "model");
 }
 
+/* What a library solves, it solves here only. */
+static bool has_form(struct mdf_source_program *program, const struct mdf_program *own)
+{
+    const struct mdf_program_solver *solver = &own->solver;
+
+    return solver->states == NULL ||
+           mdf_source_refuse(&program->writer, "%s has no form in C: take dopri5, or a method of fixed steps",
+                             mdf_method_names[solver->method]);
+}
+
 bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
                       struct mdf_text *header, mdf_error *error)
 {
@@ -182,7 +193,7 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_text_init(&program.copies, &state->shared->memory);
     mdf_text_init(&program.functions, &state->shared->memory);
     mdf_text_init(&program.unions, &state->shared->memory);
-    done = mdf_source_find_graphs(&program, state);
+    done = has_form(&program, state->program) && mdf_source_find_graphs(&program, state);
     if (done) {
         begin(&program, options);
         done = mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&

@@ -137,6 +137,10 @@ class Options(ctypes.Structure):
         ("functions", c_void_p),
         ("diagnostics", c_void_p),
         ("stop_when", c_char_p),
+        ("method", c_int),
+        ("rtol", c_double),
+        ("atol", c_double),
+        ("max_step", c_double),
     ]
 
 

@@ -51,10 +51,11 @@ _results_locate.restype = ctypes.c_bool
 _MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
-# mdf_loop_condition, mdf_dialect, mdf_scheduling_mode.
+# mdf_loop_condition, mdf_dialect, mdf_scheduling_mode, mdf_method.
 _LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
 _DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
 _SCHEDULING_MODES = {None: 0, "standard": 1, "exact_time": 2}
+_METHODS = ("euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams", "cvode_bdf")
 
 
 # Of mdf_state_inspect.
@@ -98,6 +99,12 @@ class Settings:
         Names of parameters (of numbers) that each state can set for itself, without compiling again: :meth:`State.set_parameter`.
     scheduling_mode : {"standard", "exact_time"}, optional
         Which nodes are looked at together: graph_scheduler's SchedulingMode. By default what the graph's conditions say.
+    method : str
+        How parameters with a time_derivative are solved: "euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams" or
+        "cvode_bdf" (docs/time.md).
+    rtol, atol, max_step : float
+        Of methods with steps of their own (dopri5, cvode_*): the error of a step is at most ``rtol * abs(value) + atol``, 0: 1e-6 and
+        1e-9; no step is longer than ``max_step``, 0: none is too long.
     functions : Functions, optional
         That the model can call besides the engine's own; by default those of :func:`mdf_c.register_function`.
 
@@ -125,6 +132,10 @@ class Settings:
     scheduling_mode: str | None = None
     functions: Functions | None = None
     plain: bool = False
+    method: str = "euler"
+    rtol: float = 0.0
+    atol: float = 0.0
+    max_step: float = 0.0
 
     def __post_init__(self) -> None:
         if self.graph is not None:
@@ -149,6 +160,11 @@ class Settings:
             c_text(name, "the name of a parameter")
         if self.scheduling_mode not in _SCHEDULING_MODES:
             raise ValueError(f"scheduling_mode must be 'standard' or 'exact_time', not {self.scheduling_mode!r}")
+        if self.method not in _METHODS:
+            raise ValueError(f"method must be one of {', '.join(_METHODS)}, not {self.method!r}")
+        for name in ("rtol", "atol", "max_step"):
+            if not 0 <= float(getattr(self, name)) < math.inf:
+                raise ValueError(f"{name} must be a number above 0, or 0 for the default, not {getattr(self, name)}")
         if self.functions is not None and not isinstance(self.functions, Functions):
             raise TypeError(f"functions must be a set mdf_c.Functions, not {type(self.functions).__name__}")
 
@@ -283,6 +299,10 @@ def _options(settings: Settings, findings: _Findings) -> Options:
         parameters=None if settings.parameters is None else as_parameters(settings.parameters),
         scheduling_mode=_SCHEDULING_MODES[settings.scheduling_mode],
         functions=functions_of(settings).pointer,
+        method=_METHODS.index(settings.method),
+        rtol=settings.rtol,
+        atol=settings.atol,
+        max_step=settings.max_step,
         diagnostics=findings.pointer,
     )
 

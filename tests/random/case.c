@@ -92,8 +92,8 @@ static bool read_runs(struct random_case *random_case, size_t *n_swept, size_t *
     int keeps_nothing, is_compiled;
 
     *random_case = (struct random_case){0};
-    if (fscanf(file, " case %7s %zu %zu %lf %d %d %31s %zu %zu", random_case->format, &random_case->size_bytes, &n_phases,
-               &random_case->dt, &keeps_nothing, &is_compiled, random_case->only, n_swept, n_instances) != 9 ||
+    if (fscanf(file, " case %7s %zu %zu %lf %d %d %d %31s %zu %zu", random_case->format, &random_case->size_bytes, &n_phases,
+               &random_case->dt, &random_case->method, &keeps_nothing, &is_compiled, random_case->only, n_swept, n_instances) != 10 ||
         n_phases > MOST_PARTS || *n_swept > MOST_PARTS || *n_instances > MOST_PARTS || getc(file) != '\n') {
         return false;
     }

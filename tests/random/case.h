@@ -33,6 +33,7 @@ struct random_case {
     char format[8]; /* of the model: "json", "onnx", ... */
     char *model;
     size_t size_bytes;
+    int method; /* mdf_method */
     double dt; /* of all evaluations but a state's first; NaN: none */
     size_t n_phases;
     struct random_phase *phases;

@@ -5,6 +5,8 @@ import math
 import onnx_file
 import sweeps
 
+METHODS = ["euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams", "cvode_bdf"]  # of mdf.h
+
 
 def new(model, phases, dt=None, format="json"):
     """``model``: the document of an MDF file, or what onnx_file.encode takes (format "onnx"). ``phases``: {"steps": n, "inputs":
@@ -33,7 +35,7 @@ def encode(case, compiled=False, only="-"):
 def _encode_runs(case, compiled, only, sweep):
     """The model and its phases."""
     model, dt = model_bytes(case), case.get("dt")
-    parts = [b"case %s %d %d %s %d %d %s %d %d\n" % (case["format"].encode(), len(model), len(case["phases"]), b"nan" if dt is None else repr(float(dt)).encode(),
+    parts = [b"case %s %d %d %s %d %d %d %s %d %d\n" % (case["format"].encode(), len(model), len(case["phases"]), b"nan" if dt is None else repr(float(dt)).encode(), METHODS.index(case.get("method", "euler")),
                                                 keeps_nothing(case), compiled, only.encode(), len(sweep["values"]) if sweep else 0,
                                                 len(sweep["instances"]) if sweep else 0), model]
     for phase in case["phases"]:
@@ -103,7 +105,7 @@ def mdf_run_command(case, model="model.json"):
     dt = case.get("dt")
     steps = sum(max(1, phase["steps"]) for phase in case["phases"])
     inputs = "" if not any(phase["inputs"] for phase in case["phases"]) else " --inputs inputs.json"
-    return f"mdf-run {model}{inputs} --steps {steps} --trace" + (f" --dt {dt}" if dt is not None and math.isfinite(dt) else "")
+    return f"mdf-run {model}{inputs} --steps {steps} --trace" + (f" --dt {dt}" if dt is not None and math.isfinite(dt) else "") + (f" --method {case['method']}" if case.get("method", "euler") != "euler" else "")
 
 
 def inputs_by_step(case):

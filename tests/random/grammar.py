@@ -58,7 +58,8 @@ class Model:
                 if self.chance(0.35) and not any(e["receiver"] == node and e["receiver_port"] == name for e in graph["edges"].values()):
                     inputs[f"{node}.{name}"] = expressions.value(rng, self.input_shape(port))
             phases.append({"steps": rng.choice([1, 2, 3, 4, 6, 6, 15]), "inputs": inputs})
-        return {"format": "json", "model": model, "phases": phases, "dt": rng.choice([None, 0.1, 0.25, 1.0, 0.01])}
+        return {"format": "json", "model": model, "phases": phases, "dt": rng.choice([None, 0.1, 0.25, 1.0, 0.01]),
+                "method": rng.choice(["euler", "euler", "exponential_euler", "heun", "rk4", "dopri5"])}
 
     def input_shape(self, port):
         shape = tuple(port.get("shape", ()))

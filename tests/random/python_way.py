@@ -26,6 +26,17 @@ import mdf_c  # noqa: E402
 SETTINGS = {"max_iterations": 2000, "max_passes": 500, "max_memory": 1 << 28, "threads": 1}  # those of ways.c
 
 
+def _settings(case):
+    """With the method of the case, where that can solve it."""
+    method = case.get("method", "euler")
+    if method != "euler":
+        try:
+            mdf_c.compile(case["model"], method=method, **SETTINGS)
+        except mdf_c.MdfError:
+            method = "euler"
+    return {**SETTINGS, "method": method}
+
+
 def _number_text(element):
     if isinstance(element, (str, bytes)):
         return '"' + "".join(f"\\x{ord(c):02x}" if c in '"\\' or c < " " else c for c in element) + '"'
@@ -79,7 +90,7 @@ def _run(case):
     source = cases.model_bytes(case) if case["format"] == "onnx" else case["model"]
     inputs = [{name: _input(value) for name, value in step.items()} for step in cases.inputs_by_step(case)]
     model = mdf_c.load(source, format=case["format"]) if case["format"] == "onnx" else mdf_c.load(source)
-    result = mdf_c.run(model, inputs, steps=len(inputs), dt=case.get("dt"), record=True, **SETTINGS)
+    result = mdf_c.run(model, inputs, steps=len(inputs), dt=case.get("dt"), record=True, **_settings(case))
     lines = {f"{node}.{port}": value_text(value) for node, ports in result.outputs.items() for port, value in ports.items()}
     lines.update({f"result:{name}": value_text(value) for name, value in result.results.items()})
     for name, array in result.trace.items():
@@ -88,7 +99,7 @@ def _run(case):
 
 
 def _evaluable(case, model, inputs):
-    graph = mdf_c.EvaluableGraph(model, **{"dialect": None, **SETTINGS})
+    graph = mdf_c.EvaluableGraph(model, **{"dialect": None, **_settings(case)})
     for step, given in enumerate(inputs):
         graph.evaluate(time_increment=None if step == 0 else case.get("dt"),
                        initializer={name.split(".", 1)[-1]: value for name, value in given.items()})
@@ -102,7 +113,7 @@ def _one_by_one(instances, inputs_of):
     for instance, seed in zip(instances, mdf_c.instance_seeds(0, len(instances))):
         inputs = inputs_of(instance)
         try:
-            trace = mdf_c.run(instance["model"], inputs, steps=len(inputs), dt=instance.get("dt"), record=True, seed=int(seed), **SETTINGS).trace
+            trace = mdf_c.run(instance["model"], inputs, steps=len(inputs), dt=instance.get("dt"), record=True, seed=int(seed), **_settings(instance)).trace
         except mdf_c.MdfError as error:
             return given, error
         for name, array in trace.items():
@@ -126,7 +137,7 @@ def _swept(plan):
 
 def _python_sweep(plan, record):
     values, first, inputs = _swept(plan)
-    settings = {name: value for name, value in SETTINGS.items() if name != "threads"}
+    settings = {name: value for name, value in _settings(first).items() if name != "threads"}
     try:
         return {"error": None, **mdf_c.sweep(first["model"], {v["name"]: v["array"] for v in values}, inputs, steps=len(inputs), dt=first.get("dt"), record=record,
                                              every=1, combine="zip", threads=2, progress=False, **settings).outputs}
@@ -145,7 +156,7 @@ def _command_sweep(plan, record):
         for name, content in (("model.json", first["model"]), ("sweep.json", sweep)):
             with open(os.path.join(folder, name), "w") as file:
                 json.dump(content, file)
-        bounds = [f"--{name.replace('_', '-')}={SETTINGS[name]}" for name in ("max_iterations", "max_passes", "max_memory")]
+        bounds = [f"--{name.replace('_', '-')}={SETTINGS[name]}" for name in ("max_iterations", "max_passes", "max_memory")] + ["--method", _settings(first)["method"]]
         done = subprocess.run([os.path.abspath(os.path.join(os.environ["MDF_C_BUILD"], "mdf-run")), "--sweep", "sweep.json", "model.json", "-o", "results.npz", "--threads=2", "--quiet", *bounds],
                               cwd=folder, capture_output=True, text=True)
         if done.returncode != 0:
@@ -162,7 +173,7 @@ def _set_parameters(plan, record):
     for i, (instance, seed) in enumerate(zip(plan["instances"], mdf_c.instance_seeds(0, len(plan["instances"])))):
         values, inputs = {v["name"]: v["array"][i] for v in swept}, cases.inputs_by_step(instance)
         try:
-            trace = mdf_c.run(first["model"], inputs, steps=len(inputs), dt=first.get("dt"), record=True, seed=int(seed), parameters=values, **SETTINGS).trace
+            trace = mdf_c.run(first["model"], inputs, steps=len(inputs), dt=first.get("dt"), record=True, seed=int(seed), parameters=values, **_settings(first)).trace
         except mdf_c.MdfError as error:
             return {"error": _error_text(error)}
         for name, rows in arrays.items():

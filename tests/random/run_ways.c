@@ -15,13 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void load(struct ways *ways)
+/* What its method can not solve is run as the reference does. */
+static void load(struct ways *ways, struct random_case *what)
 {
-    mdf_options options = random_options();
+    mdf_options options = random_options(what);
 
     ways->model = mdf_model_load_bytes(ways->what->model, ways->what->size_bytes, ways->what->format, "model", &options,
                                        &ways->error);
     ways->program = ways->model != NULL ? mdf_compile(ways->model, &options, &ways->error) : NULL;
+    if (ways->program == NULL && ways->error.code == MDF_UNSUPPORTED && what->method != MDF_METHOD_EULER) {
+        what->method = MDF_METHOD_EULER;
+        options = random_options(what);
+        ways->error = (mdf_error){0};
+        ways->program = mdf_compile(ways->model, &options, &ways->error);
+    }
 }
 
 static bool is_wanted(const struct random_way *way, const struct random_case *what)
@@ -105,7 +112,10 @@ int main(int argc, char **argv)
     while (random_case_read(&random_case, stdin)) {
         struct ways ways = {.what = &random_case, .memory = &memory, .folder = argv[1], .own_reference = &own_reference};
 
-        load(&ways);
+        load(&ways, &random_case);
+        for (size_t i = 0; i < random_case.n_instances; i++) {
+            random_case.instances[i].method = random_case.method;
+        }
         run_all(&ways, &reference, &trace, &own_reference);
         mdf_program_free(ways.program);
         mdf_model_free(ways.model);

@@ -57,7 +57,7 @@ static bool run_steps(struct ways *ways, struct separate *separate, size_t insta
 static bool run_instance(struct ways *ways, struct separate *separate, size_t instance)
 {
     const struct random_case *what = &ways->what->instances[instance];
-    mdf_options options = random_options();
+    mdf_options options = random_options(ways->what);
     mdf_model *model;
     mdf_program *program;
     mdf_state *state;
@@ -436,7 +436,7 @@ static void run_stopping(const mdf_program *program, struct options *options, co
 static void compare_stopping(struct ways *ways, struct options *options, const struct separate *separate, struct trace *trace)
 {
     static const size_t lanes[] = {1, 1, 2, 4};
-    mdf_options how = random_options();
+    mdf_options how = random_options(ways->what);
     mdf_error error = {0};
     mdf_program *program;
     struct trace traces[4];
@@ -474,7 +474,7 @@ static void compare_stopping(struct ways *ways, struct options *options, const s
 static bool compare(struct ways *ways, const struct separate *separate, struct trace *trace)
 {
     struct options *options = calloc(1, sizeof *options);
-    mdf_options how = random_options();
+    mdf_options how = random_options(ways->what);
     mdf_error error = {0};
     mdf_program *program = NULL;
     bool is_there = options != NULL && make_options(ways->what, separate, options);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-mdf_options random_options(void)
+mdf_options random_options(const struct random_case *what)
 {
-    return (mdf_options){.max_iterations = 2000, .max_passes = 500, .max_memory_bytes = (size_t)1 << 28, .n_threads = 1};
+    return (mdf_options){.method = (mdf_method)what->method, .max_iterations = 2000, .max_passes = 500, .max_memory_bytes = (size_t)1 << 28, .n_threads = 1};
 }
 
 /* ------------------------------------------------------------------ one state, step by step */
@@ -94,7 +94,7 @@ static void run_model(struct ways *ways, const mdf_model *model, const mdf_optio
 
 static bool run_plain(struct ways *ways, struct trace *trace)
 {
-    mdf_options options = random_options();
+    mdf_options options = random_options(ways->what);
 
     options.plain = true;
     run_model(ways, ways->model, &options, trace);
@@ -172,7 +172,7 @@ static void compare_traces(struct trace *trace, struct trace *other, const char 
  * where they differ. */
 static bool run_threads(struct ways *ways, struct trace *trace)
 {
-    mdf_options options = random_options();
+    mdf_options options = random_options(ways->what);
     mdf_error error = ways->error;
     struct mdf_memory memory;
     struct trace other;
@@ -201,7 +201,7 @@ static bool run_threads(struct ways *ways, struct trace *trace)
 
 static bool run_converted(struct ways *ways, const char *suffix, struct trace *trace)
 {
-    mdf_options options = random_options();
+    mdf_options options = random_options(ways->what);
     mdf_error error = {0};
     mdf_model *model = NULL;
     char path[512];

@@ -10,7 +10,7 @@ struct ways {
     struct mdf_memory *memory;
     const char *folder; /* for files of converted models and compiled source */
     mdf_model *model;
-    mdf_program *program; /* with the library's default options; NULL: `error` says why there is none */
+    mdf_program *program; /* with the options of random_options; NULL: `error` says why there is none */
     mdf_error error;
     struct trace *own_reference; /* where a way that is held against another reference than the first way writes it */
 };
@@ -32,8 +32,8 @@ struct random_way {
 /* The first is the reference; ends with a row without a name. */
 extern const struct random_way random_ways[];
 
-/* The bounds of all ways: an endless model ends alike by each. */
-mdf_options random_options(void);
+/* The method of the case, and the bounds of all ways: an endless model ends alike by each. */
+mdf_options random_options(const struct random_case *what);
 
 /* Sets the inputs of a phase. */
 mdf_status random_set_inputs(const struct random_phase *phase, mdf_state *state, mdf_error *error);

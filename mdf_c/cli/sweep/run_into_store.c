@@ -84,18 +84,21 @@ static bool hash_sweep(struct store_run *store, const mdf_model *model)
                                 (uint64_t)library->loop_condition,
                                 (uint64_t)library->dialect,
                                 (uint64_t)library->scheduling_mode,
+                                (uint64_t)library->method,
                                 library->seed,
                                 run->asked.n_steps,
                                 run->asked.record_every,
                                 file->is_grid,
                                 file->by_step,
                                 (uint64_t)store->store.codec};
+    const double tolerances[] = {library->rtol, library->atol, library->max_step};
     size_t i;
 
     store->hash = mdf_hash_begin();
     mdf_hash_add_text(&store->hash, MDF_VERSION);
     mdf_hash_add(&store->hash, numbers, sizeof numbers);
     mdf_hash_add(&store->hash, &run->asked.dt, sizeof run->asked.dt);
+    mdf_hash_add(&store->hash, tolerances, sizeof tolerances);
     mdf_hash_add_text(&store->hash, mdf_program_graph_id(run->program));
     for (i = 0; i < file->n_swept; i++) {
         add_value(&store->hash, file->swept[i].name, &file->swept[i].values);

@@ -107,6 +107,7 @@ static bool keep_node(struct compiler *compiler, const struct mdf_program_node *
     program->n_nodes = program->n_layers = 1;
     program->n_results = made->n_outputs;
     program->n_edges = 0;
+    program->solver.n_states = program->solver.n_ports = 0; /* its one evaluation has all their steps */
     program->takes_first = false;
     return true;
 }

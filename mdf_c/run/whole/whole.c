@@ -593,7 +593,7 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
     struct mdf_whole *whole = state->whole;
     int64_t n_before;
 
-    if (whole == NULL || n_steps == 0 || n_steps > INT64_MAX || whole->n_runs < RUNS_BEFORE_LOWERING ||
+    if (whole == NULL || state->program->solver.takes_own_steps || n_steps == 0 || n_steps > INT64_MAX || whole->n_runs < RUNS_BEFORE_LOWERING ||
         whole->single.fast.lowered == NULL || whole->many.fast.is_given_up || !has_steady_ports(state)) {
         return 0;
     }
@@ -653,6 +653,9 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     }
     if (state->program->schedule != NULL && part != MDF_WHOLE_MANY_SEEN) {
         return MDF_REFUSED_LANES_CONDITIONS;
+    }
+    if (state->program->solver.takes_own_steps) {
+        return MDF_REFUSED_LANES_STEPS;
     }
     if (!is_small(state)) {
         return MDF_REFUSED_LARGE_GRAPH;

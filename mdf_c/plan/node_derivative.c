@@ -1,0 +1,132 @@
+/* node_derivative.c - what a parameter with a time_derivative becomes in an evaluation: see node_builder.h. */
+#include "mdf_c/plan/node_builder.h"
+#include "mdf_c/plan/solve/method.h"
+#include "mdf_c/plan/solve/right_side.h"
+
+#include <string.h>
+
+/* Notes where a value that changes with time has its derivative. */
+static bool note_integral(struct node_builder *builder, const struct item *item, mdf_operand derivative)
+{
+    struct compiler *compiler = builder->compiler;
+    const char *id = item->definition->id;
+    struct mdf_program_integral integral = {builder->index, mdf_arena_text(compiler->arena, id, strlen(id)), item->slot,
+                                            derivative, compiler->origins[compiler->origin]};
+
+    if (builder->target.unit != compiler->root_unit) {
+        return true; /* of a graph within a node */
+    }
+    if (integral.id == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    return list_add(compiler, &compiler->integrals, &integral, sizeof integral);
+}
+
+/* value + derivative * dt, in `result`. */
+static bool step_by_itself(struct node_builder *builder, const struct item *item, mdf_operand result)
+{
+    struct target *target = &builder->target;
+    mdf_operand derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND), change;
+
+    if (derivative == MDF_NO_OPERAND || !note_integral(builder, item, derivative)) {
+        return false;
+    }
+    change = unit_call_two(target, PYTHON_MULTIPLY, derivative, builder->compiler->dt, MDF_NO_OPERAND);
+    return unit_call_two(target, "numpy.add", item->slot, change, result) != MDF_NO_OPERAND;
+}
+
+/* Whether conditions of what is integrated are events that the solver locates between evaluations. */
+static bool locates(const struct compiler *compiler)
+{
+    return mdf_method_row(compiler->root->solver.method)->kind == MDF_METHOD_ADAPTIVE;
+}
+
+/* What the solver has left, in `result`. The code of the derivative is jumped over: the solver's is made from it. */
+static bool step_by_solver(struct node_builder *builder, const struct item *item, mdf_operand result)
+{
+    struct compiler *compiler = builder->compiler;
+    struct target *target = &builder->target;
+    struct solver_state state = {.id = item->definition->id,
+                                 .slot = item->slot,
+                                 .next = unit_new_slot(target, OPERAND_MAY_BE_LIST),
+                                 .conditioned = MDF_NO_OPERAND,
+                                 .is_changed = (item->parameter->n_conditions > 0 && !locates(builder->compiler)) ||
+                                               item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
+                                 .origin = compiler->origins[compiler->origin]};
+
+    if (builder->graph->is_nested || item->parameter->reset != NULL) {
+        compile_error(compiler, MDF_UNSUPPORTED, "a time_derivative %s can not be solved by %s (docs/time.md); take the method euler",
+                      builder->graph->is_nested ? "in a graph within a node" : "of a parameter that begins anew in each evaluation",
+                      mdf_method_names[compiler->root->solver.method]);
+        return false;
+    }
+    state.skip = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    state.derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    if (state.next == MDF_NO_OPERAND || state.skip == SIZE_MAX || state.derivative == MDF_NO_OPERAND) {
+        return false;
+    }
+    unit_land(target->unit, state.skip);
+    state.over = unit_position(target->unit);
+    unit_set_owner(target->unit, state.next, 0);
+    return list_add(compiler, &compiler->states, &state, sizeof state) &&
+           unit_emit(target, MDF_OPCODE_COPY, result, state.next, 0);
+}
+
+mdf_operand node_compile_derivative(struct node_builder *builder, const struct item *item)
+{
+    struct target *target = &builder->target;
+    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST), operand;
+    size_t to_initial, to_end;
+
+    if (builder->compiler->derivative == 0) {
+        builder->compiler->derivative = builder->compiler->origin;
+    }
+    to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
+    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX ||
+        !(builder->compiler->root->solver.method == MDF_METHOD_EULER ? step_by_itself(builder, item, result)
+                                                                     : step_by_solver(builder, item, result))) {
+        return MDF_NO_OPERAND;
+    }
+    to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    if (to_end == SIZE_MAX) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_initial);
+    operand = node_initial_of_state(builder, target, item);
+    if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, result, operand, 0)) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_end);
+    return result;
+}
+
+mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned)
+{
+    struct target *target = &builder->target;
+    struct compiler *compiler = builder->compiler;
+    struct solver_state *state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
+    mdf_operand result;
+    size_t to_conditioned, to_end;
+
+    if (!locates(compiler)) {
+        return conditioned;
+    }
+    state->conditioned = conditioned;
+    state->located = unit_position(target->unit);
+    result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    to_conditioned = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
+    if (result == MDF_NO_OPERAND || to_conditioned == SIZE_MAX || !unit_emit(target, MDF_OPCODE_COPY, result, before, 0)) {
+        return MDF_NO_OPERAND;
+    }
+    to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
+    if (to_end == SIZE_MAX) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_conditioned);
+    if (!unit_emit(target, MDF_OPCODE_COPY, result, conditioned, 0)) {
+        return MDF_NO_OPERAND;
+    }
+    unit_land(target->unit, to_end);
+    return result;
+}

@@ -1,0 +1,238 @@
+/* solver.c - code that takes all parameters with a time derivative over a step, by one of the methods of method.c.
+ *
+ * Comes in: a graph whose nodes are compiled, and take what the solver has left for them (node.c). Goes out: the same with the
+ * first node's code once more, the solver's in front of it: an evaluation with a time increment goes through it before any node
+ * runs. It is code as any other: lowered, machine code, C, lanes and derivatives follow. */
+#include "mdf_c/plan/solve/solver.h"
+
+#include "mdf_c/plan/trace.h"
+
+#include <late_libraries.h>
+
+/* ------------------------------------------------------------------ expressions of methods */
+
+solver_values solver_new_values(struct solver *solver)
+{
+    return trace_new_operands(solver->side.builder->compiler, solver->side.n_states, MDF_NO_OPERAND);
+}
+
+bool solver_name(struct target *target, const char *name, mdf_operand operand)
+{
+    return operand != MDF_NO_OPERAND && scope_bind(target->compiler, target->scope, name, operand);
+}
+
+mdf_operand solver_compute(struct target *target, const char *name, const char *expression)
+{
+    mdf_operand operand = compile_text(target, expression, MDF_NO_OPERAND);
+
+    return name == NULL || solver_name(target, name, operand) ? operand : MDF_NO_OPERAND;
+}
+
+bool solver_compute_each(struct solver *solver, struct target *target, const char *expression, const struct solver_named *named,
+                         size_t n_named, solver_values results)
+{
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        struct scope scope = {.outer = target->scope, .unit = target->unit};
+        struct target inner = {target->compiler, target->unit, &scope};
+
+        for (size_t k = 0; k < n_named; k++) {
+            if (!solver_name(&inner, named[k].name, named[k].values[i])) {
+                return false;
+            }
+        }
+        results[i] = solver_compute(&inner, NULL, expression);
+        if (results[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool solver_take_stages(struct solver *solver, struct target *target, solver_values y, bool begins,
+                        struct solver_named named[1 + MDF_MOST_STAGES], solver_values last, size_t *n_stages)
+{
+    static const char *const names[MDF_MOST_STAGES] = {"k1", "k2", "k3", "k4", "k5", "k6", "k7"};
+    size_t s;
+
+    named[0] = (struct solver_named){"y", y};
+    for (s = 0; solver->method->stages[s] != NULL; s++) {
+        solver_values slopes = s == 0 && !begins ? named[1].values : solver_new_values(solver);
+
+        if (slopes == NULL || !solver_compute_each(solver, target, solver->method->stages[s], named, 1 + s, last) ||
+            ((begins || s > 0) && !right_side_emit(&solver->side, &solver->side.slopes, target, last, slopes))) {
+            return false;
+        }
+        named[1 + s] = (struct solver_named){names[s], slopes};
+    }
+    *n_stages = s;
+    return true;
+}
+
+bool solver_leave(struct solver *solver, struct target *target, const mdf_operand *values)
+{
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        if (!unit_emit(target, MDF_OPCODE_COPY, solver->side.states[i].next, values[i], 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+/* Copies instructions [first, end) behind all others. */
+static bool move_behind(struct target *target, size_t first, size_t end)
+{
+    struct unit *unit = target->unit;
+    size_t new_first = unit_position(unit);
+
+    for (size_t at = first; at < end; at++) {
+        struct mdf_instruction instruction = *unit_instruction(unit, at);
+
+        if (instruction.opcode == MDF_OPCODE_JUMP || instruction.opcode == MDF_OPCODE_JUMP_IF ||
+            instruction.opcode == MDF_OPCODE_JUMP_UNLESS || instruction.opcode == MDF_OPCODE_JUMP_WITHOUT_DT ||
+            instruction.opcode == MDF_OPCODE_NEXT) {
+            instruction.target = (uint32_t)(instruction.target - first + new_first);
+        }
+        if (!list_add(target->compiler, &unit->instructions, &instruction, sizeof instruction)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nothing runs these instructions any more: nobody is to take them for readers. */
+static void blank(struct unit *unit, size_t first, size_t end)
+{
+    for (size_t at = first; at < end; at++) {
+        *unit_instruction(unit, at) = (struct mdf_instruction){.opcode = MDF_OPCODE_JUMP, .target = (uint32_t)at + 1};
+    }
+}
+
+/* The node's code once more, behind all others, up to where it computes. */
+static bool begin_node(struct target *target, struct mdf_program_node *node)
+{
+    size_t first = unit_position(target->unit), shift = first - node->first;
+
+    if (!move_behind(target, node->first, node->main)) {
+        return false;
+    }
+    blank(target->unit, node->first, node->main);
+    node->first = first;
+    node->reset += shift;
+    node->initial += shift;
+    return true;
+}
+
+/* The steps run in front of the first node, the start behind the last. */
+static bool put_in_place(struct solver *solver, struct target *target, struct mdf_program *program)
+{
+    const struct mdf_program_layer *layer = &program->layers[program->n_layers - 1];
+    struct mdf_program_node *node = &program->nodes[program->layers[0].nodes[0]],
+                            *last = &program->nodes[layer->nodes[layer->n_nodes - 1]];
+    bool is_adaptive = solver->method->kind == MDF_METHOD_ADAPTIVE;
+    struct stepping *kept = NULL;
+    size_t main = node->main, end = node->end;
+
+    if (!begin_node(target, node)) {
+        return false;
+    }
+    node->main = unit_position(target->unit);
+    if (!(is_adaptive ? (kept = solver_emit_adaptive_steps(solver, target)) != NULL : solver_emit_fixed_step(solver, target)) ||
+        !move_behind(target, main, end)) {
+        return false;
+    }
+    blank(target->unit, main, end);
+    node->end = unit_position(target->unit);
+    if (!is_adaptive) {
+        return true;
+    }
+    if (last != node) {
+        main = last->main;
+        end = last->end;
+        if (!begin_node(target, last)) {
+            return false;
+        }
+        last->main = unit_position(target->unit);
+        if (!move_behind(target, main, end)) {
+            return false;
+        }
+        blank(target->unit, main, end);
+    }
+    if (!solver_emit_start(solver, target, kept)) {
+        return false;
+    }
+    last->end = unit_position(target->unit);
+    return true;
+}
+
+/* The states have one time: all nodes run once in each evaluation. */
+static bool runs_evenly(struct graph_builder *builder)
+{
+    const struct mdf_program *program = builder->compiler->program;
+    bool is_even = !builder->is_scheduled;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        is_even = is_even && program->nodes[i].finished == MDF_NO_OPERAND;
+    }
+    if (!is_even) {
+        compile_error(builder->compiler, MDF_UNSUPPORTED,
+                      "a graph with %s can not be solved by %s: its nodes do not run once in each evaluation (docs/time.md); take "
+                      "the method euler",
+                      builder->is_scheduled ? "conditions" : "nodes that run until they are finished",
+                      mdf_method_names[program->solver.method]);
+    }
+    return is_even;
+}
+
+/* What an evaluation has to see to before the solver's code runs. */
+static bool keep_needs(const struct solver *solver, struct mdf_program *program)
+{
+    struct compiler *compiler = solver->side.builder->compiler;
+
+    program->solver.n_states = solver->side.n_states;
+    program->solver.takes_own_steps = solver->method->kind != MDF_METHOD_FIXED;
+    program->solver.ports = mdf_arena_array(compiler->arena, program->n_ports, sizeof *program->solver.ports);
+    for (size_t i = 0; program->solver.ports != NULL && i < program->n_ports; i++) {
+        if (solver->side.reads_port[i]) {
+            program->solver.ports[program->solver.n_ports++] = i;
+        }
+    }
+    return program->solver.ports != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
+#ifdef MDF_LATE_CVODES
+static const bool has_library = true;
+#else
+static const bool has_library = false;
+#endif
+
+bool compile_solver(struct graph_builder *builder)
+{
+    struct compiler *compiler = builder->compiler;
+    struct scope scope = {.unit = builder->unit};
+    struct target target = {compiler, builder->unit, &scope};
+    struct mdf_program *program = compiler->program;
+    struct solver solver = {.method = mdf_method_row(program->solver.method)};
+    size_t first = unit_position(builder->unit), end;
+
+    if (solver.method->kind == MDF_METHOD_IN_NODES || compiler->states.n == 0) {
+        return true;
+    }
+    if (solver.method->kind == MDF_METHOD_LIBRARY && !has_library) {
+        compile_error(compiler, MDF_UNSUPPORTED, "%s needs the library SUNDIALS, which this build is without (docs/time.md)",
+                      mdf_method_names[program->solver.method]);
+        return false;
+    }
+    if (!runs_evenly(builder) || !right_side_make(&solver.side, builder) || !keep_needs(&solver, program)) {
+        return false;
+    }
+    end = unit_position(builder->unit);
+    if (!solver_name(&target, "dt", compiler->dt) ||
+        !(solver.method->kind == MDF_METHOD_LIBRARY ? solver_emit_entry(&solver, &target)
+                                                    : put_in_place(&solver, &target, program))) {
+        return false;
+    }
+    blank(builder->unit, first, end);
+    return true;
+}

@@ -1,0 +1,385 @@
+/* solve_cvode.c - see solve.h. One state of CVODE for each state of a program.
+ *
+ * Steps go over the times of evaluations, whose values are those of CVODE's polynomial. It begins anew where a node has given a
+ * state another value than the solver left, and where an input that derivatives depend on has changed. */
+#include "mdf_c/run/solve/cvode_library.h"
+#include "mdf_c/run/solve/solve.h"
+
+#include <math.h>
+#include <string.h>
+
+struct mdf_solve {
+    struct mdf_cvode_library library;
+    SUNContext context;
+    void *cvode;
+    N_Vector y;
+    SUNMatrix matrix;
+    SUNLinearSolver linear;
+    SUNNonlinearSolver nonlinear;
+    size_t n;                 /* elements of all states */
+    double *left;             /* them, as the solver left them */
+    struct mdf_value *inputs; /* of each of the solver's ports, when it began */
+    double time;
+    bool has_begun, is_lost; /* is_lost: the right-hand side failed, and the error is set */
+    struct mdf_fast fast;
+    struct mdf_lowering_range range;
+    struct mdf_lowering_request request;
+    uint32_t *readers; /* of each slot: of what the right-hand side computes, slopes are all that is looked at */
+};
+
+static struct mdf_context *context_of(struct mdf_state *state)
+{
+    return &state->shared->execution.context;
+}
+
+static bool fail(struct mdf_state *state, mdf_status status, const char *what)
+{
+    mdf_error_set(&context_of(state)->error, status, "%s %s", mdf_method_names[state->program->solver.method], what);
+    return false;
+}
+
+static bool out_of_memory(struct mdf_state *state)
+{
+    mdf_memory_error(&state->shared->memory, &context_of(state)->error);
+    return false;
+}
+
+/* ------------------------------------------------------------------ states and the vector */
+
+static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
+{
+    return mdf_frame_slot(state->frame, slot);
+}
+
+/* Elements of all states together, which are float64. */
+static bool count(struct mdf_state *state, size_t *n)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+
+    *n = 0;
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_value *y = slot_of(state, solver->states[i].y);
+
+        if (y->kind != MDF_KIND_TENSOR || y->dtype != MDF_DTYPE_FLOAT64) {
+            return fail(state, MDF_UNSUPPORTED, "solves for numbers of float64 only (docs/time.md)");
+        }
+        *n += y->length;
+    }
+    return true;
+}
+
+static void gather(struct mdf_state *state, double *elements)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_value *y = slot_of(state, solver->states[i].y);
+
+        memcpy(elements, y->data, y->length * sizeof *elements);
+        elements += y->length;
+    }
+}
+
+/* Into slots of the forms that `y` has. */
+static bool scatter(struct mdf_state *state, const double *elements, bool is_next)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_value *y = slot_of(state, solver->states[i].y);
+        struct mdf_value *slot = is_next ? slot_of(state, solver->states[i].next) : slot_of(state, solver->states[i].y);
+        uint8_t strength = y->strength;
+        double *own = mdf_value_make_tensor(&state->shared->memory, slot, MDF_DTYPE_FLOAT64, y->rank, mdf_value_shape(y));
+
+        if (own == NULL) {
+            return out_of_memory(state);
+        }
+        slot->strength = strength;
+        memcpy(own, elements, y->length * sizeof *elements);
+        elements += y->length;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the right-hand side */
+
+static bool run_right_side(struct mdf_state *state)
+{
+    struct mdf_solve *solve = state->solve;
+
+    return (!state->program->is_plain && mdf_fast_run(&solve->fast, &solve->request)) ||
+           mdf_frame_run(state->frame, solve->range.first, solve->range.end);
+}
+
+/* 0; 1: a step less long may do; -1: the error is set. */
+static int take_slopes(struct mdf_state *state, double *slopes)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    bool is_finite = true;
+
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_value *slope = slot_of(state, solver->states[i].slope), *y = slot_of(state, solver->states[i].y);
+
+        if (slope->kind != MDF_KIND_TENSOR || slope->dtype != MDF_DTYPE_FLOAT64 || slope->length != y->length) {
+            fail(state, MDF_SHAPE, "needs a derivative of the shape of its parameter");
+            mdf_error_in(&context_of(state)->error, "%s", solver->states[i].path);
+            return -1;
+        }
+        for (size_t k = 0; k < y->length; k++) {
+            slopes[k] = ((const double *)slope->data)[k];
+            is_finite = is_finite && isfinite(slopes[k]);
+        }
+        slopes += y->length;
+    }
+    return is_finite ? 0 : 1;
+}
+
+static int right_side(realtype time, N_Vector y, N_Vector slopes, void *context)
+{
+    struct mdf_state *state = context;
+    int outcome = -1;
+
+    (void)time;
+    if (!mdf_state_is_interrupted(state) && scatter(state, NV_DATA_S(y), false) && run_right_side(state)) {
+        outcome = take_slopes(state, NV_DATA_S(slopes));
+    }
+    state->solve->is_lost = outcome < 0;
+    return outcome;
+}
+
+/* The library prints nothing. */
+static void drop_message(int code, const char *module, const char *function, char *message, void *context)
+{
+    (void)code, (void)module, (void)function, (void)message, (void)context;
+}
+
+/* ------------------------------------------------------------------ life */
+
+static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
+{
+    const struct mdf_cvode_library *library = &solve->library;
+
+    if (solve->cvode != NULL) {
+        library->CVodeFree(&solve->cvode);
+    }
+    if (solve->linear != NULL) {
+        library->SUNLinSolFree(solve->linear);
+    }
+    if (solve->nonlinear != NULL) {
+        library->SUNNonlinSolFree(solve->nonlinear);
+    }
+    if (solve->matrix != NULL) {
+        library->SUNMatDestroy(solve->matrix);
+    }
+    if (solve->y != NULL) {
+        library->N_VDestroy(solve->y);
+    }
+    mdf_memory_release(memory, solve->left);
+    solve->linear = NULL;
+    solve->nonlinear = NULL;
+    solve->matrix = NULL;
+    solve->y = NULL;
+    solve->left = NULL;
+    solve->n = 0;
+}
+
+void mdf_solve_release(struct mdf_state *state)
+{
+    struct mdf_memory *memory = &state->shared->memory;
+    struct mdf_solve *solve = state->solve;
+
+    if (solve == NULL) {
+        return;
+    }
+    release_vectors(solve, memory);
+    if (solve->context != NULL) {
+        solve->library.SUNContext_Free(&solve->context);
+    }
+    mdf_fast_release(&solve->fast);
+    for (size_t i = 0; solve->inputs != NULL && i < state->program->solver.n_ports; i++) {
+        mdf_value_clear(memory, &solve->inputs[i]);
+    }
+    mdf_memory_release(memory, solve->inputs);
+    mdf_memory_release(memory, solve->readers);
+    mdf_memory_release(memory, solve);
+    state->solve = NULL;
+}
+
+void mdf_solve_restart(struct mdf_state *state)
+{
+    if (state->solve != NULL) {
+        state->solve->has_begun = false;
+    }
+}
+
+static bool make_solve(struct mdf_state *state)
+{
+    struct mdf_memory *memory = &state->shared->memory;
+    const struct mdf_program_solver *solver = &state->program->solver;
+    struct mdf_solve *solve = mdf_memory_allocate_zeroed(memory, 1, sizeof *solve);
+
+    if (solve == NULL) {
+        return out_of_memory(state);
+    }
+    if (mdf_cvode_library_load(&solve->library, &context_of(state)->error) != MDF_OK) {
+        mdf_memory_release(memory, solve);
+        return false;
+    }
+    state->solve = solve;
+    solve->inputs = mdf_memory_allocate_zeroed(memory, solver->n_ports + 1, sizeof *solve->inputs);
+    solve->readers = mdf_memory_allocate_zeroed(memory, state->program->code->n_slots, sizeof *solve->readers);
+    if (solve->inputs == NULL || solve->readers == NULL || solve->library.SUNContext_Create(NULL, &solve->context) != 0) {
+        mdf_solve_release(state);
+        return out_of_memory(state);
+    }
+    solve->range = (struct mdf_lowering_range){solver->evaluate.first, solver->evaluate.end};
+    for (size_t i = 0; i < solver->n_states; i++) {
+        solve->readers[MDF_OPERAND_INDEX(solver->states[i].slope)] = MDF_READ_BY_ALL;
+    }
+    solve->request = (struct mdf_lowering_request){
+        .frame = state->frame, .ranges = &solve->range, .n_ranges = 1, .readers = solve->readers, .self = 1, .leaves_out = true};
+    return true;
+}
+
+/* A solver of linear or nonlinear equations, as the method needs. */
+static bool make_solvers(struct mdf_solve *solve, bool is_stiff)
+{
+    const struct mdf_cvode_library *library = &solve->library;
+    sunindextype n = (sunindextype)solve->n;
+
+    if (!is_stiff) {
+        solve->nonlinear = library->SUNNonlinSol_FixedPoint(solve->y, 0, solve->context);
+        return solve->nonlinear != NULL && library->CVodeSetNonlinearSolver(solve->cvode, solve->nonlinear) == CV_SUCCESS;
+    }
+    solve->matrix = library->SUNDenseMatrix(n, n, solve->context);
+    solve->linear = solve->matrix != NULL ? library->SUNLinSol_Dense(solve->y, solve->matrix, solve->context) : NULL;
+    return solve->linear != NULL && library->CVodeSetLinearSolver(solve->cvode, solve->linear, solve->matrix) == CVLS_SUCCESS;
+}
+
+static bool make_vectors(struct mdf_state *state, size_t n)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    bool is_stiff = solver->method == MDF_METHOD_CVODE_BDF;
+    struct mdf_solve *solve = state->solve;
+    const struct mdf_cvode_library *library = &solve->library;
+
+    release_vectors(solve, &state->shared->memory);
+    solve->n = n;
+    solve->left = mdf_memory_allocate_zeroed(&state->shared->memory, n + 1, sizeof *solve->left);
+    solve->y = solve->left != NULL ? library->N_VNew_Serial((sunindextype)n, solve->context) : NULL;
+    solve->cvode = solve->y != NULL ? library->CVodeCreate(is_stiff ? CV_BDF : CV_ADAMS, solve->context) : NULL;
+    if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
+        library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
+        library->CVodeSStolerances(solve->cvode, solver->rtol, solver->atol) != CV_SUCCESS ||
+        library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
+        library->CVodeSetMaxNumSteps(solve->cvode, -1) != CV_SUCCESS || /* --time-limit ends it */
+        (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
+        !make_solvers(solve, is_stiff)) {
+        release_vectors(solve, &state->shared->memory);
+        return out_of_memory(state);
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ an evaluation */
+
+static bool keep_inputs(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+
+    for (size_t i = 0; i < program->solver.n_ports; i++) {
+        if (!mdf_value_copy(&state->shared->memory, &state->solve->inputs[i],
+                            slot_of(state, program->ports[program->solver.ports[i]].slot))) {
+            return out_of_memory(state);
+        }
+    }
+    return true;
+}
+
+static bool has_other_inputs(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    bool is_other = false;
+
+    for (size_t i = 0; i < program->solver.n_ports; i++) {
+        is_other = is_other || !mdf_value_equal(&state->solve->inputs[i],
+                                                slot_of(state, program->ports[program->solver.ports[i]].slot));
+    }
+    return is_other;
+}
+
+/* From the states as the nodes have them: again where these, or inputs, are not as they were. */
+static bool begin(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    struct mdf_solve *solve = state->solve;
+    size_t n;
+
+    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n) ||
+        (n != solve->n && !make_vectors(state, n))) {
+        return false;
+    }
+    if (n == 0) {
+        return true;
+    }
+    gather(state, NV_DATA_S(solve->y));
+    if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), n * sizeof *solve->left) == 0 && !has_other_inputs(state)) {
+        return true;
+    }
+    solve->time = 0;
+    solve->has_begun = true;
+    return keep_inputs(state) && (solve->library.CVodeReInit(solve->cvode, 0, solve->y) == CV_SUCCESS || out_of_memory(state));
+}
+
+static const char *text_of(int code)
+{
+    switch (code) {
+    case CV_TOO_MUCH_ACC:
+        return "can not be as exact as --rtol and --atol ask for: they are too small for these numbers";
+    case CV_ERR_FAILURE:
+    case CV_CONV_FAILURE:
+        return "can not keep to the tolerance: its steps have become too short to go on (a jump or a pole, or a greater --rtol is "
+               "needed)";
+    case CV_FIRST_RHSFUNC_ERR:
+    case CV_REPTD_RHSFUNC_ERR:
+    case CV_UNREC_RHSFUNC_ERR:
+        return "finds no derivative that is finite, however short its steps";
+    default:
+        return "could not solve the equations";
+    }
+}
+
+static bool solve_to(struct mdf_state *state, double time)
+{
+    struct mdf_solve *solve = state->solve;
+    int code;
+
+    solve->is_lost = false;
+    code = solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
+    if (code < 0) {
+        solve->has_begun = false;
+        return solve->is_lost ? false : fail(state, MDF_VALUE, text_of(code));
+    }
+    memcpy(solve->left, NV_DATA_S(solve->y), solve->n * sizeof *solve->left);
+    return true;
+}
+
+bool mdf_solve_advance(struct mdf_state *state)
+{
+    double dt = state->shared->execution.dt;
+
+    if (isnan(dt)) {
+        mdf_solve_restart(state);
+        return true;
+    }
+    if ((state->solve == NULL && !make_solve(state)) || !begin(state)) {
+        return false;
+    }
+    if (state->solve->n == 0) {
+        return scatter(state, NULL, true);
+    }
+    if (dt > 0 && !solve_to(state, state->solve->time + dt)) {
+        return false;
+    }
+    return scatter(state, NV_DATA_S(state->solve->y), true);
+}

@@ -1,0 +1,52 @@
+"""Methods for time derivatives through Python: docs/time.md."""
+import math
+
+import numpy as np
+import pytest
+
+import mdf_c
+
+DECAY = {"m": {"graphs": {"g": {"nodes": {"n": {
+    "parameters": {"rate": {"value": 1.0}, "x": {"default_initial_value": 1.0, "time_derivative": "-rate * x"}},
+    "output_ports": {"o": {"value": "x"}}}}}}}}
+
+
+@pytest.mark.parametrize("method, error", [("euler", 2e-2), ("exponential_euler", 1e-15), ("heun", 1e-3), ("rk4", 1e-6), ("dopri5", 1e-7)])
+def test_methods(method, error):
+    result = mdf_c.run(DECAY, steps=11, dt=0.1, method=method)
+    assert abs(result.results["o"] - math.exp(-1)) < error
+
+
+def test_tolerance():
+    errors = [abs(mdf_c.run(DECAY, steps=3, dt=0.5, method="dopri5", rtol=t, atol=t).results["o"] - math.exp(-1)) for t in (1e-3, 1e-6, 1e-10)]
+    assert errors[0] < 1e-3 and errors[1] < 1e-6 and errors[2] < 1e-10
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_sweep(method):
+    """Side by side where steps are the same, one by one where each instance takes its own: the bits of runs by themselves."""
+    rates = np.linspace(0.1, 3, 37)
+    swept = mdf_c.sweep(DECAY, {"n.rate": rates}, steps=21, dt=0.1, every=1, method=method, progress=False).outputs["n.o"]
+    for rate, row in zip(rates, swept):
+        assert (mdf_c.run(DECAY, steps=21, dt=0.1, record=True, method=method, parameters={"n.rate": float(rate)}).trace["n.o"] == row).all()
+
+
+@pytest.mark.parametrize("method", ["heun", "rk4", "exponential_euler"])
+def test_gradient(method):
+    """A fixed step is code as any other: derivatives over the steps are those of what it computes."""
+    def value(rate):
+        return float(mdf_c.run(DECAY, steps=11, dt=0.1, method=method, parameters={"n.rate": rate}).results["o"])
+
+    result, by = mdf_c.value_and_grad(DECAY, "o", ["n.rate"], steps=11, dt=0.1, method=method)
+    assert float(result) == value(1.0)
+    assert abs(float(by["n.rate"]) - (value(1 + 1e-5) - value(1 - 1e-5)) / 2e-5) < 1e-8
+
+
+def test_refused():
+    with pytest.raises(mdf_c.MdfError, match="no derivatives over the steps of a graph with a method that chooses its steps"):
+        mdf_c.value_and_grad(DECAY, "o", ["n.rate"], steps=11, dt=0.1, method="dopri5")
+    with pytest.raises(ValueError, match="method must be one of euler, exponential_euler, heun, rk4, dopri5, cvode_adams, cvode_bdf, not 'rk5'"):
+        mdf_c.run(DECAY, method="rk5")
+    for name in ("rtol", "atol", "max_step"):
+        with pytest.raises(ValueError, match=f"{name} must be a number above 0"):
+            mdf_c.run(DECAY, method="dopri5", **{name: -1.0})
