@@ -35,6 +35,8 @@ static void set_up(void)
     setenv("MERGE", text, 1);
     snprintf(text, sizeof text, "%s/mdf-diff", build);
     setenv("DIFF", text, 1);
+    snprintf(text, sizeof text, "%s/mdf-fmu", build);
+    setenv("FMU", text, 1);
     setenv("OUT", folder, 1);
     setenv("M", "tests/data/two_nodes.json", 1);
 }
@@ -147,6 +149,12 @@ static const struct {
     {"$COMPILE $M $M -o $OUT/a.c", 2, "mdf-compile: error: more than one model was given\n"},
     {"$COMPILE -o $OUT/a.c", 2, "mdf-compile: error: no model was given\n"},
     {"$COMPILE $M", 2, "mdf-compile: error: --output is needed\n"},
+    {"$FMU $M", 2, "mdf-fmu: error: --output is needed\n"},
+    {"$FMU -o $OUT/a.fmu", 2, "mdf-fmu: error: no model was given\n"},
+    {"$FMU $M -o $OUT/a.zip", 2, "mdf-fmu: error: --output must be a file .fmu, not '/tmp/"},
+    {"$FMU $M -o $OUT/a.fmu --fmi 1", 2, "mdf-fmu: error: --fmi must be 2 or 3, not '1'\n"},
+    {"$FMU $M -o $OUT/a.fmu --kind mdx", 2, "mdf-fmu: error: --kind must be both or co-simulation or model-exchange, not 'mdx'\n"},
+    {"$FMU $M -o $OUT/none/a.fmu --source-only", 1, "/tmp/mdf_test_command_line_"},
     {"$CONVERT $M", 2, "mdf-convert: error: two file names are needed\n"},
     {"$CONVERT a b c", 2, "mdf-convert: error: one file name too many: c\n"},
     /* output */
@@ -245,6 +253,9 @@ static const char *const taken[] = {
     "printf '# kept\\nm:\\n  graphs: # here too\\n    g: {nodes: {}}\\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/d.yaml && grep -q '# here too' $OUT/d.yaml "
     "&& grep -q '^  onnx_opset_version: \"15\"$' $OUT/d.yaml",
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
+    "$FMU -h | grep -q '^usage: mdf-fmu '",
+    "$FMU --version | grep -q '^mdf-fmu '",
+    "$FMU --completion bash | grep -q source-only",
     "$COMPILE --version --nope | grep -q '^mdf-compile '",
     "$RUN --ops | head -n 1 | grep -q '^# Operators$'",
     "$RUN $M -o /dev/stdout | grep -q '\"model\": \"two_nodes\"'",
