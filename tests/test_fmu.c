@@ -633,6 +633,7 @@ Test(fmu, what_is_refused)
         {"examples/cooling.yaml --dt 1 --fmi 4", 2, "--fmi must be 2 or 3"},
         {"examples/recurrence.yaml --kind model-exchange", 1, "node 'damp' brings what it computed in the evaluation before"},
         {"examples/slow_and_fast.yaml --kind model-exchange", 1, "conditions decide which nodes run"},
+        {"examples/race.yaml --dt 1 --kind model-exchange", 1, "a node has a graph of its own"},
         {"examples/drift_diffusion.yaml --kind model-exchange", 1, "it draws random numbers"},
         {"tests/data/fmu/pid.yaml --dt 1 --kind model-exchange", 1, "keeps a value from one evaluation to the next"},
         {"tests/data/compile/no_form.yaml", 1, "it can not be written as C: there is no form in C of the operator Det"},
