@@ -513,6 +513,9 @@ static bool add_inputs(struct widening *widening)
         if (!widening_needs(widening, narrow->inputs[i])) {
             continue;
         }
+        if (narrow->values[narrow->inputs[i]].is_list) {
+            return lowering_fail(widening->lowering, MDF_REFUSED_NO_NUMBERS);
+        }
         id = widening_add(widening, MDF_LOWERED_INPUT, narrow->inputs[i]);
         if (id == MDF_LOWERED_NONE) {
             return false;
