@@ -70,16 +70,21 @@ struct bounds {
 /* The number of the run and whether the loop goes on, as the body gets them. */
 static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
 {
-    static const int64_t first_number = 0;
+    static const int64_t first_number = 0, second_number = 1;
     static const bool going_on = true;
     struct lowering *lowering = loop->lowering;
-    struct mdf_value number = {0}, condition = {0};
+    struct mdf_value number = {0}, condition = {0}, second = {0};
     mdf_lowered_id id;
 
     mdf_value_borrow_tensor(lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first_number);
+    mdf_value_borrow_tensor(lowering->memory, &second, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &second_number);
     mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
     id = loop->result->number = loop_add_parameter(loop, &number);
     loop->result->is_going_on = loop_add_parameter(loop, &condition);
+    /* What is as long as the number says has another length in the next run. */
+    if (!lowering->is_for_source && bounds->n_runs > 1 && id != MDF_LOWERED_NONE && !lowering_open(lowering, id, &second)) {
+        return false;
+    }
     if (bounds->n_done > 0) {
         id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
     }
