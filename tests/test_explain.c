@@ -240,6 +240,33 @@ Test(explain, sequences)
     cr_expect_null(strstr(text, "step by step"), "%s", text);
 }
 
+/* Arrays that are as long as the loop's number says, or as data say once a run has shown that. */
+Test(explain, lengths_that_are_not_known)
+{
+    static const char *const parts[] = {
+        "\"e\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": \"i + 1\", \"shape\": [1]}}, \"p\": {\"function\": \"onnx::Slice\", "
+        "\"args\": {\"data\": \"s\", \"starts\": [0], \"ends\": \"e\"}}",
+        "\"m\": {\"function\": \"onnx::Greater\", \"args\": {\"A\": \"s\", \"B\": 0.5}}, \"p\": {\"function\": \"onnx::Compress\", \"args\": "
+        "{\"input\": \"s\", \"condition\": \"m\", \"axis\": 0}}"};
+    char model[2048];
+    size_t i;
+
+    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *text;
+
+        snprintf(model, sizeof model,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [0.5, 1, 2, 3, 4]}, \"l\": {\"function\": "
+                 "\"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}}}}}, "
+                 "\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": "
+                 "{}, \"c\": {}, \"s\": {}}, \"parameters\": {%s, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"p\", \"keepdims\": "
+                 "0}}, \"t\": {\"function\": \"onnx::Sub\", \"args\": {\"A\": \"s\", \"B\": \"r * 0.1\"}}}, \"output_ports\": {\"t\": {\"value\": "
+                 "\"t\"}}}}}}}}",
+                 parts[i]);
+        text = explain(model, NULL, NULL, 12);
+        cr_expect_null(strstr(text, "step by step"), "%s", text);
+    }
+}
+
 /* Lists whose items are known one by one are no reason to run step by step: taken apart, made an array, or looked at. */
 Test(explain, lists_of_values)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
+enum { MOST_SURPRISES = 8 };
 enum { MAX_TRIES = 3, BAIL_OUT = 64, MOST_BAIL_OUTS = 8 * BAIL_OUT }; /* one of them is made good by so many runs */
 
 /* Elements of arrays in a node: kernels go through longer ones on several threads, whatever is computed. */
@@ -96,11 +97,15 @@ static bool is_worth_it(const struct mdf_lowered *lowered)
 
 static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *request)
 {
+    struct mdf_lowering_request informed = *request;
+
     drop(fast);
     fast->n_tries++;
     fast->refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
     fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
-    fast->lowered = mdf_lower(request, &fast->refusal);
+    informed.surprises = fast->surprises;
+    informed.n_surprises = fast->n_surprises;
+    fast->lowered = mdf_lower(&informed, &fast->refusal);
     if (fast->lowered != NULL && request->readers != NULL && !is_worth_it(fast->lowered)) {
         fast->refusal.reason =
             has_long_arrays(fast->lowered, &fast->lowered->region) ? MDF_REFUSED_LONG_ARRAYS : MDF_REFUSED_ONLY_KERNELS;
@@ -108,6 +113,25 @@ static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         drop(fast);
     }
     return fast->lowered != NULL;
+}
+
+/* The form bailed out as a call gave another shape than before: the next one leaves that open, which is no try in vain. */
+static bool learn(struct mdf_fast *fast, const struct mdf_lowering_request *request)
+{
+    if (fast->lowered->surprise.source == NULL || fast->n_surprises == MOST_SURPRISES) {
+        return false;
+    }
+    if (fast->surprises == NULL) {
+        fast->surprises = mdf_arena_array(&mdf_frame_execution(request->frame)->arena, MOST_SURPRISES, sizeof *fast->surprises);
+    }
+    if (fast->surprises == NULL) {
+        return false;
+    }
+    fast->surprises[fast->n_surprises++] = fast->lowered->surprise;
+    fast->n_tries -= fast->n_tries > 0;
+    drop(fast);
+    fast->refusal.reason = MDF_REFUSED_OTHER_FORMS;
+    return true;
 }
 
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request)
@@ -147,7 +171,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         fast->n_runs++;
         fast->n_bail_outs -= fast->n_bail_outs > 0;
     } else if (outcome == MDF_LOWERED_BAILED_OUT && !mdf_stop_is_asked(mdf_frame_execution(request->frame)->context.stop) &&
-               (fast->n_bail_outs += BAIL_OUT) >= MOST_BAIL_OUTS) {
+               !learn(fast, request) && (fast->n_bail_outs += BAIL_OUT) >= MOST_BAIL_OUTS) {
         drop(fast);
         fast->refusal.reason = MDF_REFUSED_LEAVES;
         fast->is_given_up = true;

@@ -4,10 +4,14 @@
 
 #include "mdf_c/lower/lower.h"
 
+struct mdf_lowered_surprise;
+
 struct mdf_fast {
     struct mdf_lowered *lowered; /* NULL: none */
     struct mdf_refusal refusal;  /* why there is none; NOT: there has been no try */
     unsigned n_tries, n_bail_outs;
+    struct mdf_lowered_surprise *surprises; /* in the execution's arena; NULL: none */
+    size_t n_surprises;
     uint64_t n_runs; /* that were done by it */
     bool is_with_dt; /* lowered for an evaluation with a time increment */
     bool is_given_up;

@@ -836,7 +836,9 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     struct lowering lowering = {.execution = execution,
                                 .memory = execution->context.memory,
                                 .is_for_source = request->is_for_source,
-                                .stays = request->stays};
+                                .stays = request->stays,
+                                .surprises = request->surprises,
+                                .n_surprises = request->n_surprises};
 
     return lowering_make(&lowering, lower_all, request, refusal);
 }

@@ -19,6 +19,8 @@ enum { MDF_READ_BY_NOBODY = 0 };
 struct lowering;
 struct scope;
 
+struct mdf_lowered_surprise;
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
@@ -41,6 +43,9 @@ struct mdf_lowering_request {
     bool *is_gone;
     const bool *keeps;  /* of each slot: it is kept in any case; NULL: none */
     const bool *stays;  /* of each slot: its value is the same in all runs, a constant; NULL: of none */
+    /* What earlier forms of the same bailed out for: such results have open axes. */
+    const struct mdf_lowered_surprise *surprises;
+    size_t n_surprises;
     bool leaves_out;    /* slots that may have no value, or none of numbers, afterwards are no outputs; else that is refused */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };

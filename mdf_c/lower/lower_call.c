@@ -534,6 +534,7 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     if (call == NULL) {
         return false;
     }
+    call->source = scope->code != NULL ? trial->source : NULL; /* others do not last */
     call->weakens = trial->source->signature != NULL && trial->is_weak;
     op.operator= trial->source->operator;
     op.settings = trial->source->settings;

@@ -70,7 +70,8 @@ struct bounds {
 /* The number of the run and whether the loop goes on, as the body gets them. */
 static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
 {
-    static const int64_t first_number = 0, second_number = 1;
+    static const int64_t first_number = 0;
+    const int64_t second_number = bounds->n_done + 1;
     static const bool going_on = true;
     struct lowering *lowering = loop->lowering;
     struct mdf_value number = {0}, condition = {0}, second = {0};
@@ -81,12 +82,12 @@ static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
     mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
     id = loop->result->number = loop_add_parameter(loop, &number);
     loop->result->is_going_on = loop_add_parameter(loop, &condition);
+    if (bounds->n_done > 0) {
+        id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
+    }
     /* What is as long as the number says has another length in the next run. */
     if (!lowering->is_for_source && bounds->n_runs > 1 && id != MDF_LOWERED_NONE && !lowering_open(lowering, id, &second)) {
         return false;
-    }
-    if (bounds->n_done > 0) {
-        id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
     }
     return lowering_bind(lowering, &loop->inner, loop->body->formals[0], id) &&
            lowering_bind(lowering, &loop->inner, loop->body->formals[1], loop->result->is_going_on);

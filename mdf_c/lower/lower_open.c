@@ -214,7 +214,84 @@ static bool compare(const struct trial *trial, const struct trial *other, struct
     return true;
 }
 
-bool lowering_run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+static bool begin_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+{
+    size_t n = trial->source->n_outputs;
+
+    others->examples = mdf_arena_array(&lowering->scratch, n, sizeof *others->examples);
+    others->open_axes = mdf_arena_array(&lowering->scratch, n, sizeof *others->open_axes);
+    return (others->examples != NULL && others->open_axes != NULL) || lowering_out_of_memory(lowering);
+}
+
+/* Another example of each result: as it is. */
+static bool copy_results(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+{
+    size_t i;
+
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        if (trial->outputs[i] != NULL && !mdf_value_copy(lowering->memory, &others->examples[i], &trial->results[i])) {
+            return lowering_out_of_memory(lowering);
+        }
+    }
+    others->is_there = true;
+    return true;
+}
+
+/* A result that has had another shape is open along the axes in which that differs; the other example has its sizes there. */
+static bool open_result(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_surprise *surprise,
+                        struct other_results *others)
+{
+    const struct mdf_value *result = &trial->results[surprise->output];
+    struct mdf_value *other = &others->examples[surprise->output], opened = {0};
+    uint8_t *open = &others->open_axes[surprise->output];
+    int64_t shape[MDF_INLINE_RANK];
+    void *elements;
+    size_t d;
+
+    memcpy(shape, mdf_value_shape(other), result->rank * sizeof *shape);
+    for (d = 0; d < result->rank; d++) {
+        if (surprise->shape[d] != mdf_value_shape(result)[d] && (*open >> d & 1) == 0) {
+            shape[d] = surprise->shape[d];
+            *open |= (uint8_t)(1u << d);
+        }
+    }
+    others->is_open = others->is_open || *open != 0;
+    elements = mdf_value_make_tensor(lowering->memory, &opened, (mdf_dtype)result->dtype, result->rank, shape);
+    if (elements == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(elements, 0, opened.length * mdf_dtype_size((mdf_dtype)result->dtype));
+    opened.strength = result->strength;
+    mdf_value_swap(other, &opened);
+    mdf_value_clear(lowering->memory, &opened);
+    return true;
+}
+
+/* What earlier runs were surprised by, of this call. */
+static bool open_results(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+{
+    size_t i;
+
+    for (i = 0; i < lowering->n_surprises; i++) {
+        const struct mdf_lowered_surprise *surprise = &lowering->surprises[i];
+        const struct mdf_value *result = surprise->source != trial->source ? NULL : &trial->results[surprise->output];
+
+        if (result == NULL || trial->outputs[surprise->output] == NULL || result->kind != MDF_KIND_TENSOR ||
+            result->dtype == MDF_DTYPE_STRING || result->rank != surprise->rank) {
+            continue;
+        }
+        if (others->examples == NULL && !begin_others(lowering, trial, others)) {
+            return false;
+        }
+        if ((!others->is_there && !copy_results(lowering, trial, others)) ||
+            !open_result(lowering, trial, surprise, others)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
     struct trial other = {.source = trial->source};
     size_t n = trial->source->n_outputs, i;
@@ -223,10 +300,8 @@ bool lowering_run_others(struct lowering *lowering, const struct trial *trial, s
     if (!has_others(trial)) {
         return true;
     }
-    others->examples = mdf_arena_array(&lowering->scratch, n, sizeof *others->examples);
-    others->open_axes = mdf_arena_array(&lowering->scratch, n, sizeof *others->open_axes);
-    if (others->examples == NULL || others->open_axes == NULL) {
-        return lowering_out_of_memory(lowering);
+    if (!begin_others(lowering, trial, others)) {
+        return false;
     }
     others->is_there =
         lowering_begin_trial(lowering, &other) && run_kernel(lowering, trial, &other) && compare(trial, &other, others);
@@ -237,6 +312,19 @@ bool lowering_run_others(struct lowering *lowering, const struct trial *trial, s
     others->is_open = others->is_there ? others->is_open : trial->is_open;
     return others->is_there || (!lowering_has_failed(lowering) && !trial->is_open) ||
            lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
+}
+
+bool lowering_run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
+{
+    size_t i;
+
+    if (run_others(lowering, trial, others) && (lowering->is_for_source || open_results(lowering, trial, others))) {
+        return true;
+    }
+    for (i = 0; others->examples != NULL && i < trial->source->n_outputs; i++) {
+        mdf_value_clear(lowering->memory, &others->examples[i]);
+    }
+    return false;
 }
 
 bool lowering_note_others(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct other_results *others)

@@ -89,6 +89,8 @@ struct lowering {
     struct region *region;
     size_t n_growing, n_lists;       /* states of loops around; values that are a struct stacked_list */
     bool is_for_source, draws;       /* draws: some call does, random numbers */
+    const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
+    size_t n_surprises;
     const bool *stays;               /* as in struct mdf_lowering_request */
     struct nest_draft *drafts[2];    /* of draft_merge */
     const char *name;                /* of what is being computed, as the model calls it */

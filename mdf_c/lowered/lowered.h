@@ -21,6 +21,7 @@
 #include "mdf_c/base/arena.h"
 
 struct mdf_origin;
+struct mdf_code_call;
 
 typedef uint32_t mdf_lowered_id; /* of a value; index into lowered->values */
 #define MDF_LOWERED_NONE UINT32_MAX
@@ -168,7 +169,8 @@ struct mdf_lowered_region {
  * the value, but for open axes, bails out. mdf_lowered_run_call (lowered_run.h) does all of this. */
 struct mdf_lowered_call {
     struct mdf_call call;
-    mdf_lowered_id *inputs, *outputs; /* NONE: omitted, unread */
+    const struct mdf_code_call *source; /* what it was made of; NULL: nothing in the model */
+    mdf_lowered_id *inputs, *outputs;   /* NONE: omitted, unread */
     size_t n_inputs, n_outputs;
     bool weakens;                        /* mdf_weaken_outputs follows */
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
@@ -297,6 +299,13 @@ struct mdf_lowered_pair {
     const char *why_apart; /* NULL: they are one LOOP */
 };
 
+/* A shape that a call gave which its value had not. */
+struct mdf_lowered_surprise {
+    const struct mdf_code_call *source; /* NULL: there was none */
+    size_t output, rank;
+    int64_t shape[MDF_INLINE_RANK];
+};
+
 /* A value that a constant looks at. */
 struct mdf_lowered_kept {
     struct mdf_lowered_kept *next;
@@ -315,7 +324,8 @@ struct mdf_lowered {
     struct mdf_lowered_output *outputs;
     size_t n_outputs;
     struct mdf_context *context;
-    struct mdf_lowered_ports *ports; /* inputs and outputs made ready for mdf_lowered_run, by its first run */
+    struct mdf_lowered_surprise surprise; /* that a run bailed out for */
+    struct mdf_lowered_ports *ports;      /* inputs and outputs made ready for mdf_lowered_run, by its first run */
     /* The memory of a run, index by id: cells, of which a scalar takes the first bytes, in its own type; and arrays, values whose
      * data is where the elements are at the moment. Constants are there from the start, as is the memory of stored results of
      * NEST and COPY; a CALL makes its results, a LOOP its array states and its stacks. */

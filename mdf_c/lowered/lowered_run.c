@@ -155,6 +155,19 @@ static bool take_result(struct mdf_lowered *lowered, mdf_lowered_id id)
     return true;
 }
 
+/* Another shape, of as many axes, is worth remembering: it may be open. */
+static void note_surprise(struct mdf_lowered *lowered, const struct mdf_lowered_call *call, size_t output)
+{
+    const struct mdf_value *result = &lowered->arrays[call->outputs[output]];
+    const struct mdf_value *form = &lowered->values[call->outputs[output]].form;
+
+    if (call->source != NULL && result->kind == MDF_KIND_TENSOR && result->dtype == form->dtype && result->rank == form->rank &&
+        result->rank <= MDF_INLINE_RANK) {
+        lowered->surprise = (struct mdf_lowered_surprise){.source = call->source, .output = output, .rank = result->rank};
+        memcpy(lowered->surprise.shape, mdf_value_shape(result), result->rank * sizeof(int64_t));
+    }
+}
+
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call)
 {
     size_t i;
@@ -175,6 +188,7 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
     }
     for (i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_LOWERED_NONE && !take_result(lowered, call->outputs[i])) {
+            note_surprise(lowered, call, i);
             return 1;
         }
     }

@@ -185,7 +185,56 @@ def _cast(g):
         g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
 
 
-_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_put] * 2 + [_cut] * 2 + [_cast]
+def _fold_axis(g, x, shape, axis):
+    """What is left of an array of which only one axis has a length that is not known before."""
+    ops = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean"] if "float" in x.type else ["ReduceSum", "ReduceMax"]
+    given = g.program.opset >= 18
+    op = g.rng.choice(ops)
+    left = [n for i, n in enumerate(shape) if i != axis]
+    if given or (op == "ReduceSum" and g.program.opset >= 13):
+        g.call(op, [x, g.constant("int64", [1], [axis])], [(x.type, left)], keepdims=0)
+    else:
+        g.call(op, [x], [(x.type, left)], keepdims=0, axes=[axis])
+
+
+def _prefix(g):
+    """All rows up to that of the loop's number, or from it on: an array that is as long as the number says."""
+    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
+    if x is None or number is None:
+        return
+    axis = g.rng.choice([0, 0, g.rng.randrange(len(x.shape))])
+    at = g.call("Mod", [number, g.constant("int64", [], [x.shape[axis]])], [("int64", [])])[0]
+    at = g.call("Unsqueeze", [at, g.constant("int64", [1], [0])], [("int64", [1])])[0]
+    if g.rng.random() < 0.7:
+        ends = [g.constant("int64", [1], [0]), g.call("Add", [at, g.constant("int64", [1], [1])], [("int64", [1])])[0]]
+    else:
+        ends = [at, g.constant("int64", [1], [2**31])]
+    part = g.call("Slice", [x] + ends + [g.constant("int64", [1], [axis])], [(x.type, None)])[0]
+    if "float" in x.type and g.rng.random() < 0.4:
+        part = g.call(g.rng.choice(["Tanh", "Neg"]), [part], [(x.type, None)])[0]
+    _fold_axis(g, part, x.shape, axis)
+
+
+def _chosen(g):
+    """Elements or rows that some condition chooses: as many as there are then."""
+    x = g.pick(lambda v: v.type in ("float32", "float64") and v.shape and len(v.shape) < 4)
+    if x is None or g.program.opset < 13:
+        return
+    first = g.call("Gather", [x, g.constant("int64", [], [0])], [(x.type, x.shape[1:])], axis=0)[0] if len(x.shape) == 2 else x
+    if len(first.shape) != 1:
+        return
+    mask = g.call("Greater", [first, g.constant(x.type, [], [-1.5])], [("bool", first.shape)])[0]
+    if g.rng.random() < 0.5:
+        axis = len(x.shape) - 1
+        part = g.call("Compress", [x, mask], [(x.type, None)], axis=axis)[0]
+        return _fold_axis(g, part, x.shape, axis)
+    places = g.call("Transpose", [g.call("NonZero", [mask], [("int64", None)])[0]], [("int64", None)], perm=[1, 0])[0]
+    part = g.call("GatherND", [first, places], [(x.type, None)])[0]
+    _fold_axis(g, part, [None], 0)
+
+
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_put] * 2 + [_cut] * 2 + [_prefix, _chosen] + [_cast]
 
 
 def _fill(body, n):
