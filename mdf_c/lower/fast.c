@@ -184,6 +184,12 @@ void mdf_fast_release(struct mdf_fast *fast)
     drop(fast);
 }
 
+void mdf_fast_begin_again(struct mdf_fast *fast)
+{
+    drop(fast);
+    *fast = (struct mdf_fast){.surprises = fast->surprises, .n_surprises = fast->n_surprises};
+}
+
 void mdf_fast_renew(struct mdf_fast *fast)
 {
     fast->n_tries = fast->lowered != NULL;

@@ -22,6 +22,8 @@ struct mdf_fast {
  * run, nothing has changed, and they must be run as they stand. What was left or refused too often is given up. */
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request);
 void mdf_fast_release(struct mdf_fast *fast);
+/* Without a form, and as often as at first; what was learned of shapes stays. */
+void mdf_fast_begin_again(struct mdf_fast *fast);
 /* Begins anew with the form that there is: what was tried in vain may be tried again. */
 void mdf_fast_renew(struct mdf_fast *fast);
 

@@ -529,8 +529,7 @@ bool mdf_whole_materialise(const struct mdf_state *state, size_t node, size_t ou
     if (!is_gone(state, node, output)) {
         return true;
     }
-    mdf_fast_release(&whole->single.fast);
-    memset(&whole->single.fast, 0, sizeof whole->single.fast);
+    mdf_fast_begin_again(&whole->single.fast);
     whole->single.request.may_go = NULL;
     whole->has_gone = false;
     return mdf_fast_run(&whole->single.fast, &whole->single.request);
