@@ -1,8 +1,6 @@
-"""Fits of examples/fitting: by mdf_c.fit, and by scipy over MDF's Python engine (modeci_mdf), which evaluates the same model step by step.
+"""Fits of examples/fitting: by mdf_c.fit, and by scipy over MDF's Python engine (modeci_mdf), which evaluates the same model step by step, where it can.
 
-python3 bench/fitting.py [--only NAME] [--evaluations N]
-
-Prints a line for each; of decisions over the Python engine only N evaluations are run, the rest reckoned.
+python3 bench/fitting.py [--only NAME]
 """
 
 from __future__ import annotations
@@ -92,19 +90,9 @@ def fitzhugh_nagumo() -> None:
     theirs("fitzhugh_nagumo", Theirs(model, "membrane", "V", names, 0.05), *data, [0.5, 0.5, 0.6], ([0.1, 0.1, 0.3], [1.5, 1.5, 1.5]))
 
 
-def decisions(n_evaluations: int) -> None:
-    """The Python engine has the same function, over NumPy: one candidate is two evaluations for each of four coherences."""
-    found = ours("decisions", FOLDER / "decision_model.yaml")
-    from modeci_mdf.execution_engine import EvaluableGraph
-    from modeci_mdf.utils import load_mdf
-
-    graph = load_mdf(str(FOLDER / "decision_model.yaml")).graphs[0]
-    begin = time.perf_counter()
-    for _ in range(n_evaluations):
-        with contextlib.redirect_stdout(io.StringIO()):
-            EvaluableGraph(graph, verbose=False).evaluate(initializer={"coherence": 0.5})
-    seconds = (time.perf_counter() - begin) / n_evaluations * 8 * found.n_evaluations
-    report("decisions", f"modeci_mdf, reckoned from {n_evaluations}", {}, found.n_evaluations, seconds)
+def decisions() -> None:
+    """The Python engine has no drift_diffusion_integrator."""
+    ours("decisions", FOLDER / "decision_model.yaml")
 
 
 def elman() -> None:
@@ -114,9 +102,8 @@ def elman() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["cooling", "fitzhugh_nagumo", "decisions", "elman"])
-    parser.add_argument("--evaluations", type=int, default=3)
     given = parser.parse_args()
-    fits = {"cooling": cooling, "fitzhugh_nagumo": fitzhugh_nagumo, "decisions": lambda: decisions(given.evaluations), "elman": elman}
+    fits = {"cooling": cooling, "fitzhugh_nagumo": fitzhugh_nagumo, "decisions": decisions, "elman": elman}
     for name, run in fits.items():
         if given.only in (None, name):
             run()

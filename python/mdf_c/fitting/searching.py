@@ -207,6 +207,8 @@ def _cma_es(objective: Objective, start: np.ndarray, options: dict[str, Any]) ->
     span = upper - lower
     settings = {
         "bounds": [0, 1], "seed": objective.spec.seed + 1, "verbose": -9, "tolfun": objective.spec.tolerance or (1e-9 if isinstance(objective, Compared) else 0.05),
+        # Of walks: a thousandth of the bounds is finer than what their number tells.
+        "tolx": 1e-11 if isinstance(objective, Compared) else 1e-3,
         "popsize": options.get("population", 4 + int(3 * math.log(objective.space.n)) * 2), "maxiter": options.get("generations", 1000),
     }  # fmt: skip
     search = cma.CMAEvolutionStrategy(list((start - lower) / span), options.get("sigma", 0.25), settings)
