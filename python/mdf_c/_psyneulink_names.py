@@ -62,6 +62,15 @@ def within(port: Any) -> Iterator[str]:
         yield from receivers(inner.receiver, inner)
 
 
+def reached(port: Any) -> Iterator[Any]:
+    """An input port, and those within a nested composition that it passes its value to."""
+    yield port
+    if is_interface(port.owner):
+        inside = next(pair[1] for pair in port.owner.port_map.values() if pair[0] is port)
+        for inner in inside.efferents:
+            yield from reached(inner.receiver)
+
+
 def own_port(id: str, projection: Any) -> str:
     return f"{id}_input_port_from_{identifier(projection.name)}"
 

@@ -121,7 +121,7 @@ class Program:
             self._controller = Controller(composition, inlets, self._program)
         self._inlets = list(_inlets(composition))
         self._targets = list(_targets(composition)) if isinstance(self._learning, _learning.Learning) else []
-        self._ports_of = {inlet.port: inlet.names for inlet in self._inlets}
+        self._ports_of = {port: inlet.names for inlet in self._inlets for port in _names.reached(inlet.port)}
         outlets = list(_outlets(composition))
         self.outlets, self._shapes = [place for place, _ in outlets], [shape for _, shape in outlets]
         self.reset()
@@ -286,7 +286,12 @@ class Program:
                 self._decide(controller, given, number)
 
     def _decide(self, controller: Controller, given: Given, number: int) -> None:
-        controller.decide(self.state, lambda port: given[port][number], lambda port: self._ports_of[port])
+        controller.decide(self.state, lambda port: given[port][number], self._ports_that_feed)
+
+    def _ports_that_feed(self, port: Any) -> list[str]:
+        if port not in self._ports_of:
+            raise _names.unsupported(self.composition.controller, f"its state feature for '{port.owner.name}' is none of an input of '{self.composition.name}'")
+        return self._ports_of[port]
 
     def _step(self, given: Given, number: int) -> dict[str, np.ndarray]:
         """Inputs of a trial, by names of the model's ports."""

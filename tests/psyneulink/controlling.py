@@ -142,6 +142,36 @@ def search_with_a_stream_of_seeds_each():
     return searched(first, between=[second], num_estimates=3, noise_stream_policy="independent")
 
 
+def nested_in_three(last, controlled=None):
+    """Compositions within each other, the innermost with a mechanism; the outermost, and the one called `controlled`, have a controller."""
+    inside = pnl.Composition(name="level3", pathways=[last])
+    for level in ("level2", "level1", "level0"):
+        around = pnl.Composition(name=level, pathways=[inside], controller_mode=pnl.BEFORE)
+        if level in ("level0", controlled):
+            around.add_controller(
+                pnl.OptimizationControlMechanism(
+                    name=f"C_{level}",
+                    agent_rep=around,
+                    state_features=[inside.input_port],
+                    objective_mechanism=pnl.ObjectiveMechanism(name=f"O_{level}", monitor=[last]),
+                    function=pnl.GridSearch(),
+                    control_signals=pnl.ControlSignal(modulates=(pnl.SLOPE, last), allocation_samples=[1.0, 3.0, 2.0]),
+                )
+            )
+        inside = around
+    return inside, {"level1": TRIALS}, len(TRIALS)
+
+
+@composition
+def search_within_three_compositions():
+    return nested_in_three(pnl.ProcessingMechanism(name="A"))
+
+
+@refused(["OptimizationControlMechanism 'C_level1'", "it controls 'level1' within 'level0'"])
+def search_by_two_controllers():
+    return nested_in_three(pnl.ProcessingMechanism(name="A"), "level1")
+
+
 @refused(["OptimizationControlMechanism 'C'", "no GridSearch"])
 def search_by_gradient():
     first = pnl.TransferMechanism(name="A")
