@@ -178,7 +178,8 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
             continue
         if is_composition(node):
             if node.controller is not None and node.enable_controller:
-                raise unsupported(node.controller, f"it controls '{node.name}' within '{composition.name}', where it would decide within each trial")
+                where = f"'{node.name}' within '{composition.name}'"
+                raise unsupported(node.controller, f"it controls {where}, where it would decide within each trial")
             part = graph["nodes"][id] = graph_of(exported(node))  # within others the exporter writes projections otherwise
             inlets += [Inlet(inlet.signal, id, inlet.port) for inlet in _complete_graph(part, node)]
             _add_up_inputs(part, node)

@@ -290,7 +290,8 @@ class Program:
 
     def _ports_that_feed(self, port: Any) -> list[str]:
         if port not in self._ports_of:
-            raise _names.unsupported(self.composition.controller, f"its state feature for '{port.owner.name}' is none of an input of '{self.composition.name}'")
+            what = f"its state feature for '{port.owner.name}' is none of an input of '{self.composition.name}'"
+            raise _names.unsupported(self.composition.controller, what)
         return self._ports_of[port]
 
     def _step(self, given: Given, number: int) -> dict[str, np.ndarray]:
