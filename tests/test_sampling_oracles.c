@@ -177,26 +177,36 @@ struct resize_options {
     double cubic_a;
 };
 
-/* The point on the input that element `i` of the output stands for. */
-static double point_of(const char *coordinates, int64_t i, int64_t n_out, int64_t n_in, double scale)
+/* Of float32 where it says which element is the nearest one. */
+static double quotient(bool is_nearest, double a, double b)
 {
+    return is_nearest ? (double)(float)(a / b) : a / b;
+}
+
+/* The point on the input that element `i` of the output stands for. */
+static double point_of(const struct resize_options *options, int64_t i, int64_t n_out, int64_t n_in, double scale)
+{
+    const char *coordinates = options->coordinates;
+    bool is_nearest = strcmp(options->mode, "nearest") == 0;
+    double middle = quotient(is_nearest, (double)i + 0.5, scale);
+
     if (strcmp(coordinates, "half_pixel") == 0) {
-        return ((double)i + 0.5) / scale - 0.5;
+        return middle - 0.5;
     }
     if (strcmp(coordinates, "half_pixel_symmetric") == 0) {
         double adjustment = (double)n_out / (scale * (double)n_in), center = (double)n_in / 2;
 
-        return center * (1 - adjustment) + ((double)i + 0.5) / scale - 0.5;
+        return center * (1 - adjustment) + middle - 0.5;
     }
     if (strcmp(coordinates, "pytorch_half_pixel") == 0) {
-        return n_out > 1 ? ((double)i + 0.5) / scale - 0.5 : 0;
+        return n_out > 1 ? middle - 0.5 : 0;
     }
     if (strcmp(coordinates, "align_corners") == 0) {
         double length = scale * (double)n_in; /* which scales may leave fractional */
 
-        return n_out > 1 ? (double)i * (double)(n_in - 1) / (length - 1) : 0;
+        return n_out > 1 ? quotient(is_nearest, (double)i * (double)(n_in - 1), length - 1) : 0;
     }
-    return (double)i / scale; /* asymmetric */
+    return quotient(is_nearest, (double)i, scale); /* asymmetric */
 }
 
 static double rounded(double point, const char *rounding)
@@ -282,7 +292,7 @@ static void check_resize(const struct resize_options *options, size_t rank)
     for (size_t i = 0; i < call.outputs[0].length; i++) {
         kernel_index(rank, result, i, index);
         for (size_t axis = 0; axis < rank; axis++) {
-            double point = point_of(options->coordinates, index[axis], result[axis], shape[axis], scales[axis]);
+            double point = point_of(options, index[axis], result[axis], shape[axis], scales[axis]);
 
             taps[axis] = resize_taps(options, point, shape[axis]);
         }
