@@ -447,7 +447,7 @@ const struct mdf_operator mdf_operators_cast[] = {
     {"Cast", 6, 99, run_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast},
     {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .in_order = true, .by_type = true),
+     .move = MDF_MOVE(1, .in_order = true), .by_form = 1u << 1,
      .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})},
     {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

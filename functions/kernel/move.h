@@ -10,7 +10,6 @@
 struct mdf_move {
     size_t n_data;   /* how many inputs are moved, the first ones; MDF_MOVE_ALL. The others say how. */
     bool in_order;   /* all elements of input 0, in their order: only shape (or type) changes */
-    bool by_type;    /* ... and the other inputs count by their type alone */
     bool cuts;       /* takes some of the elements, in rows that lie together */
     bool zeros;      /* puts zeros in between */
     size_t fills;    /* ... or any element: that of the input of this number where it is given, else an attribute's; 0: none */

@@ -152,11 +152,19 @@ struct mdf_operator {
     const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
+    unsigned by_form; /* inputs of which type and shape count, and no element: bit i is input i (mdf_counts_by_form) */
     const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
     const struct mdf_operator
         *of_items;                /* Python, of a list in input 0: the same with its items as inputs; NULL: there is none */
     const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
+
+/* Whether of an input only type and shape count. */
+static inline bool mdf_counts_by_form(const struct mdf_operator *row, size_t input)
+{
+    return (input == 0 && row->form == MDF_FORM_OF_SHAPE) ||
+           (input < 8 * sizeof row->by_form && (row->by_form >> input & 1) != 0);
+}
 
 /* The row of a Python function; behind the formals come other columns. */
 #define MDF_FUNCTION(name, kernel, flags, ...)                                        \

@@ -8,11 +8,12 @@ static const int64_t first_position = INT64_C(1) << 40;
 
 /* Arrays of positions in the place of the inputs that are moved; none in that of what is filled with. */
 static bool number_inputs(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *positions,
-                          const struct mdf_value **inputs)
+                          const struct mdf_value **inputs, int64_t *n)
 {
     size_t n_data = mdf_move_data(move, call->n_inputs);
     int64_t next = first_position;
 
+    *n = 0;
     for (size_t i = 0; i < call->n_inputs; i++) {
         const struct mdf_value *input = call->inputs[i];
         int64_t *elements;
@@ -34,11 +35,13 @@ static bool number_inputs(struct mdf_call *call, const struct mdf_move *move, st
         }
         inputs[i] = &positions[i];
     }
+    *n = next - first_position;
     return true;
 }
 
-/* Counts positions from 0. False: an element is none of those that are given, nor what the operator fills with. */
-static bool count_from_zero(const struct mdf_move *move, struct mdf_value *result)
+/* Counts positions from 0, of which there are `n`. False: an element is none of those that are given (it may be a sum of them), nor
+ * what the operator fills with. */
+static bool count_from_zero(const struct mdf_move *move, int64_t n, struct mdf_value *result)
 {
     int64_t *map = result->data;
 
@@ -46,7 +49,7 @@ static bool count_from_zero(const struct mdf_move *move, struct mdf_value *resul
         return false;
     }
     for (size_t i = 0; i < result->length; i++) {
-        if (map[i] != 0 && map[i] < first_position && move->fills == 0) {
+        if ((map[i] != 0 && map[i] < first_position && move->fills == 0) || map[i] - first_position >= n) {
             return false;
         }
         map[i] = map[i] < first_position ? MDF_POSITION_NONE : map[i] - first_position;
@@ -86,13 +89,14 @@ bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, stru
     const struct mdf_value **inputs = mdf_memory_allocate_zeroed(memory, n + 1, sizeof *inputs);
     struct mdf_value **outputs = mdf_memory_allocate_zeroed(memory, n_outputs + 1, sizeof *outputs);
     bool done = positions != NULL && inputs != NULL && outputs != NULL;
+    int64_t n_positions = 0;
 
     for (i = 0; done && i < n_outputs; i++) {
         outputs[i] = call->outputs[i] != NULL ? &results[i] : NULL;
     }
-    done = done ? number_inputs(call, move, positions, inputs) && run_on(call, inputs, outputs) : mdf_call_out_of_memory(call);
+    done = done ? number_inputs(call, move, positions, inputs, &n_positions) && run_on(call, inputs, outputs) : mdf_call_out_of_memory(call);
     for (i = 0; done && i < n_outputs; i++) {
-        if (outputs[i] != NULL && !count_from_zero(move, outputs[i])) {
+        if (outputs[i] != NULL && !count_from_zero(move, n_positions, outputs[i])) {
             done = mdf_call_error(call, MDF_UNSUPPORTED, "makes other elements than those it is given");
         }
     }

@@ -3,7 +3,10 @@
  * Comes in: gradients g of some later value, and the values that they are to be handed back to. Goes out: gradients in the shape
  * and type of those. Sums are made in float64 and rounded once. An expression of a model can not name these functions: only the
  * rules do. */
+#include "functions/elements/element.h"
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/fold.h"
+#include "functions/kernel/move.h"
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -21,27 +24,35 @@ static bool is_declared_whole(const struct mdf_value *array)
     return array->strength == MDF_STRENGTH_TYPED && mdf_dtype_kind((mdf_dtype)array->dtype) != 'f';
 }
 
-/* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none.
- */
+/* The target in the shape of `like`: in its type where that and g are real, else in g's. Zeros where `like` is declared whole. NULL
+ * with the error set. */
+static void *make_gradient(struct mdf_call *call, const struct mdf_value *g, const struct mdf_value *like, mdf_dtype *dtype)
+{
+    bool is_real = mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' && mdf_dtype_kind((mdf_dtype)g->dtype) == 'f';
+    void *target;
+
+    if (mdf_dtype_kind((mdf_dtype)g->dtype) == 'c' || g->dtype == MDF_DTYPE_STRING || like->dtype == MDF_DTYPE_STRING) {
+        mdf_call_error(call, MDF_UNSUPPORTED, "there are derivatives by real numbers only");
+        return NULL;
+    }
+    *dtype = (mdf_dtype)(is_real ? like->dtype : g->dtype);
+    target = mdf_python_make(call, mdf_call_target(call, 0), *dtype, mdf_numpy_strength(like), like->rank, shape_of(like));
+    return target == NULL || !is_declared_whole(like) || mdf_elements_fill(call, *dtype, target, like->length, NULL) ? target : NULL;
+}
+
+/* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none. */
 static bool send_back(struct mdf_call *call, const struct mdf_value *g, const int64_t *numbers, const struct mdf_value *like)
 {
     double *sums = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, like->length);
     size_t size = mdf_dtype_size((mdf_dtype)g->dtype);
     mdf_dtype dtype;
-    void *target;
+    void *target = sums != NULL ? make_gradient(call, g, like, &dtype) : NULL;
 
-    if (mdf_dtype_kind((mdf_dtype)g->dtype) == 'c' || g->dtype == MDF_DTYPE_STRING || like->dtype == MDF_DTYPE_STRING) {
-        return mdf_call_error(call, MDF_UNSUPPORTED, "there are derivatives by real numbers only");
-    }
-    dtype = mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' ? (mdf_dtype)like->dtype : (mdf_dtype)g->dtype;
-    target = sums == NULL
-                 ? NULL
-                 : mdf_python_make(call, mdf_call_target(call, 0), dtype, mdf_numpy_strength(like), like->rank, shape_of(like));
-    if (target == NULL) {
-        return false;
+    if (target == NULL || is_declared_whole(like)) {
+        return target != NULL;
     }
     memset(sums, 0, like->length * sizeof *sums);
-    for (size_t i = 0; i < g->length && !is_declared_whole(like); i++) {
+    for (size_t i = 0; i < g->length; i++) {
         if (numbers[i] > 0 && (uint64_t)numbers[i] <= like->length) {
             sums[numbers[i] - 1] += mdf_element_to_double((mdf_dtype)g->dtype, (const char *)g->data + i * size);
         }
@@ -167,6 +178,33 @@ static bool has_shape_of(const struct mdf_value *a, const struct mdf_value *b)
     return a->rank == b->rank && (a->rank == 0 || memcmp(shape_of(a), shape_of(b), a->rank * sizeof(int64_t)) == 0);
 }
 
+/* g, of as many elements as `like`, in its shape. */
+static bool take_shape(struct mdf_call *call, const struct mdf_value *g, const struct mdf_value *like)
+{
+    mdf_dtype dtype;
+    void *target = make_gradient(call, g, like, &dtype);
+
+    return target != NULL && (is_declared_whole(like) || mdf_value_convert_elements(call->context->memory, dtype, target,
+                                                                                    (mdf_dtype)g->dtype, g->data, g->length, false));
+}
+
+/* Axes of g along which sum_to adds: those that `like` has not, or with the size 1. */
+static bool find_axes_to_fit(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
+{
+    const struct mdf_value *g = mdf_call_tensor(call, 0), *like = mdf_call_tensor(call, 1);
+    size_t n_more;
+
+    if (g == NULL || like == NULL || like->rank > rank) {
+        return false;
+    }
+    n_more = rank - like->rank;
+    for (size_t i = 0; i < rank; i++) {
+        reduced[i] = i < n_more || (shape_of(like)[i - n_more] == 1 && shape_of(g)[i] != 1);
+    }
+    *keeps = false;
+    return true;
+}
+
 /* "g like": g summed to the shape of what it was broadcast from, in its type. */
 static bool run_sum_to(struct mdf_call *call)
 {
@@ -179,16 +217,15 @@ static bool run_sum_to(struct mdf_call *call)
     if (has_shape_of(g, like) && g->dtype == like->dtype && !is_declared_whole(like)) {
         return mdf_python_copy(call, mdf_call_target(call, 0), g);
     }
+    if (g->length == like->length) { /* axes of size 1 more or fewer */
+        return take_shape(call, g, like);
+    }
     sizes = mdf_python_sizes(call, SLOT_SIZES, 2 * (size_t)g->rank + g->length + 1);
     if (sizes == NULL) {
         return false;
     }
     numbers = sizes + 2 * (size_t)g->rank;
-    if (g->length == like->length) { /* axes of size 1 more or fewer */
-        for (size_t i = 0; i < g->length; i++) {
-            numbers[i] = (int64_t)i + 1;
-        }
-    } else if (broadcast_strides(like, g->rank, shape_of(g), sizes)) {
+    if (broadcast_strides(like, g->rank, shape_of(g), sizes)) {
         number_elements(g->rank, shape_of(g), sizes, sizes + g->rank, g->length, numbers);
     } else {
         char from[MDF_PYTHON_KIND_TEXT_SIZE], to[MDF_PYTHON_KIND_TEXT_SIZE];
@@ -455,24 +492,40 @@ static bool run_turn(struct mdf_call *call)
     return target != NULL;
 }
 
+static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(add)};
+static const struct mdf_fold sum_to_fit = {.way = &sum_way,
+                                           .totals = MDF_FOLD_WIDE,
+                                           .order = MDF_FOLD_IN_ORDER,
+                                           .after = MDF_ELEMENT(kept),
+                                           .fits = true,
+                                           .axes = find_axes_to_fit};
+
+/* Inputs of which only the form counts, as sets. */
+enum { FIRST = 1, SECOND = 2, THIRD = 4 };
+
 const struct mdf_operator mdf_operators_python_gradients[] = {
-    MDF_FUNCTION("gradient.numbers", run_numbers, 0, "a", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("gradient.no_numbers", run_no_numbers, 0, "a", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("gradient.numbers", run_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
+    MDF_FUNCTION("gradient.no_numbers", run_no_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.send_back", run_send_back, 0, "g numbers like",
-                 .derivatives = MDF_DERIVATIVES({0, "gradient.take(dy, x1)"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("gradient.take", run_take, 0, "a numbers",
-                 .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"})),
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.take(dy, x1)"}, {MDF_DERIVATIVE_ANY, NULL}),
+                 .move = MDF_MOVE(1, .zeros = true, .promotes = true), .by_form = THIRD),
+    MDF_FUNCTION("gradient.take", run_take, 0, "a numbers", .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"}),
+                 .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("gradient.sum_to", run_sum_to, 0, "g like",
-                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=",
+                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL}), .fold = &sum_to_fit,
+                 .by_form = SECOND),
+    MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=", .move = MDF_MOVE(1), .by_form = SECOND,
                  .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, gradient.kept(x1, x2, x3 if x3 is not None else True))"},
                                                 {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("gradient.others", run_others, 0, "a axes= none_is_all="),
-    MDF_FUNCTION("gradient.kept", run_kept, 0, "a axes= none_is_all=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("gradient.axes_from", run_axes_from, 0, "a first", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("gradient.row", run_row, 0, "a", .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("gradient.column", run_column, 0, "a", .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("gradient.product_of_matrices", run_product_of_matrices, 0, "g a b", .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("gradient.without_column", run_without_column, 0, "g a", .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"})),
+    MDF_FUNCTION("gradient.kept", run_kept, 0, "a axes= none_is_all=", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
+    MDF_FUNCTION("gradient.axes_from", run_axes_from, 0, "a first", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
+    MDF_FUNCTION("gradient.row", run_row, 0, "a", .derivatives = mdf_derivatives_reshaped, .move = MDF_MOVE(1, .in_order = true)),
+    MDF_FUNCTION("gradient.column", run_column, 0, "a", .derivatives = mdf_derivatives_reshaped, .move = MDF_MOVE(1, .in_order = true)),
+    MDF_FUNCTION("gradient.product_of_matrices", run_product_of_matrices, 0, "g a b", .derivatives = mdf_derivatives_reshaped,
+                 .move = MDF_MOVE(1, .in_order = true), .by_form = SECOND | THIRD),
+    MDF_FUNCTION("gradient.without_column", run_without_column, 0, "g a", .derivatives = mdf_derivatives_reshaped,
+                 .move = MDF_MOVE(1, .in_order = true), .by_form = SECOND),
+    MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"}),
+                 .move = MDF_MOVE(1)),
     {NULL}};

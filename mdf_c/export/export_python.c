@@ -585,7 +585,7 @@ static bool write_fold(struct writing *writing, const struct mdf_fold *fold)
     size_t n = 0, n_inputs = 1;
     bool keeps, done;
 
-    if (operator== NULL || fold->truths) {
+    if (operator== NULL || fold->truths || fold->fits) {
         return refuse(writing);
     }
     if (axes == NULL) {

@@ -24,6 +24,7 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
 
     trial->n = source->n_inputs;
     trial->ids = mdf_arena_array(arena, trial->n, sizeof *trial->ids);
+    trial->forms = mdf_arena_array(arena, trial->n, sizeof *trial->forms);
     trial->given = mdf_arena_array(arena, trial->n, sizeof *trial->given);
     trial->effective = mdf_arena_array(arena, trial->n, sizeof *trial->effective);
     trial->others = mdf_arena_array(arena, trial->n, sizeof *trial->others);
@@ -32,8 +33,11 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
     trial->outputs = mdf_arena_array(arena, source->n_outputs, sizeof *trial->outputs);
     trial->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *trial->call.scratch);
     if (trial->ids == NULL || trial->given == NULL || trial->effective == NULL || trial->converted == NULL ||
-        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL || trial->others == NULL) {
+        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL || trial->others == NULL || trial->forms == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < trial->n; i++) {
+        trial->forms[i] = MDF_LOWERED_NONE;
     }
     for (i = 0; i < source->n_outputs; i++) {
         trial->outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : &trial->results[i];
@@ -416,11 +420,14 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     return true;
 }
 
-/* Kernels that give their first input's elements, in order, under another shape or type. */
-static bool keeps_elements(const struct mdf_operator *operator)
+/* Kernels that give their first input's elements, in order, under another shape or type, where there are as many. */
+static bool keeps_elements(const struct trial *trial)
 {
+    const struct mdf_operator *operator= trial->source->operator;
+
     return operator->element == MDF_ELEMENT(kept) || operator->form ==
-                                                     MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order);
+                                                     MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) ||
+           lowering_fits(trial);
 }
 
 static bool casts_elements(mdf_dtype from, mdf_dtype to)
@@ -441,15 +448,14 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     bool same;
     size_t i;
 
-    if (!keeps_elements(trial->source->operator) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
+    if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
         result->kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 ||
         result->length != trial->effective[0]->length ||
         !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype)) {
         return false;
     }
     for (i = 1; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i]) &&
-            (trial->source->operator->move == NULL || !trial->source->operator->move->by_type)) {
+        if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
             return false;
         }
     }
@@ -526,11 +532,16 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
     bool draws = (trial->source->operator->flags & MDF_OPERATOR_RANDOM) != 0; /* where the call stands, as often as it does */
-    struct region *region = draws ? lowering->region : lowering_place_of(lowering, trial);
-    struct mdf_lowered_call *call = lowering_make_call(lowering, &trial->call, trial->ids);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
+    struct region *region;
+    struct mdf_lowered_call *call;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE};
     size_t i;
 
+    for (i = 0; i < trial->n; i++) { /* a kernel reads all of them */
+        trial->ids[i] = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
+    }
+    region = draws ? lowering->region : lowering_place_of(lowering, trial);
+    op.of.call = call = lowering_make_call(lowering, &trial->call, trial->ids);
     if (call == NULL) {
         return false;
     }
@@ -635,11 +646,26 @@ bool lowering_has_constants(const struct lowering *lowering, const struct trial 
     return true;
 }
 
-/* Whether only the shape of the input counts, which is the same in all runs. */
-static bool has_only_shape(const struct lowering *lowering, const struct trial *trial)
+/* A constant takes the place of each input of which only type and shape count, which are the same in all runs. */
+static bool settle_forms(struct lowering *lowering, struct trial *trial)
 {
-    return trial->source->operator->form == MDF_FORM_OF_SHAPE && trial->n == 1 && trial->ids[0] != MDF_LOWERED_NONE &&
-           trial->effective[0]->kind == MDF_KIND_TENSOR && !lowering->facts[trial->ids[0]].is_open;
+    mdf_lowered_id any = MDF_LOWERED_NONE;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        if (trial->ids[i] == MDF_LOWERED_NONE || !mdf_counts_by_form(trial->source->operator, i) ||
+            lowering_is_constant(lowering, trial->ids[i]) || trial->effective[i]->kind != MDF_KIND_TENSOR ||
+            lowering->facts[trial->ids[i]].is_open) {
+            continue;
+        }
+        any = any != MDF_LOWERED_NONE ? any : lowering_any_constant(lowering);
+        trial->forms[i] = trial->ids[i];
+        trial->ids[i] = any;
+        if (any == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* What constants give is constant, also a list. */
@@ -786,7 +812,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
 
-    if (lowering_has_constants(lowering, trial, 0) || has_only_shape(lowering, trial)) {
+    if (lowering_has_constants(lowering, trial, 0)) {
         return fold(lowering, scope, trial);
     }
     if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length>
@@ -811,7 +837,9 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
             return taken && !lowering_has_failed(lowering);
         }
     } else if (is_single && view_op(lowering, trial, &op)) {
-        return add_element_op(lowering, scope, trial, &op);
+        return op.code == MDF_LOWERED_COPY && lowering_has_same_form(lowering_example(lowering, op.in[0]), &trial->results[0])
+                   ? lowering_bind(lowering, scope, trial->source->outputs[0], op.in[0])
+                   : add_element_op(lowering, scope, trial, &op);
     }
     if ((lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial)) &&
         trial->source->operator->move != NULL &&(!lowering_move(lowering, scope, trial, &taken) || taken)) {
@@ -884,7 +912,7 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if (done) {
         done = others.is_open
                    ? lowering_open_nest(lowering, scope, &trial, &others, &taken) && (taken || add_call(lowering, scope, &trial))
-                   : lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
+                   : settle_forms(lowering, &trial) && lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
                          lowering_note_views(lowering, scope, &trial);
         done = lowering_note_others(lowering, scope, &trial, &others) && done;
     }

@@ -18,7 +18,7 @@ static bool says_shape(const struct trial *trial, size_t i)
     bool is_list = value != NULL && value->kind == MDF_KIND_TENSOR && value->rank <= 1 && value->length > 0 &&
                    value->length <= LONGEST_SHAPE && (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32);
     bool is_moved = move != NULL && (i < mdf_move_data(move, trial->n) || (move->fills > 0 && i == move->fills));
-    bool moves_by_shape = move != NULL && !is_moved && !move->by_type && (move->in_order || move->shapes);
+    bool moves_by_shape = move != NULL && !is_moved && !mdf_counts_by_form(operator, i) && (move->in_order || move->shapes);
     bool is_axis = i > 0 && (operator->fold != NULL ||(operator->routine != NULL && operator->routine->by_axis));
 
     return is_list &&

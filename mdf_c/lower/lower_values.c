@@ -172,6 +172,19 @@ struct mdf_value *lowering_keep_value(struct lowering *lowering)
     return &kept->value;
 }
 
+mdf_lowered_id lowering_any_constant(struct lowering *lowering)
+{
+    static const bool no = false;
+    struct mdf_value value = {0};
+
+    if (!lowering->has_any) {
+        mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &no);
+        lowering->any = lowering_add_constant(lowering, &value, false);
+        lowering->has_any = lowering->any != MDF_LOWERED_NONE;
+    }
+    return lowering->any;
+}
+
 mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value)
 {
     struct mdf_value *kept = lowering_keep_value(lowering);

@@ -92,6 +92,8 @@ struct lowering {
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;
     const bool *stays;               /* as in struct mdf_lowering_request */
+    mdf_lowered_id any;              /* lowering_any_constant, where `has_any` */
+    bool has_any;
     struct nest_draft *drafts[2];    /* of draft_merge */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
@@ -140,6 +142,8 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
 mdf_lowered_id lowering_add_constant(struct lowering *lowering, const struct mdf_value *value, bool keeps);
+/* A constant in the place of what nobody looks at, the same in each call; NONE: memory ran out. */
+mdf_lowered_id lowering_any_constant(struct lowering *lowering);
 /* Room for a value that lasts as long as the lowered form; NULL: memory ran out. */
 struct mdf_value *lowering_keep_value(struct lowering *lowering);
 /* A constant with the elements that a value has now, also a list. */

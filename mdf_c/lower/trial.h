@@ -12,6 +12,7 @@ struct trial {
     const mdf_lowered_id *items; /* the first inputs, where those of the source are a list; NULL: all are operands */
     size_t n_items;
     mdf_lowered_id *ids;
+    mdf_lowered_id *forms; /* of inputs whose form alone counts, what they are; `ids` has a constant in their place; else NONE */
     const struct mdf_value **given, **effective;
     struct mdf_value *converted, *results, **outputs;
     const struct mdf_value **others; /* of inputs: another example; NULL: they have none */
@@ -34,6 +35,8 @@ mdf_lowered_id lowering_make_array(struct lowering *lowering, mdf_lowered_id lis
  * failed.
  */
 bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct trial *trial);
+/* nests/lower_nest.c: whether a call folds its first input to the shape of its second, which is not declared whole. */
+bool lowering_fits(const struct trial *trial);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
 /* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.

@@ -259,11 +259,20 @@ static enum mdf_nest_fold find_way(const struct mdf_fold_way *way)
     return i < sizeof ways / sizeof *ways ? ways[i].fold : N_MDF_NEST_FOLDS;
 }
 
-/* False: nests do not fold so. */
-static bool find_fold(const struct lowering *lowering, const struct mdf_operator *operator, struct fold_rule * rule)
+bool lowering_fits(const struct trial *trial)
 {
-    *rule = (struct fold_rule){.of = operator->fold, .fold = N_MDF_NEST_FOLDS};
-    if (rule->of == NULL) {
+    const struct mdf_fold *fold = trial->source->operator->fold;
+    const struct mdf_value *like = fold != NULL && fold->fits && trial->n > 1 ? trial->effective[1] : NULL;
+
+    return like != NULL && like->kind == MDF_KIND_TENSOR &&
+           (mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' || like->strength != MDF_STRENGTH_TYPED);
+}
+
+/* False: nests do not fold so. */
+static bool find_fold(const struct lowering *lowering, const struct trial *trial, struct fold_rule *rule)
+{
+    *rule = (struct fold_rule){.of = trial->source->operator->fold, .fold = N_MDF_NEST_FOLDS};
+    if (rule->of == NULL || (rule->of->fits && !lowering_fits(trial))) {
         return false;
     }
     if (rule->of->result != MDF_FOLD_TOTAL) {
@@ -307,7 +316,7 @@ struct folding {
     size_t n;       /* elements of one total */
 };
 
-static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
+static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set, bool joins)
 {
     const int64_t *shape = mdf_value_shape(operand);
     size_t d, first_of_row = operand->rank, n_joined = 0;
@@ -320,7 +329,7 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
         n_joined += shape[first_of_row] != 1;
         n_row *= shape[first_of_row];
     }
-    folding->is_joined = n_joined > 1;
+    folding->is_joined = joins && n_joined > 1;
     for (d = 0; d < operand->rank; d++) {
         bool is_folded = (set >> d & 1) != 0 && shape[d] != 1, is_last = d + 1 == operand->rank;
 
@@ -328,6 +337,9 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
         folding->axes[d] = d >= first_of_row && folding->is_joined ? (is_last ? draft_axis(folding->draft, n_row) : DRAFT_NO_AXIS)
                                                                    : draft_axis(folding->draft, shape[d]);
         if (d >= first_of_row && folding->axes[d] != DRAFT_NO_AXIS) {
+            if (folding->row != DRAFT_NO_AXIS) {
+                folding->outer[folding->n_outer++] = folding->row;
+            }
             folding->row = folding->axes[d];
         } else if (is_folded && d < first_of_row) {
             folding->outer[folding->n_outer++] = folding->axes[d];
@@ -528,7 +540,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     size_t d, n = 0;
 
     if (folding.draft == NULL || operand->length == 0 || !folded_dimensions(lowering, trial, operand->rank, &set) ||
-        !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set)) {
+        !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set, !rule->of->fits)) {
         return MDF_LOWERED_NONE;
     }
     register_number = load_operand(&folding, trial->ids[0]);
@@ -560,7 +572,7 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
         trial->results[0].kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR) {
         return true;
     }
-    if (find_fold(lowering, trial->source->operator, & rule)) {
+    if (find_fold(lowering, trial, &rule)) {
         id = add_fold(lowering, trial, &rule);
     } else {
         id = lowering_multiply(lowering, trial);

@@ -120,7 +120,7 @@ static bool is_move(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_move *move = trial->source->operator->move;
 
-    return move != NULL && move->n_data == 1 && !move->by_type && !move->zeros && !move->fills && trial->n > 0 &&
+    return move != NULL && move->n_data == 1 && !move->zeros && !move->fills && trial->n > 0 &&
            trial->ids[0] != MDF_LOWERED_NONE && is_array(trial->effective[0]) && trial->effective[0]->length <= LONGEST_WHOLE &&
            !lowering->facts[trial->ids[0]].is_open &&
            (has_open_index(lowering, trial) || lowering_has_constants(lowering, trial, 1));
