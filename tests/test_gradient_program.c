@@ -1,6 +1,7 @@
 /* test_gradient_program.c - mdf_compile_gradient: derivatives through Scan, Loop, If and over steps, against differences of the
  * value; the value against that of the steps themselves; and the same bits lowered and plain. */
 #include "mdf_c/mdf.h"
+#include "mdf_c/run/dump.h"
 #include "tests/failing_allocator.h"
 
 #include <criterion/criterion.h>
@@ -230,6 +231,151 @@ static const struct model {
      {"n.a"},
      7,
      0},
+    {"matrices that a loop multiplies by, before and behind",
+     "'n': {'parameters': {'h': {'value': [0.2, -0.1, 0.4]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4,"
+     " 0.6], [0.9, 0.8, -0.7]]}, 'w': {'value': [[0.3, -0.2, 0.1, 0.4, 0.2], [0.6, 0.5, -0.4, -0.1, 0.3], "
+     "[-0.3, 0.2, 0.7, 0.1, -0.6]]}, 'u': {'value': [[0.1, 0.7], [0.5, -0.3], [0.2, 0.4], [-0.6, 0.1], [0."
+     "3, 0.3]]}, 'p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[h, x]', 'num_"
+     "scan_inputs': 1, 'body': 'b'}}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1] * p[1]) + p[0][1]'}"
+     "}}",
+     "",
+     "'b': {'metadata': {'inputs': ['s', 't'], 'outputs': ['o', 'q']}, 'nodes': {'m': {'input_ports': {'s'"
+     ": {}, 't': {}}, 'parameters': {'a': {'value': 'numpy.tanh(numpy.matmul(numpy.matmul(t + s, w), u))'}"
+     "}, 'output_ports': {'o': {'value': 'a[0] * t + s * 0.5'}, 'q': {'value': 'a'}}}}}",
+     "y",
+     {"n.w", "n.u", "n.h", "n.x"},
+     1,
+     0},
+    {"a matrix before a vector, and before a matrix",
+     "'n': {'parameters': {'h': {'value': [0.2, -0.1]}, 'x': {'value': [[[0.1, 0.2], [0.5, -0.4], [0.3, 0."
+     "1]], [[0.9, 0.8], [-0.7, 0.2], [0.4, 0.6]]]}, 'w': {'value': [[0.3, -0.2, 0.5], [0.6, 0.5, -0.1]]}, "
+     "'u': {'value': [[0.1, 0.7], [0.5, -0.3]]}, 'p': {'function': 'onnx::Scan', 'args': {'initial_state_a"
+     "nd_scan_inputs': '[h, x]', 'num_scan_inputs': 1, 'body': 'b'}}}, 'output_ports': {'y': {'value': 'nu"
+     "mpy.sum(p[1] * [[1, 2], [3, 4]]) + p[0][1]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['s', 't'], 'outputs': ['o', 'q']}, 'nodes': {'m': {'input_ports': {'s'"
+     ": {}, 't': {}}, 'parameters': {}, 'output_ports': {'o': {'value': 'numpy.sin(numpy.matmul(u, s))'}, "
+     "'q': {'value': 'numpy.matmul(w, t) * s'}}}}}",
+     "y",
+     {"n.w", "n.u", "n.h", "n.x"},
+     1,
+     0},
+    {"vectors that a loop multiplies by",
+     "'n': {'parameters': {'h': {'value': 0.2}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, "
+     "0.8, -0.7]]}, 'v': {'value': [0.3, -0.2, 0.5]}, 'u': {'value': [0.6, 0.5, -0.1]}, 'p': {'function': "
+     "'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[h, x]', 'num_scan_inputs': 1, 'body': 'b'}"
+     "}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1]) * p[0]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['s', 't'], 'outputs': ['o', 'q']}, 'nodes': {'m': {'input_ports': {'s'"
+     ": {}, 't': {}}, 'parameters': {}, 'output_ports': {'o': {'value': 's * numpy.matmul(t, v) + 1.0'}, '"
+     "q': {'value': 'numpy.matmul(u, numpy.reshape(t, [3, 1]) * t) + s'}}}}}",
+     "y",
+     {"n.v", "n.u", "n.h", "n.x"},
+     1,
+     0},
+    {"matrices of three axes that a loop multiplies by",
+     "'n': {'parameters': {'h': {'value': [0.2, -0.1, 0.4]}, 'x': {'value': [[[0.1, 0.2, -0.3]], [[0.5, -0"
+     ".4, 0.6]]]}, 'w': {'value': [[[0.3, -0.2], [0.6, 0.5], [-0.3, 0.2]], [[0.1, 0.4], [0.7, -0.6], [0.2,"
+     " 0.3]]]}, 'u': {'value': [[[0.1, 0.7, 0.2]], [[0.5, -0.3, 0.6]]]}, 'p': {'function': 'onnx::Scan', '"
+     "args': {'initial_state_and_scan_inputs': '[h, x]', 'num_scan_inputs': 1, 'body': 'b'}}}, 'output_por"
+     "ts': {'y': {'value': 'numpy.sum(p[1] * p[1]) + p[0][1]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['s', 't'], 'outputs': ['o', 'q']}, 'nodes': {'m': {'input_ports': {'s'"
+     ": {}, 't': {}}, 'parameters': {}, 'output_ports': {'o': {'value': 's * 0.5 + numpy.sum(numpy.matmul("
+     "u, s))'}, 'q': {'value': 'numpy.matmul(s, w) + numpy.sum(numpy.matmul(t, w), 1) + numpy.sum(numpy.ma"
+     "tmul(u, numpy.reshape(t, [3, 1])))'}}}}}",
+     "y",
+     {"n.w", "n.u", "n.h", "n.x"},
+     1,
+     0},
+    {"a product of what is scanned backward along the last axis",
+     "'n': {'parameters': {'h': {'value': [0.2, -0.1, 0.4]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4,"
+     " 0.6], [0.9, 0.8, -0.7]]}, 'w': {'value': [[0.3, -0.2, 0.1], [0.6, 0.5, -0.4], [-0.3, 0.2, 0.7]]}, '"
+     "p': {'function': 'onnx::Scan', 'args': {'initial_state_and_scan_inputs': '[h, x]', 'num_scan_inputs'"
+     ": 1, 'body': 'b', 'scan_input_axes': [1], 'scan_input_directions': [1], 'scan_output_axes': [1]}}}, "
+     "'output_ports': {'y': {'value': 'numpy.sum(p[1] * p[1])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['s', 't'], 'outputs': ['o', 'q']}, 'nodes': {'m': {'input_ports': {'s'"
+     ": {}, 't': {}}, 'parameters': {'a': {'value': 'numpy.matmul(t, w) + numpy.exp(s)'}}, 'output_ports':"
+     " {'o': {'value': 'a'}, 'q': {'value': 'a * t'}}}}}",
+     "y",
+     {"n.w", "n.h", "n.x"},
+     1,
+     0},
+    {"a product in a loop of no iterations",
+     "'n': {'parameters': {'w': {'value': [[0.3, -0.2], [0.6, 0.5]]}, 's': {'value': [1.5, 0.5]}, 'p': {'f"
+     "unction': 'onnx::Loop', 'args': {'M': 0, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_p"
+     "orts': {'y': {'value': 'numpy.sum(p * [1, 2])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports"
+     "': {'i': {}, 'c': {}, 's': {}}, 'parameters': {}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'"
+     "value': 'numpy.matmul(s, w)'}}}}}",
+     "y",
+     {"n.w", "n.s"},
+     1,
+     0},
+    {"a product where a condition chooses",
+     "'n': {'parameters': {'w': {'value': [[0.3, -0.2], [0.6, 0.5]]}, 's': {'value': [1.5, 0.5]}, 'p': {'f"
+     "unction': 'onnx::Loop', 'args': {'M': 4, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_p"
+     "orts': {'y': {'value': 'numpy.sum(p * [1, 2])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports"
+     "': {'i': {}, 'c': {}, 's': {}}, 'parameters': {'a': {'value': 'numpy.matmul(s, w) if i != 1 else num"
+     "py.matmul(w, s) + s'}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 'a'}}}}}",
+     "y",
+     {"n.w", "n.s"},
+     1,
+     0},
+    {"what has another shape in each iteration",
+     "'n': {'parameters': {'a': {'value': 0.3}, 'x': {'value': [0.1, 0.2, -0.3, 0.4]}, 'p': {'function': '"
+     "onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[a]', 'body': 'b'}}}, 'output_ports': {'y'"
+     ": {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports"
+     "': {'i': {}, 'c': {}, 's': {}}, 'parameters': {}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'"
+     "value': 'numpy.sum(numpy.exp(x[0:i + 1] * s))'}}}}}",
+     "y",
+     {"n.a", "n.x"},
+     1,
+     0},
+    {"a state that begins as a whole number",
+     "'n': {'parameters': {'a': {'value': 0.3}, 'p': {'function': 'onnx::Loop', 'args': {'M': 5, 'cond': t"
+     "rue, 'v_initial': '[1]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports"
+     "': {'i': {}, 'c': {}, 's': {}}, 'parameters': {}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'"
+     "value': 'numpy.exp(-a * s) * s + numpy.sin(a * (i + 1))'}}}}}",
+     "y",
+     {"n.a"},
+     1,
+     0},
+    {"states that are read for their form alone",
+     "'n': {'parameters': {'a': {'value': [0.3, 0.4]}, 'd': {'value': 0.5}, 'p': {'function': 'onnx::Loop'"
+     ", 'args': {'M': 4, 'cond': true, 'v_initial': '[a, [0.5, 1.0]]', 'body': 'b'}}}, 'output_ports': {'y"
+     "': {'value': 'numpy.sum(p[0] * p[1])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's', 't'], 'outputs': ['c2', 's2', 't2']}, 'nodes': {'m': {'"
+     "input_ports': {'i': {}, 'c': {}, 's': {}, 't': {}}, 'parameters': {}, 'output_ports': {'c2': {'value"
+     "': 'True'}, 's2': {'value': 's * d + t'}, 't2': {'value': 't - 0.5 * d'}}}}}",
+     "y",
+     {"n.a", "n.d"},
+     1,
+     0},
+    {"a product in a loop in a loop",
+     "'n': {'parameters': {'w': {'value': [[0.3, -0.2], [0.6, 0.5]]}, 's': {'value': [1.5, 0.5]}, 'p': {'f"
+     "unction': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_p"
+     "orts': {'y': {'value': 'numpy.sum(p * [1, 2])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports"
+     "': {'i': {}, 'c': {}, 's': {}}, 'parameters': {'k': {'function': 'onnx::Loop', 'args': {'M': 2, 'con"
+     "d': true, 'v_initial': '[s]', 'body': 'kk'}}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'val"
+     "ue': 'numpy.tanh(numpy.matmul(k, w))'}}}}}, 'kk': {'metadata': {'inputs': ['j', 'd', 'r'], 'outputs'"
+     ": ['d2', 'r2']}, 'nodes': {'m': {'input_ports': {'r': {}}, 'output_ports': {'d2': {'value': 'True'},"
+     " 'r2': {'value': 'numpy.cos(numpy.matmul(w, r)) + s'}}}}}",
+     "y",
+     {"n.w", "n.s"},
+     1,
+     0},
     {"what does not change with a parameter, and whole numbers",
      "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + "
      "math.floor(a)'}}, "
@@ -436,6 +582,45 @@ Test(gradient_program, equals_differences)
         }
         mdf_model_free(loaded);
     }
+}
+
+/* What gradients are brought back by is lowered, and those of matrices that a loop multiplies by are no states of the loop that
+ * goes backward: their sums are products behind it. */
+Test(gradient_program, loops_are_lowered_without_sums_of_matrices)
+{
+    const struct model *model = &models[0];
+    struct mdf_memory memory;
+    mdf_error error = {0};
+    struct mdf_text dump;
+    mdf_program *program;
+    mdf_model *loaded;
+    mdf_state *state;
+    char text[TEXT_SIZE];
+
+    while (strcmp(model->name, "matrices that a loop multiplies by, before and behind") != 0) {
+        model++;
+    }
+    write_model(model, text);
+    loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+    program = compile(loaded, model, false, &error);
+    state = mdf_state_new(program, &error);
+    for (size_t run = 0; run < 4; run++) {
+        evaluate(state, model, NULL, NULL, &error);
+    }
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+    cr_assert(mdf_state_dump(&dump, state, MDF_DUMP_LOWERED));
+    cr_expect_not_null(strstr(dump.bytes, "loop 3 runs"), "%s", dump.bytes);
+    for (const char *line = dump.bytes; line != NULL; line = strchr(line + 1, '\n')) {
+        const char *state_at = strstr(line, " state v");
+
+        cr_expect(state_at == NULL || strstr(state_at, "float64[3,5] =") == NULL, "%s", dump.bytes);
+    }
+    cr_expect_null(strstr(dump.bytes, "call gradient."), "%s", dump.bytes);
+    mdf_text_release(&dump);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(loaded);
 }
 
 /* What has no derivative is refused, and says why. */

@@ -28,7 +28,7 @@ enum fold_kind {
 };
 
 /* The ways of folds.def, as those see them who lower a reduction or write it as C. */
-static const struct mdf_fold_way ways[N_FOLDS] = {
+const struct mdf_fold_way mdf_fold_ways[N_FOLDS] = {
 #define FOLD(id, start, term, combine) {#id, start, MDF_ELEMENT(term), MDF_ELEMENT(combine)},
 #include "functions/folds/folds.def"
 };
@@ -316,7 +316,7 @@ static enum fold_kind joining(enum fold_kind kind)
 {
     enum fold_kind join = 0;
 
-    while (ways[join].term != MDF_ELEMENT(kept) || ways[join].combine != ways[kind].combine) {
+    while (mdf_fold_ways[join].term != MDF_ELEMENT(kept) || mdf_fold_ways[join].combine != mdf_fold_ways[kind].combine) {
         join++;
     }
     return join;
@@ -384,7 +384,7 @@ static void fold_short_rows(const struct job *job, enum fold_kind kind, union to
 static bool sums_adjacent_rows(const struct job *job)
 {
     return job->n_rows == 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->folding.element == job->dtype &&
-           job->fold->way - ways == FOLD_sum;
+           job->fold->way - mdf_fold_ways == FOLD_sum;
 }
 
 /* The same for rows of any length. */
@@ -481,7 +481,7 @@ static void reduce_piece(const struct job *job, fold_some fold, size_t first, si
             shifts[i] = isfinite(largest) && job->n_reduced > 0 ? largest : 0;
         }
     }
-    fold(job, (enum fold_kind)(job->fold->way - ways), totals, first, n, shifts);
+    fold(job, (enum fold_kind)(job->fold->way - mdf_fold_ways), totals, first, n, shifts);
 }
 
 /* Rows [first, first + n), each of which gives one total. */
@@ -642,17 +642,16 @@ static bool run(struct mdf_call *call, struct job *job, size_t n_elements, size_
     return true;
 }
 
-static bool reduce(struct mdf_call *call)
+bool mdf_reduce(struct mdf_call *call, const struct mdf_value *data, size_t n_axes, const int64_t *given)
 {
-    const struct mdf_value *data = mdf_call_tensor(call, 0);
     struct job job = {.fold = call->operator->fold };
-    int64_t *room, *shape;
+    int64_t *room, *own;
+    const int64_t *shape;
     bool *reduced, keeps;
-    size_t rank, n_axes = 0;
+    size_t rank = data->rank, n_outputs;
     struct mdf_box box;
 
-    rank = data != NULL ? data->rank : 0;
-    if (data == NULL || !mdf_box_prepare(call, 0, 6 * rank, &box, &room)) {
+    if (!mdf_box_prepare(call, 0, 6 * rank, &box, &room)) {
         return false;
     }
     reduced = (bool *)room; /* bools have room where whole numbers have */
@@ -664,25 +663,34 @@ static bool reduce(struct mdf_call *call)
         return mdf_call_error(call, MDF_TYPE, "elements of type %s can not be reduced", mdf_dtype_name(job.dtype));
     }
     job.folding = find_folding(job.dtype);
-    shape = room + rank;
-    for (size_t axis = 0; axis < rank; axis++) {
+    own = room + rank;
+    for (size_t axis = 0; given == NULL && axis < rank; axis++) {
         if (!reduced[axis] || keeps) {
-            shape[n_axes++] = reduced[axis] ? 1 : mdf_value_shape(data)[axis];
+            own[n_axes++] = reduced[axis] ? 1 : mdf_value_shape(data)[axis];
         }
     }
+    shape = given != NULL ? given : own;
     job.target = mdf_call_output(call, 0, job.dtype, n_axes, shape);
     if (job.target == NULL) {
         return false;
     }
+    n_outputs = mdf_axes_product(shape, 0, n_axes);
     job.elements = data->data;
-    job.kept = (struct axes){0, shape + rank, shape + 2 * rank};
-    job.reduced = (struct axes){0, shape + 3 * rank, shape + 4 * rank};
+    job.kept = (struct axes){0, own + rank, own + 2 * rank};
+    job.reduced = (struct axes){0, own + 3 * rank, own + 4 * rank};
     if (data->length > 0) {
         plan_axes(&job, rank, mdf_value_shape(data), reduced);
     } else {
-        plan_empty(&job, mdf_axes_product(shape, 0, n_axes));
+        plan_empty(&job, n_outputs);
     }
-    return run(call, &job, data->length, mdf_axes_product(shape, 0, n_axes));
+    return run(call, &job, data->length, n_outputs);
+}
+
+static bool reduce(struct mdf_call *call)
+{
+    const struct mdf_value *data = mdf_call_tensor(call, 0);
+
+    return data != NULL && mdf_reduce(call, data, 0, NULL);
 }
 
 /* Of a reduction: an expression of s, which is dy with the input's shape. */
@@ -696,20 +704,20 @@ static bool reduce(struct mdf_call *call)
     " * " IS_CHOSEN " / " SPREAD("gradient.sum_to(1.0 * " IS_CHOSEN ", gradient.kept(x0, " AXES ", not noop_with_empty_axes))")
 
 const struct mdf_operator mdf_operators_reduce[] = {
-#define REDUCTION(name, id, last, more, derivative)               \
-    {name,                                                        \
-     1,                                                           \
-     99,                                                          \
-     reduce,                                                      \
-     reduce_table,                                                \
-     sizeof(struct reduce_settings),                              \
-     MDF_OPERATOR_PURE,                                           \
-     .fold = &(const struct mdf_fold){.way = &ways[FOLD_##id],    \
-                                      .totals = MDF_FOLD_WIDE,    \
-                                      .order = MDF_FOLD_LANES,    \
-                                      .after = MDF_ELEMENT(last), \
-                                      .axes = find_axes,          \
-                                      more},                      \
+#define REDUCTION(name, id, last, more, derivative)                     \
+    {name,                                                              \
+     1,                                                                 \
+     99,                                                                \
+     reduce,                                                            \
+     reduce_table,                                                      \
+     sizeof(struct reduce_settings),                                    \
+     MDF_OPERATOR_PURE,                                                 \
+     .fold = &(const struct mdf_fold){.way = &mdf_fold_ways[FOLD_##id], \
+                                      .totals = MDF_FOLD_WIDE,          \
+                                      .order = MDF_FOLD_LANES,          \
+                                      .after = MDF_ELEMENT(last),       \
+                                      .axes = find_axes,                \
+                                      more},                            \
      .derivatives = MDF_DERIVATIVES({0, derivative})},
 #include "functions/folds/folds.def"
     {NULL}};

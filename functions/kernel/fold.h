@@ -63,11 +63,17 @@ struct mdf_fold {
     bool truths;      /* of an element first: whether it is not 0 */
     bool divides;     /* the last total by the number of elements, before `after`; of whole numbers towards zero */
     bool needs_items; /* of nothing there is no result */
-    bool fits;        /* the result has the shape of input 1, whatever axes of size 1 that has; where nothing is reduced, elements are
-                         as they are, in its type */
+    bool fits; /* the result has the shape of input 1, whatever axes of size 1 that has, and its type; where nothing is reduced,
+                  elements are as they are */
     /* Which axes are reduced; whether they stay, of size 1. Looks at settings and at the inputs that say it, which must be there.
      * False, with the error set, where they say nothing that can be. */
     bool (*axes)(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps);
 };
+
+/* --- functions/folds/reduce.c */
+extern const struct mdf_fold_way mdf_fold_ways[]; /* of folds.def; the first one is the sum */
+/* Output 0 becomes `data` reduced as the call's operator has it, whose ways are those of folds.def; in a shape of as many
+ * elements, or by its axes (`shape` NULL). */
+bool mdf_reduce(struct mdf_call *call, const struct mdf_value *data, size_t rank, const int64_t *shape);
 
 #endif

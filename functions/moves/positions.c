@@ -39,8 +39,8 @@ static bool number_inputs(struct mdf_call *call, const struct mdf_move *move, st
     return true;
 }
 
-/* Counts positions from 0, of which there are `n`. False: an element is none of those that are given (it may be a sum of them), nor
- * what the operator fills with. */
+/* Counts positions from 0, of which there are `n`. False: an element is none of those that are given (it may be a sum of them),
+ * nor what the operator fills with. */
 static bool count_from_zero(const struct mdf_move *move, int64_t n, struct mdf_value *result)
 {
     int64_t *map = result->data;
@@ -94,7 +94,8 @@ bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, stru
     for (i = 0; done && i < n_outputs; i++) {
         outputs[i] = call->outputs[i] != NULL ? &results[i] : NULL;
     }
-    done = done ? number_inputs(call, move, positions, inputs, &n_positions) && run_on(call, inputs, outputs) : mdf_call_out_of_memory(call);
+    done = done ? number_inputs(call, move, positions, inputs, &n_positions) && run_on(call, inputs, outputs)
+                : mdf_call_out_of_memory(call);
     for (i = 0; done && i < n_outputs; i++) {
         if (outputs[i] != NULL && !count_from_zero(move, n_positions, outputs[i])) {
             done = mdf_call_error(call, MDF_UNSUPPORTED, "makes other elements than those it is given");

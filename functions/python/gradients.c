@@ -4,6 +4,7 @@
  * and type of those. Sums are made in float64 and rounded once. An expression of a model can not name these functions: only the
  * rules do. */
 #include "functions/elements/element.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/fold.h"
 #include "functions/kernel/move.h"
@@ -24,8 +25,8 @@ static bool is_declared_whole(const struct mdf_value *array)
     return array->strength == MDF_STRENGTH_TYPED && mdf_dtype_kind((mdf_dtype)array->dtype) != 'f';
 }
 
-/* The target in the shape of `like`: in its type where that and g are real, else in g's. Zeros where `like` is declared whole. NULL
- * with the error set. */
+/* The target in the shape of `like`: in its type where that and g are real, else in g's. Zeros where `like` is declared whole.
+ * NULL with the error set. */
 static void *make_gradient(struct mdf_call *call, const struct mdf_value *g, const struct mdf_value *like, mdf_dtype *dtype)
 {
     bool is_real = mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' && mdf_dtype_kind((mdf_dtype)g->dtype) == 'f';
@@ -37,10 +38,12 @@ static void *make_gradient(struct mdf_call *call, const struct mdf_value *g, con
     }
     *dtype = (mdf_dtype)(is_real ? like->dtype : g->dtype);
     target = mdf_python_make(call, mdf_call_target(call, 0), *dtype, mdf_numpy_strength(like), like->rank, shape_of(like));
-    return target == NULL || !is_declared_whole(like) || mdf_elements_fill(call, *dtype, target, like->length, NULL) ? target : NULL;
+    return target == NULL || !is_declared_whole(like) || mdf_elements_fill(call, *dtype, target, like->length, NULL) ? target
+                                                                                                                     : NULL;
 }
 
-/* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none. */
+/* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none.
+ */
 static bool send_back(struct mdf_call *call, const struct mdf_value *g, const int64_t *numbers, const struct mdf_value *like)
 {
     double *sums = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, like->length);
@@ -115,6 +118,26 @@ static bool run_numbers(struct mdf_call *call)
     return items != NULL;
 }
 
+/* "a": whole numbers as reals; typed, as items of a stack are, whose numbers have one type. */
+static bool run_as_real(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+    char kind = a != NULL ? mdf_dtype_kind((mdf_dtype)a->dtype) : '\0';
+    mdf_dtype real = call->context->real;
+    void *target;
+
+    if (a == NULL || kind == 'f' || kind == 'c' || a->dtype == MDF_DTYPE_STRING) {
+        if (a == NULL || !mdf_python_copy(call, mdf_call_target(call, 0), a)) {
+            return false;
+        }
+        mdf_call_target(call, 0)->strength = MDF_STRENGTH_TYPED;
+        return true;
+    }
+    target = mdf_python_make(call, mdf_call_target(call, 0), real, MDF_STRENGTH_TYPED, a->rank, shape_of(a));
+    return target != NULL &&
+           mdf_value_convert_elements(call->context->memory, real, target, (mdf_dtype)a->dtype, a->data, a->length, false);
+}
+
 /* "a": the same with zeros. */
 static bool run_no_numbers(struct mdf_call *call)
 {
@@ -184,8 +207,9 @@ static bool take_shape(struct mdf_call *call, const struct mdf_value *g, const s
     mdf_dtype dtype;
     void *target = make_gradient(call, g, like, &dtype);
 
-    return target != NULL && (is_declared_whole(like) || mdf_value_convert_elements(call->context->memory, dtype, target,
-                                                                                    (mdf_dtype)g->dtype, g->data, g->length, false));
+    return target != NULL &&
+           (is_declared_whole(like) ||
+            mdf_value_convert_elements(call->context->memory, dtype, target, (mdf_dtype)g->dtype, g->data, g->length, false));
 }
 
 /* Axes of g along which sum_to adds: those that `like` has not, or with the size 1. */
@@ -205,11 +229,28 @@ static bool find_axes_to_fit(struct mdf_call *call, size_t rank, bool *reduced, 
     return true;
 }
 
+/* Whether g was broadcast from `like`, and is of its type. */
+static bool is_reduced(const struct mdf_value *g, const struct mdf_value *like)
+{
+    bool is_real =
+        mdf_dtype_kind((mdf_dtype)g->dtype) == 'f' && (g->dtype == like->dtype || mdf_dtype_kind((mdf_dtype)like->dtype) != 'f');
+
+    for (size_t k = 0; k < like->rank && k < g->rank; k++) {
+        int64_t size = shape_of(like)[like->rank - 1 - k];
+
+        if (size != 1 && size != shape_of(g)[g->rank - 1 - k]) {
+            return false;
+        }
+    }
+    return is_real && like->rank <= g->rank && !is_declared_whole(like);
+}
+
 /* "g like": g summed to the shape of what it was broadcast from, in its type. */
 static bool run_sum_to(struct mdf_call *call)
 {
     const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *like = mdf_python_input_array(call, 1, SLOT_SECOND);
     int64_t *sizes, *numbers;
+    bool done;
 
     if (g == NULL || like == NULL) {
         return false;
@@ -219,6 +260,11 @@ static bool run_sum_to(struct mdf_call *call)
     }
     if (g->length == like->length) { /* axes of size 1 more or fewer */
         return take_shape(call, g, like);
+    }
+    if (is_reduced(g, like)) {
+        done = mdf_reduce(call, g, like->rank, shape_of(like));
+        mdf_call_target(call, 0)->strength = (uint8_t)mdf_numpy_strength(like);
+        return done;
     }
     sizes = mdf_python_sizes(call, SLOT_SIZES, 2 * (size_t)g->rank + g->length + 1);
     if (sizes == NULL) {
@@ -300,6 +346,9 @@ static bool run_spread(struct mdf_call *call)
     }
     target = mdf_python_make_like(call, mdf_call_target(call, 0), g, a->rank, shape_of(a));
     size = mdf_dtype_size((mdf_dtype)g->dtype);
+    if (target != NULL && n == 1) {
+        return mdf_elements_fill(call, (mdf_dtype)g->dtype, target, a->length, g->data);
+    }
     for (size_t i = 0; target != NULL && i < a->length; i++) {
         memcpy(target + i * size, (const char *)g->data + (size_t)(numbers[i] - 1) * size, size);
     }
@@ -460,11 +509,182 @@ static bool run_without_column(struct mdf_call *call)
                                        : mdf_python_copy(call, mdf_call_target(call, 0), g);
 }
 
+/* The elements of `a` with its last two axes in each other's place. */
+static void turn_matrices(const struct mdf_value *a, char *target)
+{
+    size_t size = mdf_dtype_size((mdf_dtype)a->dtype), rows = (size_t)shape_of(a)[a->rank - 2],
+           columns = (size_t)shape_of(a)[a->rank - 1], n = rows * columns;
+
+    for (size_t first = 0; n > 0 && first < a->length; first += n) {
+        const char *matrix = (const char *)a->data + first * size;
+        char *turned = target + first * size;
+
+        if (mdf_can_turn_rows(size)) {
+            mdf_turn_rows(size, turned, matrix, rows, columns);
+            continue;
+        }
+        for (size_t column = 0; column < columns; column++) {
+            for (size_t row = 0; row < rows; row++, turned += size) {
+                memcpy(turned, matrix + (row * columns + column) * size, size);
+            }
+        }
+    }
+}
+
+/* How matrices are laid out in "lines": which sizes of w a line has, where w stands behind or before what it multiplies. */
+enum { ROWS_BEHIND, COLUMNS_BEHIND, ROWS_BEFORE, COLUMNS_BEFORE };
+
+/* Elements of a line. */
+static int64_t size_of_line(const struct mdf_value *w, int64_t how)
+{
+    if (w->rank == 1) { /* a column behind, a row before */
+        return how == ROWS_BEHIND || how == COLUMNS_BEFORE ? shape_of(w)[0] : 1;
+    }
+    return shape_of(w)[how == ROWS_BEHIND || how == ROWS_BEFORE ? 0 : 1];
+}
+
+/* "a w how": a stack of items of products by w, a matrix or vector, as the rows of one matrix. */
+static bool run_lines(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST), *w = mdf_call_tensor(call, 1);
+    int64_t how, shape[2];
+    bool is_turned;
+    char *target;
+
+    if (a == NULL || w == NULL || !mdf_python_integer(call, 2, 0, &how)) {
+        return false;
+    }
+    if (w->rank < 1 || w->rank > 2) {
+        return mdf_call_error(call, MDF_SHAPE, "has lines of a matrix or a vector only");
+    }
+    shape[1] = size_of_line(w, how);
+    shape[0] = shape[1] > 0 ? (int64_t)a->length / shape[1] : 0;
+    if ((size_t)(shape[0] * shape[1]) != a->length) {
+        return mdf_call_error(call, MDF_SHAPE, "%zu elements are no lines of %lld", a->length, (long long)shape[1]);
+    }
+    is_turned = a->rank >= 3 && (how == COLUMNS_BEFORE || (how == ROWS_BEFORE && w->rank == 2));
+    if (!is_turned) {
+        return mdf_python_reshape(call, mdf_call_target(call, 0), a, 2, shape);
+    }
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), a, 2, shape);
+    if (target != NULL) {
+        turn_matrices(a, target);
+    }
+    return target != NULL;
+}
+
+/* One item of a stack of products by w: matrices, of which the first axes number them; x and w repeat along some of these. */
+struct products {
+    const struct mdf_value *w;
+    bool is_behind;
+    size_t rank, rows, columns, n; /* axes before the matrices; w's sizes; lines that are summed over */
+    const int64_t *shape;          /* of those axes */
+    const int64_t *x_strides, *w_strides;
+};
+
+/* Adds what matrix x times, or by, matrix g gives to the sums of one matrix of w. */
+static void add_product(const struct products *products, const double *x, const double *g, double *sums)
+{
+    for (size_t row = 0; row < products->rows; row++) {
+        for (size_t column = 0; column < products->columns; column++) {
+            for (size_t i = 0; i < products->n; i++) {
+                sums[row * products->columns + column] += products->is_behind
+                                                              ? x[i * products->rows + row] * g[i * products->columns + column]
+                                                              : g[row * products->n + i] * x[column * products->n + i];
+            }
+        }
+    }
+}
+
+/* All matrices of an item. */
+static void add_products(const struct products *products, const double *x, const double *g, double *sums, size_t n_matrices)
+{
+    for (size_t i = 0; i < n_matrices; i++) {
+        size_t rest = i, x_at = 0, w_at = 0;
+
+        for (size_t axis = products->rank; axis-- > 0;) {
+            size_t index = rest % (size_t)products->shape[axis];
+
+            x_at += index * (size_t)products->x_strides[axis];
+            w_at += index * (size_t)products->w_strides[axis];
+            rest /= (size_t)products->shape[axis];
+        }
+        add_product(products, x + x_at * products->n * (products->is_behind ? products->rows : products->columns),
+                    g + i * products->n * (products->is_behind ? products->columns : products->rows),
+                    sums + w_at * products->rows * products->columns);
+    }
+}
+
+/* How matrices of a value with n axes before them (the last ones of `rank`) are told: 0 along those that it has not, or of
+ * size 1. */
+static void find_matrix_strides(const int64_t *shape, size_t n, size_t rank, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    memset(strides, 0, rank * sizeof *strides);
+    for (size_t k = 0; k < n; k++) {
+        strides[rank - 1 - k] = shape[n - 1 - k] == 1 ? 0 : stride;
+        stride *= shape[n - 1 - k];
+    }
+}
+
+/* "x g w is_behind": the sum of what each item of g, the gradient of the product of an item of x by w, hands back to w, which has
+ * three axes or more and stands behind or before x. */
+static bool run_products(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_python_input_array(call, 0, SLOT_FIRST), *g = mdf_python_input_array(call, 1, SLOT_SECOND),
+                           *w = mdf_call_tensor(call, 2);
+    struct products products = {.w = w};
+    struct mdf_memory *memory = call->context->memory;
+    double *xs, *gs, *sums;
+    int64_t *strides;
+    size_t n_items, n_x, n_g, x_axes;
+    mdf_dtype dtype;
+    void *target;
+
+    if (x == NULL || g == NULL || w == NULL || !mdf_python_truth(call, 3, true, &products.is_behind)) {
+        return false;
+    }
+    target = make_gradient(call, g, w, &dtype);
+    if (target == NULL || x->length == 0 || g->length == 0 || is_declared_whole(w)) {
+        return target != NULL && mdf_elements_fill(call, dtype, target, w->length, NULL);
+    }
+    n_items = (size_t)shape_of(x)[0];
+    n_x = x->length / n_items;
+    n_g = g->length / n_items;
+    x_axes = x->rank > 3 ? x->rank - 3u : 0;
+    products.rows = (size_t)shape_of(w)[w->rank - 2];
+    products.columns = (size_t)shape_of(w)[w->rank - 1];
+    products.n = x->rank == 2 ? 1 : (size_t)shape_of(x)[x->rank - (products.is_behind ? 2 : 1)];
+    products.rank = g->rank - (x->rank == 2 ? 2u : 3u);
+    products.shape = shape_of(g) + 1;
+    strides = mdf_python_sizes(call, SLOT_SIZES, 2 * products.rank);
+    xs = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, x->length + g->length + w->length);
+    if (strides == NULL || xs == NULL) {
+        return false;
+    }
+    gs = xs + x->length;
+    sums = gs + g->length;
+    if (!mdf_value_convert_elements(memory, MDF_DTYPE_FLOAT64, xs, (mdf_dtype)x->dtype, x->data, x->length, false) ||
+        !mdf_value_convert_elements(memory, MDF_DTYPE_FLOAT64, gs, (mdf_dtype)g->dtype, g->data, g->length, false)) {
+        return mdf_call_out_of_memory(call);
+    }
+    find_matrix_strides(shape_of(x) + 1, x_axes, products.rank, strides);
+    find_matrix_strides(shape_of(w), w->rank - 2u, products.rank, strides + products.rank);
+    products.x_strides = strides;
+    products.w_strides = strides + products.rank;
+    memset(sums, 0, w->length * sizeof *sums);
+    for (size_t i = 0; i < n_items; i++) {
+        add_products(&products, xs + i * n_x, gs + i * n_g, sums,
+                     n_g / products.n / (products.is_behind ? products.columns : products.rows));
+    }
+    return mdf_value_convert_elements(memory, dtype, target, MDF_DTYPE_FLOAT64, sums, w->length, false);
+}
+
 /* "a swap": its last two axes change places where `swap` is true. */
 static bool run_turn(struct mdf_call *call)
 {
     const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
-    size_t rows, columns, size, n;
     int64_t *shape;
     char *target;
     bool swap;
@@ -477,25 +697,18 @@ static bool run_turn(struct mdf_call *call)
         return shape != NULL && mdf_python_copy(call, mdf_call_target(call, 0), a);
     }
     memcpy(shape, shape_of(a), a->rank * sizeof *shape);
-    rows = (size_t)shape[a->rank - 2];
-    columns = (size_t)shape[a->rank - 1];
-    shape[a->rank - 2] = (int64_t)columns;
-    shape[a->rank - 1] = (int64_t)rows;
+    shape[a->rank - 2] = shape_of(a)[a->rank - 1];
+    shape[a->rank - 1] = shape_of(a)[a->rank - 2];
     target = mdf_python_make_like(call, mdf_call_target(call, 0), a, a->rank, shape);
-    size = mdf_dtype_size((mdf_dtype)a->dtype);
-    n = rows * columns;
-    for (size_t i = 0; target != NULL && i < a->length; i++) {
-        size_t in_matrix = i % n, from = i - in_matrix + in_matrix % rows * columns + in_matrix / rows;
-
-        memcpy(target + i * size, (const char *)a->data + from * size, size);
+    if (target != NULL) {
+        turn_matrices(a, target);
     }
     return target != NULL;
 }
 
-static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(add)};
-static const struct mdf_fold sum_to_fit = {.way = &sum_way,
+static const struct mdf_fold sum_to_fit = {.way = &mdf_fold_ways[0],
                                            .totals = MDF_FOLD_WIDE,
-                                           .order = MDF_FOLD_IN_ORDER,
+                                           .order = MDF_FOLD_LANES,
                                            .after = MDF_ELEMENT(kept),
                                            .fits = true,
                                            .axes = find_axes_to_fit};
@@ -512,8 +725,8 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.take", run_take, 0, "a numbers", .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"}),
                  .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("gradient.sum_to", run_sum_to, 0, "g like",
-                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL}), .fold = &sum_to_fit,
-                 .by_form = SECOND),
+                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL}),
+                 .fold = &sum_to_fit, .by_form = SECOND),
     MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=", .move = MDF_MOVE(1), .by_form = SECOND,
                  .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, gradient.kept(x1, x2, x3 if x3 is not None else True))"},
                                                 {MDF_DERIVATIVE_ANY, NULL})),
@@ -521,11 +734,17 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.kept", run_kept, 0, "a axes= none_is_all=", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.axes_from", run_axes_from, 0, "a first", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.row", run_row, 0, "a", .derivatives = mdf_derivatives_reshaped, .move = MDF_MOVE(1, .in_order = true)),
-    MDF_FUNCTION("gradient.column", run_column, 0, "a", .derivatives = mdf_derivatives_reshaped, .move = MDF_MOVE(1, .in_order = true)),
+    MDF_FUNCTION("gradient.column", run_column, 0, "a", .derivatives = mdf_derivatives_reshaped,
+                 .move = MDF_MOVE(1, .in_order = true)),
     MDF_FUNCTION("gradient.product_of_matrices", run_product_of_matrices, 0, "g a b", .derivatives = mdf_derivatives_reshaped,
                  .move = MDF_MOVE(1, .in_order = true), .by_form = SECOND | THIRD),
     MDF_FUNCTION("gradient.without_column", run_without_column, 0, "g a", .derivatives = mdf_derivatives_reshaped,
                  .move = MDF_MOVE(1, .in_order = true), .by_form = SECOND),
+    MDF_FUNCTION("gradient.lines", run_lines, 0, "a w how", .move = MDF_MOVE(1), .by_form = SECOND),
+    MDF_FUNCTION("gradient.products", run_products, 0, "x g w is_behind", .derivatives = MDF_DERIVATIVES({2, NULL}),
+                 .by_form = THIRD),
+    MDF_FUNCTION("gradient.as_real", run_as_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"}),
+                 .move = MDF_MOVE(1, .in_order = true)),
     MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"}),
                  .move = MDF_MOVE(1)),
     {NULL}};

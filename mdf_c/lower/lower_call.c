@@ -33,7 +33,8 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
     trial->outputs = mdf_arena_array(arena, source->n_outputs, sizeof *trial->outputs);
     trial->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *trial->call.scratch);
     if (trial->ids == NULL || trial->given == NULL || trial->effective == NULL || trial->converted == NULL ||
-        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL || trial->others == NULL || trial->forms == NULL) {
+        trial->results == NULL || trial->outputs == NULL || trial->call.scratch == NULL || trial->others == NULL ||
+        trial->forms == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < trial->n; i++) {
@@ -425,9 +426,8 @@ static bool keeps_elements(const struct trial *trial)
 {
     const struct mdf_operator *operator= trial->source->operator;
 
-    return operator->element == MDF_ELEMENT(kept) || operator->form ==
-                                                     MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) ||
-           lowering_fits(trial);
+    return operator->element == MDF_ELEMENT(kept) ||
+           operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) || lowering_fits(trial);
 }
 
 static bool casts_elements(mdf_dtype from, mdf_dtype to)
@@ -448,9 +448,8 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     bool same;
     size_t i;
 
-    if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE ||
-        result->kind != MDF_KIND_TENSOR || trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 ||
-        result->length != trial->effective[0]->length ||
+    if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || result->kind != MDF_KIND_TENSOR ||
+        trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 || result->length != trial->effective[0]->length ||
         !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype)) {
         return false;
     }
@@ -912,8 +911,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if (done) {
         done = others.is_open
                    ? lowering_open_nest(lowering, scope, &trial, &others, &taken) && (taken || add_call(lowering, scope, &trial))
-                   : settle_forms(lowering, &trial) && lowering_settle_shapes(lowering, &trial) && add_ops(lowering, scope, &trial) &&
-                         lowering_note_views(lowering, scope, &trial);
+                   : settle_forms(lowering, &trial) && lowering_settle_shapes(lowering, &trial) &&
+                         add_ops(lowering, scope, &trial) && lowering_note_views(lowering, scope, &trial);
         done = lowering_note_others(lowering, scope, &trial, &others) && done;
     }
     lowering_end_trial(lowering, &trial);

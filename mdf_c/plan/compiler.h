@@ -145,6 +145,7 @@ mdf_operand unit_new_slot(struct target *target, unsigned flags);
 /* A constant that takes over what `value` holds. */
 mdf_operand unit_add_constant(struct target *target, struct mdf_value *value, unsigned flags);
 mdf_operand unit_add_int(struct target *target, int64_t integer);
+mdf_operand unit_add_bool(struct target *target, bool truth);
 mdf_operand unit_add_string(struct target *target, const char *text);
 unsigned unit_flags(const struct unit *unit, mdf_operand operand);
 /* Whether what the operand holds may change while the node that is being compiled does not run: ports that are filled at run

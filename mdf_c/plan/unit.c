@@ -257,6 +257,17 @@ mdf_operand unit_add_int(struct target *target, int64_t integer)
                                                                          : compile_out_of_memory(target->compiler);
 }
 
+mdf_operand unit_add_bool(struct target *target, bool truth)
+{
+    struct mdf_value value = {0};
+
+    if (!mdf_value_make_bool(target->compiler->memory, &value, truth)) {
+        return compile_out_of_memory(target->compiler);
+    }
+    value.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(target, &value, OPERAND_IS_BOOL);
+}
+
 mdf_operand unit_add_string(struct target *target, const char *text)
 {
     struct mdf_value value = {0};

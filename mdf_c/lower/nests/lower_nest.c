@@ -262,10 +262,12 @@ static enum mdf_nest_fold find_way(const struct mdf_fold_way *way)
 bool lowering_fits(const struct trial *trial)
 {
     const struct mdf_fold *fold = trial->source->operator->fold;
-    const struct mdf_value *like = fold != NULL && fold->fits && trial->n > 1 ? trial->effective[1] : NULL;
+    const struct mdf_value *like = fold != NULL && fold->fits && trial->n > 1 ? trial->effective[1] : NULL,
+                           *result = &trial->results[0];
 
-    return like != NULL && like->kind == MDF_KIND_TENSOR &&
-           (mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' || like->strength != MDF_STRENGTH_TYPED);
+    return like != NULL && like->kind == MDF_KIND_TENSOR && trial->effective[0]->kind == MDF_KIND_TENSOR &&
+           (mdf_dtype_kind((mdf_dtype)like->dtype) == 'f' || like->strength != MDF_STRENGTH_TYPED) &&
+           (result->length == trial->effective[0]->length || result->dtype == trial->effective[0]->dtype);
 }
 
 /* False: nests do not fold so. */
@@ -316,7 +318,7 @@ struct folding {
     size_t n;       /* elements of one total */
 };
 
-static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set, bool joins)
+static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
 {
     const int64_t *shape = mdf_value_shape(operand);
     size_t d, first_of_row = operand->rank, n_joined = 0;
@@ -329,7 +331,7 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
         n_joined += shape[first_of_row] != 1;
         n_row *= shape[first_of_row];
     }
-    folding->is_joined = joins && n_joined > 1;
+    folding->is_joined = n_joined > 1;
     for (d = 0; d < operand->rank; d++) {
         bool is_folded = (set >> d & 1) != 0 && shape[d] != 1, is_last = d + 1 == operand->rank;
 
@@ -337,9 +339,6 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
         folding->axes[d] = d >= first_of_row && folding->is_joined ? (is_last ? draft_axis(folding->draft, n_row) : DRAFT_NO_AXIS)
                                                                    : draft_axis(folding->draft, shape[d]);
         if (d >= first_of_row && folding->axes[d] != DRAFT_NO_AXIS) {
-            if (folding->row != DRAFT_NO_AXIS) {
-                folding->outer[folding->n_outer++] = folding->row;
-            }
             folding->row = folding->axes[d];
         } else if (is_folded && d < first_of_row) {
             folding->outer[folding->n_outer++] = folding->axes[d];
@@ -540,7 +539,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     size_t d, n = 0;
 
     if (folding.draft == NULL || operand->length == 0 || !folded_dimensions(lowering, trial, operand->rank, &set) ||
-        !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set, !rule->of->fits)) {
+        !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set)) {
         return MDF_LOWERED_NONE;
     }
     register_number = load_operand(&folding, trial->ids[0]);

@@ -1,5 +1,7 @@
-/* lower_unread.c - what nothing reads is dropped when all ops are there: moves whose results are read where they lie, stores of
- * nests and what leads to them. Axes of nests that are gone through as one are joined. See lowering.h. */
+/* lower_unread.c - what nothing reads is dropped when all ops are there: calls that can not fail, moves whose results are read
+ * where they lie, stores of nests and what leads to them. Axes of nests that are gone through as one are joined. See lowering.h.
+ */
+#include "functions/kernel/move.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
@@ -128,7 +130,37 @@ static bool is_unread_move(const struct counting *counting, const struct mdf_low
     return counting->n_reads[id] == 0 && view->is_there && (view->at == MDF_LOWERED_NONE || checks_index(region, view));
 }
 
-/* Whether an op only moves elements, and nothing reads where to. */
+/* Whether a call gives a result whatever its elements are: products of matrices, reductions, moves that are known before; of
+ * arrays whose shapes are. */
+static bool never_fails(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    const struct mdf_operator *row = op->operator;
+    const struct mdf_lowered_call *call = op->of.call;
+    bool is_product = row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_DOT;
+    size_t n_data = row->move != NULL ? mdf_move_data(row->move, call->n_inputs) : row->fold != NULL ? 1 : call->n_inputs;
+
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        mdf_lowered_id id = call->inputs[i];
+
+        if (id != MDF_LOWERED_NONE && (lowering->facts[id].is_open || lowering_example(lowering, id)->kind != MDF_KIND_TENSOR ||
+                                       (i >= n_data && !lowering_is_constant(lowering, id) && !mdf_counts_by_form(row, i)))) {
+            return false;
+        }
+    }
+    return is_product || row->fold != NULL || row->move != NULL;
+}
+
+static bool has_reader(const struct counting *counting, const struct mdf_lowered_call *call)
+{
+    for (size_t i = 0; i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_LOWERED_NONE && counting->n_reads[call->outputs[i]] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether nothing reads what an op makes, and it may be left out for that. */
 static bool is_unread(const struct counting *counting, const struct mdf_lowered_region *region, const struct mdf_lowered_op *op)
 {
     size_t i;
@@ -138,6 +170,9 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     }
     if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL) {
         return false;
+    }
+    if (!has_reader(counting, op->of.call) && never_fails(counting->lowering, op)) {
+        return true;
     }
     for (i = 0; i < op->of.call->n_outputs; i++) {
         if (!is_unread_move(counting, region, op->of.call->outputs[i])) {

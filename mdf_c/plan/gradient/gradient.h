@@ -11,10 +11,23 @@ struct track {
     mdf_operand value;    /* what stands in its place */
     mdf_operand gradient; /* MDF_NO_OPERAND: none so far */
     unsigned n_writers;
-    bool is_needed; /* y depends on it */
-    bool is_active; /* it changes smoothly with an x */
-    bool is_given;  /* an x or z: what computes it does not matter */
+    bool is_needed;                     /* y depends on it */
+    bool is_active;                     /* it changes smoothly with an x */
+    bool is_given;                      /* an x or z: what computes it does not matter */
+    bool is_same, is_stable, is_number; /* in a loop (gradient_kept.c): the same in all iterations; of one type and shape; made of
+                                           the iteration's number */
 };
+
+/* In a body that is iterated: a product by a captured matrix. Its gradient is the sum of products of these two over all
+ * iterations. */
+struct product {
+    size_t capture;
+    bool is_behind; /* the matrix stands behind the factor */
+    mdf_operand factor, gradient;
+};
+
+/* What is needed of a value. */
+enum gradient_reading { GRADIENT_UNREAD, GRADIENT_FORM, GRADIENT_VALUE };
 
 /* The way from what changes to what depends on it, in one unit. */
 struct gradient {
@@ -28,6 +41,10 @@ struct gradient {
     struct list controls;                     /* struct control *: those with bodies among them */
     struct collection *collection;            /* see gradient_regions.c */
     mdf_operand looked_for;                   /* by gradient_is_looked_for */
+    bool is_iterated;                         /* it is the body of a Scan or Loop */
+    size_t n_regions;                         /* that are being gone through */
+    struct list products;                     /* struct product */
+    enum gradient_reading *readings, reading; /* of each slot; what a visitor notes (gradient_kept.c) */
 };
 
 typedef bool (*gradient_visitor)(struct gradient *gradient, mdf_operand operand);
@@ -69,8 +86,20 @@ bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b);
 bool gradient_is_repeated(struct gradient *gradient, size_t at);
 /* Whether the jump at `at` chooses something that matters by a value that has another in its place. */
 bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
+/* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */
+size_t gradient_end_of(struct gradient *gradient, size_t at);
+/* Whether an instruction is a jump that depends on something. */
+bool gradient_is_conditional(const struct mdf_instruction *instruction);
 /* From the last instruction of a range to the first. */
 bool gradient_hand_back_range(struct gradient *gradient, size_t first, size_t end);
+
+/* --- gradient_kept.c: whether an operand of a body that is iterated has one type and shape in all iterations. */
+bool gradient_is_stable(struct gradient *gradient, mdf_operand operand);
+
+/* --- gradient_sums.c */
+/* Whether input `input` of a call is a captured matrix whose gradient is summed up behind the loop. */
+bool gradient_is_product(struct gradient *gradient, const struct mdf_code_call *call, size_t input);
+bool gradient_add_product(struct gradient *gradient, const struct mdf_code_call *call, size_t input);
 
 /* --- custom_call.c: the same for a call of a registered function that has a derivative. */
 bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_call *call);

@@ -11,7 +11,7 @@ struct region {
     size_t first_end, second, end;
 };
 
-static bool is_conditional(const struct mdf_instruction *instruction)
+bool gradient_is_conditional(const struct mdf_instruction *instruction)
 {
     return instruction->opcode == MDF_OPCODE_JUMP_IF || instruction->opcode == MDF_OPCODE_JUMP_UNLESS ||
            instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
@@ -31,12 +31,11 @@ static struct region find_region(struct gradient *gradient, size_t at)
     return region;
 }
 
-/* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */
-static size_t end_of(struct gradient *gradient, size_t at)
+size_t gradient_end_of(struct gradient *gradient, size_t at)
 {
     const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
 
-    if (is_conditional(instruction)) {
+    if (gradient_is_conditional(instruction)) {
         return find_region(gradient, at).end;
     }
     return instruction->opcode == MDF_OPCODE_NEXT ? instruction->target : at + 1;
@@ -52,14 +51,15 @@ bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b)
     size_t at = gradient->first_instruction, end = gradient->n_instructions;
 
     while (at < end) {
-        size_t next = end_of(gradient, at);
+        size_t next = gradient_end_of(gradient, at);
         struct region region;
 
         if (!is_between(a, at, next) && !is_between(b, at, next)) {
             at = next;
             continue;
         }
-        if (!is_between(a, at, next) || !is_between(b, at, next) || !is_conditional(unit_instruction(gradient->unit, at))) {
+        if (!is_between(a, at, next) || !is_between(b, at, next) ||
+            !gradient_is_conditional(unit_instruction(gradient->unit, at))) {
             return false;
         }
         region = find_region(gradient, at);
@@ -228,6 +228,7 @@ static bool hand_back_region(struct gradient *gradient, size_t at)
     }
     to_second = unit_emit_jump(gradient->target, (enum mdf_opcode)jump.opcode,
                                jump.opcode == MDF_OPCODE_JUMP_WITHOUT_DT ? jump.a : gradient_track(gradient, jump.a)->value);
+    gradient->n_regions++;
     if (to_second == SIZE_MAX || !gradient_hand_back_range(gradient, at + 1, region.first_end) || !keep_sums(&collection)) {
         return false;
     }
@@ -240,6 +241,7 @@ static bool hand_back_region(struct gradient *gradient, size_t at)
         return false;
     }
     unit_land(gradient->unit, to_end);
+    gradient->n_regions--;
     for (size_t i = at; i < region.end; i++) {
         gradient_any_output(gradient, unit_instruction(gradient->unit, i), forget);
     }
@@ -250,16 +252,16 @@ bool gradient_hand_back_range(struct gradient *gradient, size_t first, size_t en
 {
     struct list starts = {0};
 
-    for (size_t at = first; at < end; at = end_of(gradient, at)) {
-        if (any_taped(gradient, at, end_of(gradient, at)) && !list_add(gradient->compiler, &starts, &at, sizeof at)) {
+    for (size_t at = first; at < end; at = gradient_end_of(gradient, at)) {
+        if (any_taped(gradient, at, gradient_end_of(gradient, at)) && !list_add(gradient->compiler, &starts, &at, sizeof at)) {
             return false;
         }
     }
     for (size_t i = starts.n; i-- > 0;) {
         size_t at = ((const size_t *)starts.items)[i];
 
-        if (!(is_conditional(unit_instruction(gradient->unit, at)) ? hand_back_region(gradient, at)
-                                                                   : gradient_hand_back(gradient, at))) {
+        if (!(gradient_is_conditional(unit_instruction(gradient->unit, at)) ? hand_back_region(gradient, at)
+                                                                            : gradient_hand_back(gradient, at))) {
             return false;
         }
     }
@@ -271,7 +273,7 @@ bool gradient_chooses_replaced(struct gradient *gradient, size_t at)
     const struct mdf_instruction *jump = unit_instruction(gradient->unit, at);
     bool is_replaced = (jump->opcode == MDF_OPCODE_JUMP_IF || jump->opcode == MDF_OPCODE_JUMP_UNLESS) &&
                        gradient_track(gradient, jump->a)->value != jump->a;
-    size_t end = is_replaced ? end_of(gradient, at) : at;
+    size_t end = is_replaced ? gradient_end_of(gradient, at) : at;
 
     while (at < end && !gradient_any_output(gradient, unit_instruction(gradient->unit, at), gradient_is_needed)) {
         at++;

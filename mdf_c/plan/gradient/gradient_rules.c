@@ -278,6 +278,9 @@ static bool hand_back_to(struct gradient *gradient, const struct mdf_instruction
     if (rule == NULL || !is_by_first_output(gradient, call)) {
         return refuse(gradient, instruction, input);
     }
+    if (gradient_is_product(gradient, &kept, input)) {
+        return gradient_add_product(gradient, &kept, input);
+    }
     part = follow_rule(gradient, &kept, input, rule->expression);
     return part != MDF_NO_OPERAND && gradient_add(gradient, kept.inputs[input], part);
 }
