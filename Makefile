@@ -250,6 +250,7 @@ check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY) $(BUI
 
 check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
 	@BUILD=$(BUILD) python3 tests/random/check_against.py --seeds $(or $(SEEDS),200) --from $(or $(FROM),0) --jobs $(or $(JOBS),$(shell nproc)) $(RANDOM_FLAGS)
+	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python python3 bench/gradient_cost.py --check
 
 # Threads that share a program, load and compile at once, sweep, are interrupted; threads of one evaluation.
 THREAD_SUITES := test_threads test_parallel test_sweep test_store test_late_library

@@ -1,6 +1,6 @@
 """What a gradient costs beside the value that it is of, and beside jax.grad: loops of nets and steps of equations.
 
-    PYTHONPATH=python python3 bench/gradient_cost.py [--rounds 30] [--only NAME] [--without-jax]
+    PYTHONPATH=python python3 bench/gradient_cost.py [--rounds 30] [--only NAME] [--without-jax] [--check]
 
 The value, the value with its gradient, and both by jax (on the CPU, compiled; where it is installed) take turns, round by round; the least
 time of a call counts, and only ratios within one run mean anything. Gradients that disagree end it with an error.
@@ -287,11 +287,23 @@ def first_ms(call: Callable[[], Callable[[], Any]]) -> tuple[Callable[[], Any], 
     return made, 1e3 * (time.perf_counter() - start)
 
 
+def check_all(with_jax: bool) -> None:
+    """Gradients of all workloads against those of jax; it ends with an error where they differ."""
+    if not with_jax:
+        print("gradients: jax is not installed")
+        return
+    for workload in WORKLOADS:
+        theirs = by_jax(workload)[1]()
+        check(workload, gradient(workload)(), theirs)
+    print(f"gradients: {len(WORKLOADS)} loops have those of jax")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
     parser.add_argument("--without-jax", action="store_true")
+    parser.add_argument("--check", action="store_true", help="times nothing: the gradients are held against those of jax")
     asked = parser.parse_args()
     try:
         import jax  # noqa: F401
@@ -299,6 +311,9 @@ def main() -> None:
         with_jax = not asked.without_jax
     except ImportError:
         with_jax = False
+    if asked.check:
+        check_all(with_jax)
+        return
     print("| workload | value us | gradient us | ratio | first ms | jax value us | jax gradient us | ratio | first ms | ours / jax |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for workload in (w for w in WORKLOADS if asked.only.lower() in w.name.lower()):

@@ -486,6 +486,19 @@ MDF_API mdf_program *mdf_compile_changeable(const mdf_model *model, const char *
 MDF_API mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters,
                                           size_t n_parameters, uint64_t n_steps, double dt, const mdf_options *options,
                                           mdf_error *error);
+/* Products of derivatives by vectors. */
+typedef enum mdf_vector_product {
+    MDF_VECTOR_JACOBIAN, /* ports as of mdf_compile_gradient: the vector is "cotangent", which has value's shape, times the derivatives of
+                           value by the parameter */
+    MDF_JACOBIAN_VECTOR, /* ports "value" and "tangent": how value changes with the parameters, in the direction that the vector
+                           "direction.NODE.PARAMETER" of each, in its shape, is */
+    MDF_HESSIAN_VECTOR  /* ports "value" and the names of the parameters: how the derivatives of (the sum of) value by them change in
+                           that direction: the Hessian times the vector */
+} mdf_vector_product;
+/* The same program for these. The vectors are parameters of it, to be set by mdf_set_parameter; until then they are 1 in all elements. */
+MDF_API mdf_program *mdf_compile_vector_product(const mdf_model *model, mdf_vector_product what, const char *of,
+                                            const char *const *parameters, size_t n_parameters, uint64_t n_steps, double dt,
+                                            const mdf_options *options, mdf_error *error);
 MDF_API void mdf_program_free(mdf_program *program);
 MDF_API const char *mdf_program_model_id(const mdf_program *program);
 MDF_API const char *mdf_program_graph_id(const mdf_program *program);

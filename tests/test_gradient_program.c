@@ -623,21 +623,210 @@ Test(gradient_program, loops_are_lowered_without_sums_of_matrices)
     mdf_model_free(loaded);
 }
 
+/* The gradient of a state, all parameters' in a row; how many elements. */
+static size_t read_all(const mdf_state *state, const struct model *model, double *elements)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count(model); i++) {
+        struct array array;
+
+        cr_assert(read_array(mdf_output(state, "gradient", model->parameters[i]), &array), "%s", model->name);
+        memcpy(elements + n, array.items, array.n * sizeof *elements);
+        n += array.n;
+    }
+    return n;
+}
+
+/* Sets all parameters to what they are in the model and h in the direction (1, -1/2, 1/3, -1/4, ...); as a direction itself where
+ * `prefix` is "direction.". */
+static void move_along(mdf_state *state, const mdf_model *loaded, const struct model *model, const char *prefix, double h)
+{
+    double element = 0;
+    mdf_error error = {0};
+
+    cr_assert_eq(mdf_state_reset(state, 0, &error), MDF_OK);
+    for (size_t i = 0; i < count(model); i++) {
+        struct array at;
+        char name[64];
+        mdf_tensor tensor;
+
+        find_parameter(loaded, model->parameters[i], &at);
+        for (size_t k = 0; k < at.n; k++, element++) {
+            double step = ((int)element % 2 == 0 ? 1 : -1) / (element + 1);
+
+            at.items[k] = prefix[0] != '\0' ? step : at.items[k] + h * step;
+        }
+        snprintf(name, sizeof name, "%s%s", prefix, model->parameters[i]);
+        tensor = (mdf_tensor){MDF_DTYPE_FLOAT64, at.rank, at.shape, at.items};
+        cr_assert_eq(mdf_set_parameter(state, name, &tensor, &error), MDF_OK, "%s: %s", model->name, error.message);
+    }
+}
+
+static mdf_state *new_product(const mdf_model *loaded, const struct model *model, mdf_vector_product what, bool is_plain,
+                              mdf_program **program, mdf_error *error)
+{
+    mdf_options options = {.plain = is_plain};
+
+    *program = mdf_compile_vector_product(loaded, what, model->of, model->parameters, count(model), model->n_steps,
+                                          increment(model), &options, error);
+    return *program != NULL ? mdf_state_new(*program, error) : NULL;
+}
+
+/* What goes forward, lowered and plain, against the gradient times the direction; false: it is refused. */
+static bool expect_forward(const mdf_model *loaded, const struct model *model, double along)
+{
+    struct array tangents[2];
+    mdf_error error = {0};
+
+    for (size_t plain = 0; plain < 2; plain++) {
+        mdf_program *program;
+        mdf_state *state = new_product(loaded, model, MDF_JACOBIAN_VECTOR, plain == 1, &program, &error);
+        double sum = 0;
+
+        if (state == NULL) {
+            cr_expect_eq(error.code, MDF_UNSUPPORTED, "%s: %s", model->name, error.message);
+            return false;
+        }
+        for (size_t run = 0; run < 4; run++) {
+            move_along(state, loaded, model, "direction.", 0);
+            evaluate(state, model, NULL, NULL, &error);
+        }
+        cr_assert(read_array(mdf_output(state, "gradient", "tangent"), &tangents[plain]), "%s", model->name);
+        for (size_t i = 0; i < tangents[plain].n; i++) {
+            sum += tangents[plain].items[i];
+        }
+        cr_expect_lt(fabs(sum - along), 1e-10 * (1 + fabs(along)), "%s: forward %.15g, backward %.15g", model->name, sum, along);
+        mdf_state_free(state);
+        mdf_program_free(program);
+    }
+    cr_expect(memcmp(tangents[0].items, tangents[1].items, tangents[0].n * sizeof(double)) == 0, "%s", model->name);
+    return true;
+}
+
+/* The Hessian times the direction against differences of the gradient; false: it is refused. */
+static bool expect_second(const mdf_model *loaded, const struct model *model, mdf_state *gradient)
+{
+    const double h = 1e-5;
+    double above[2 * MOST_ELEMENTS], below[2 * MOST_ELEMENTS], got[2 * MOST_ELEMENTS];
+    mdf_error error = {0};
+    mdf_program *program;
+    mdf_state *state = new_product(loaded, model, MDF_HESSIAN_VECTOR, false, &program, &error);
+    size_t n;
+
+    if (state == NULL) {
+        cr_expect_eq(error.code, MDF_UNSUPPORTED, "%s: %s", model->name, error.message);
+        return false;
+    }
+    for (size_t run = 0; run < 4; run++) {
+        move_along(state, loaded, model, "direction.", 0);
+        evaluate(state, model, NULL, NULL, &error);
+    }
+    n = read_all(state, model, got);
+    move_along(gradient, loaded, model, "", h);
+    evaluate(gradient, model, NULL, NULL, &error);
+    read_all(gradient, model, above);
+    move_along(gradient, loaded, model, "", -h);
+    evaluate(gradient, model, NULL, NULL, &error);
+    read_all(gradient, model, below);
+    for (size_t i = 0; i < n; i++) {
+        double expected = (above[i] - below[i]) / (2 * h);
+
+        cr_expect_lt(fabs(got[i] - expected), 1e-5 * (1 + fabs(expected)), "%s, element %zu: %.9g, not %.9g", model->name, i,
+                     got[i], expected);
+    }
+    mdf_state_free(state);
+    mdf_program_free(program);
+    return true;
+}
+
+Test(gradient_program, goes_forward_and_to_the_second_order)
+{
+    size_t n_refused = 0;
+
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        double gradient[2 * MOST_ELEMENTS], along = 0;
+        mdf_error error = {0};
+        mdf_program *program;
+        mdf_model *loaded;
+        mdf_state *state;
+        char text[TEXT_SIZE];
+        size_t n;
+
+        write_model(&models[k], text);
+        loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+        program = compile(loaded, &models[k], false, &error);
+        state = mdf_state_new(program, &error);
+        evaluate(state, &models[k], NULL, NULL, &error);
+        n = read_all(state, &models[k], gradient);
+        for (size_t i = 0; i < n; i++) {
+            along += gradient[i] * (i % 2 == 0 ? 1 : -1) / ((double)i + 1);
+        }
+        n_refused += !expect_forward(loaded, &models[k], along);
+        cr_expect(expect_second(loaded, &models[k], state) || models[k].bodies[0] != '\0' || models[k].n_steps > 2,
+                  "%s has no Hessian", models[k].name);
+        mdf_state_free(state);
+        mdf_program_free(program);
+        mdf_model_free(loaded);
+    }
+    cr_expect_leq(n_refused, 10, "%zu of %zu do not go forward", n_refused, sizeof models / sizeof *models);
+}
+
+/* Steps in bounded memory are computed again: the same value and derivatives, by less memory. */
+Test(gradient_program, bounded_memory_is_bought_with_time)
+{
+    static const struct model model = {
+        "steps of an array",
+        "'n': {'parameters': {'k': {'value': 0.3}, 's': {'default_initial_value': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 'value': "
+        "'numpy.sin(s) * k + numpy.cos(s * k)'}}, 'output_ports': {'y': {'value': 's'}}}",
+        "",
+        "",
+        "y",
+        {"n.k", "n.s"},
+        20000,
+        0};
+    mdf_options options = {.max_memory_bytes = 64 << 20};
+    size_t peaks[2];
+    struct array gradients[2][3];
+    mdf_error error = {0};
+    mdf_model *loaded;
+    char text[TEXT_SIZE];
+
+    write_model(&model, text);
+    loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+    for (size_t bounded = 0; bounded < 2; bounded++) {
+        mdf_program *program = mdf_compile_gradient(loaded, model.of, model.parameters, 2, model.n_steps, (double)NAN,
+                                                    bounded == 1 ? &options : NULL, &error);
+        mdf_state *state = mdf_state_new(program, &error);
+
+        evaluate(state, &model, NULL, NULL, &error);
+        cr_assert(read_array(mdf_output(state, "gradient", "value"), &gradients[bounded][0]));
+        cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &gradients[bounded][1]));
+        cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &gradients[bounded][2]));
+        peaks[bounded] = mdf_state_peak_bytes(state);
+        mdf_state_free(state);
+        mdf_program_free(program);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect(memcmp(gradients[0][i].items, gradients[1][i].items, gradients[0][i].n * sizeof(double)) == 0,
+                  "%zu: %.17g, %.17g", i, gradients[0][i].items[0], gradients[1][i].items[0]);
+    }
+    cr_expect_lt(peaks[1] * 4, peaks[0], "%zu bytes of %zu", peaks[1], peaks[0]);
+    mdf_model_free(loaded);
+}
+
 /* What has no derivative is refused, and says why. */
 static const struct refused {
     struct model model;
     const char *message;
 } refused[] = {
-    {{"a draw in a body",
-      "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': "
-      "'[a]', "
-      "'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+    {{"a draw in a branch",
+      "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'a > 0', 'then_branch': 'b', "
+      "'else_branch': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
       "",
-      "'b': {'metadata': {'inputs': ['i', 'c', 's'], 'outputs': ['c2', 's2']}, 'nodes': {'m': {'input_ports': {'s': {}}, "
-      "'parameters': {'r': "
-      "{'function': 'onnx::RandomNormal', 'args': {'shape': [1]}}}, 'output_ports': {'c2': {'value': 'True'}, 's2': {'value': 's "
-      "* a + "
-      "r[0]'}}}}}",
+      "'b': {'nodes': {'m': {'parameters': {'r': {'function': 'onnx::RandomNormal', 'args': {'shape': [1]}}}, 'output_ports': "
+      "{'o': "
+      "{'value': 'r * a'}}}}}",
       "y",
       {"n.a"},
       1,

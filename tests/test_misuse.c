@@ -191,6 +191,8 @@ static bool is_tried(struct given *g, int pointer)
     MAKES(mdf_compile, 1, 3, P(0, g->model), P(1, &g->options), ERROR(2))                                                       \
     MAKES(mdf_compile_changeable, 2, 4, P(0, g->model), P(1, g->names), 1, P(2, &g->options), ERROR(3))                         \
     MAKES(mdf_compile_gradient, 3, 5, P(0, g->smooth), P(1, "y"), P(2, g->names), 1, 1, NAN, P(3, &g->options), ERROR(4))       \
+    MAKES(mdf_compile_vector_product, 3, 5, P(0, g->smooth), MDF_JACOBIAN_VECTOR, P(1, "y"), P(2, g->names), 1, 1, NAN,         \
+          P(3, &g->options), ERROR(4))                                                                                          \
     DOES(mdf_program_free, 1, P(0, mdf_compile(g->model, NULL, NULL)))                                                          \
     ASKS(mdf_program_model_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \
     ASKS(mdf_program_graph_id, IS_NULL, 1, 1, P(0, g->program))                                                                 \

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { SLOT_FIRST = MDF_SLOT_OWN, SLOT_SECOND, SLOT_SIZES };
+enum { SLOT_FIRST = MDF_SLOT_OWN, SLOT_SECOND, SLOT_THIRD, SLOT_SIZES };
 
 static const int64_t *shape_of(const struct mdf_value *array)
 {
@@ -282,6 +282,59 @@ static bool run_sum_to(struct mdf_call *call)
     return send_back(call, g, numbers, like);
 }
 
+/* "g i": item number i of g along its first axis. */
+static bool run_item(struct mdf_call *call)
+{
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST);
+    size_t size, n;
+    int64_t at;
+    char *target;
+
+    if (g == NULL || !mdf_python_integer(call, 1, 0, &at)) {
+        return false;
+    }
+    if (g->rank == 0 || at < 0 || at >= shape_of(g)[0]) {
+        return mdf_call_error(call, MDF_SHAPE, "a gradient has no item %lld", (long long)at);
+    }
+    n = mdf_axes_product(shape_of(g), 1, g->rank);
+    size = mdf_dtype_size((mdf_dtype)g->dtype) * n;
+    target = mdf_python_make_like(call, mdf_call_target(call, 0), g, g->rank - 1u, shape_of(g) + 1);
+    if (target != NULL && size > 0) {
+        memcpy(target, (const char *)g->data + (size_t)at * size, size);
+    }
+    return target != NULL;
+}
+
+/* "v like": the vector v, a number or an array of the shape of `like`, in that shape, as reals. */
+static bool run_vector(struct mdf_call *call)
+{
+    const struct mdf_value *v = mdf_python_input_array(call, 0, SLOT_FIRST), *like = mdf_python_input_array(call, 1, SLOT_SECOND);
+    char is[MDF_PYTHON_KIND_TEXT_SIZE], wanted[MDF_PYTHON_KIND_TEXT_SIZE];
+    bool is_real = like != NULL && mdf_dtype_kind((mdf_dtype)like->dtype) == 'f';
+    double *elements;
+    mdf_dtype dtype;
+    void *target;
+
+    if (v == NULL || like == NULL) {
+        return false;
+    }
+    if (v->rank > 0 && !has_shape_of(v, like)) {
+        return mdf_call_error(call, MDF_SHAPE, "a vector of %s does not fit %s: it has to have its shape", mdf_python_kind(v, is),
+                              mdf_python_kind(like, wanted));
+    }
+    dtype = is_real ? (mdf_dtype)like->dtype : call->context->real;
+    target = mdf_python_make(call, mdf_call_target(call, 0), dtype, MDF_STRENGTH_TYPED, like->rank, shape_of(like));
+    elements = target != NULL ? mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, like->length) : NULL;
+    if (elements == NULL || !mdf_value_convert_elements(call->context->memory, MDF_DTYPE_FLOAT64, elements, (mdf_dtype)v->dtype,
+                                                        v->data, v->length < like->length ? v->length : like->length, false)) {
+        return elements != NULL && mdf_call_out_of_memory(call);
+    }
+    for (size_t i = 1; v->rank == 0 && i < like->length; i++) {
+        elements[i] = elements[0];
+    }
+    return mdf_value_convert_elements(call->context->memory, dtype, target, MDF_DTYPE_FLOAT64, elements, like->length, false);
+}
+
 /* ------------------------------------------------------------------ reductions undone */
 
 /* The shape of `a` with 1 at the axes that were reduced. */
@@ -479,8 +532,8 @@ static bool run_column(struct mdf_call *call)
 /* "g a b": g, of the product of a and b, as if both had been matrices. */
 static bool run_product_of_matrices(struct mdf_call *call)
 {
-    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_call_tensor(call, 1),
-                           *b = mdf_call_tensor(call, 2);
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_python_input_array(call, 1, SLOT_SECOND),
+                           *b = mdf_python_input_array(call, 2, SLOT_THIRD);
     struct mdf_value *target = mdf_call_target(call, 0);
     int64_t *shape;
 
@@ -500,7 +553,7 @@ static bool run_product_of_matrices(struct mdf_call *call)
 /* "g a": g without its last axis, of size 1, where `a` has rank 1. */
 static bool run_without_column(struct mdf_call *call)
 {
-    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_call_tensor(call, 1);
+    const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_python_input_array(call, 1, SLOT_SECOND);
 
     if (g == NULL || a == NULL) {
         return false;
@@ -546,7 +599,7 @@ static int64_t size_of_line(const struct mdf_value *w, int64_t how)
 /* "a w how": a stack of items of products by w, a matrix or vector, as the rows of one matrix. */
 static bool run_lines(struct mdf_call *call)
 {
-    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST), *w = mdf_call_tensor(call, 1);
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST), *w = mdf_python_input_array(call, 1, SLOT_SECOND);
     int64_t how, shape[2];
     bool is_turned;
     char *target;
@@ -633,7 +686,7 @@ static void find_matrix_strides(const int64_t *shape, size_t n, size_t rank, int
 static bool run_products(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_python_input_array(call, 0, SLOT_FIRST), *g = mdf_python_input_array(call, 1, SLOT_SECOND),
-                           *w = mdf_call_tensor(call, 2);
+                           *w = mdf_python_input_array(call, 2, SLOT_THIRD);
     struct products products = {.w = w};
     struct mdf_memory *memory = call->context->memory;
     double *xs, *gs, *sums;
@@ -743,6 +796,9 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.lines", run_lines, 0, "a w how", .move = MDF_MOVE(1), .by_form = SECOND),
     MDF_FUNCTION("gradient.products", run_products, 0, "x g w is_behind", .derivatives = MDF_DERIVATIVES({2, NULL}),
                  .by_form = THIRD),
+    MDF_FUNCTION("gradient.item", run_item, 0, "g i", .move = MDF_MOVE(1)),
+    MDF_FUNCTION("gradient.vector", run_vector, 0, "v like", .derivatives = mdf_derivatives_flat,
+                 .move = MDF_MOVE(1, .promotes = true), .by_form = SECOND),
     MDF_FUNCTION("gradient.as_real", run_as_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"}),
                  .move = MDF_MOVE(1, .in_order = true)),
     MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"}),

@@ -256,23 +256,47 @@ mdf_program *mdf_compile_changeable(const mdf_model *model, const char *const *p
     return mdf_program_compile(model, parameters, n_parameters, &known, error);
 }
 
-mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters, size_t n_parameters,
-                                  uint64_t n_steps, double dt, const mdf_options *options, mdf_error *error)
+static mdf_program *compile_derivative(const mdf_model *model, struct mdf_gradient_request *request, const mdf_options *options,
+                                       mdf_error *error)
 {
-    const struct mdf_gradient_request request = {of, parameters, n_parameters, n_steps, !isnan(dt)};
     mdf_options known;
 
-    error = mdf_unset_error(error);
-    if (!MDF_GIVEN(model, error) || !MDF_GIVEN(of, error) ||
-        !mdf_arguments_given((const void *const *)parameters, n_parameters, "names of parameters", error) ||
+    if (!MDF_GIVEN(model, error) || !MDF_GIVEN(request->of, error) ||
+        !mdf_arguments_given((const void *const *)request->by, request->n_by, "names of parameters", error) ||
         !mdf_read_options(options, &known, error)) {
         return NULL;
     }
-    if (n_steps == 0) {
+    if (request->n_steps == 0) {
         mdf_error_set(error, MDF_USAGE, "there is no value after 0 steps");
         return NULL;
     }
-    return mdf_program_compile_gradient(model, &request, &known, error);
+    request->is_bounded = known.max_memory_bytes > 0 && known.max_memory_bytes < SIZE_MAX;
+    return mdf_program_compile_gradient(model, request, &known, error);
+}
+
+mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters, size_t n_parameters,
+                                  uint64_t n_steps, double dt, const mdf_options *options, mdf_error *error)
+{
+    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), false};
+
+    return compile_derivative(model, &request, options, mdf_unset_error(error));
+}
+
+mdf_program *mdf_compile_vector_product(const mdf_model *model, mdf_vector_product what, const char *of,
+                                        const char *const *parameters, size_t n_parameters, uint64_t n_steps, double dt,
+                                        const mdf_options *options, mdf_error *error)
+{
+    static const enum mdf_request_kind kinds[] = {
+        [MDF_VECTOR_JACOBIAN] = MDF_REQUEST_VJP, [MDF_JACOBIAN_VECTOR] = MDF_REQUEST_JVP, [MDF_HESSIAN_VECTOR] = MDF_REQUEST_HVP};
+    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), false};
+
+    error = mdf_unset_error(error);
+    if ((unsigned)what >= sizeof kinds / sizeof *kinds) {
+        mdf_error_set(error, MDF_USAGE, "there is no product of derivatives number %u", (unsigned)what);
+        return NULL;
+    }
+    request.kind = kinds[what];
+    return compile_derivative(model, &request, options, error);
 }
 
 void mdf_program_free(mdf_program *program)

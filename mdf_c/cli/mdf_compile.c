@@ -19,6 +19,8 @@ static const char help[] =
     "  -o, --output OUT          see above\n"
     "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
     "      --derivatives         NAME_derivatives too: the right-hand side of the model's differential equation\n"
+    "      --gradient RESULT --of NODE.PARAMETER,... [--steps N]   in place of the model: that result after N steps, and its "
+    "derivatives\n"
     "      --tunable NODE.PARAMETER,...|all   parameters that become fields of the struct, with the model's values at "
     "first\n" SOURCE_HELP MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
@@ -27,6 +29,8 @@ struct compilation {
     struct source_request request;
     const char *output;
     bool derivatives;
+    const char *gradient, *gradient_of; /* NULL: none */
+    uint64_t n_steps;
     struct mdf_text source, header;
 };
 
@@ -46,6 +50,9 @@ static const char *output_fault(const char *path)
 static const struct option_row rows[] = {
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output), .fault = output_fault},
     {"derivatives", '\0', ARGUMENT_FLAG, .offset = FIELD(derivatives)},
+    {"gradient", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient)},
+    {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},
+    {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
     SOURCE_ROWS(struct compilation, request),
     MESSAGE_ROWS,
     {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
@@ -64,6 +71,15 @@ static int parse(int argc, char **argv, struct compilation *compilation, bool *e
     *ends = names == NULL;
     if (names == NULL) {
         return exit_status;
+    }
+    if ((compilation->gradient == NULL) != (compilation->gradient_of == NULL)) {
+        return usage_error(&line, "--gradient goes with --of NODE.PARAMETER");
+    }
+    if (compilation->gradient != NULL && (compilation->derivatives || compilation->request.tunable != NULL)) {
+        return usage_error(&line, "--gradient does not go with --derivatives or --tunable");
+    }
+    if (compilation->gradient == NULL && compilation->n_steps > 0) {
+        return usage_error(&line, "--steps goes with --gradient");
     }
     return take_model_path(&compilation->request, &line, names, n_names, compilation->output);
 }
@@ -183,7 +199,10 @@ static int compile(struct compilation *compilation)
     int status = load_source_model(request);
 
     if (status == EXIT_DONE) {
-        program = compile_tunable(request);
+        program = compilation->gradient != NULL
+                      ? compile_request_gradient(request, compilation->gradient, compilation->gradient_of,
+                                                 compilation->n_steps > 0 ? compilation->n_steps : 1)
+                      : compile_tunable(request);
         status = program != NULL ? make_text(compilation, program) : compile_status(&request->error);
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {

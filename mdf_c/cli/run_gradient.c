@@ -2,6 +2,7 @@
 #include "mdf_c/cli/run_gradient.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/cli/name_list.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,25 +11,6 @@ static int out_of_memory(const struct run_gradients *gradients, mdf_error *error
 {
     mdf_memory_error(gradients->arena.memory, error);
     return EXIT_MODEL;
-}
-
-/* NAME,NAME,...; NULL: out of memory. */
-static const char **split(struct mdf_arena *arena, const char *text, size_t *n)
-{
-    const char **names = mdf_arena_array(arena, strlen(text) + 1, sizeof *names);
-    size_t length;
-
-    for (*n = 0; names != NULL && *text != '\0'; text += length + (text[length] == ',')) {
-        length = strcspn(text, ",");
-        if (length == 0) {
-            continue;
-        }
-        names[*n] = mdf_arena_text(arena, text, length);
-        if (names[(*n)++] == NULL) {
-            return NULL;
-        }
-    }
-    return names;
 }
 
 /* What the run itself computed for a name of --gradient. */
@@ -96,8 +78,8 @@ static bool read_names(struct run_gradients *gradients, const struct run_options
 {
     struct mdf_arena *arena = &gradients->arena;
 
-    gradients->results = split(arena, options->gradient, &gradients->n_results);
-    gradients->parameters = split(arena, options->gradient_of, &gradients->n_parameters);
+    gradients->results = read_name_list(arena, options->gradient, &gradients->n_results);
+    gradients->parameters = read_name_list(arena, options->gradient_of, &gradients->n_parameters);
     gradients->programs = mdf_arena_array(arena, gradients->n_results, sizeof(mdf_program *));
     gradients->states = mdf_arena_array(arena, gradients->n_results, sizeof(mdf_state *));
     gradients->items = mdf_arena_array(arena, gradients->n_results * gradients->n_parameters, sizeof *gradients->items);

@@ -2,6 +2,7 @@
 #include "mdf_c/cli/source_request.h"
 
 #include "mdf_c/cli/load_model.h"
+#include "mdf_c/cli/name_list.h"
 #include "mdf_c/cli/plugins.h"
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/program.h"
@@ -31,19 +32,6 @@ static bool add_name(struct names *names, const char *text, size_t length)
     }
     items[names->n++] = name;
     names->items = items;
-    return true;
-}
-
-static bool split(struct names *names, const char *text)
-{
-    size_t length;
-
-    for (; *text != '\0'; text += length + (text[length] == ',')) {
-        length = strcspn(text, ",");
-        if (length > 0 && !add_name(names, text, length)) {
-            return false;
-        }
-    }
     return true;
 }
 
@@ -161,12 +149,32 @@ mdf_program *compile_tunable(struct source_request *request)
     if (are_all) {
         done = name_all(&names, request);
     } else if (request->tunable != NULL && strcmp(request->tunable, "none") != 0) {
-        done = split(&names, request->tunable);
+        names.items = read_name_list(&arena, request->tunable, &names.n);
+        done = names.items != NULL;
     }
     if (!done && request->error.code == MDF_OK) {
         mdf_memory_error(&request->memory, &request->error);
     } else if (done) {
         program = mdf_compile_changeable(request->model, names.items, names.n, &request->options.library, &request->error);
+    }
+    mdf_arena_release(&arena);
+    return program;
+}
+
+mdf_program *compile_request_gradient(struct source_request *request, const char *of, const char *by, uint64_t n_steps)
+{
+    mdf_program *program = NULL;
+    struct mdf_arena arena;
+    const char **names;
+    size_t n;
+
+    mdf_arena_init(&arena, &request->memory);
+    names = read_name_list(&arena, by, &n);
+    if (names == NULL) {
+        mdf_memory_error(&request->memory, &request->error);
+    } else {
+        program = mdf_compile_gradient(request->model, of, names, n, n_steps, request->options.dt, &request->options.library,
+                                       &request->error);
     }
     mdf_arena_release(&arena);
     return program;

@@ -76,6 +76,9 @@ int take_model_path(struct source_request *request, const struct command_line *l
 int load_source_model(struct source_request *request);
 /* The program, in which the parameters that are to be tunable are changeable. NULL: the error is set. */
 mdf_program *compile_tunable(struct source_request *request);
+/* The program of a value after n_steps evaluations and its derivatives by parameters, NAME,NAME,..., which are changeable. NULL: the error
+ * is set. */
+mdf_program *compile_request_gradient(struct source_request *request, const char *of, const char *by, uint64_t n_steps);
 /* Says what is wrong, if something is, and releases all. `program`: its name. Returns the exit status. */
 int end_source_request(struct source_request *request, const char *program, int status);
 

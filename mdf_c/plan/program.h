@@ -197,7 +197,7 @@ struct mdf_program {
     const struct mdf_schedule *schedule; /* NULL: no conditions; each layer runs once */
     struct mdf_program_result *results;
     size_t n_results;
-    bool declares_results; /* their names are those that the graph's metadata, or an .onnx file, gives them */
+    bool declares_results;    /* their names are those that the graph's metadata, or an .onnx file, gives them */
     const char **input_names; /* of the graph's interface */
     size_t n_inputs;
     struct mdf_program_parameter *parameters;
@@ -227,12 +227,18 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
 /* The same, with warnings of what can hardly be meant besides (docs/diagnostics.md). */
 struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
 /* What derivatives are asked for. */
+/* What is asked for of a value: its gradient; products of its derivatives, and of those of the gradient, by vectors
+ * (mdf_vector_product). */
+enum mdf_request_kind { MDF_REQUEST_GRADIENT, MDF_REQUEST_VJP, MDF_REQUEST_JVP, MDF_REQUEST_HVP };
+
 struct mdf_gradient_request {
+    enum mdf_request_kind kind;
     const char *of;        /* a result, or an output port: PORT or NODE.PORT */
     const char *const *by; /* parameters, NODE.PARAMETER, which are kept changeable */
     size_t n_by;
     uint64_t n_steps; /* evaluations in a row, at least 1 */
     bool has_dt;      /* all but the first have a time increment */
+    bool is_bounded;  /* the memory: rather compute steps again than keep all of them */
 };
 
 /* Compiles a program whose one evaluation is all those of the request, and the derivatives of a value after them: its node

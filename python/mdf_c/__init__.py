@@ -23,7 +23,7 @@ from .errors import (
 from .evaluable import EvaluableGraph
 from .fitting import Fit, fit
 from .frameworks import to_jax, to_pytensor, to_torch
-from .gradients import Gradient, gradient, value_and_grad
+from .gradients import Gradient, HessianVector, JacobianVector, VectorJacobian, gradient, hvp, jvp, value_and_grad, vjp
 from .registration import register
 from .running import Result, run
 from .sampling import Distribution, lognormal, normal, sample, uniform
@@ -38,6 +38,8 @@ __all__ = [
     "Fit",
     "Functions",
     "Gradient",
+    "HessianVector",
+    "JacobianVector",
     "MdfError",
     "MdfFileError",
     "MdfInterrupted",
@@ -56,12 +58,15 @@ __all__ = [
     "State",
     "StoredSweep",
     "SweepResult",
+    "VectorJacobian",
     "check",
     "compile",
     "fit",
     "from_onnx",
     "gradient",
+    "hvp",
     "instance_seeds",
+    "jvp",
     "load",
     "load_plugin",
     "lognormal",
@@ -75,9 +80,10 @@ __all__ = [
     "sensitivity",
     "simulator",
     "sweep",
-    "uniform",
     "to_jax",
     "to_pytensor",
     "to_torch",
+    "uniform",
     "value_and_grad",
+    "vjp",
 ]

@@ -535,6 +535,85 @@ class Program(Uncopied):
             state.set_parameter(name, value)
         return state
 
+    def _derivatives(self, kind: str, of: str, wrt: Sequence[str], steps: int, dt: float | None) -> Any:
+        """What :mod:`mdf_c.gradients` compiles of this program's model, once."""
+        from . import gradients
+
+        compiled = self.__dict__.setdefault("_compiled_derivatives", {})
+        key = kind, of, tuple(wrt), steps, dt
+        if key not in compiled:
+            settings = {field.name: getattr(self.settings, field.name) for field in dataclasses.fields(self.settings)}
+            compiled[key] = getattr(gradients, kind)(Model._read(self._origin), of, list(wrt), steps=steps, dt=dt, **settings)
+        return compiled[key]
+
+    def jvp(
+        self,
+        of: str,
+        directions: Mapping[str, Any],
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        steps: int = 1,
+        dt: float | None = None,
+    ) -> tuple[Any, Any]:
+        """A value, and how it changes in a direction of parameters: :func:`mdf_c.jvp`, compiled at the first call.
+
+        Parameters
+        ----------
+        of : str
+            A result, or an output port.
+        directions : dict of str to array
+            The direction, by parameter, in its shape.
+        parameters : dict, optional
+            Values of these parameters; others are as the model has them.
+        inputs, steps, dt
+            As of :func:`mdf_c.gradient`.
+        """
+        return self._derivatives("jvp", of, list(directions), steps, dt)(directions, parameters, inputs)
+
+    def vjp(
+        self,
+        of: str,
+        wrt: Sequence[str],
+        cotangent: Any = 1.0,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        steps: int = 1,
+        dt: float | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """A value, and a vector of its shape times its derivatives by parameters: :func:`mdf_c.vjp`, compiled at the first call.
+
+        Parameters
+        ----------
+        of, wrt
+            As of :func:`mdf_c.gradient`.
+        cotangent : array
+            The vector; a number: that in all elements.
+        parameters, inputs, steps, dt
+            As of :meth:`jvp`.
+        """
+        return self._derivatives("vjp", of, wrt, steps, dt)(parameters, inputs, cotangent=cotangent)
+
+    def hvp(
+        self,
+        of: str,
+        directions: Mapping[str, Any],
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        steps: int = 1,
+        dt: float | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """A value, and its Hessian by parameters times a direction of them: :func:`mdf_c.hvp`, compiled at the first call.
+
+        Parameters
+        ----------
+        of, directions, parameters, inputs, steps, dt
+            As of :meth:`jvp`.
+        """
+        return self._derivatives("hvp", of, list(directions), steps, dt)(directions, parameters, inputs)
+
 
 def c_names(names: Sequence[str]) -> ctypes.Array:
     """Names of parameters, as C has them."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from ._documents import Origin, Source
 from ._library import Error, c_text, lib
-from .engine import Model, Program, Settings, _Findings, _options, c_names
+from .engine import Model, Program, Settings, State, _Findings, _options, c_names
 
 _NODE, _VALUE = "gradient", "value"
+_VJP, _JVP, _HVP = range(3)  # mdf_vector_product
 
 
 class Gradient(Program):
@@ -49,16 +50,17 @@ class Gradient(Program):
         names = c_names(self.wrt)
         dt = math.nan if self.dt is None else self.dt
         of = c_text(self.of, "the name of a result")
-        options = _options(settings, findings)
-        return findings.take(
-            lib.mdf_compile_gradient(model._pointer, of, names, len(names), self.steps, dt, options, error), error
-        )
+        asked = of, names, len(names), self.steps, dt, _options(settings, findings), error
+        return findings.take(self._compile(model, asked), error)
+
+    def _compile(self, model: Model, asked: tuple) -> int:
+        return lib.mdf_compile_gradient(model._pointer, *asked)
 
     def __reduce_ex__(self, protocol):
-        return Gradient._remade_gradient, (self._origin.packed(), self.settings, (self.of, self.wrt, self.steps, self.dt))
+        return type(self)._remade_gradient, (self._origin.packed(), self.settings, (self.of, self.wrt, self.steps, self.dt))
 
     def __repr__(self) -> str:
-        return f"<mdf_c.Gradient of {self.of!r} by {list(self.wrt)} after {self.steps} steps>"
+        return f"<mdf_c.{type(self).__name__} of {self.of!r} by {list(self.wrt)} after {self.steps} steps>"
 
     def __call__(
         self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None
@@ -79,11 +81,156 @@ class Gradient(Program):
         gradients : dict of str to array
             By each parameter, in its shape: of the value, or the sum of its elements.
         """
-        state = self.state(parameters)
+        state = self._evaluated(parameters, inputs)
+        return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+
+    def _evaluated(
+        self,
+        parameters: Mapping[str, Any] | None,
+        inputs: Mapping[str, Any] | None,
+        vectors: Mapping[str, Any] | None = None,
+    ) -> State:
+        state = self.state({**(parameters or {}), **(vectors or {})})
         state.set_inputs(inputs or {})
         state._take_as_checked()
         state.evaluate(self.dt)
+        return state
+
+
+class VectorJacobian(Gradient):
+    """The same of an array: a vector times the derivatives of all its elements (reverse accumulation). Made by :func:`vjp`."""
+
+    def _compile(self, model: Model, asked: tuple) -> int:
+        return lib.mdf_compile_vector_product(model._pointer, _VJP, *asked)
+
+    def __call__(
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        cotangent: Any = 1.0,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The value, and the vector times its derivatives by each parameter.
+
+        Parameters
+        ----------
+        parameters, inputs
+            As of a :class:`Gradient`.
+        cotangent : array
+            The vector, in the shape of the value; a number: that in all elements.
+        """
+        state = self._evaluated(parameters, inputs, {"cotangent": cotangent})
         return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+
+
+class _Along(Gradient):
+    """What goes in a direction of the parameters."""
+
+    def _along(
+        self,
+        directions: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None,
+        inputs: Mapping[str, Any] | None,
+    ) -> State:
+        unknown = set(directions) - set(self.wrt)
+        if unknown:
+            raise KeyError(f"there is no direction of {min(unknown)!r}: the parameters are {list(self.wrt)}")
+        vectors = {f"direction.{name}": directions.get(name, 0.0) for name in self.wrt}
+        return self._evaluated(parameters, inputs, vectors)
+
+
+class JacobianVector(_Along):
+    """How a value changes in a direction of the parameters: its derivatives times a vector (what forward accumulation gives). Made by
+    :func:`jvp`."""
+
+    def _compile(self, model: Model, asked: tuple) -> int:
+        return lib.mdf_compile_vector_product(model._pointer, _JVP, *asked)
+
+    def __call__(  # type: ignore[override]
+        self,
+        directions: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, Any]:
+        """The value, and how it changes.
+
+        Parameters
+        ----------
+        directions : dict of str to array
+            The direction, by parameter, in its shape; 0 of others.
+        parameters, inputs
+            As of a :class:`Gradient`.
+
+        Returns
+        -------
+        value, tangent : array
+        """
+        state = self._along(directions, parameters, inputs)
+        return state.output(_NODE, _VALUE), state.output(_NODE, "tangent")
+
+
+class HessianVector(_Along):
+    """How the derivatives of a value (or of the sum of its elements) change in a direction of the parameters: the Hessian times a vector.
+    Made by :func:`hvp`."""
+
+    def _compile(self, model: Model, asked: tuple) -> int:
+        return lib.mdf_compile_vector_product(model._pointer, _HVP, *asked)
+
+    def __call__(  # type: ignore[override]
+        self,
+        directions: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The value, and the Hessian times the direction, by parameter.
+
+        Parameters
+        ----------
+        directions, parameters, inputs
+            As of a :class:`JacobianVector`.
+        """
+        state = self._along(directions, parameters, inputs)
+        return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+
+
+def _read(model: Source | Model, settings: Mapping[str, Any]) -> Model:
+    if isinstance(model, Model):
+        return model
+    return Model(model, **{name: settings[name] for name in ("max_memory", "time_limit") if name in settings})
+
+
+def vjp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> VectorJacobian:
+    """Compiles the product of a vector by the derivatives of a value; arguments are those of :func:`gradient`.
+
+    Examples
+    --------
+    >>> product = mdf_c.vjp("net.json", "y", ["n.w"])  # doctest: +SKIP
+    >>> value, by = product(cotangent=[1.0, 0.0])  # doctest: +SKIP
+    """
+    return VectorJacobian(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+
+
+def jvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> JacobianVector:
+    """Compiles how a value changes in a direction of parameters; arguments are those of :func:`gradient`.
+
+    Examples
+    --------
+    >>> along = mdf_c.jvp("net.json", "y", ["n.w"])  # doctest: +SKIP
+    >>> value, tangent = along({"n.w": direction})  # doctest: +SKIP
+    """
+    return JacobianVector(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+
+
+def hvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> HessianVector:
+    """Compiles the product of the Hessian of a value by a vector; arguments are those of :func:`gradient`. There is none of what Scan, Loop or
+    If compute, as more than two steps do.
+
+    Examples
+    --------
+    >>> product = mdf_c.hvp("net.json", "y", ["n.w"])  # doctest: +SKIP
+    >>> value, by = product({"n.w": direction})  # doctest: +SKIP
+    """
+    return HessianVector(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
 
 
 def gradient(
@@ -118,9 +265,7 @@ def gradient(
     >>> cooling = mdf_c.gradient("cooling.yaml", "temperature", ["cup.temperature"], steps=61, dt=10)  # doctest: +SKIP
     >>> value, by = cooling({"cup.temperature": 95.0})  # doctest: +SKIP
     """
-    if not isinstance(model, Model):
-        model = Model(model, **{name: settings[name] for name in ("max_memory", "time_limit") if name in settings})
-    return Gradient(model, of, wrt, steps, dt, Settings(**settings))
+    return Gradient(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
 
 
 def value_and_grad(

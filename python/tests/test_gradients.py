@@ -106,3 +106,62 @@ def test_what_can_not_be_derived_is_refused():
     model["m"]["graphs"]["g"]["conditions"] = {"node_specific": {"cell": {"type": "AtPass", "kwargs": {"n": 0}}}}
     with pytest.raises(mdf_c.MdfUnsupportedError, match="graph with conditions"):
         mdf_c.gradient(model, "last", ["cell.w"])
+
+
+def test_products_by_vectors_are_those_of_the_jacobian_and_the_hessian():
+    names = ["cell.w", "cell.x"]
+    w, x = (np.array(RNN["cell"]["parameters"][name]["value"]) for name in ("w", "x"))
+    rng = np.random.default_rng(0)
+    directions = {"cell.w": rng.standard_normal(w.shape), "cell.x": rng.standard_normal(x.shape)}
+
+    def along(h):
+        return last(w + h * directions["cell.w"], x + h * directions["cell.x"])
+
+    value, tangent = mdf_c.jvp(rnn(), "last", names)(directions)
+    np.testing.assert_allclose(tangent, (along(1e-6) - along(-1e-6)) / 2e-6, atol=1e-9)
+    product = mdf_c.vjp(rnn(), "last", names)
+    cotangent = np.array([0.3, -1.1])
+    _, by = product(cotangent=cotangent)
+    assert np.dot(cotangent, tangent) == pytest.approx(sum(np.sum(by[name] * directions[name]) for name in names), rel=1e-12)
+    np.testing.assert_array_equal(product()[1]["cell.w"], mdf_c.value_and_grad(rnn(), "last", names)[1]["cell.w"])
+    with pytest.raises(mdf_c.MdfError, match="has to have its shape"):
+        product(cotangent=[1.0, 2.0, 3.0])
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="no Hessian of what Scan"):
+        mdf_c.hvp(rnn(), "last", names)
+
+
+def test_the_hessian_times_a_vector_is_how_the_gradient_changes():
+    nodes = {"n": {"parameters": {"a": {"value": [0.3, -0.4]}, "b": {"value": 0.7}}, "output_ports": {"y": {"value": "numpy.sum(numpy.sin(a * b) * a) * b"}}}}
+    directions = {"n.a": np.array([1.0, -0.5]), "n.b": 0.25}
+    gradient = mdf_c.gradient(model_of(nodes=nodes), "y", ["n.a", "n.b"])
+    _, second = mdf_c.hvp(model_of(nodes=nodes), "y", ["n.a", "n.b"])(directions)
+    moved = [gradient({"n.a": np.array([0.3, -0.4]) + h * directions["n.a"], "n.b": 0.7 + h * 0.25})[1] for h in (1e-6, -1e-6)]
+    for name in ("n.a", "n.b"):
+        np.testing.assert_allclose(second[name], (moved[0][name] - moved[1][name]) / 2e-6, atol=1e-8)
+
+
+def test_a_direction_of_another_parameter_is_refused_and_products_are_pickled():
+    along = pickle.loads(pickle.dumps(mdf_c.jvp(rnn(), "last", ["cell.w"])))
+    assert isinstance(along, mdf_c.JacobianVector) and "JacobianVector" in repr(along)
+    with pytest.raises(KeyError, match="cell.x"):
+        along({"cell.x": 1.0})
+    _, tangent = along({})
+    np.testing.assert_array_equal(tangent, [0, 0])
+
+
+def test_bounded_memory_gives_the_same(examples):
+    arguments = examples / "fitzhugh_nagumo.yaml", "V", ["membrane.current", "membrane.a"]
+    free, bounded = (mdf_c.value_and_grad(*arguments, steps=500, dt=0.05, **more) for more in ({}, {"max_memory": 1 << 27}))
+    assert free[0] == bounded[0]
+    assert {name: float(array) for name, array in free[1].items()} == {name: float(array) for name, array in bounded[1].items()}
+
+
+def test_a_program_has_products_of_its_own():
+    program = mdf_c.compile(rnn())
+    direction = {"cell.w": np.array([[1.0, 0.5], [-0.5, 0.25]])}
+    value, tangent = program.jvp("last", direction)
+    np.testing.assert_array_equal(value, mdf_c.run(program).results["last"] if "last" in program.results else value)
+    _, by = program.vjp("last", ["cell.w"], [1.0, 0.0])
+    assert np.sum(by["cell.w"] * direction["cell.w"]) == pytest.approx(tangent[0], rel=1e-12)
+    again = program.jvp("last", direction, parameters={"cell.w": np.zeros((2, 2))})
+    assert not np.array_equal(again[1], tangent)

@@ -147,7 +147,7 @@ static bool never_fails(const struct lowering *lowering, const struct mdf_lowere
             return false;
         }
     }
-    return is_product || row->fold != NULL || row->move != NULL;
+    return (is_product || row->fold != NULL || row->move != NULL) && (row->flags & MDF_OPERATOR_RANDOM) == 0;
 }
 
 static bool has_reader(const struct counting *counting, const struct mdf_lowered_call *call)

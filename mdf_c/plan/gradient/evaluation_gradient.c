@@ -112,11 +112,192 @@ static bool keep_node(struct compiler *compiler, const struct mdf_program_node *
     return true;
 }
 
+/* ------------------------------------------------------------------ vectors */
+
+/* A parameter of the program that is none of the model's: a vector, 1 until it is set. */
+static mdf_operand add_vector(struct target *target, const char *first, const char *second)
+{
+    struct compiler *compiler = target->compiler;
+    struct mdf_program_parameter parameter = {.origin = compiler->origins[compiler->origin],
+                                              .declaration = {.type = {.dtype = MDF_DTYPE_NONE}}};
+    size_t n = strlen(first), n_second = strlen(second);
+    char *id = mdf_arena_allocate(compiler->arena, n + n_second + 1);
+    struct mdf_value one = {0};
+
+    if (id == NULL || !mdf_value_make_double(compiler->memory, &one, 1.0)) {
+        return compile_out_of_memory(compiler);
+    }
+    memcpy(id, first, n);
+    memcpy(id + n, second, n_second + 1);
+    parameter.id = id;
+    parameter.default_value = unit_add_constant(target, &one, 0);
+    parameter.slot = unit_new_slot(target, OPERAND_IS_FIXED);
+    return parameter.default_value != MDF_NO_OPERAND && parameter.slot != MDF_NO_OPERAND &&
+                   list_add(compiler, &compiler->parameters, &parameter, sizeof parameter)
+               ? parameter.slot
+               : MDF_NO_OPERAND;
+}
+
+/* The same in the shape of what it belongs to. */
+static mdf_operand vector_like(struct target *target, const char *first, const char *second, mdf_operand like)
+{
+    mdf_operand vector = add_vector(target, first, second);
+
+    return vector != MDF_NO_OPERAND ? unit_call_two(target, "gradient.vector", vector, like, MDF_NO_OPERAND) : vector;
+}
+
+/* How far (the sum of) a value goes in the direction of the vectors: the sum of gradients times these. */
+static mdf_operand go_along(struct target *target, const struct mdf_gradient_request *request, const mdf_operand *parameters,
+                            const mdf_operand *gradients)
+{
+    mdf_operand sum = MDF_NO_OPERAND;
+
+    for (size_t i = 0; i < request->n_by; i++) {
+        mdf_operand vector = vector_like(target, "direction.", request->by[i], parameters[i]), part;
+
+        part = vector == MDF_NO_OPERAND ? vector : unit_call_two(target, PYTHON_MULTIPLY, gradients[i], vector, MDF_NO_OPERAND);
+        part = part == MDF_NO_OPERAND ? part : unit_call_python(target, "numpy.sum", &part, 1, MDF_NO_OPERAND);
+        sum =
+            part == MDF_NO_OPERAND || sum == MDF_NO_OPERAND ? part : unit_call_two(target, PYTHON_ADD, sum, part, MDF_NO_OPERAND);
+        if (sum == MDF_NO_OPERAND) {
+            return sum;
+        }
+    }
+    return sum != MDF_NO_OPERAND ? sum : unit_add_int(target, 0);
+}
+
+/* ------------------------------------------------------------------ what is asked for */
+
+/* The derivatives of one request. */
+struct derivation {
+    struct target target;
+    const struct mdf_gradient_request *request;
+    size_t first; /* of the instructions that compute the value */
+    mdf_operand value;
+    mdf_operand *parameters; /* slots */
+    mdf_operand *results;    /* one for each parameter; of JVP, the tangent */
+};
+
+static bool derive_by_parameters(struct derivation *derivation, mdf_operand y, mdf_operand seed)
+{
+    return compile_gradients_from(&derivation->target, derivation->first, y, seed, derivation->parameters,
+                                  derivation->request->n_by, derivation->results);
+}
+
+/* What hands a gradient back is linear in it: the derivative of that is what goes forward. */
+static bool derive_forward(struct derivation *derivation)
+{
+    struct target *target = &derivation->target;
+    mdf_operand seed = unit_call_python(target, "numpy.ones_like", &derivation->value, 1, MDF_NO_OPERAND), along;
+    size_t first = unit_position(target->unit);
+
+    if (seed == MDF_NO_OPERAND || !derive_by_parameters(derivation, derivation->value, seed)) {
+        return false;
+    }
+    along = go_along(target, derivation->request, derivation->parameters, derivation->results);
+    return along != MDF_NO_OPERAND && compile_gradients_from(target, first, along, MDF_NO_OPERAND, &seed, 1, derivation->results);
+}
+
+/* Whether a loop computes a part of the value. */
+static bool has_loop(const struct derivation *derivation)
+{
+    struct unit *unit = derivation->target.unit;
+
+    for (size_t i = derivation->first; i < unit_position(unit); i++) {
+        const struct mdf_instruction *instruction = unit_instruction(unit, i);
+
+        if (instruction->opcode == MDF_OPCODE_CALL &&
+            ((const struct mdf_code_call *)unit->calls.items)[instruction->target].n_bodies > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool derive_twice(struct derivation *derivation)
+{
+    mdf_operand along;
+
+    if (has_loop(derivation)) {
+        compile_error(derivation->target.compiler, MDF_UNSUPPORTED,
+                      "there is no Hessian of what Scan, Loop or If compute, nor after more than two steps");
+        return false;
+    }
+
+    if (!derive_by_parameters(derivation, derivation->value, MDF_NO_OPERAND)) {
+        return false;
+    }
+    along = go_along(&derivation->target, derivation->request, derivation->parameters, derivation->results);
+    return along != MDF_NO_OPERAND && derive_by_parameters(derivation, along, MDF_NO_OPERAND);
+}
+
+static bool derive(struct derivation *derivation)
+{
+    mdf_operand seed;
+
+    switch (derivation->request->kind) {
+    case MDF_REQUEST_GRADIENT:
+        return derive_by_parameters(derivation, derivation->value, MDF_NO_OPERAND);
+    case MDF_REQUEST_VJP:
+        seed = vector_like(&derivation->target, "cotangent", "", derivation->value);
+        return seed != MDF_NO_OPERAND && derive_by_parameters(derivation, derivation->value, seed);
+    case MDF_REQUEST_JVP:
+        return derive_forward(derivation);
+    case MDF_REQUEST_HVP:
+        return derive_twice(derivation);
+    }
+    return false;
+}
+
+static bool find_parameters(struct compiler *compiler, struct derivation *derivation)
+{
+    const struct mdf_gradient_request *request = derivation->request;
+    size_t n = request->n_by + 1;
+
+    derivation->parameters = mdf_arena_array(&compiler->scratch, n, sizeof *derivation->parameters);
+    derivation->results = mdf_arena_array(&compiler->scratch, n, sizeof *derivation->results);
+    if (derivation->parameters == NULL || derivation->results == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (size_t i = 0; i < request->n_by; i++) {
+        derivation->parameters[i] = find_parameter(compiler, request->by[i]);
+        if (derivation->parameters[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The output ports, and with them what the code is for: the rest is taken out. */
+static bool name_outputs(struct derivation *derivation, struct mdf_program_node *node)
+{
+    struct compiler *compiler = derivation->target.compiler;
+    bool is_forward = derivation->request->kind == MDF_REQUEST_JVP;
+    struct list roots = {0};
+
+    node->n_outputs = 1 + (is_forward ? 1 : derivation->request->n_by);
+    node->outputs = mdf_arena_array(compiler->arena, node->n_outputs, sizeof *node->outputs);
+    if (node->outputs == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const char *name = i == 0 ? "value" : is_forward ? "tangent" : derivation->request->by[i - 1];
+        mdf_operand operand = i == 0 ? derivation->value : derivation->results[i - 1];
+
+        if (!name_output(compiler, &node->outputs[i], name, operand) || !list_add(compiler, &roots, &operand, sizeof operand)) {
+            return false;
+        }
+    }
+    return compile_take_out_unread(&derivation->target, derivation->first, &roots);
+}
+
 bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf_gradient_request *request)
 {
     struct compiler *compiler = builder->compiler;
-    struct target target = {compiler, builder->unit, &builder->scope};
-    size_t first = unit_position(builder->unit);
+    struct derivation derivation = {.target = {compiler, builder->unit, &builder->scope}, .request = request};
+    size_t first = derivation.first = unit_position(builder->unit);
     struct mdf_program_node node = {.id = "gradient",
                                     .finished = MDF_NO_OPERAND,
                                     .most_repeats = 1,
@@ -124,32 +305,13 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
                                     .reset = first,
                                     .initial = first,
                                     .main = first,
-                                    .n_outputs = 1 + request->n_by,
                                     .n_ports = compiler->program->n_ports};
-    mdf_operand *parameters = mdf_arena_array(&compiler->scratch, request->n_by, sizeof *parameters),
-                *gradients = mdf_arena_array(&compiler->scratch, request->n_by, sizeof *gradients);
-    mdf_operand of = find_value(compiler, request->of), value;
+    mdf_operand of = find_value(compiler, request->of);
 
-    node.outputs = mdf_arena_array(compiler->arena, node.n_outputs, sizeof *node.outputs);
-    if (parameters == NULL || gradients == NULL || node.outputs == NULL) {
-        compile_out_of_memory(compiler);
+    if (of == MDF_NO_OPERAND || !find_parameters(compiler, &derivation) ||
+        !compile_evaluations(builder, request, of, &derivation.value) || !derive(&derivation) ||
+        !name_outputs(&derivation, &node)) {
         return false;
-    }
-    for (size_t i = 0; i < request->n_by; i++) {
-        parameters[i] = find_parameter(compiler, request->by[i]);
-        if (parameters[i] == MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    if (of == MDF_NO_OPERAND || !compile_evaluations(builder, request, of, &value) ||
-        !compile_gradients_from(&target, first, value, parameters, request->n_by, gradients) ||
-        !name_output(compiler, &node.outputs[0], "value", value)) {
-        return false;
-    }
-    for (size_t i = 0; i < request->n_by; i++) {
-        if (!name_output(compiler, &node.outputs[i + 1], request->by[i], gradients[i])) {
-            return false;
-        }
     }
     node.end = unit_position(builder->unit);
     return keep_output_parts(compiler, &node) && keep_node(compiler, &node);

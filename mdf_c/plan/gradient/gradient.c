@@ -517,15 +517,16 @@ static mdf_operand take_result(struct gradient *gradient, const struct list *nam
     return sum != MDF_NO_OPERAND ? sum : unit_call_python(gradient->target, "numpy.zeros_like", &given, 1, MDF_NO_OPERAND);
 }
 
-/* From the tape, backward. */
-static bool derive(struct gradient *gradient, mdf_operand y)
+/* From the tape, backward; MDF_NO_OPERAND: from ones. */
+static bool derive(struct gradient *gradient, mdf_operand y, mdf_operand seed)
 {
     struct track *track = gradient_track(gradient, y);
 
     if (!track->is_active) {
         return true;
     }
-    track->gradient = unit_call_python(gradient->target, "numpy.ones_like", &track->value, 1, MDF_NO_OPERAND);
+    track->gradient =
+        seed != MDF_NO_OPERAND ? seed : unit_call_python(gradient->target, "numpy.ones_like", &track->value, 1, MDF_NO_OPERAND);
     if (track->gradient == MDF_NO_OPERAND) {
         return false;
     }
@@ -571,7 +572,7 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
     for (i = 0; i < n_inputs; i++) {
         put_in_place(gradient, &named[i], inputs[i], i < names->xs.n);
     }
-    if (!gradient_make_tape(gradient, y.items, 1) || !derive(gradient, *(const mdf_operand *)y.items)) {
+    if (!gradient_make_tape(gradient, y.items, 1) || !derive(gradient, *(const mdf_operand *)y.items, MDF_NO_OPERAND)) {
         return false;
     }
     for (i = 0; i < names->xs.n; i++) {
@@ -594,7 +595,8 @@ bool compile_gradient(struct target *target, const void *settings, const mdf_ope
     return done;
 }
 
-static bool derive_from(struct gradient *gradient, mdf_operand y, const mdf_operand *xs, size_t n, mdf_operand *gradients)
+static bool derive_from(struct gradient *gradient, mdf_operand y, mdf_operand seed, const mdf_operand *xs, size_t n,
+                        mdf_operand *gradients)
 {
     if (!gradient_make_tracks(gradient)) {
         return false;
@@ -602,7 +604,7 @@ static bool derive_from(struct gradient *gradient, mdf_operand y, const mdf_oper
     for (size_t i = 0; i < n; i++) {
         gradient_track(gradient, xs[i])->is_given = gradient_track(gradient, xs[i])->is_active = true;
     }
-    if (!gradient_make_tape(gradient, &y, 1) || !derive(gradient, y)) {
+    if (!gradient_make_tape(gradient, &y, 1) || !derive(gradient, y, seed)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -614,11 +616,11 @@ static bool derive_from(struct gradient *gradient, mdf_operand y, const mdf_oper
     return true;
 }
 
-bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, const mdf_operand *xs, size_t n,
+bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, mdf_operand seed, const mdf_operand *xs, size_t n,
                             mdf_operand *gradients)
 {
     struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
-    bool done = derive_from(&gradient, y, xs, n, gradients);
+    bool done = derive_from(&gradient, y, seed, xs, n, gradients);
 
     gradient_clear(&gradient);
     return done;

@@ -80,6 +80,14 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand);
 
 /* --- gradient_regions.c */
+/* The two arms of a conditional jump, of which the second may be empty; both go on at `end`. */
+struct region {
+    size_t at; /* the jump */
+    size_t first_end, second, end;
+};
+
+/* The arms of the jump at `at`. Where the first ends in a jump over the second, that is not a part of it. */
+struct region gradient_find_region(struct unit *unit, size_t at);
 /* Whether of two instructions at most one is run, as jumps choose. */
 bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b);
 /* Whether an instruction is run for each item of something. */

@@ -62,18 +62,12 @@ bool gradient_copy_bodies(struct gradient *gradient, struct mdf_code_call *call)
     return indices != NULL || gradient_out_of_memory(gradient);
 }
 
-/* The same numbers can not be drawn again. */
-static const struct mdf_operator *find_draw(const struct mdf_code *code)
+bool gradient_refuse_draw(struct gradient *gradient, const struct mdf_operator *draw)
 {
-    const struct mdf_operator *found = NULL;
-
-    for (size_t i = 0; i < code->n_calls && found == NULL; i++) {
-        found = (code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0 ? code->calls[i].operator: NULL;
-    }
-    for (size_t i = 0; i < code->n_bodies && found == NULL; i++) {
-        found = find_draw(code->bodies[i]);
-    }
-    return found;
+    compile_error(gradient->compiler, MDF_UNSUPPORTED,
+                  "there is no derivative of a body that draws random numbers (%s): they would have to be drawn again",
+                  draw->name);
+    return false;
 }
 
 bool gradient_add_items(struct compiler *compiler, struct list *list, const void *items, size_t n, size_t size)
@@ -144,14 +138,11 @@ static bool fill_unit(struct gradient *outer, struct derived_body *body)
 /* Begins to derive a body, of which `formals` change smoothly, and captures as the unit around has it. */
 bool gradient_begin_body(struct gradient *outer, struct derived_body *body, const bool *formals)
 {
-    const struct mdf_operator *draw = find_draw(body->code);
+    const struct mdf_operator *draw = mdf_code_find_draw(body->code);
     struct gradient *gradient = &body->gradient;
 
     if (draw != NULL) {
-        compile_error(outer->compiler, MDF_UNSUPPORTED,
-                      "there is no derivative of a body that draws random numbers (%s): they would have to be drawn again",
-                      draw->name);
-        return false;
+        return gradient_refuse_draw(outer, draw);
     }
     *gradient = (struct gradient){.compiler = outer->compiler, .unit = &body->unit};
     gradient->own_target = (struct target){outer->compiler, &body->unit, NULL};

@@ -62,6 +62,8 @@ bool gradient_add_operand(struct gradient *gradient, struct list *operands, mdf_
 bool gradient_begin_body(struct gradient *outer, struct derived_body *body, const bool *formals);
 void gradient_end_body(struct derived_body *body);
 bool gradient_yield_is_active(struct derived_body *body, size_t yield);
+/* The error of a body that draws random numbers, which can not be drawn again. */
+bool gradient_refuse_draw(struct gradient *gradient, const struct mdf_operator *draw);
 /* Hands the gradient of a yield, an operand of the body's unit, back to what the body takes. */
 bool gradient_seed(struct derived_body *body, size_t yield, mdf_operand part);
 /* Adds the finished body to the unit around it; its number there goes to `index`. */

@@ -9,6 +9,7 @@
 #include "functions/kernel/move.h"
 #include "functions/kernel/setting.h"
 #include "functions/python/python.h"
+#include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient_control.h"
 
 #include <string.h>
@@ -83,9 +84,13 @@ static bool yields_number(struct gradient *gradient, const struct mdf_code_call 
 {
     bool any = false;
 
+    if (mdf_element_of(call->operator, call->settings) == NULL) {
+        return false;
+    }
     for (size_t i = 0; i < call->n_inputs; i++) {
-        bool is_number = gradient_track(gradient, call->inputs[i])->is_number;
-        struct mdf_static_type type = unit_type(gradient->unit, call->inputs[i]);
+        bool is_number = call->inputs[i] != MDF_NO_OPERAND && gradient_track(gradient, call->inputs[i])->is_number;
+        struct mdf_static_type type =
+            call->inputs[i] != MDF_NO_OPERAND ? unit_type(gradient->unit, call->inputs[i]) : mdf_static_unknown;
         bool is_constant = type.value != NULL && type.value->kind == MDF_KIND_TENSOR && type.value->rank == 0 &&
                            mdf_dtype_kind((mdf_dtype)type.value->dtype) == 'i';
 
@@ -94,7 +99,7 @@ static bool yields_number(struct gradient *gradient, const struct mdf_code_call 
         }
         any = any || is_number;
     }
-    return any && mdf_element_of(call->operator, call->settings) != NULL;
+    return any;
 }
 
 static bool all_same(struct gradient *gradient, const struct mdf_code_call *call)
@@ -111,6 +116,11 @@ static bool writes_once(struct gradient *gradient, mdf_operand operand)
 {
     return operand != MDF_NO_OPERAND && gradient_track(gradient, operand)->n_writers == 1 &&
            (unit_flags(gradient->unit, operand) & OPERAND_MUTABLE) == 0;
+}
+
+static bool is_draw(const struct mdf_code_call *call)
+{
+    return (call->operator->flags & MDF_OPERATOR_RANDOM) != 0;
 }
 
 static void note_call(struct gradient *gradient, const struct mdf_code_call *call)
@@ -257,6 +267,8 @@ static void stay(struct keeping *keeping, size_t at, size_t end, enum gradient_r
         mark_inputs(keeping->gradient, instruction, is_one ? reading : GRADIENT_VALUE);
         if (instruction->opcode == MDF_OPCODE_JUMP_IF || instruction->opcode == MDF_OPCODE_JUMP_UNLESS) {
             mark_as(keeping->gradient, instruction->a, GRADIENT_VALUE);
+        } else if (instruction->opcode == MDF_OPCODE_NEXT) { /* it goes on from there */
+            mark_as(keeping->gradient, instruction->c, GRADIENT_VALUE);
         }
     }
 }
@@ -314,8 +326,28 @@ static bool keep_outputs(struct keeping *keeping, size_t at)
     return true;
 }
 
+/* What draws random numbers in a range of instructions; NULL: nothing. */
+static const struct mdf_operator *find_draw(struct gradient *gradient, size_t at, size_t end)
+{
+    for (; at < end; at++) {
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+        const struct mdf_code_call *call = instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
+        const struct mdf_operator *draw = call != NULL && is_draw(call) ? call->operator: NULL;
+
+        for (size_t i = 0; call != NULL && draw == NULL && i < call->n_bodies; i++) {
+            draw = call->bodies[i] != UINT32_MAX
+                       ? mdf_code_find_draw(((struct mdf_code **)gradient->unit->bodies.items)[call->bodies[i]])
+                       : NULL;
+        }
+        if (draw != NULL) {
+            return draw;
+        }
+    }
+    return NULL;
+}
+
 /* Goes from the last instruction to the first: each stays, or what it writes is kept, or nobody needs it. */
-static bool choose(struct keeping *keeping)
+static bool choose(struct keeping *keeping, size_t first)
 {
     struct gradient *gradient = keeping->gradient;
     size_t n = unit_position(gradient->unit), n_starts = 0;
@@ -324,14 +356,18 @@ static bool choose(struct keeping *keeping)
     if (starts == NULL) {
         return false;
     }
-    for (size_t at = 0; at < n; at = gradient_end_of(gradient, at)) {
+    for (size_t at = first; at < n; at = gradient_end_of(gradient, at)) {
         starts[n_starts++] = at;
     }
     starts[n_starts] = n;
     for (size_t i = n_starts; i-- > 0;) {
         size_t at = starts[i], end = starts[i + 1];
         enum gradient_reading reading = reading_of_outputs(gradient, at, end);
+        const struct mdf_operator *draw = find_draw(gradient, at, end);
 
+        if (draw != NULL) { /* others draw what comes behind */
+            reading = GRADIENT_VALUE;
+        }
         if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(gradient, at, end)) {
             if (!keep_outputs(keeping, at)) {
                 return false;
@@ -621,5 +657,22 @@ bool gradient_keep(struct backward *backward)
         mark_as(gradient, product->factor, GRADIENT_VALUE);
         mark_as(gradient, product->gradient, GRADIENT_VALUE);
     }
-    return choose(&keeping) && keep_formals(&keeping) && take_out(&keeping) && scan_kept(&keeping);
+    return choose(&keeping, 0) && keep_formals(&keeping) && take_out(&keeping) && scan_kept(&keeping);
+}
+
+bool compile_take_out_unread(struct target *target, size_t first, const struct list *roots)
+{
+    struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit};
+    struct keeping keeping = {.gradient = &gradient};
+
+    keeping.stays = gradient_new_array(&gradient, unit_position(target->unit), sizeof *keeping.stays);
+    gradient.readings = gradient_new_array(&gradient, target->unit->slot_facts.n, sizeof *gradient.readings);
+    if (keeping.stays == NULL || gradient.readings == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < first; i++) {
+        keeping.stays[i] = true;
+    }
+    mark_all(&gradient, roots);
+    return choose(&keeping, first) && take_out(&keeping);
 }

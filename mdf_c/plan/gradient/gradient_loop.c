@@ -150,7 +150,7 @@ static bool carry_states(struct backward *backward, const mdf_operand *formals)
     return true;
 }
 
-/* Where an iteration adds something. */
+/* Where an iteration adds something; what has been handed to them so far is where that begins. */
 static bool carry_captures(struct backward *backward, const mdf_operand *formals)
 {
     struct derived_body *body = &backward->control->bodies[0];
@@ -163,7 +163,8 @@ static bool carry_captures(struct backward *backward, const mdf_operand *formals
         if (formals[i] == sum) {
             continue;
         }
-        initial = gradient_zeros_like(gradient, gradient_track(gradient, captured)->value);
+        initial = gradient_or_zeros(gradient, captured); /* they go on from what there is */
+        gradient_track(gradient, captured)->gradient = MDF_NO_OPERAND;
         if (initial == MDF_NO_OPERAND || !carry(backward, initial, formals[i], sum, captured)) {
             return false;
         }

@@ -5,24 +5,17 @@
  * that choose the same arm. */
 #include "mdf_c/plan/gradient/gradient.h"
 
-/* The two arms of a conditional jump, of which the second may be empty; both go on at `end`. */
-struct region {
-    size_t at; /* the jump */
-    size_t first_end, second, end;
-};
-
 bool gradient_is_conditional(const struct mdf_instruction *instruction)
 {
     return instruction->opcode == MDF_OPCODE_JUMP_IF || instruction->opcode == MDF_OPCODE_JUMP_UNLESS ||
            instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
 }
 
-/* The arms of the jump at `at`. Where the first ends in a jump over the second, that is not a part of it. */
-static struct region find_region(struct gradient *gradient, size_t at)
+struct region gradient_find_region(struct unit *unit, size_t at)
 {
-    size_t target = unit_instruction(gradient->unit, at)->target;
+    size_t target = unit_instruction(unit, at)->target;
     struct region region = {at, target, target, target};
-    const struct mdf_instruction *last = unit_instruction(gradient->unit, target - 1);
+    const struct mdf_instruction *last = unit_instruction(unit, target - 1);
 
     if (target - 1 > at && last->opcode == MDF_OPCODE_JUMP && last->target >= target) {
         region.first_end = target - 1;
@@ -36,7 +29,7 @@ size_t gradient_end_of(struct gradient *gradient, size_t at)
     const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
 
     if (gradient_is_conditional(instruction)) {
-        return find_region(gradient, at).end;
+        return gradient_find_region(gradient->unit, at).end;
     }
     return instruction->opcode == MDF_OPCODE_NEXT ? instruction->target : at + 1;
 }
@@ -62,7 +55,7 @@ bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b)
             !gradient_is_conditional(unit_instruction(gradient->unit, at))) {
             return false;
         }
-        region = find_region(gradient, at);
+        region = gradient_find_region(gradient->unit, at);
         if (is_between(a, at + 1, region.first_end) != is_between(b, at + 1, region.first_end)) {
             return true;
         }
@@ -216,7 +209,7 @@ static bool is_overwritten(struct gradient *gradient, size_t at)
 static bool hand_back_region(struct gradient *gradient, size_t at)
 {
     struct mdf_instruction jump = *unit_instruction(gradient->unit, at);
-    struct region region = find_region(gradient, at);
+    struct region region = gradient_find_region(gradient->unit, at);
     struct collection collection = {.gradient = gradient, .region = &region};
     size_t to_second, to_end;
 

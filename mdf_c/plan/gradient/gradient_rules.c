@@ -155,8 +155,10 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
         return false;
     }
     for (size_t i = 0; i < call->n_inputs; i++) {
-        bool alike = call->signature != NULL && i < call->signature->n_inputs &&
-                     call->signature->inputs[i].formal->variable == call->signature->inputs[input].formal->variable;
+        bool alike = call->signature == NULL
+                         ? i < mdf_move_data(call->operator->move, call->n_inputs)
+                         : i < call->signature->n_inputs &&
+                               call->signature->inputs[i].formal->variable == call->signature->inputs[input].formal->variable;
 
         operands[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
         if (operands[i] != MDF_NO_OPERAND && (i == input || alike)) {
@@ -290,10 +292,84 @@ static bool has_gradient(struct gradient *gradient, mdf_operand operand)
     return operand != MDF_NO_OPERAND && gradient_track(gradient, operand)->gradient != MDF_NO_OPERAND;
 }
 
+/* Of a list each item gets its own. */
+static bool hand_back_list(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    mdf_operand all = gradient_track(gradient, call->outputs[0])->gradient;
+
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        mdf_operand number, part;
+
+        if (!gradient_track(gradient, call->inputs[i])->is_active) {
+            continue;
+        }
+        number = unit_add_int(gradient->target, (int64_t)i);
+        part = number == MDF_NO_OPERAND ? number : unit_call_two(gradient->target, "gradient.item", all, number, MDF_NO_OPERAND);
+        if (part == MDF_NO_OPERAND || !gradient_add(gradient, call->inputs[i], part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The call that makes the list in input 0, in the same run; NULL: none does. */
+static const struct mdf_code_call *find_list(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
+        const struct mdf_code_call *made = instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
+
+        if (made != NULL && made->operator->form == MDF_FORM_LIST &&
+                                made->outputs[0] == call->inputs[0] && gradient_track(gradient, made->outputs[0])
+                                    ->n_writers == 1) {
+            return made;
+        }
+    }
+    return NULL;
+}
+
+/* A call of a list is one of its items. */
+static bool hand_back_to_items(struct gradient *gradient, const struct mdf_code_call *call, const struct mdf_code_call *list)
+{
+    const struct mdf_operator *row = call->operator->of_items;
+    size_t n_items = list->n_inputs, n = n_items + row->move->n_behind;
+    mdf_operand *inputs = mdf_arena_array(&gradient->compiler->scratch, n, sizeof *inputs);
+    struct mdf_code_call spread = *call;
+
+    if (inputs == NULL) {
+        compile_out_of_memory(gradient->compiler);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t from = i < n_items ? 0 : i - n_items + 1;
+
+        inputs[i] = i < n_items ? list->inputs[i] : from < call->n_inputs ? call->inputs[from] : MDF_NO_OPERAND;
+    }
+    spread.operator= row;
+    spread.inputs = inputs;
+    spread.n_inputs = n;
+    for (size_t i = 0; i < n_items; i++) {
+        if (gradient_track(gradient, inputs[i])->is_active && !hand_back_moved(gradient, &spread, i, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool hand_back_from(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
     const struct mdf_code_call call = *gradient_call(gradient, instruction); /* the list of calls grows */
+    const struct mdf_code_call *list = call.operator->of_items != NULL ? find_list(gradient, &call) : NULL;
     size_t n = call.n_inputs;
+
+    if (call.operator->form == MDF_FORM_LIST) {
+        return hand_back_list(gradient, &call);
+    }
+    if (list != NULL) {
+        struct mdf_code_call kept = *list;
+
+        return hand_back_to_items(gradient, &call, &kept);
+    }
 
     if ((call.operator->flags & MDF_OPERATOR_CUSTOM) != 0 && ((const struct mdf_custom *)call.settings)->derivative != NULL) {
         return gradient_hand_back_custom(gradient, &call);
