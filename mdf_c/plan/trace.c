@@ -4,6 +4,8 @@
  * is written once. Where the ways behind a jump meet, what both wrote is copied to one slot. */
 #include "mdf_c/plan/trace.h"
 
+#include "mdf_c/plan/gradient/gradient.h"
+
 #include <string.h>
 
 /* What stands for a slot beside an operand. */
@@ -426,18 +428,12 @@ static bool trace_repetition(struct tracer *tracer, size_t first, size_t end)
     return is_written != NULL;
 }
 
-/* A conditional jump: its first arm ends where it leads to, or before, in a jump over the second. */
 static bool trace_jump(struct tracer *tracer, size_t at, size_t *next)
 {
-    size_t target = instruction_at(tracer, at)->target, first_end = target, end = target;
-    const struct mdf_instruction *last = instruction_at(tracer, target - 1);
+    struct region region = gradient_find_region(tracer->from, at);
 
-    if (target - 1 > at && last->opcode == MDF_OPCODE_JUMP && last->target >= target) {
-        first_end = target - 1;
-        end = last->target;
-    }
-    *next = end;
-    return trace_choice(tracer, at, first_end, target, end);
+    *next = region.end;
+    return trace_choice(tracer, at, region.first_end, region.second, region.end);
 }
 
 bool trace_one(struct tracer *tracer, size_t at, size_t *next)
