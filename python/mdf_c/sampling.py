@@ -84,7 +84,7 @@ def sample(
         raise ValueError(f"sampling must be one of {', '.join(_SAMPLINGS)}, not {sampling!r}")
     if n < 0:
         raise ValueError(f"the number of samples is {n}")
-    given = (_NativeDistribution * len(distributions))(*((_KINDS.index(d.kind), d.a, d.b) for d in distributions.values()))
+    given = (_NativeDistribution * len(distributions))(*(_NativeDistribution(_KINDS.index(d.kind), d.a, d.b) for d in distributions.values()))
     values, error = np.empty((len(distributions), n)), Error()
     pointer = values.ctypes.data_as(POINTER(c_double))
     checked(lib.mdf_sample(_SAMPLINGS.index(sampling), seed % 2**64, given, len(given), n, pointer, error), error)
