@@ -51,7 +51,7 @@ static bool agrees(const struct trial *trial, const struct mdf_lowered_op *op)
 /* The op for a kernel on Python's numbers. */
 static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
 {
-    bool is_real = false, is_truth = true;
+    bool is_real = false, is_truth = trial->results[0].dtype == MDF_DTYPE_BOOL; /* True * True is 1 */
     size_t i;
 
     if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0])) {
