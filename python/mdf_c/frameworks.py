@@ -243,8 +243,7 @@ def to_pytensor(function: Gradient, inputs: Inputs | None = None) -> Callable[..
             storage[0][0] = np.array(evaluation.value(values, given)[0])
 
         def grad(self, values, upstream):
-            slopes: Any = pullback(*values, upstream[0], return_list=True)
-            return slopes
+            return pullback(*values, upstream[0], return_list=True)
 
         def pullback(self, values, _outputs, cotangents):
             return self.grad(values, cotangents)
