@@ -70,12 +70,13 @@ mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand)
         return unit_capture(&tracer->target, tracer->target.unit, tracer->from, operand);
     }
     if (tracer->now[slot] == NOT_SEEN && tracer->read_before != NULL) {
-        mdf_operand before = tracer->read_before(tracer, slot);
+        mdf_operand *before = &tracer->before[slot];
 
-        if (before == MDF_NO_OPERAND) {
-            return before;
+        *before = *before == NOT_SEEN ? tracer->read_before(tracer, slot) : *before;
+        if (*before == MDF_NO_OPERAND) {
+            return *before;
         }
-        tracer->now[slot] = before;
+        tracer->now[slot] = *before;
     }
     if (tracer->now[slot] == NOT_CLEAR || tracer->now[slot] == NOT_SEEN) {
         return compile_error(tracer->target.compiler, MDF_UNSUPPORTED, "%s of a graph that reads a value before it has one",
@@ -583,8 +584,9 @@ bool trace_begin(struct tracer *tracer)
     struct compiler *compiler = tracer->target.compiler;
 
     tracer->now = trace_new_operands(compiler, tracer->n_slots, NOT_SEEN);
+    tracer->before = trace_new_operands(compiler, tracer->n_slots, NOT_SEEN);
     tracer->constants = trace_new_operands(compiler, tracer->from->constant_facts.n, NOT_SEEN);
-    return tracer->now != NULL && tracer->constants != NULL;
+    return tracer->now != NULL && tracer->before != NULL && tracer->constants != NULL;
 }
 
 void trace_mark_fed(const struct mdf_program *program, bool *is_written)

@@ -12,6 +12,7 @@ struct tracer {
     const bool *is_written; /* of each slot of the graph: by code that is traced; what others hold stays */
     size_t n_slots;
     mdf_operand *now;       /* of each slot: what holds its value */
+    mdf_operand *before;    /* of each slot: what read_before gave for it, in all arms of a choice the same */
     mdf_operand *constants; /* of each constant: its copy, where the code goes to another unit */
     bool has_dt;
     bool is_later; /* an evaluation before has run all nodes */

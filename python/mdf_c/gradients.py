@@ -222,8 +222,7 @@ def jvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, d
 
 
 def hvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> HessianVector:
-    """Compiles the product of the Hessian of a value by a vector; arguments are those of :func:`gradient`. There is none of what Scan, Loop or
-    If compute, as more than two steps do.
+    """Compiles the product of the Hessian of a value by a vector; arguments are those of :func:`gradient`.
 
     Examples
     --------

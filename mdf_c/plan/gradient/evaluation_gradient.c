@@ -198,31 +198,9 @@ static bool derive_forward(struct derivation *derivation)
     return along != MDF_NO_OPERAND && compile_gradients_from(target, first, along, MDF_NO_OPERAND, &seed, 1, derivation->results);
 }
 
-/* Whether a loop computes a part of the value. */
-static bool has_loop(const struct derivation *derivation)
-{
-    struct unit *unit = derivation->target.unit;
-
-    for (size_t i = derivation->first; i < unit_position(unit); i++) {
-        const struct mdf_instruction *instruction = unit_instruction(unit, i);
-
-        if (instruction->opcode == MDF_OPCODE_CALL &&
-            ((const struct mdf_code_call *)unit->calls.items)[instruction->target].n_bodies > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool derive_twice(struct derivation *derivation)
 {
     mdf_operand along;
-
-    if (has_loop(derivation)) {
-        compile_error(derivation->target.compiler, MDF_UNSUPPORTED,
-                      "there is no Hessian of what Scan, Loop or If compute, nor after more than two steps");
-        return false;
-    }
 
     if (!derive_by_parameters(derivation, derivation->value, MDF_NO_OPERAND)) {
         return false;
