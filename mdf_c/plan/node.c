@@ -648,12 +648,13 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
 /* A slot that the last instruction has just computed into: nobody else knows it, and it borrows nothing. */
 static bool is_fresh(const struct unit *unit, mdf_operand operand, size_t n_slots_before)
 {
-    const struct mdf_instruction *last = (const struct mdf_instruction *)unit->instructions.items + unit->instructions.n - 1;
+    const struct mdf_instruction *last;
 
     if (unit->instructions.n == 0 || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT ||
         MDF_OPERAND_INDEX(operand) < n_slots_before) {
         return false;
     }
+    last = (const struct mdf_instruction *)unit->instructions.items + unit->instructions.n - 1;
     if (last->opcode == MDF_OPCODE_CALL) {
         return ((const struct mdf_code_call *)unit->calls.items)[last->target].outputs[0] == operand;
     }

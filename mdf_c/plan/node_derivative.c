@@ -105,13 +105,14 @@ mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand befor
 {
     struct target *target = &builder->target;
     struct compiler *compiler = builder->compiler;
-    struct solver_state *state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
+    struct solver_state *state;
     mdf_operand result;
     size_t to_conditioned, to_end;
 
     if (!locates(compiler)) {
         return conditioned;
     }
+    state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
     state->conditioned = conditioned;
     state->located = unit_position(target->unit);
     result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
