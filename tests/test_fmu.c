@@ -141,6 +141,9 @@ struct fmu {
 static char told[400];
 
 static void tell2(void *environment, const char *name, int status, const char *category, const char *message, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static void tell2(void *environment, const char *name, int status, const char *category, const char *message, ...)
 {
     va_list arguments;
 

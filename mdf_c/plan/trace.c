@@ -9,10 +9,8 @@
 #include <string.h>
 
 /* What stands for a slot beside an operand. */
-enum {
-    NOT_SEEN = MDF_NO_OPERAND,     /* nothing has been written yet */
-    NOT_CLEAR = MDF_NO_OPERAND - 1 /* one of several ways has written it */
-};
+static const mdf_operand NOT_SEEN = MDF_NO_OPERAND;      /* nothing has been written yet */
+static const mdf_operand NOT_CLEAR = MDF_NO_OPERAND - 1; /* one of several ways has written it */
 
 static bool out_of_memory(struct tracer *tracer)
 {

@@ -27,8 +27,8 @@ enum { N_CONTROLS = sizeof controls / sizeof *controls, N_PARTS = 5, N_OF_STATE 
 /* The parts of the polynomial, from the step of length h from y to y1, as dopri5 has them. */
 static const char *const parts[N_PARTS] = {
     "y", "y1 - y", "h * k1 - (y1 - y)", "(y1 - y) - h * k7 - (h * k1 - (y1 - y))",
-    "h * (-12715105075.0 / 11282082432.0 * k1 + 87487479700.0 / 32700410799.0 * k3 - 10690763975.0 / 1880347072.0 * k4 + "
-    "701980252875.0 / 199316789632.0 * k5 - 1453857185.0 / 822651844.0 * k6 + 69997945.0 / 29380423.0 * k7)"};
+    ("h * (-12715105075.0 / 11282082432.0 * k1 + 87487479700.0 / 32700410799.0 * k3 - 10690763975.0 / 1880347072.0 * k4 + "
+     "701980252875.0 / 199316789632.0 * k5 - 1453857185.0 / 822651844.0 * k6 + 69997945.0 / 29380423.0 * k7)")};
 
 static const char *const part_names[N_PARTS] = {"q0", "q1", "q2", "q3", "q4"};
 
