@@ -99,6 +99,6 @@ static bool sequence_map(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_sequence_map[] = {{"SequenceMap", 17, 99, sequence_map, map_table,
-                                                           sizeof(struct map_settings), MDF_OPERATOR_MAPS, NULL, .form = MDF_FORM_SEQUENCE_MAP,
-                                                           .infer = &mdf_rule_sequence_map},
+                                                           sizeof(struct map_settings), MDF_OPERATOR_MAPS, NULL,
+                                                           .form = MDF_FORM_SEQUENCE_MAP, .infer = &mdf_rule_sequence_map},
                                                           {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

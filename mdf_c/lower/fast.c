@@ -9,8 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
+/* Shapes that are learned from. */
 enum { MOST_SURPRISES = 8 };
+
+/* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
 enum { MAX_TRIES = 3, BAIL_OUT = 64, MOST_BAIL_OUTS = 8 * BAIL_OUT }; /* one of them is made good by so many runs */
 
 /* Elements of arrays in a node: kernels go through longer ones on several threads, whatever is computed. */

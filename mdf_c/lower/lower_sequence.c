@@ -120,8 +120,8 @@ mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id r
     if (example == NULL) {
         return MDF_LOWERED_NONE;
     }
-    if (example->kind != MDF_KIND_TENSOR || example->strength != MDF_STRENGTH_TYPED || example->rank == 0 || example->length == 0 ||
-        mdf_value_shape(example)[0] > MOST_ROWS) {
+    if (example->kind != MDF_KIND_TENSOR || example->strength != MDF_STRENGTH_TYPED || example->rank == 0 ||
+        example->length == 0 || mdf_value_shape(example)[0] > MOST_ROWS) {
         lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, example, NULL);
         return MDF_LOWERED_NONE;
     }
@@ -157,9 +157,17 @@ static mdf_lowered_id read_input(const struct sequence_call *call, size_t i, boo
     mdf_operand operand = i < call->source->n_inputs ? call->source->inputs[i] : MDF_NO_OPERAND;
     mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_operand(call->lowering, call->scope, operand);
 
-    *is_given = operand != MDF_NO_OPERAND &&
-                (id == MDF_LOWERED_NONE || lowering_example(call->lowering, id)->kind != MDF_KIND_NONE);
+    *is_given =
+        operand != MDF_NO_OPERAND && (id == MDF_LOWERED_NONE || lowering_example(call->lowering, id)->kind != MDF_KIND_NONE);
     return *is_given ? id : MDF_LOWERED_NONE;
+}
+
+static bool has_input(const struct sequence_call *call, size_t input)
+{
+    bool is_given;
+
+    read_input(call, input, &is_given);
+    return is_given;
 }
 
 /* How many items there are, where that is known; 0: it is not. */
@@ -211,7 +219,7 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
                                                                : lowering_call_onnx(call->lowering, "Concat", there, n_there);
 }
 
-/* One array behind another in a new shape with as many elements; one size may be -1. */
+/* An array in a new shape with as many elements; one size may be -1. */
 static mdf_lowered_id reshape(const struct sequence_call *call, mdf_lowered_id id, const int64_t *shape, size_t rank)
 {
     const mdf_lowered_id inputs[] = {id, lowering_add_wholes(call->lowering, shape, rank, 1)};
@@ -236,8 +244,7 @@ static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id 
     }
     shape[0] = 1;
     memcpy(shape + 1, mdf_value_shape(value), value->rank * sizeof *shape);
-    return value->length == 1 ? lowering_copy_with_axis(call->lowering, item)
-                              : reshape(call, item, shape, value->rank + 1u);
+    return value->length == 1 ? lowering_copy_with_axis(call->lowering, item) : reshape(call, item, shape, value->rank + 1u);
 }
 
 /* SequenceConstruct. */
@@ -274,7 +281,7 @@ static mdf_lowered_id insert(const struct sequence_call *call)
         return read_position(call, 2, 0, 0, &position) ? lowering_add_sequence(call->lowering, row) : MDF_LOWERED_NONE;
     }
     n = (int64_t)count_rows(call);
-    if (call->lowering->facts[call->rows].growth != NULL && (read_input(call, 2, &is_given), !is_given)) {
+    if (call->lowering->facts[call->rows].growth != NULL && !has_input(call, 2)) {
         return lowering_add_sequence(call->lowering, lowering_append_row(call->lowering, call->rows, row));
     }
     if (n == 0 || !read_position(call, 2, n, n, &position)) {
@@ -314,9 +321,9 @@ static mdf_lowered_id take_item(const struct sequence_call *call)
     mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
                             NULL, number->data);
     inputs[0] = call->rows;
-    inputs[1] = number->rank == 0                               ? index
+    inputs[1] = number->rank == 0                             ? index
                 : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
-                                                                : lowering_convert(call->lowering, index, &scalar);
+                                                              : lowering_convert(call->lowering, index, &scalar);
     return inputs[1] == MDF_LOWERED_NONE ? inputs[1] : lowering_call_onnx(call->lowering, "Gather", inputs, 2);
 }
 
@@ -453,12 +460,11 @@ static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *sco
         if (lowering_has_failed(lowering)) {
             return MDF_LOWERED_NONE;
         }
-        if (id != MDF_LOWERED_NONE && (lowering->facts[id].is_sequence || (takes_sequence && i == 0))) {
-            found = found == MDF_LOWERED_NONE && i == 0 ? id : found;
-            if (i > 0) {
-                lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
-                return MDF_LOWERED_NONE;
-            }
+        if (i == 0 && id != MDF_LOWERED_NONE && (takes_sequence || lowering->facts[id].is_sequence)) {
+            found = id;
+        } else if (id != MDF_LOWERED_NONE && lowering->facts[id].is_sequence) {
+            lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
+            return MDF_LOWERED_NONE;
         }
     }
     return found;

@@ -89,7 +89,10 @@ static void need_nest(struct needing *needing, const struct mdf_lowered_nest *ne
 {
     size_t i;
 
-    for (i = 0; i < nest->n_steps && mdf_lanes_needs_nest(nest, needing->needed); i++) {
+    if (!mdf_lanes_needs_nest(nest, needing->needed)) {
+        return;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) {
             need(needing, nest->steps[i].view.id);
         }
