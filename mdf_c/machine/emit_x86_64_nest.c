@@ -249,7 +249,7 @@ static enum trial try_shape(struct emission *emission, const struct mdf_lowered_
         return TRIAL_FAILED;
     }
     code->shape = *shape;
-    if (covers(code) && nest_covers_open_axis(code) && nest_write_out(code)) {
+    if (covers(code) && nest_write_out(code)) {
         shape->turns = nest_combine(code);
         result = nest_find_places(code) ? TRIAL_FITS : TRIAL_FAILED;
     }

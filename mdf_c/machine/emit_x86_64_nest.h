@@ -193,8 +193,8 @@ struct nest_code {
 bool nest_write_out(struct nest_code *code);
 void nest_code_release(struct nest_code *code);
 
-/* --- emit_x86_64_nest_open.c: loops over an open axis: whether there is code for it in code->shape; all indices, for these
- * goals; one loop, whose block is `body`; the extent of the axis to a register, or the part of it that is less than a modulus. */
+/* --- emit_x86_64_nest_open.c: loops over an open axis: whether there is code for it in code->shape, once code->steps say what
+ * depends on which axes; all indices, for these goals; one loop, whose block is `body`; the extent of the axis to a register, or the part of it that is less than a modulus. */
 bool nest_covers_open_axis(const struct nest_code *code);
 void nest_make_open_loops(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals);
 void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory);

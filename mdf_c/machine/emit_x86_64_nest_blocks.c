@@ -608,6 +608,9 @@ bool nest_write_out(struct nest_code *code)
     size_t i;
 
     begin_steps(code);
+    if (!nest_covers_open_axis(code)) {
+        return false;
+    }
     for (i = 0; i < code->nest->n_steps; i++) {
         if (code->steps[i].call.is_called && !nest_find_call(code, i)) {
             return false;

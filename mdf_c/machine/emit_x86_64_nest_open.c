@@ -53,7 +53,8 @@ static bool may_be_masked(const struct nest_code *code)
         if (step->level > open_axis &&
             (may_bail_out(step) ||
              (is_along && (step->view.strides[open_axis] != 1 || mdf_dtype_size((mdf_dtype)step->dtype) < 4)) ||
-             (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && nest_depends_on_lanes(code, step->view.at)))) {
+             (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE &&
+              (is_along || nest_depends_on_lanes(code, step->view.at))))) {
             return false;
         }
     }

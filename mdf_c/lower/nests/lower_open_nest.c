@@ -249,7 +249,7 @@ static const struct mdf_nest_view *view_of_result(const struct mdf_lowered_nest 
 }
 
 /* Views go along the open axis of what has one, and only of that; functions that are called are left to kernels, which find rows
- * as long as they are, and so is what is loaded at a computed place, as machine code folds one element too few of such. */
+ * as long as they are. */
 static bool covers(const struct opening *opening, const struct mdf_lowered_nest *nest, uint8_t open_axes,
                    const struct mdf_value *result)
 {
@@ -269,7 +269,7 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
         for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->trial->n; k++) {
             is_open = is_open || (opening->trial->ids[k] == step->view.id && opening->kept[k].open_axes != 0);
         }
-        if (step->kind == MDF_NEST_LOAD && (is_open != is_along || step->view.at != MDF_NEST_NONE)) {
+        if ((step->kind == MDF_NEST_LOAD && is_open != is_along) || (is_open && step->view.at != MDF_NEST_NONE)) {
             return false;
         }
     }
