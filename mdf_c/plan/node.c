@@ -612,8 +612,16 @@ static bool note_event(struct node_builder *builder, const struct item *item, co
     return list_add(compiler, &compiler->events, &event, sizeof event);
 }
 
-/* Each condition that holds replaces the value, elementwise; a later one sees what earlier ones made. */
-static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value)
+/* Whether a condition holds, or one before it. */
+static bool add_test(struct target *target, mdf_operand test, mdf_operand *holds)
+{
+    *holds = *holds == MDF_NO_OPERAND ? test : unit_call_two(target, "numpy.logical_or", *holds, test, MDF_NO_OPERAND);
+    return *holds != MDF_NO_OPERAND;
+}
+
+/* Each condition that holds replaces the value, elementwise; a later one sees what earlier ones made. *holds: whether one does;
+ * NULL: nobody asks. */
+static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value, mdf_operand *holds)
 {
     mdf_operand triple[3];
     size_t i;
@@ -637,7 +645,8 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
             return triple[1];
         }
         value = unit_call_python(&builder->target, "numpy.where", triple, 3, MDF_NO_OPERAND);
-        if (value == MDF_NO_OPERAND || !note_event(builder, item, condition, triple[0])) {
+        if (value == MDF_NO_OPERAND || !note_event(builder, item, condition, triple[0]) ||
+            (holds != NULL && !add_test(&builder->target, triple[0], holds))) {
             return MDF_NO_OPERAND;
         }
         place_leave(builder->compiler, place);
@@ -710,11 +719,12 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
     }
     outcome.several = false;
     if (operand != MDF_NO_OPERAND) {
-        mdf_operand before = operand;
+        bool is_located = is_integral && node_leaves_conditions_to_solver(builder->compiler);
+        mdf_operand before = operand, holds = MDF_NO_OPERAND;
 
-        operand = compile_conditions(builder, item, operand);
-        if (is_integral && operand != MDF_NO_OPERAND && operand != before) {
-            operand = node_leave_to_solver(builder, before, operand);
+        operand = compile_conditions(builder, item, operand, is_located ? &holds : NULL);
+        if (is_located && operand != MDF_NO_OPERAND && operand != before) {
+            operand = node_leave_to_solver(builder, before, operand, holds);
         }
     }
     if (operand != MDF_NO_OPERAND && item->parameter->declaration.type.dtype != MDF_DTYPE_NONE) {

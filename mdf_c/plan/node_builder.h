@@ -44,7 +44,9 @@ mdf_operand node_initial_of_state(struct node_builder *builder, struct target *t
 
 /* --- node_derivative.c: the value after the time increment; without one the initial value. */
 mdf_operand node_compile_derivative(struct node_builder *builder, const struct item *item);
-/* What the parameter's conditions have made of it, `conditioned`; where a solver locates them, its value `before` them. */
-mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned);
+/* Whether conditions of what is integrated are events that the solver locates between evaluations. */
+bool node_leaves_conditions_to_solver(const struct compiler *compiler);
+/* The parameter's value `before` its conditions, which have made it `conditioned` where one `holds`. */
+mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned, mdf_operand holds);
 
 #endif

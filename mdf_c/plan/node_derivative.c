@@ -36,10 +36,9 @@ static bool step_by_itself(struct node_builder *builder, const struct item *item
     return unit_call_two(target, "numpy.add", item->slot, change, result) != MDF_NO_OPERAND;
 }
 
-/* Whether conditions of what is integrated are events that the solver locates between evaluations. */
-static bool locates(const struct compiler *compiler)
+bool node_leaves_conditions_to_solver(const struct compiler *compiler)
 {
-    return mdf_method_row(compiler->root->solver.method)->kind == MDF_METHOD_ADAPTIVE;
+    return mdf_method_takes_own_steps(compiler->root->solver.method);
 }
 
 /* What the solver has left, in `result`. The code of the derivative is jumped over: the solver's is made from it. */
@@ -51,7 +50,8 @@ static bool step_by_solver(struct node_builder *builder, const struct item *item
                                  .slot = item->slot,
                                  .next = unit_new_slot(target, OPERAND_MAY_BE_LIST),
                                  .conditioned = MDF_NO_OPERAND,
-                                 .is_changed = (item->parameter->n_conditions > 0 && !locates(builder->compiler)) ||
+                                 .holds = MDF_NO_OPERAND,
+                                 .is_changed = (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(compiler)) ||
                                                item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
                                  .origin = compiler->origins[compiler->origin]};
 
@@ -101,7 +101,7 @@ mdf_operand node_compile_derivative(struct node_builder *builder, const struct i
     return result;
 }
 
-mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned)
+mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned, mdf_operand holds)
 {
     struct target *target = &builder->target;
     struct compiler *compiler = builder->compiler;
@@ -109,11 +109,9 @@ mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand befor
     mdf_operand result;
     size_t to_conditioned, to_end;
 
-    if (!locates(compiler)) {
-        return conditioned;
-    }
     state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
     state->conditioned = conditioned;
+    state->holds = holds;
     state->located = unit_position(target->unit);
     result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
     to_conditioned = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);

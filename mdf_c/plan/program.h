@@ -157,12 +157,29 @@ struct mdf_spare_states {
     _Atomic(struct mdf_state *) states[MDF_SPARE_STATES];
 };
 
-/* A parameter with a time derivative, where a library solves it: the slots that its value is taken from, and its slope; and what
- * its node takes as its next value. */
+/* What code computes of a parameter with a time derivative where a library solves it. */
+enum mdf_state_result {
+    MDF_STATE_SLOPE,
+    MDF_STATE_CONDITIONED, /* what its conditions make of it, */
+    MDF_STATE_HOLDS,       /* and whether one holds: 1 or 0 */
+    MDF_STATE_N_RESULTS
+};
+
+/* Such a parameter: the slots that its value is taken from, of results of its shape, and of what its node takes as its next value. */
 struct mdf_program_state {
-    mdf_operand y, slope, next;
+    mdf_operand y, results[MDF_STATE_N_RESULTS], next;
     const char *path; /* in the model */
 };
+
+/* How a solver's own steps end: at the time of the evaluation; as they are too short; as events repeat; as a condition does not
+ * act at a time but holds a state. */
+enum mdf_solver_end { MDF_SOLVER_CAME_THROUGH, MDF_SOLVER_STALLS, MDF_SOLVER_CHATTERS, MDF_SOLVER_SLIDES };
+
+#define MDF_SOLVER_CHATTERING \
+    "finds events that follow each other without time going on (chattering): what a condition does brings about the next event"
+#define MDF_SOLVER_SLIDING                                                                                                        \
+    "finds a condition that holds on and would hold a state where it has put it, which is no event (docs/time.md): take a method " \
+    "of fixed steps"
 
 /* How parameters with a time derivative are solved: docs/time.md. */
 struct mdf_program_solver {
@@ -170,9 +187,10 @@ struct mdf_program_solver {
     double rtol, atol, max_step;
     size_t n_states;
     bool takes_own_steps; /* of any number in an evaluation: whether they came through is looked at behind each */
-    mdf_operand behind; /* true where it has not come to the time of the evaluation; MDF_NO_OPERAND: it always does */
+    mdf_operand behind; /* enum mdf_solver_end; MDF_NO_OPERAND: it always comes to the time of the evaluation */
     struct mdf_program_state *states; /* of a library; NULL: code of the program solves them */
     struct mdf_range begin, evaluate; /* sets `y` from the parameters; computes slopes from it */
+    struct mdf_range condition;       /* what conditions make of it; empty: there are none to locate */
     size_t *ports; /* that no edge fills, and that derivatives depend on */
     size_t n_ports;
 };

@@ -466,9 +466,11 @@ static const char *check_of_solver(struct mdf_source_program *program)
 
     return slot == NULL ? ""
                         : mdf_source_text(&program->writer,
-                                          "    if (s->message == NULL && s->has_dt && %s) {\n        s->message = \"the solver can not keep "
-                                          "to the tolerance: its steps have become too short to go on\";\n    }\n",
-                                          slot->name);
+                                          "    if (s->message == NULL && s->has_dt && %s != 0) {\n        s->message =\n            %s == %d   "
+                                          "? \"the solver " MDF_SOLVER_CHATTERING "\"\n            : %s == %d ? \"the solver " MDF_SOLVER_SLIDING
+                                          "\"\n                      : \"the solver can not keep to the tolerance: its steps have become "
+                                          "too short to go on\";\n    }\n",
+                                          slot->name, slot->name, MDF_SOLVER_CHATTERS, slot->name, MDF_SOLVER_SLIDES);
 }
 
 static void append_step(struct mdf_source_program *program)

@@ -19,7 +19,10 @@ static const struct {
     {"last", "0.0", "numpy.where(accepted, h, last)"},
     {"control", "1e-4", "numpy.where(accepted, numpy.maximum(error, 1e-4), control)"},
     {"rejected", "0.0", "numpy.where(accepted, 0.0, 1.0)"},
-    {"still", "0.0", "stalled"}, /* steps in a row that ended where they began, in an event */
+    {"since", "0.0", "numpy.where(fired > 0.0, 0.0, elapsed)"}, /* the last event */
+    {"near", "0.0", "nearby"},                                  /* events in a row that hardly any time lies between */
+    {"struck", "0.0", "numpy.where(accepted, fired, struck)"},  /* whether the last step ended in one */
+    {"slid", "0.0", "sliding"},                                 /* elements that a condition is to hold */
 };
 
 enum { N_CONTROLS = sizeof controls / sizeof *controls, N_PARTS = 5, N_OF_STATE = 2 + N_PARTS };
@@ -117,8 +120,7 @@ static bool take_norm(struct solver *solver, struct target *target, const char *
     const struct solver_named scaled = {"scaled", values};
     mdf_operand total, n;
 
-    if (values == NULL || squares == NULL || sizes == NULL ||
-        !solver_compute_each(solver, target, of, named, n_named, values) ||
+    if (values == NULL || squares == NULL || sizes == NULL || !solver_compute_each(solver, target, of, named, n_named, values) ||
         !solver_compute_each(solver, target, "numpy.sum(scaled * scaled)", &scaled, 1, squares) ||
         !solver_compute_each(solver, target, "numpy.sum(numpy.where(scaled > 0.0, 1.0, 1.0))", &scaled, 1, sizes)) {
         return false;
@@ -258,15 +260,20 @@ static struct mdf_code *make_body(struct solver *solver, struct target *target, 
     }
     known[1] = named[n_stages].values;
     if (!(solver->side.has_events ? take_event(solver, target, &now, named, 2 + n_stages, last, known)
-                                  : solver_compute(target, "share", "1.0") != MDF_NO_OPERAND) ||
-        solver_compute(target, "stalled", "numpy.where(ahead + share * h == ahead, still + 1.0, 0.0)") == MDF_NO_OPERAND ||
+                                  : solver_compute(target, "share", "1.0") != MDF_NO_OPERAND &&
+                                        solver_compute(target, "slides", "0.0") != MDF_NO_OPERAND &&
+                                        solver_compute(target, "fired", "0.0") != MDF_NO_OPERAND) ||
+        solver_compute(target, "sliding", "numpy.where(accepted, slides, 0.0)") == MDF_NO_OPERAND ||
+        solver_compute(target, "elapsed", "numpy.where(accepted, since + share * h, since)") == MDF_NO_OPERAND ||
+        solver_compute(target, "nearby", "numpy.where(fired > 0.0, numpy.where(elapsed <= 1e-10 * dt, near + 1.0, 0.0), near)") ==
+            MDF_NO_OPERAND ||
         !take_next(solver, target, &now, named, 2 + n_stages, known, &yields, is_dense)) {
         return NULL;
     }
     if (!solver_name(target, "then", ((const mdf_operand *)yields.items)[0])) {
         return NULL;
     }
-    goes_on = solver_compute(target, NULL, "then < 0.0 and then + next_length != then and stalled < 100.0");
+    goes_on = solver_compute(target, NULL, "then < 0.0 and then + next_length != then and nearby < 1000.0 and sliding <= 0.0");
     return goes_on != MDF_NO_OPERAND ? made_loop_body(target, &formals, &yields, goes_on, "solver") : NULL;
 }
 
@@ -294,7 +301,8 @@ static bool begin_from_nodes(struct solver *solver, struct target *target, struc
     for (size_t i = 0; i < solver->side.n_states; i++) {
         slots[i] = solver->side.states[i].slot;
     }
-    if (!solver_compute_each(solver, target, "numpy.multiply(x, 1.0)", &named, 1, y) || !right_side_emit(&solver->side, &solver->side.slopes, target, y, slopes) ||
+    if (!solver_compute_each(solver, target, "numpy.multiply(x, 1.0)", &named, 1, y) ||
+        !right_side_emit(&solver->side, &solver->side.slopes, target, y, slopes) ||
         !solver_compute_each(solver, target, "numpy.multiply(k, 1.0)", &slope, 1, slopes) ||
         !copy_each(solver, target, kept->of_state[0], y) || !copy_each(solver, target, kept->of_state[1], slopes)) {
         return false;
@@ -337,7 +345,8 @@ static bool run_steps(struct solver *solver, struct target *target, struct stepp
 {
     struct compiler *compiler = target->compiler;
     size_t n = N_CONTROLS + count_of_state(solver, is_dense) * solver->side.n_states, at = 0;
-    mdf_operand *states = trace_new_operands(compiler, n, MDF_NO_OPERAND), *outputs = trace_new_operands(compiler, n, MDF_NO_OPERAND),
+    mdf_operand *states = trace_new_operands(compiler, n, MDF_NO_OPERAND),
+                *outputs = trace_new_operands(compiler, n, MDF_NO_OPERAND),
                 condition = solver_compute(target, NULL, "ahead < 0.0");
 
     if (states == NULL || outputs == NULL || condition == MDF_NO_OPERAND) {
@@ -373,7 +382,10 @@ static bool leave(struct solver *solver, struct target *target, struct stepping 
     struct solver_named named[N_PARTS];
     solver_values values = solver_new_values(solver);
 
-    kept_solver->behind = solver_compute(target, NULL, "ahead < 0.0");
+    kept_solver->behind = solver_compute(/* enum mdf_solver_end */
+                                         target, NULL,
+                                         "numpy.where(slid > 0.0, 3.0, numpy.where(ahead < 0.0, numpy.where(struck > 0.0 or near "
+                                         ">= 1000.0, 2.0, 1.0), 0.0))");
     if (values == NULL || kept_solver->behind == MDF_NO_OPERAND) {
         return false;
     }
@@ -448,7 +460,9 @@ struct stepping *solver_emit_adaptive_steps(struct solver *solver, struct target
     if (jump == SIZE_MAX || !begin(solver, target, kept, is_dense)) {
         return NULL;
     }
-    body = make_body(solver, &inner, is_dense);
+    body = solver_name(&inner, "dt", unit_capture(&inner, &unit, target->unit, target->compiler->dt))
+               ? make_body(solver, &inner, is_dense)
+               : NULL;
     unit_clear(target->compiler, &unit);
     if (body == NULL || !run_steps(solver, target, kept, body, is_dense) || !leave(solver, target, kept, is_dense)) {
         return NULL;

@@ -1,9 +1,10 @@
 /* events.c - see events.h.
  *
- * An event is that the conditions of a state come to change it. The polynomial of a step is looked at in PARTS places; between
+ * An event is that a condition of a state comes to hold. The polynomial of a step is looked at in PARTS places; between
  * the last one at which none holds and the first at which one does, the time is halved until it is known to 2^-HALVINGS of the
- * part. There the conditions act, all by the same values. Elements that a condition has changed, and for which it still holds,
- * wait until it does not: so nothing acts twice for one crossing. */
+ * part. There the conditions act, all by the same values. Elements on which a condition has acted, and for which it still holds,
+ * wait until it does not: so nothing acts twice for one crossing. Where the condition would leave what it has made as it is, and
+ * then, holding still, would change it, the model means a limit that holds the state: this is no event. */
 #include "mdf_c/plan/solve/events.h"
 
 #include "mdf_c/plan/made_loop.h"
@@ -57,44 +58,72 @@ static bool add_yield(struct inner *inner, const char *expression)
 
 /* ------------------------------------------------------------------ at one time */
 
-/* What conditions make of the values at one time, and, as the name `fires`, whether one acts. */
-static bool look(struct solver *solver, struct target *target, const mdf_operand *values, const mdf_operand *armed,
-                 solver_values conditioned)
+/* Conditions at some values of the states. */
+struct sight {
+    solver_values x, made, holds; /* of each state: its value, what conditions make of it, whether one holds */
+};
+
+static bool see(struct solver *solver, struct target *target, const mdf_operand *values, struct sight *sight)
 {
-    solver_values changes = solver_new_values(solver), copy = solver_new_values(solver);
-    struct solver_named named[] = {{"x", copy}, {"r", conditioned}, {"armed", solver_new_values(solver)}};
+    size_t n = solver->side.n_states;
+    mdf_operand *results = trace_new_operands(target->compiler, 2 * n, MDF_NO_OPERAND);
+
+    *sight = (struct sight){solver_new_values(solver), results, results != NULL ? results + n : NULL};
+    if (results == NULL || sight->x == NULL ||
+        !right_side_emit(&solver->side, &solver->side.conditions, target, values, results)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sight->x[i] = values[i];
+    }
+    return true;
+}
+
+/* Elements of all states for which an expression over `armed` and a sight (x, r, held) is not 0, as a name. */
+static bool count_elements(struct solver *solver, struct target *target, const struct sight *sight, const mdf_operand *armed,
+                           const char *expression, const char *name)
+{
+    solver_values counts = solver_new_values(solver), copy = solver_new_values(solver);
+    const struct solver_named named[] = {{"x", sight->x}, {"r", sight->made}, {"held", sight->holds}, {"armed", copy}};
     mdf_operand total = MDF_NO_OPERAND;
 
-    if (changes == NULL || copy == NULL || named[2].values == NULL ||
-        !right_side_emit(&solver->side, &solver->side.conditioned, target, values, conditioned)) {
+    if (counts == NULL || copy == NULL) {
         return false;
     }
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        copy[i] = values[i];
-        named[2].values[i] = armed[i];
+        copy[i] = armed[i];
     }
-    if (!solver_compute_each(solver, target, "numpy.sum(numpy.where(r != x, armed, 0.0))", named, 3, changes)) {
+    if (!solver_compute_each(solver, target, expression, named, 4, counts)) {
         return false;
     }
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        total = i == 0 ? changes[i] : unit_call_two(target, PYTHON_ADD, total, changes[i], MDF_NO_OPERAND);
+        total = i == 0 ? counts[i] : unit_call_two(target, PYTHON_ADD, total, counts[i], MDF_NO_OPERAND);
     }
-    return solver_name(target, "n_changes", total) && solver_compute(target, "fires", "n_changes > 0.0") != MDF_NO_OPERAND;
+    return solver_name(target, name, total);
 }
+
+/* What there is to see, and, as the name `fires`, whether a condition acts. */
+static bool look(struct solver *solver, struct target *target, const mdf_operand *values, const mdf_operand *armed,
+                 struct sight *sight)
+{
+    return see(solver, target, values, sight) &&
+           count_elements(solver, target, sight, armed, "numpy.sum(numpy.where(held, numpy.where(armed > 0.0, 1.0, 0.0), 0.0))",
+                          "n_changes") &&
+           solver_compute(target, "fires", "n_changes > 0.0") != MDF_NO_OPERAND;
+}
+
+#define WAITS "numpy.where(r == x, -1.0, 0.0)"
 
 bool solver_emit_arming(struct solver *solver, struct target *target, const mdf_operand *y, solver_values armed)
 {
-    solver_values conditioned = solver_new_values(solver), copy = solver_new_values(solver);
-    const struct solver_named named[] = {{"x", copy}, {"r", conditioned}};
+    struct sight sight;
 
-    if (conditioned == NULL || copy == NULL ||
-        !right_side_emit(&solver->side, &solver->side.conditioned, target, y, conditioned)) {
+    if (!see(solver, target, y, &sight)) {
         return false;
     }
-    for (size_t i = 0; i < solver->side.n_states; i++) {
-        copy[i] = y[i];
-    }
-    return solver_compute_each(solver, target, "numpy.where(r != x, 0.0, 1.0)", named, 2, armed);
+    const struct solver_named named[] = {{"x", sight.x}, {"r", sight.made}, {"held", sight.holds}};
+
+    return solver_compute_each(solver, target, "numpy.where(held, " WAITS ", numpy.where(x == x, 1.0, 1.0))", named, 3, armed);
 }
 
 /* The values at the time `u` of a span, in a body. */
@@ -138,16 +167,16 @@ static bool emit_inner(struct inner *inner, struct target *target, mdf_operand g
 static bool search(struct solver *solver, struct target *target, const struct solver_span *span, solver_values armed)
 {
     size_t n = 3 + solver->side.n_states;
-    solver_values values = solver_new_values(solver), conditioned = solver_new_values(solver), now = solver_new_values(solver),
-                  next = solver_new_values(solver);
-    const struct solver_named named[] = {{"x", values}, {"r", conditioned}, {"armed", now}};
+    solver_values values = solver_new_values(solver), now = solver_new_values(solver), next = solver_new_values(solver);
+    struct solver_named named[] = {{"held", NULL}, {"armed", now}};
+    struct sight sight;
     mdf_operand *states = trace_new_operands(target->compiler, n, MDF_NO_OPERAND),
                 *outputs = trace_new_operands(target->compiler, n, MDF_NO_OPERAND), low, high, fired;
     struct inner inner;
 
     begin_inner(&inner, target);
-    if (values == NULL || conditioned == NULL || now == NULL || next == NULL || states == NULL || outputs == NULL ||
-        !add_formal(&inner, "low", &low) || !add_formal(&inner, "high", &high) || !add_formal(&inner, "fired", &fired)) {
+    if (values == NULL || now == NULL || next == NULL || states == NULL || outputs == NULL || !add_formal(&inner, "low", &low) ||
+        !add_formal(&inner, "high", &high) || !add_formal(&inner, "fired", &fired)) {
         return false;
     }
     for (size_t i = 0; i < solver->side.n_states; i++) {
@@ -157,9 +186,13 @@ static bool search(struct solver *solver, struct target *target, const struct so
         states[3 + i] = span->armed[i];
     }
     if (solver_compute(&inner.target, "u", "high + 0.125") == MDF_NO_OPERAND || !take_point(solver, &inner, span, values) ||
-        !look(solver, &inner.target, values, now, conditioned) || !add_yield(&inner, "high + 0.0") || !add_yield(&inner, "u + 0.0") ||
-        !add_yield(&inner, "numpy.where(fires, 1.0, 0.0)") ||
-        !solver_compute_each(solver, &inner.target, "numpy.where(fires, armed, numpy.where(r != x, armed, 1.0))", named, 3, next)) {
+        !look(solver, &inner.target, values, now, &sight) || !add_yield(&inner, "high + 0.0") || !add_yield(&inner, "u + 0.0") ||
+        !add_yield(&inner, "numpy.where(fires, 1.0, 0.0)")) {
+        unit_clear(target->compiler, &inner.unit);
+        return false;
+    }
+    named[0].values = sight.holds;
+    if (!solver_compute_each(solver, &inner.target, "numpy.where(fires, armed, numpy.where(held, armed, 1.0))", named, 2, next)) {
         unit_clear(target->compiler, &inner.unit);
         return false;
     }
@@ -186,16 +219,17 @@ static bool search(struct solver *solver, struct target *target, const struct so
 /* Halves the part: the name `high` is just behind the event. */
 static bool halve(struct solver *solver, struct target *target, const struct solver_span *span, const mdf_operand *armed)
 {
-    solver_values values = solver_new_values(solver), conditioned = solver_new_values(solver), captured;
+    solver_values values = solver_new_values(solver), captured;
+    struct sight sight;
     mdf_operand states[2], outputs[2], low, high;
     struct inner inner;
 
     begin_inner(&inner, target);
     captured = capture(solver, &inner, armed);
-    if (values == NULL || conditioned == NULL || captured == NULL || !add_formal(&inner, "low", &low) ||
-        !add_formal(&inner, "high", &high) || solver_compute(&inner.target, "u", "0.5 * (low + high)") == MDF_NO_OPERAND ||
-        !take_point(solver, &inner, span, values) || !look(solver, &inner.target, values, captured, conditioned) ||
-        !add_yield(&inner, "numpy.where(fires, low, u)") || !add_yield(&inner, "numpy.where(fires, u, high)")) {
+    if (values == NULL || captured == NULL || !add_formal(&inner, "low", &low) || !add_formal(&inner, "high", &high) ||
+        solver_compute(&inner.target, "u", "0.5 * (low + high)") == MDF_NO_OPERAND || !take_point(solver, &inner, span, values) ||
+        !look(solver, &inner.target, values, captured, &sight) || !add_yield(&inner, "numpy.where(fires, low, u)") ||
+        !add_yield(&inner, "numpy.where(fires, u, high)")) {
         unit_clear(target->compiler, &inner.unit);
         return false;
     }
@@ -207,16 +241,34 @@ static bool halve(struct solver *solver, struct target *target, const struct sol
            solver_name(target, "behind", outputs[1]);
 }
 
+/* What is armed behind an event, by what conditions make of its values. */
+static bool arm_behind(struct solver *solver, struct target *target, const struct sight *at, const mdf_operand *values,
+                       solver_values before, solver_values armed)
+{
+    struct sight then;
+
+    if (!see(solver, target, values, &then)) {
+        return false;
+    }
+    const struct solver_named named[] = {
+        {"x", then.x}, {"r", then.made}, {"held_then", then.holds}, {"held", at->holds}, {"armed", before}};
+
+    return solver_compute_each(solver, target,
+                               "numpy.where(fired > 0.0, numpy.where(held_then, numpy.where(armed > 0.0, numpy.where(held, " WAITS
+                               ", 1.0), armed), 1.0), armed)",
+                               named, 5, armed);
+}
+
 bool solver_emit_events(struct solver *solver, struct target *target, const struct solver_span *span, const mdf_operand *at_end,
                         solver_values values, solver_values armed)
 {
     solver_values before = solver_new_values(solver), point = solver_new_values(solver), x = solver_new_values(solver),
-                  conditioned = solver_new_values(solver), end = solver_new_values(solver);
+                  end = solver_new_values(solver);
     const struct solver_named ends[] = {{"point", point}, {"end", end}};
-    const struct solver_named named[] = {{"x", x}, {"r", conditioned}, {"armed", before}};
+    struct sight sight;
 
-    if (before == NULL || point == NULL || x == NULL || conditioned == NULL || end == NULL ||
-        !search(solver, target, span, before) || !halve(solver, target, span, before) ||
+    if (before == NULL || point == NULL || x == NULL || end == NULL || !search(solver, target, span, before) ||
+        !halve(solver, target, span, before) ||
         solver_compute(target, "share", "numpy.where(fired > 0.0, behind, 1.0)") == MDF_NO_OPERAND ||
         solver_compute(target, "u", "share") == MDF_NO_OPERAND ||
         !solver_compute_each(solver, target, span->polynomial, span->parts, span->n_parts, point)) {
@@ -225,8 +277,17 @@ bool solver_emit_events(struct solver *solver, struct target *target, const stru
     for (size_t i = 0; i < solver->side.n_states; i++) {
         end[i] = at_end[i];
     }
-    return solver_compute_each(solver, target, "numpy.where(fired > 0.0, point, end)", ends, 2, x) &&
-           look(solver, target, x, before, conditioned) &&
-           solver_compute_each(solver, target, "numpy.where(fired > 0.0, numpy.where(armed > 0.0, r, x), x)", named, 3, values) &&
-           solver_compute_each(solver, target, "numpy.where(fired > 0.0, numpy.where(r != x, 0.0, 1.0), armed)", named, 3, armed);
+    if (!solver_compute_each(solver, target, "numpy.where(fired > 0.0, point, end)", ends, 2, x) ||
+        !look(solver, target, x, before, &sight)) {
+        return false;
+    }
+    const struct solver_named named[] = {{"x", x}, {"r", sight.made}, {"held", sight.holds}, {"armed", before}};
+
+    return solver_compute_each(solver, target,
+                               "numpy.where(fired > 0.0, numpy.where(held, numpy.where(armed > 0.0, r, x), x), x)", named, 4,
+                               values) &&
+           count_elements(solver, target, &sight, before,
+                          "numpy.sum(numpy.where(held, numpy.where(armed < 0.0, numpy.where(r != x, 1.0, 0.0), 0.0), 0.0))",
+                          "slides") &&
+           arm_behind(solver, target, &sight, values, before, armed);
 }

@@ -45,8 +45,8 @@ static bool take_step(struct solver *solver, struct target *target)
         return false;
     }
     named[1 + n_stages] = (struct solver_named){"a", stiffness};
-    return solver_compute_each(solver, target, solver->method->result, named,
-                               1 + n_stages + solver->method->needs_stiffness, values) &&
+    return solver_compute_each(solver, target, solver->method->result, named, 1 + n_stages + solver->method->needs_stiffness,
+                               values) &&
            solver_leave(solver, target, values);
 }
 

@@ -12,8 +12,10 @@ static const struct mdf_method_row rows[] = {
          .needs_stiffness = true,
          .stages = {"y"},
          .result = "y + h * (k1 * numpy.where(a * h == 0, 1.0, numpy.expm1(a * h) / numpy.where(a * h == 0, 1.0, a * h)))"},
-    [MDF_METHOD_HEUN] =
-        {.kind = MDF_METHOD_FIXED, .order = 2, .stages = {"y", "y + h * k1"}, .result = "y + h * (0.5 * (k1 + k2))"},
+    [MDF_METHOD_HEUN] = {.kind = MDF_METHOD_FIXED,
+                         .order = 2,
+                         .stages = {"y", "y + h * k1"},
+                         .result = "y + h * (0.5 * (k1 + k2))"},
     [MDF_METHOD_RK4] = {.kind = MDF_METHOD_FIXED,
                         .order = 4,
                         .stages = {"y", "y + h * (0.5 * k1)", "y + h * (0.5 * k2)", "y + h * k3"},
@@ -41,4 +43,9 @@ const char *const mdf_method_names[] = {MDF_METHOD_LIST(NAME) NULL};
 const struct mdf_method_row *mdf_method_row(mdf_method method)
 {
     return &rows[method];
+}
+
+bool mdf_method_takes_own_steps(mdf_method method)
+{
+    return rows[method].kind == MDF_METHOD_ADAPTIVE || rows[method].kind == MDF_METHOD_LIBRARY;
 }

@@ -26,6 +26,8 @@ struct mdf_method_row {
 
 /* Of enum mdf_method. */
 const struct mdf_method_row *mdf_method_row(mdf_method method);
+/* As many in an evaluation as its tolerance asks for: events are located between evaluations. */
+bool mdf_method_takes_own_steps(mdf_method method);
 /* The names of all, for command lines; behind the last one NULL. */
 extern const char *const mdf_method_names[];
 

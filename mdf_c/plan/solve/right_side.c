@@ -54,8 +54,9 @@ struct stand_in {
 static mdf_operand stand_in_for(struct tracing *tracing, size_t slot, const char *opaque)
 {
     struct tracer *tracer = &tracing->tracer;
-    struct stand_in stand = {slot, unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, slot)) &
-                                                                      (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL)),
+    struct stand_in stand = {slot,
+                             unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, slot)) &
+                                                                (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL)),
                              opaque};
 
     return stand.operand != MDF_NO_OPERAND && list_add(tracer->target.compiler, &tracing->stands, &stand, sizeof stand)
@@ -83,8 +84,7 @@ static bool add_piece(struct tracing *tracing, size_t first)
 {
     struct right_side_piece piece = {.first = first, .end = unit_position(tracing->tracer.target.unit)};
 
-    return piece.first == piece.end ||
-           list_add(tracing->tracer.target.compiler, &tracing->side->pieces, &piece, sizeof piece);
+    return piece.first == piece.end || list_add(tracing->tracer.target.compiler, &tracing->side->pieces, &piece, sizeof piece);
 }
 
 static const struct solver_state *state_that_skips(const struct right_side *side, size_t at)
@@ -113,8 +113,9 @@ static bool take_values(struct tracing *tracing, size_t at)
         }
         if (state->conditioned != MDF_NO_OPERAND && state->located == at) {
             side->has_events = true;
-            side->conditioned.values[i] = trace_operand(&tracing->tracer, state->conditioned);
-            if (side->conditioned.values[i] == MDF_NO_OPERAND) {
+            side->conditions.values[i] = trace_operand(&tracing->tracer, state->conditioned);
+            side->conditions.values[side->n_states + i] = trace_operand(&tracing->tracer, state->holds);
+            if (side->conditions.values[i] == MDF_NO_OPERAND || side->conditions.values[side->n_states + i] == MDF_NO_OPERAND) {
                 return false;
             }
         }
@@ -352,7 +353,7 @@ static bool find_needed(struct right_side *side, const struct right_side_part *p
     for (size_t i = 0; i < side->pieces.n; i++) {
         pieces[i].is_needed = pieces[i].is_emitted = false;
     }
-    for (size_t i = 0; i < side->n_states; i++) {
+    for (size_t i = 0; i < part->n_values; i++) {
         if (!need(side, part->values[i], side->pieces.n)) {
             return false;
         }
@@ -435,7 +436,8 @@ static bool draws(const struct right_side *side, const struct mdf_instruction *i
         return true;
     }
     for (size_t i = 0; i < call->n_bodies; i++) {
-        if (call->bodies[i] != UINT32_MAX && mdf_code_find_draw(((struct mdf_code *const *)side->builder->unit->bodies.items)[call->bodies[i]]) != NULL) {
+        if (call->bodies[i] != UINT32_MAX &&
+            mdf_code_find_draw(((struct mdf_code *const *)side->builder->unit->bodies.items)[call->bodies[i]]) != NULL) {
             return true;
         }
     }
@@ -471,7 +473,8 @@ static bool make_room(struct right_side *side)
     side->behind = trace_new_operands(side->builder->compiler, side->n_slots, MDF_NO_OPERAND);
     side->opaque = mdf_arena_array(scratch, side->n_slots, sizeof *side->opaque);
     side->reads_port = mdf_arena_array(scratch, side->builder->compiler->program->n_ports, sizeof *side->reads_port);
-    return (side->reads_port != NULL && side->writers != NULL && side->is_made != NULL && side->behind != NULL && side->opaque != NULL) ||
+    return (side->reads_port != NULL && side->writers != NULL && side->is_made != NULL && side->behind != NULL &&
+            side->opaque != NULL) ||
            out_of_memory(side->builder->compiler);
 }
 
@@ -501,6 +504,23 @@ static bool order_part(struct right_side *side, struct right_side_part *part)
     return find_needed(side, part) && put_in_order(side, part) && draws_nothing(side, part);
 }
 
+/* As of states without conditions. */
+static bool begin_parts(struct right_side *side)
+{
+    struct compiler *compiler = side->builder->compiler;
+    struct target target = {compiler, side->builder->unit, &side->builder->scope};
+    mdf_operand never = unit_add_bool(&target, false);
+
+    side->slopes.n_values = side->n_states;
+    side->slopes.values = trace_new_operands(compiler, side->n_states, MDF_NO_OPERAND);
+    side->conditions.n_values = 2 * side->n_states;
+    side->conditions.values = trace_new_operands(compiler, 2 * side->n_states, never);
+    for (size_t i = 0; side->conditions.values != NULL && i < side->n_states; i++) {
+        side->conditions.values[i] = side->states[i].slot;
+    }
+    return never != MDF_NO_OPERAND && side->slopes.values != NULL && side->conditions.values != NULL;
+}
+
 bool right_side_make(struct right_side *side, struct graph_builder *builder)
 {
     struct compiler *compiler = builder->compiler;
@@ -517,14 +537,12 @@ bool right_side_make(struct right_side *side, struct graph_builder *builder)
     bool *is_written, done;
 
     *side = (struct right_side){.builder = builder, .states = compiler->states.items, .n_states = compiler->states.n};
-    side->slopes.values = trace_new_operands(compiler, side->n_states, MDF_NO_OPERAND);
-    side->conditioned.values = trace_new_operands(compiler, side->n_states, MDF_NO_OPERAND);
-    for (size_t i = 0; side->conditioned.values != NULL && i < side->n_states; i++) {
-        side->conditioned.values[i] = side->states[i].slot;
+    if (!begin_parts(side)) {
+        return false;
     }
     is_written = trace_writes(&tracing.tracer, 0, unit_position(builder->unit));
     tracing.tracer.is_written = is_written;
-    if (side->slopes.values == NULL || side->conditioned.values == NULL || is_written == NULL || !trace_begin(&tracing.tracer)) {
+    if (is_written == NULL || !trace_begin(&tracing.tracer)) {
         return false;
     }
     trace_mark_fed(compiler->program, is_written);
@@ -536,7 +554,7 @@ bool right_side_make(struct right_side *side, struct graph_builder *builder)
     if (done) {
         settle(&tracing);
     }
-    done = done && order_part(side, &side->slopes) && (!side->has_events || order_part(side, &side->conditioned));
+    done = done && order_part(side, &side->slopes) && (!side->has_events || order_part(side, &side->conditions));
     compiler->origin = origin;
     return done;
 }
@@ -576,7 +594,7 @@ bool right_side_emit(struct right_side *side, const struct right_side_part *part
             return false;
         }
     }
-    for (size_t i = 0; i < side->n_states; i++) {
+    for (size_t i = 0; i < part->n_values; i++) {
         results[i] = trace_operand(&tracer, part->values[i]);
         if (results[i] == MDF_NO_OPERAND) {
             return false;

@@ -14,9 +14,10 @@
 struct solver_state {
     const char *id;
     mdf_operand slot, next;
-    mdf_operand derivative; /* as the node's code has it */
-    size_t skip, over;      /* the jump over the code of the derivative, and what is behind that */
+    mdf_operand derivative;  /* as the node's code has it */
+    size_t skip, over;       /* the jump over the code of the derivative, and what is behind that */
     mdf_operand conditioned; /* what the parameter's conditions make of `next`, where the solver is to locate them; else NO */
+    mdf_operand holds;       /* whether one of them does */
     size_t located;          /* where that is there */
     bool is_changed;         /* once the solver has left it: by conditions that act at evaluations, or to a declared type */
     struct mdf_origin origin;
@@ -28,9 +29,10 @@ struct right_side_piece {
     bool is_needed, is_emitted;
 };
 
-/* What is asked for of each state, as traced, and the code that it takes. */
+/* What is asked for, as traced, and the code that it takes. */
 struct right_side_part {
     mdf_operand *values;
+    size_t n_values;
     struct list order; /* size_t: the pieces that are needed, each behind those that it reads */
 };
 
@@ -44,14 +46,15 @@ struct right_side {
     mdf_operand *behind;  /* of each slot that stands for what is computed later: that; MDF_NO_OPERAND: it is none */
     const char **opaque;  /* of each slot: why it can not be had; NULL: it can */
     size_t n_slots;
-    struct right_side_part slopes, conditioned; /* of each state; conditioned: itself, where it has no conditions to locate */
-    bool has_events;     /* some have */
-    bool *reads_port;    /* of each port of the program: what is given to it from outside, evaluation by evaluation */
+    struct right_side_part slopes;     /* of each state */
+    struct right_side_part conditions; /* what conditions to locate make of each state, and behind these whether they hold */
+    bool has_events;                   /* some have */
+    bool *reads_port; /* of each port of the program: what is given to it from outside, evaluation by evaluation */
 };
 
 /* Of the graph whose nodes are compiled; their ports and edges are in the program. False: the error is set. */
 bool right_side_make(struct right_side *side, struct graph_builder *builder);
-/* Emits a part of it, of values `y` of the states, operands of the target's unit, to `results`. */
+/* Emits one of its parts, of values `y` of the states, operands of the target's unit, to `results`. */
 bool right_side_emit(struct right_side *side, const struct right_side_part *part, struct target *target, const mdf_operand *y,
                      mdf_operand *results);
 

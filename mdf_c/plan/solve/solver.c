@@ -176,11 +176,12 @@ static bool runs_evenly(struct graph_builder *builder)
         is_even = is_even && program->nodes[i].finished == MDF_NO_OPERAND;
     }
     if (!is_even) {
-        compile_error(builder->compiler, MDF_UNSUPPORTED,
-                      "a graph with %s can not be solved by %s: its nodes do not run once in each evaluation (docs/time.md); take "
-                      "the method euler",
-                      builder->is_scheduled ? "conditions" : "nodes that run until they are finished",
-                      mdf_method_names[program->solver.method]);
+        compile_error(
+            builder->compiler, MDF_UNSUPPORTED,
+            "a graph with %s can not be solved by %s: its nodes do not run once in each evaluation (docs/time.md); take "
+            "the method euler",
+            builder->is_scheduled ? "conditions" : "nodes that run until they are finished",
+            mdf_method_names[program->solver.method]);
     }
     return is_even;
 }
@@ -191,7 +192,7 @@ static bool keep_needs(const struct solver *solver, struct mdf_program *program)
     struct compiler *compiler = solver->side.builder->compiler;
 
     program->solver.n_states = solver->side.n_states;
-    program->solver.takes_own_steps = solver->method->kind != MDF_METHOD_FIXED;
+    program->solver.takes_own_steps = mdf_method_takes_own_steps(program->solver.method);
     program->solver.ports = mdf_arena_array(compiler->arena, program->n_ports, sizeof *program->solver.ports);
     for (size_t i = 0; program->solver.ports != NULL && i < program->n_ports; i++) {
         if (solver->side.reads_port[i]) {

@@ -13,28 +13,33 @@
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
-#define MDF_CVODE_FUNCTIONS(X)  \
-    X(SUNContext_Create)        \
-    X(SUNContext_Free)          \
-    X(N_VNew_Serial)            \
-    X(N_VDestroy)               \
-    X(SUNDenseMatrix)           \
-    X(SUNMatDestroy)            \
-    X(SUNLinSol_Dense)          \
-    X(SUNLinSolFree)            \
-    X(SUNNonlinSol_FixedPoint)  \
-    X(SUNNonlinSolFree)         \
-    X(CVodeCreate)              \
-    X(CVodeInit)                \
-    X(CVodeReInit)              \
-    X(CVodeSStolerances)        \
-    X(CVodeSetUserData)         \
-    X(CVodeSetErrHandlerFn)     \
-    X(CVodeSetMaxNumSteps)      \
-    X(CVodeSetMaxStep)          \
-    X(CVodeSetLinearSolver)     \
-    X(CVodeSetNonlinearSolver)  \
-    X(CVode)                    \
+#define MDF_CVODE_FUNCTIONS(X)    \
+    X(SUNContext_Create)          \
+    X(SUNContext_Free)            \
+    X(N_VNew_Serial)              \
+    X(N_VDestroy)                 \
+    X(SUNDenseMatrix)             \
+    X(SUNMatDestroy)              \
+    X(SUNLinSol_Dense)            \
+    X(SUNLinSolFree)              \
+    X(SUNNonlinSol_FixedPoint)    \
+    X(SUNNonlinSolFree)           \
+    X(CVodeCreate)                \
+    X(CVodeInit)                  \
+    X(CVodeReInit)                \
+    X(CVodeSStolerances)          \
+    X(CVodeSetUserData)           \
+    X(CVodeSetErrHandlerFn)       \
+    X(CVodeSetMaxNumSteps)        \
+    X(CVodeSetMaxStep)            \
+    X(CVodeSetLinearSolver)       \
+    X(CVodeSetNonlinearSolver)    \
+    X(CVodeSetInitStep)           \
+    X(CVodeRootInit)              \
+    X(CVodeSetRootDirection)      \
+    X(CVodeSetNoInactiveRootWarn) \
+    X(CVodeGetRootInfo)           \
+    X(CVode)                      \
     X(CVodeFree)
 
 struct mdf_cvode_library {

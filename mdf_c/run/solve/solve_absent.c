@@ -1,5 +1,5 @@
-/* solve_absent.c - see solve.h: a build without SUNDIALS. Its compiler refuses the methods (mdf_c/plan/solve/solver.c), so that no
- * program comes here. */
+/* solve_absent.c - see solve.h: a build without SUNDIALS. Its compiler refuses the methods (mdf_c/plan/solve/solver.c), so that
+ * no program comes here. */
 #include "mdf_c/run/solve/solve.h"
 
 bool mdf_solve_advance(struct mdf_state *state)

@@ -1,44 +1,26 @@
 /* solve_cvode.c - see solve.h. One state of CVODE for each state of a program.
  *
  * Steps go over the times of evaluations, whose values are those of CVODE's polynomial. It begins anew where a node has given a
- * state another value than the solver left, and where an input that derivatives depend on has changed. */
-#include "mdf_c/run/solve/cvode_library.h"
-#include "mdf_c/run/solve/solve.h"
+ * state another value than the solver left, where an input that derivatives depend on has changed, and behind events
+ * (cvode_events.c). */
+#include "mdf_c/run/solve/cvode_state.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
-
-struct mdf_solve {
-    struct mdf_cvode_library library;
-    SUNContext context;
-    void *cvode;
-    N_Vector y;
-    SUNMatrix matrix;
-    SUNLinearSolver linear;
-    SUNNonlinearSolver nonlinear;
-    size_t n;                 /* elements of all states */
-    double *left;             /* them, as the solver left them */
-    struct mdf_value *inputs; /* of each of the solver's ports, when it began */
-    double time;
-    bool has_begun, is_lost; /* is_lost: the right-hand side failed, and the error is set */
-    struct mdf_fast fast;
-    struct mdf_lowering_range range;
-    struct mdf_lowering_request request;
-    uint32_t *readers; /* of each slot: of what the right-hand side computes, slopes are all that is looked at */
-};
 
 static struct mdf_context *context_of(struct mdf_state *state)
 {
     return &state->shared->execution.context;
 }
 
-static bool fail(struct mdf_state *state, mdf_status status, const char *what)
+bool mdf_solve_fail(struct mdf_state *state, mdf_status status, const char *what)
 {
     mdf_error_set(&context_of(state)->error, status, "%s %s", mdf_method_names[state->program->solver.method], what);
     return false;
 }
 
-static bool out_of_memory(struct mdf_state *state)
+bool mdf_solve_out_of_memory(struct mdf_state *state)
 {
     mdf_memory_error(&state->shared->memory, &context_of(state)->error);
     return false;
@@ -61,7 +43,7 @@ static bool count(struct mdf_state *state, size_t *n)
         const struct mdf_value *y = slot_of(state, solver->states[i].y);
 
         if (y->kind != MDF_KIND_TENSOR || y->dtype != MDF_DTYPE_FLOAT64) {
-            return fail(state, MDF_UNSUPPORTED, "solves for numbers of float64 only (docs/time.md)");
+            return mdf_solve_fail(state, MDF_UNSUPPORTED, "solves for numbers of float64 only (docs/time.md)");
         }
         *n += y->length;
     }
@@ -92,7 +74,7 @@ static bool scatter(struct mdf_state *state, const double *elements, bool is_nex
         double *own = mdf_value_make_tensor(&state->shared->memory, slot, MDF_DTYPE_FLOAT64, y->rank, mdf_value_shape(y));
 
         if (own == NULL) {
-            return out_of_memory(state);
+            return mdf_solve_out_of_memory(state);
         }
         slot->strength = strength;
         memcpy(own, elements, y->length * sizeof *elements);
@@ -101,50 +83,81 @@ static bool scatter(struct mdf_state *state, const double *elements, bool is_nex
     return true;
 }
 
-/* ------------------------------------------------------------------ the right-hand side */
+/* ------------------------------------------------------------------ code of the program */
 
-static bool run_right_side(struct mdf_state *state)
+static void give_part(struct mdf_state *state, struct mdf_solve_part *part, struct mdf_range range, enum mdf_state_result first,
+                      size_t n_results)
 {
-    struct mdf_solve *solve = state->solve;
+    const struct mdf_program_solver *solver = &state->program->solver;
 
-    return (!state->program->is_plain && mdf_fast_run(&solve->fast, &solve->request)) ||
-           mdf_frame_run(state->frame, solve->range.first, solve->range.end);
+    part->range = (struct mdf_lowering_range){range.first, range.end};
+    part->first_result = first;
+    part->n_results = n_results;
+    part->request = (struct mdf_lowering_request){.frame = state->frame,
+                                                  .ranges = &part->range,
+                                                  .n_ranges = 1,
+                                                  .readers = state->solve->readers,
+                                                  .self = 1,
+                                                  .leaves_out = true};
+    for (size_t i = 0; i < solver->n_states; i++) {
+        for (size_t k = 0; k < n_results; k++) {
+            state->solve->readers[MDF_OPERAND_INDEX(solver->states[i].results[first + k])] = MDF_READ_BY_ALL;
+        }
+    }
+}
+
+static bool run_part(struct mdf_state *state, struct mdf_solve_part *part)
+{
+    return (!state->program->is_plain && mdf_fast_run(&part->fast, &part->request)) ||
+           mdf_frame_run(state->frame, part->range.first, part->range.end);
+}
+
+static bool take_results(struct mdf_state *state, enum mdf_state_result result, double *elements)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_value *of = slot_of(state, solver->states[i].results[result]), *y = slot_of(state, solver->states[i].y);
+
+        if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length != y->length) {
+            mdf_solve_fail(state, MDF_SHAPE,
+                           result == MDF_STATE_SLOPE ? "needs a derivative of the shape of its parameter"
+                                                     : "needs conditions and values of the shape of their parameter");
+            mdf_error_in(&context_of(state)->error, "%s", solver->states[i].path);
+            return false;
+        }
+        memcpy(elements, of->data, y->length * sizeof *elements);
+        elements += y->length;
+    }
+    return true;
+}
+
+bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results)
+{
+    bool done = !mdf_state_is_interrupted(state) && scatter(state, y, false) && run_part(state, part);
+
+    for (size_t k = 0; done && k < part->n_results; k++) {
+        done = take_results(state, part->first_result + k, results + k * state->solve->n);
+    }
+    state->solve->is_lost = !done;
+    return done;
 }
 
 /* 0; 1: a step less long may do; -1: the error is set. */
-static int take_slopes(struct mdf_state *state, double *slopes)
-{
-    const struct mdf_program_solver *solver = &state->program->solver;
-    bool is_finite = true;
-
-    for (size_t i = 0; i < solver->n_states; i++) {
-        const struct mdf_value *slope = slot_of(state, solver->states[i].slope), *y = slot_of(state, solver->states[i].y);
-
-        if (slope->kind != MDF_KIND_TENSOR || slope->dtype != MDF_DTYPE_FLOAT64 || slope->length != y->length) {
-            fail(state, MDF_SHAPE, "needs a derivative of the shape of its parameter");
-            mdf_error_in(&context_of(state)->error, "%s", solver->states[i].path);
-            return -1;
-        }
-        for (size_t k = 0; k < y->length; k++) {
-            slopes[k] = ((const double *)slope->data)[k];
-            is_finite = is_finite && isfinite(slopes[k]);
-        }
-        slopes += y->length;
-    }
-    return is_finite ? 0 : 1;
-}
-
 static int right_side(realtype time, N_Vector y, N_Vector slopes, void *context)
 {
     struct mdf_state *state = context;
-    int outcome = -1;
+    const double *slope = NV_DATA_S(slopes);
+    bool is_finite = true;
 
     (void)time;
-    if (!mdf_state_is_interrupted(state) && scatter(state, NV_DATA_S(y), false) && run_right_side(state)) {
-        outcome = take_slopes(state, NV_DATA_S(slopes));
+    if (!mdf_solve_run_part(state, &state->solve->evaluate, NV_DATA_S(y), NV_DATA_S(slopes))) {
+        return -1;
     }
-    state->solve->is_lost = outcome < 0;
-    return outcome;
+    for (size_t i = 0; i < state->solve->n; i++) {
+        is_finite = is_finite && isfinite(slope[i]);
+    }
+    return is_finite ? 0 : 1;
 }
 
 /* The library prints nothing. */
@@ -175,6 +188,7 @@ static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
         library->N_VDestroy(solve->y);
     }
     mdf_memory_release(memory, solve->left);
+    mdf_solve_release_events(solve, memory);
     solve->linear = NULL;
     solve->nonlinear = NULL;
     solve->matrix = NULL;
@@ -195,7 +209,8 @@ void mdf_solve_release(struct mdf_state *state)
     if (solve->context != NULL) {
         solve->library.SUNContext_Free(&solve->context);
     }
-    mdf_fast_release(&solve->fast);
+    mdf_fast_release(&solve->evaluate.fast);
+    mdf_fast_release(&solve->condition.fast);
     for (size_t i = 0; solve->inputs != NULL && i < state->program->solver.n_ports; i++) {
         mdf_value_clear(memory, &solve->inputs[i]);
     }
@@ -219,7 +234,7 @@ static bool make_solve(struct mdf_state *state)
     struct mdf_solve *solve = mdf_memory_allocate_zeroed(memory, 1, sizeof *solve);
 
     if (solve == NULL) {
-        return out_of_memory(state);
+        return mdf_solve_out_of_memory(state);
     }
     if (mdf_cvode_library_load(&solve->library, &context_of(state)->error) != MDF_OK) {
         mdf_memory_release(memory, solve);
@@ -230,14 +245,10 @@ static bool make_solve(struct mdf_state *state)
     solve->readers = mdf_memory_allocate_zeroed(memory, state->program->code->n_slots, sizeof *solve->readers);
     if (solve->inputs == NULL || solve->readers == NULL || solve->library.SUNContext_Create(NULL, &solve->context) != 0) {
         mdf_solve_release(state);
-        return out_of_memory(state);
+        return mdf_solve_out_of_memory(state);
     }
-    solve->range = (struct mdf_lowering_range){solver->evaluate.first, solver->evaluate.end};
-    for (size_t i = 0; i < solver->n_states; i++) {
-        solve->readers[MDF_OPERAND_INDEX(solver->states[i].slope)] = MDF_READ_BY_ALL;
-    }
-    solve->request = (struct mdf_lowering_request){
-        .frame = state->frame, .ranges = &solve->range, .n_ranges = 1, .readers = solve->readers, .self = 1, .leaves_out = true};
+    give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
+    give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
     return true;
 }
 
@@ -274,9 +285,9 @@ static bool make_vectors(struct mdf_state *state, size_t n)
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
         library->CVodeSetMaxNumSteps(solve->cvode, -1) != CV_SUCCESS || /* --time-limit ends it */
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
-        !make_solvers(solve, is_stiff)) {
+        !make_solvers(solve, is_stiff) || !mdf_solve_make_events(state)) {
         release_vectors(solve, &state->shared->memory);
-        return out_of_memory(state);
+        return mdf_solve_out_of_memory(state);
     }
     return true;
 }
@@ -290,7 +301,7 @@ static bool keep_inputs(struct mdf_state *state)
     for (size_t i = 0; i < program->solver.n_ports; i++) {
         if (!mdf_value_copy(&state->shared->memory, &state->solve->inputs[i],
                             slot_of(state, program->ports[program->solver.ports[i]].slot))) {
-            return out_of_memory(state);
+            return mdf_solve_out_of_memory(state);
         }
     }
     return true;
@@ -302,10 +313,21 @@ static bool has_other_inputs(struct mdf_state *state)
     bool is_other = false;
 
     for (size_t i = 0; i < program->solver.n_ports; i++) {
-        is_other = is_other || !mdf_value_equal(&state->solve->inputs[i],
-                                                slot_of(state, program->ports[program->solver.ports[i]].slot));
+        is_other =
+            is_other || !mdf_value_equal(&state->solve->inputs[i], slot_of(state, program->ports[program->solver.ports[i]].slot));
     }
     return is_other;
+}
+
+/* first_step: 0: the library chooses it. */
+static bool begin_anew(struct mdf_state *state, double first_step)
+{
+    struct mdf_solve *solve = state->solve;
+
+    solve->has_begun = true;
+    return (solve->library.CVodeReInit(solve->cvode, solve->time, solve->y) == CV_SUCCESS &&
+            solve->library.CVodeSetInitStep(solve->cvode, first_step) == CV_SUCCESS) ||
+           mdf_solve_out_of_memory(state);
 }
 
 /* From the states as the nodes have them: again where these, or inputs, are not as they were. */
@@ -327,8 +349,7 @@ static bool begin(struct mdf_state *state)
         return true;
     }
     solve->time = 0;
-    solve->has_begun = true;
-    return keep_inputs(state) && (solve->library.CVodeReInit(solve->cvode, 0, solve->y) == CV_SUCCESS || out_of_memory(state));
+    return keep_inputs(state) && mdf_solve_begin_events(state) && begin_anew(state, 0);
 }
 
 static const char *text_of(int code)
@@ -338,7 +359,8 @@ static const char *text_of(int code)
         return "can not be as exact as --rtol and --atol ask for: they are too small for these numbers";
     case CV_ERR_FAILURE:
     case CV_CONV_FAILURE:
-        return "can not keep to the tolerance: its steps have become too short to go on (a jump or a pole, or a greater --rtol is "
+        return "can not keep to the tolerance: its steps have become too short to go on (a jump or a pole, or a greater --rtol "
+               "is "
                "needed)";
     case CV_FIRST_RHSFUNC_ERR:
     case CV_REPTD_RHSFUNC_ERR:
@@ -349,19 +371,32 @@ static const char *text_of(int code)
     }
 }
 
+/* Too near to step to: the values are the same. */
+static bool is_at(double time, double to)
+{
+    return to - time <= 4 * DBL_EPSILON * fmax(fabs(time), fabs(to));
+}
+
 static bool solve_to(struct mdf_state *state, double time)
 {
     struct mdf_solve *solve = state->solve;
-    int code;
+    double first_step;
+    int code = CV_ROOT_RETURN;
 
     solve->is_lost = false;
-    code = solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
-    if (code < 0) {
-        solve->has_begun = false;
-        return solve->is_lost ? false : fail(state, MDF_VALUE, text_of(code));
+    while (code == CV_ROOT_RETURN && !is_at(solve->time, time)) {
+        code = solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
+        if (code < 0) {
+            solve->has_begun = false;
+            return solve->is_lost ? false : mdf_solve_fail(state, MDF_VALUE, text_of(code));
+        }
+        if (code == CV_ROOT_RETURN && !(mdf_solve_act(state, &first_step) && begin_anew(state, first_step))) {
+            solve->has_begun = false;
+            return false;
+        }
     }
     memcpy(solve->left, NV_DATA_S(solve->y), solve->n * sizeof *solve->left);
-    return true;
+    return mdf_solve_end_events(state);
 }
 
 bool mdf_solve_advance(struct mdf_state *state)

@@ -1,0 +1,59 @@
+/* cvode_state.h - what the files share that solve by CVODE: solve_cvode.c goes on in time, cvode_events.c finds when conditions
+ * act. */
+#ifndef MDF_RUN_SOLVE_CVODE_STATE_H
+#define MDF_RUN_SOLVE_CVODE_STATE_H
+
+#include "mdf_c/run/solve/cvode_library.h"
+#include "mdf_c/run/solve/solve.h"
+
+/* Instructions of the program that compute something of each state from `y`. */
+struct mdf_solve_part {
+    struct mdf_fast fast;
+    struct mdf_lowering_range range;
+    struct mdf_lowering_request request;
+    enum mdf_state_result first_result;
+    size_t n_results;
+};
+
+/* One state of CVODE for each state of a program. */
+struct mdf_solve {
+    struct mdf_cvode_library library;
+    SUNContext context;
+    void *cvode;
+    N_Vector y;
+    SUNMatrix matrix;
+    SUNLinearSolver linear;
+    SUNNonlinearSolver nonlinear;
+    size_t n;                 /* elements of all states */
+    double *left;             /* them, as the solver left them */
+    struct mdf_value *inputs; /* of each of the solver's ports, when it began */
+    double time;
+    bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
+    struct mdf_solve_part evaluate, condition;
+    uint32_t *readers; /* of each slot: of what parts compute, their results are all that is looked at */
+
+    /* Events; NULL where there are none. Of each element: */
+    double *conditioned, *holds; /* what its conditions make of it, and whether one holds; one behind the other */
+    unsigned char *waits;        /* enum wait */
+    int *roots;                  /* one comes to hold */
+    double *acted_at;            /* when one acted last */
+    int *n_repeats;              /* how often in a row, so that time hardly went on */
+    double event_time;           /* of the last event of all */
+};
+
+bool mdf_solve_fail(struct mdf_state *state, mdf_status status, const char *what);
+bool mdf_solve_out_of_memory(struct mdf_state *state);
+/* Its results at elements `y`: of all of them the first, then the next. False: the error is set. */
+bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results);
+
+/* --- cvode_events.c. False: the error is set. */
+bool mdf_solve_make_events(struct mdf_state *state);
+void mdf_solve_release_events(struct mdf_solve *solve, struct mdf_memory *memory);
+/* The solver begins at `y`, at first or again: conditions that hold at first wait until they do not; others act. */
+bool mdf_solve_begin_events(struct mdf_state *state);
+/* The solver is at an event: its conditions change `y`. The first step behind it is no longer than the next may be away. */
+bool mdf_solve_act(struct mdf_state *state, double *first_step);
+/* It is where it was to come. */
+bool mdf_solve_end_events(struct mdf_state *state);
+
+#endif
