@@ -46,49 +46,71 @@ static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
     return op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
 }
 
-struct long_arrays {
+/* Whether one is there whose length is asked for. */
+struct arrays {
     const struct mdf_lowered *lowered;
-    bool is_read;
+    bool is_there;
 };
 
-static void look_at_length(void *context, mdf_lowered_id id, bool is_aliased)
+static void look_for_long(void *context, mdf_lowered_id id, bool is_aliased)
 {
-    struct long_arrays *arrays = context;
+    struct arrays *arrays = context;
 
     (void)is_aliased;
-    arrays->is_read = arrays->is_read || arrays->lowered->values[id].form.length > LARGEST_LENGTH;
+    arrays->is_there = arrays->is_there || arrays->lowered->values[id].form.length > LARGEST_LENGTH;
 }
 
-static void look_at_result(void *context, mdf_lowered_id id)
+static void look_for_long_result(void *context, mdf_lowered_id id)
 {
-    look_at_length(context, id, false);
+    look_for_long(context, id, false);
 }
 
 /* Loops go through them item by item. */
 static bool has_long_arrays(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
-    struct long_arrays arrays = {.lowered = lowered};
+    struct arrays arrays = {.lowered = lowered};
     const struct mdf_lowered_region *inner;
     size_t i, j;
 
-    for (i = 0; i < region->n_ops && !arrays.is_read; i++) {
+    for (i = 0; i < region->n_ops && !arrays.is_there; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code != MDF_LOWERED_LOOP && op->code != MDF_LOWERED_IF) {
-            mdf_lowered_visit_reads(op, look_at_length, &arrays);
-            mdf_lowered_visit_results(op, look_at_result, &arrays);
+            mdf_lowered_visit_reads(op, look_for_long, &arrays);
+            mdf_lowered_visit_results(op, look_for_long_result, &arrays);
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            arrays.is_read = arrays.is_read || has_long_arrays(lowered, inner);
+            arrays.is_there = arrays.is_there || has_long_arrays(lowered, inner);
         }
     }
-    return arrays.is_read;
+    return arrays.is_there;
+}
+
+static void look_for_none(void *context, mdf_lowered_id id)
+{
+    struct arrays *arrays = context;
+
+    arrays->is_there = arrays->is_there || arrays->lowered->values[id].form.length == 0;
+}
+
+/* Whether a call gives no elements: what is made of them where there are some is not known yet. */
+static bool makes_none(const struct mdf_lowered *lowered)
+{
+    struct arrays arrays = {.lowered = lowered};
+    size_t i;
+
+    for (i = 0; i < lowered->region.n_ops && !arrays.is_there; i++) {
+        if (lowered->region.ops[i].code == MDF_LOWERED_CALL) {
+            mdf_lowered_visit_results(&lowered->region.ops[i], look_for_none, &arrays);
+        }
+    }
+    return arrays.is_there;
 }
 
 /* Whether the lowered form saves anything that kernels by themselves do, be it all: it costs memory. */
 static bool is_worth_it(const struct mdf_lowered *lowered)
 {
-    bool saves_time = lowered->region.n_ops == 0;
+    bool saves_time = lowered->region.n_ops == 0 || makes_none(lowered);
     size_t i;
 
     for (i = 0; i < lowered->region.n_ops; i++) {

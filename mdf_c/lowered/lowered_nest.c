@@ -204,6 +204,17 @@ static char *memory_of_another(const struct mdf_lowered_nest *nest, const struct
     return NULL;
 }
 
+/* How many elements of one register there are for each of another, which has none where it goes along an open axis of none. */
+static size_t count_inner(const struct tile *many, const struct tile *few)
+{
+    return few->n_inner == 0 ? 0 : many->n_inner / few->n_inner;
+}
+
+static size_t count_repeats(const struct mdf_nest_step *step, size_t k, const struct tile *tile, const struct tile *operand)
+{
+    return step->kind == MDF_NEST_FOLD && k == 0 ? count_inner(operand, tile) : count_inner(tile, operand);
+}
+
 static bool make_operands(struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, struct mdf_nest_tiles *tiles,
                           size_t i)
 {
@@ -218,7 +229,7 @@ static bool make_operands(struct mdf_lowered *lowered, const struct mdf_lowered_
         bool is_fold = step->kind == MDF_NEST_FOLD && k == 0, is_load = nest->steps[step->in[k]].kind == MDF_NEST_LOAD;
         bool is_row = is_load || step->code == MDF_LOWERED_CAST || (step->kind == MDF_NEST_FOLD && k > 0);
 
-        tile->repeats[k] = is_fold ? operand->n_inner / tile->n_inner : tile->n_inner / operand->n_inner;
+        tile->repeats[k] = count_repeats(step, k, tile, operand);
         /* Rows that are folded or cast have all their elements, also where a load has one that stands for all. */
         if (tile->repeats[k] > 1 ? !is_fold || is_load : is_row) {
             tile->expanded[k] = tile_memory(lowered, tiles, is_fold ? operand : tile, size);
@@ -325,9 +336,7 @@ static void fit_open_tiles(const struct mdf_lowered_nest *nest)
 
         tile->n_inner = inner_count(nest, tiles->whole, step->level);
         for (k = 0; k < step->n_in; k++) {
-            size_t n = tiles->registers[step->in[k]].n_inner;
-
-            tile->repeats[k] = step->kind == MDF_NEST_FOLD && k == 0 ? n / tile->n_inner : tile->n_inner / n;
+            tile->repeats[k] = count_repeats(step, k, tile, &tiles->registers[step->in[k]]);
         }
     }
 }
@@ -430,7 +439,7 @@ static bool gather(const struct position *position, size_t i)
     const struct mdf_nest_step *step = &position->nest->steps[i];
     const struct tile *index = &position->tiles->registers[step->view.at], *tile = &position->tiles->registers[i];
     size_t size = mdf_dtype_size((mdf_dtype)step->dtype), n = count_elements(position, tile), first = first_axis(position->tiles);
-    size_t repeats = tile->n_inner / index->n_inner, at[MDF_NEST_MOST_AXES] = {0}, element, axis;
+    size_t repeats = count_inner(tile, index), at[MDF_NEST_MOST_AXES] = {0}, element, axis;
     const char *place = view_place(position, &step->view, size);
     int64_t item;
 
@@ -681,7 +690,7 @@ int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (n == 0 && mdf_nest_folds_axis(nest, i, nest->open_axis)) {
+        if (n == 0 && !nest->takes_none && mdf_nest_folds_axis(nest, i, nest->open_axis)) {
             return 1;
         }
         if (step->kind == MDF_NEST_STORE && lowered->values[step->view.id].open_axes != 0 &&
@@ -713,7 +722,7 @@ int mdf_lowered_run_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *
 {
     struct position position = {.lowered = lowered, .nest = nest, .is_first = true};
 
-    if (mdf_nest_count(nest, 0, nest->n_axes) == 0) {
+    if (mdf_nest_count(nest, 0, nest->n_axes) == 0 && !nest->takes_none) {
         return 0;
     }
     if (!prepare_tiles(lowered, nest)) {

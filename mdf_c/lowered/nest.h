@@ -127,6 +127,7 @@ struct mdf_lowered_nest {
     size_t extents[MDF_NEST_MOST_AXES]; /* of the open axis: what it was in the last run; before, in an example */
     bool is_open;
     uint8_t open_axis; /* where it is open */
+    bool takes_none;   /* folds over the open axis may have no element: what they begin with is what the kernel gives */
     struct mdf_nest_step *steps;
     size_t n_steps;
     struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */

@@ -418,6 +418,10 @@ bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const st
         second = first == NULL ? NULL : make_nest(&opening, SECOND_SIZE);
         *taken = second != NULL && find_open_axis(lowering, first, second) &&
                  covers(&opening, first, others->open_axes[0], &trial->results[0]) && agrees_for_all(&opening, first);
+        if (*taken) {
+            first->takes_none = true;
+            first->takes_none = agrees(&opening, first, 0);
+        }
     }
     end(&opening);
     lowering->execution->context.error = kept; /* what a kernel says of an example is none of the model's */

@@ -67,6 +67,7 @@ static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)
     memcpy(draft->extents, from->extents, sizeof draft->extents);
     draft->is_open = from->is_open;
     draft->open_axis = from->open_axis;
+    draft->takes_none = from->takes_none;
     draft->has_failed = from->has_failed || !make_room(draft, from->n_steps + 1);
     draft->n_steps = draft->has_failed ? 0 : from->n_steps;
     memcpy(draft->steps, from->steps, draft->n_steps * sizeof *draft->steps);
@@ -399,6 +400,7 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     nest->n_steps = draft->n_steps;
     nest->is_open = draft->is_open;
     nest->open_axis = draft->is_open ? place[draft->open_axis] : 0;
+    nest->takes_none = draft->takes_none;
     for (i = 0; i < draft->n_axes; i++) {
         nest->extents[i] = draft->extents[order[i]];
     }
@@ -416,6 +418,7 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
     memcpy(draft->extents, nest->extents, sizeof draft->extents);
     draft->is_open = nest->is_open;
     draft->open_axis = nest->open_axis;
+    draft->takes_none = nest->takes_none;
     draft->has_failed = !make_room(draft, nest->n_steps);
     draft->n_steps = draft->has_failed ? 0 : nest->n_steps;
     for (i = 0; i < draft->n_steps; i++) {
@@ -572,6 +575,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
         return NULL;
     }
     copy_draft(draft, merging->first);
+    draft->takes_none = merging->a->takes_none && (merging->b->takes_none || !merging->b->is_open);
     draft->n_axes = merging->n_axes;
     memcpy(draft->extents, merging->extents, sizeof draft->extents);
     for (i = 0; i < merging->b->n_steps; i++) {

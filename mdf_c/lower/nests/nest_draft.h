@@ -15,7 +15,7 @@ struct draft_step {
 struct nest_draft {
     size_t n_axes;
     size_t extents[MDF_NEST_MOST_AXES];
-    bool is_open; /* as in nest.h */
+    bool is_open, takes_none; /* as in nest.h */
     uint8_t open_axis;
     struct draft_step *steps;
     size_t n_steps, capacity;
