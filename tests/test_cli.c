@@ -151,7 +151,11 @@ Test(cli, dumps)
                  {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
                  {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
                  {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
-                 {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"}};
+                 {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
+                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
+                  "first_passage_nests.txt"},
+                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
+                  "no_lanes.txt"}};
     char path[PATH_SIZE], expected[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -421,8 +425,9 @@ Test(cli, errors)
         {"tests/data/unknown_name.json", 1, "tests/data/unknown_name.json:2:44: error: node 'A', output port 'y': "},
         {"tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
         {"tests/data/two_nodes.json --dump loops", 2, "--dump must be "},
-        {"tests/data/two_nodes.json --explain --compile", 2, "--explain does not go with --compile"},
-        {"tests/data/two_nodes.json --dump code --sweep s.json", 2, "nor --dump with --sweep or --compile"},
+        {"tests/data/two_nodes.json --explain --compile", 2, "--explain and --dump do not go with --compile"},
+        {"tests/data/two_nodes.json --dump code --sweep s.json", 2, "of --dump lowered, nests and machine go with --sweep"},
+        {"tests/data/two_nodes.json --dump lowered --sweep s.json -o s.zarr", 2, "--dump does not go with -o FOLDER.zarr"},
         {"tests/data/two_nodes.json --check --explain", 2,
          "--check evaluates nothing, without which there is nothing to explain"},
         {"tests/data/two_nodes.json --check --dump machine", 2, "nothing to dump but code and schedule"},

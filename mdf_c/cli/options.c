@@ -209,9 +209,14 @@ static int check_together(const struct run_options *options, size_t n_names)
     if (goes_to_store && options->sweep_path == NULL) {
         return usage_error(&line, "a folder .zarr is for --sweep: one run goes to .json, .csv or .npz");
     }
-    if ((options->explain && options->compile) ||
-        (options->dump != DUMP_NOTHING && (options->sweep_path != NULL || options->compile))) {
-        return usage_error(&line, "--explain does not go with --compile, nor --dump with --sweep or --compile");
+    if (options->compile && (options->explain || options->dump != DUMP_NOTHING)) {
+        return usage_error(&line, "--explain and --dump do not go with --compile");
+    }
+    if (options->sweep_path != NULL && (options->dump == DUMP_CODE || options->dump == DUMP_SCHEDULE || options->dump == DUMP_C)) {
+        return usage_error(&line, "of --dump lowered, nests and machine go with --sweep: of what is evaluated side by side");
+    }
+    if (options->sweep_path != NULL && goes_to_store && options->dump != DUMP_NOTHING) {
+        return usage_error(&line, "--dump does not go with -o FOLDER.zarr");
     }
     if ((options->gradient != NULL) != (options->gradient_of != NULL)) {
         return usage_error(&line, "--gradient RESULT and --of NODE.PARAMETER go together");

@@ -4,12 +4,14 @@
 
 #include "mdf_c/lowered/print_lowered.h"
 #include "mdf_c/plan/print_program.h"
+#include "mdf_c/run/sweep/sweep_lanes.h"
 
 struct dump {
     struct mdf_text *text;
     struct mdf_arena arena; /* of names */
     enum mdf_dump what;
     const struct mdf_state *state; /* of the graph */
+    const struct mdf_sweep_lanes *lanes; /* NULL: of a single evaluation */
     const char **names;            /* of its slots */
     size_t n_forms;
     bool failed;
@@ -22,6 +24,9 @@ static void write_name(const void *context, struct mdf_text *text, const struct 
     uintptr_t first = (uintptr_t)slots, at = (uintptr_t)value, end = (uintptr_t)(slots + dump->state->program->code->n_slots);
     size_t i;
 
+    if (dump->lanes != NULL) {
+        at = (uintptr_t)mdf_sweep_lanes_slot(dump->lanes, value);
+    }
     if (at < first || at >= end) {
         mdf_text_append_string(text, "beside the graph's slots");
         return;
@@ -36,22 +41,26 @@ static void write_name(const void *context, struct mdf_text *text, const struct 
 }
 
 /* Of something in the model, under a heading. */
-static void dump_form(struct dump *dump, const struct mdf_fast *fast, const char *kind, const char *name)
+static void dump_lowered(struct dump *dump, struct mdf_lowered *lowered, const char *kind, const char *name)
 {
     const struct mdf_lowered_names names = {write_name, dump};
 
-    if (fast == NULL || fast->lowered == NULL) {
-        return;
-    }
     mdf_text_printf(dump->text, "%s%s", dump->n_forms++ > 0 ? "\n" : "", kind);
     mdf_text_append_visible(dump->text, name);
     mdf_text_append_string(dump->text, "\n");
     if (dump->what == MDF_DUMP_LOWERED) {
-        mdf_lowered_print(dump->text, fast->lowered, &names);
+        mdf_lowered_print(dump->text, lowered, &names);
     } else if (dump->what == MDF_DUMP_NESTS) {
-        mdf_lowered_print_nests(dump->text, fast->lowered);
+        mdf_lowered_print_nests(dump->text, lowered);
     } else {
-        dump->failed = !mdf_machine_code_print(dump->text, fast->lowered) || dump->failed;
+        dump->failed = !mdf_machine_code_print(dump->text, lowered) || dump->failed;
+    }
+}
+
+static void dump_form(struct dump *dump, const struct mdf_fast *fast, const char *kind, const char *name)
+{
+    if (fast != NULL && fast->lowered != NULL) {
+        dump_lowered(dump, fast->lowered, kind, name);
     }
 }
 
@@ -148,4 +157,36 @@ const struct mdf_state *mdf_state_of_frame(const struct mdf_state *state, const 
         nested = nested->next;
     }
     return nested;
+}
+
+/* ------------------------------------------------------------------ instances side by side */
+
+static void dump_lanes(void *context, const struct mdf_sweep_lanes *lanes, const struct mdf_state *state)
+{
+    static const char *const names[] = {"first evaluations", "second evaluations", "an evaluation", "evaluations in a row"};
+    struct mdf_sweep_dump *asked = context;
+    struct dump dump = {.text = asked->text, .what = asked->what, .state = state, .lanes = lanes};
+    size_t i;
+
+    if (asked->has_forms) {
+        return;
+    }
+    mdf_arena_init(&dump.arena, asked->text->memory);
+    dump.names = mdf_program_slot_names(state->program, &dump.arena);
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        struct mdf_lowered *wide = mdf_sweep_lanes_form(lanes, i);
+
+        if (wide != NULL) {
+            dump_lowered(&dump, wide, names[i], " of instances side by side");
+        }
+    }
+    mdf_arena_release(&dump.arena);
+    asked->has_forms = dump.n_forms > 0;
+    asked->failed = asked->failed || dump.failed || dump.names == NULL || asked->text->failed;
+}
+
+void mdf_sweep_dump(struct mdf_sweep *sweep, struct mdf_sweep_dump *dump)
+{
+    sweep->look_at_lanes = dump_lanes;
+    sweep->look_context = dump;
 }

@@ -5,6 +5,7 @@
 #include "mdf_c/cli/sweep/sweep_run.h"
 
 #include "mdf_c/base/stop.h"
+#include "mdf_c/run/dump.h"
 #include "mdf_c/run/explain.h"
 #include "mdf_c/run/sweep/sweep.h"
 
@@ -333,6 +334,9 @@ static bool make_sweep(struct sweep_run *run)
     if (run->sweep != NULL) {
         run->sweep->n_lanes = (size_t)run->options->n_lanes;
     }
+    if (run->sweep != NULL && run->dump != NULL) {
+        mdf_sweep_dump(run->sweep, run->dump);
+    }
     return run->sweep != NULL;
 }
 
@@ -486,26 +490,40 @@ static bool collect(struct sweep_run *run)
     return collect_records(run) && take_options(run) && collect_reductions(run);
 }
 
-/* In place of the results, which a file still gets. */
-static bool explain(struct sweep_run *run)
+/* Evaluates, and tells how: in place of the results, which a file still gets. */
+static bool evaluate_and_explain(struct sweep_run *run)
 {
-    struct mdf_text text;
+    static const enum mdf_dump forms[] = {
+        [DUMP_LOWERED] = MDF_DUMP_LOWERED, [DUMP_NESTS] = MDF_DUMP_NESTS, [DUMP_MACHINE] = MDF_DUMP_MACHINE};
+    struct mdf_text text, dumped;
+    struct mdf_sweep_dump dump = {.text = &dumped, .what = forms[run->options->dump]};
     bool done;
 
     mdf_text_init(&text, run->memory);
-    done = (mdf_sweep_explain(&text, run->sweep) || sweep_out_of_memory(run)) &&
-           print_output(text.bytes, text.length, run->error) == MDF_OK;
+    mdf_text_init(&dumped, run->memory);
+    run->dump = run->options->dump != DUMP_NOTHING ? &dump : NULL;
+    done = evaluate(run);
+    if (done && run->dump != NULL && !dump.has_forms) {
+        mdf_text_append_string(&dumped, "nothing is evaluated side by side: --explain says why\n");
+    }
+    done = done && (!run->options->explain || mdf_sweep_explain(&text, run->sweep) || sweep_out_of_memory(run)) &&
+           (!(dump.failed || dumped.failed) || sweep_out_of_memory(run)) &&
+           print_output(text.bytes, text.length, run->error) == MDF_OK &&
+           print_output(dumped.bytes, dumped.length, run->error) == MDF_OK;
     mdf_text_release(&text);
+    mdf_text_release(&dumped);
     return done;
 }
 
 static bool evaluate_and_write(struct sweep_run *run, const mdf_model *model)
 {
+    bool tells = run->options->explain || run->options->dump != DUMP_NOTHING;
+
     if (is_store(run->options->output_path) && !run->options->check) {
         return run_into_store(run, model);
     }
-    return evaluate(run) && (!run->options->explain || explain(run)) &&
-           (run->options->check || (run->options->explain && run->options->output_path == NULL) || write_results(run));
+    return (tells ? evaluate_and_explain(run) : evaluate(run)) &&
+           (run->options->check || (tells && run->options->output_path == NULL) || write_results(run));
 }
 
 static int perform(struct sweep_run *run, const mdf_model *model)

@@ -26,6 +26,7 @@ struct sweep_run {
     struct progress_bar bar;
     size_t n_before; /* instances that are done but not by this sweep */
     double end_s;    /* of all chunks together, by mdf_clock_s */
+    struct mdf_sweep_dump *dump; /* of --dump; NULL: none */
     mdf_error *error;
 };
 

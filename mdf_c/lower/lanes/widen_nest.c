@@ -67,6 +67,7 @@ static uint8_t add_element(struct mdf_lowered_nest *nest, enum mdf_lowered_code 
                                  .n_in = (uint8_t)n_in,
                                  .code = (uint8_t)code,
                                  .operand_dtype = (uint8_t)dtype,
+                                 .view.at = MDF_NEST_NONE,
                                  .loop = code == MDF_LOWERED_CAST ? NULL : lowering_loop_of(code, dtype)};
 
     memcpy(step.in, in, n_in * sizeof *in);
@@ -157,8 +158,9 @@ mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id truths)
                                  .dtype = MDF_DTYPE_FLOAT64,
                                  .n_in = 1,
                                  .operand_dtype = MDF_DTYPE_FLOAT64,
-                                 .fold = MDF_NEST_MAXIMUM,
-                                 .lanes = (uint8_t)widening->n_lanes};
+                                 .fold = MDF_NEST_SUM, /* of ones and zeros, which is exact */
+                                 .lanes = (uint8_t)widening->n_lanes,
+                                 .view.at = MDF_NEST_NONE};
     uint8_t in[2];
 
     result = nest == NULL || zero == MDF_LOWERED_NONE || truths == MDF_LOWERED_NONE

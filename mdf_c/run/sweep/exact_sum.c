@@ -117,12 +117,32 @@ static uint64_t take_apart(double number, unsigned *position)
     return exponent > 0 ? fraction | (uint64_t)1 << 52 : fraction;
 }
 
+/* The same of a number of 64 bits, where there are digits for it and no carry is due: as it is of almost all numbers. */
+static inline bool add_narrow(struct mdf_exact_sum *sum, struct mdf_memory *memory, uint64_t number, unsigned position,
+                              bool is_negative)
+{
+    uint32_t first = position / DIGIT_BITS - sum->first;
+    unsigned shift = position % DIGIT_BITS;
+    uint64_t rest = number >> (DIGIT_BITS - shift);
+    int64_t sign = -(int64_t)is_negative, *digits;
+
+    if (position / DIGIT_BITS < sum->first || first + 3 >= sum->n || sum->n_uncarried + 1 >= MOST_UNCARRIED) {
+        return add_wide(sum, memory, (struct wide){number, 0}, position, is_negative);
+    }
+    digits = sum->digits + first;
+    digits[0] += ((int64_t)(number << shift & 0xFFFFFFFF) ^ sign) - sign;
+    digits[1] += ((int64_t)(rest & 0xFFFFFFFF) ^ sign) - sign;
+    digits[2] += ((int64_t)(rest >> DIGIT_BITS) ^ sign) - sign;
+    sum->n_uncarried++;
+    return true;
+}
+
 bool mdf_exact_sum_add(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
 {
     unsigned position;
     uint64_t whole = take_apart(number, &position);
 
-    return add_wide(sum, memory, (struct wide){whole, 0}, position, signbit(number) != 0);
+    return add_narrow(sum, memory, whole, position, signbit(number) != 0);
 }
 
 bool mdf_exact_sum_add_square(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
@@ -135,7 +155,7 @@ bool mdf_exact_sum_add_square(struct mdf_exact_sum *sum, struct mdf_memory *memo
 
 bool mdf_exact_sum_add_whole(struct mdf_exact_sum *sum, struct mdf_memory *memory, uint64_t magnitude, bool is_negative)
 {
-    return add_wide(sum, memory, (struct wide){magnitude, 0}, UNIT_BITS, is_negative);
+    return add_narrow(sum, memory, magnitude, UNIT_BITS, is_negative);
 }
 
 bool mdf_exact_sum_add_square_of_whole(struct mdf_exact_sum *sum, struct mdf_memory *memory, uint64_t magnitude)

@@ -55,6 +55,7 @@ bool mdf_reduction_add(struct mdf_reduction_plan *plan, struct mdf_arena *arena,
     quantity->has_sum |= reduction->kind == MDF_REDUCTION_MEAN || reduction->kind == MDF_REDUCTION_VAR;
     quantity->has_squares |= reduction->kind == MDF_REDUCTION_VAR;
     quantity->has_buckets |= reduction->kind == MDF_REDUCTION_QUANTILES;
+    quantity->has_histogram |= reduction->kind == MDF_REDUCTION_HISTOGRAM;
     return true;
 }
 
@@ -328,33 +329,52 @@ static bool add_number(struct mdf_reduced *reduced, size_t cell, const struct md
     }
     note_range(value, real, real);
     value->n++;
-    value->n_above += real == (double)INFINITY;
-    value->n_below += real == -(double)INFINITY;
-    if (isfinite(real) && !add_to_sums(reduced, quantity, value, number)) {
+    if (!isfinite(real)) {
+        value->n_above += real > 0;
+        value->n_below += real < 0;
+    } else if (!add_to_sums(reduced, quantity, value, number)) {
         return false;
     }
-    count_in_histograms(reduced, cell, quantity, index, real);
+    if (quantity->has_histogram) {
+        count_in_histograms(reduced, cell, quantity, index, real);
+    }
     return !quantity->has_buckets || mdf_buckets_count(&value->buckets, reduced->memory, bucket_of(real), 1);
 }
 
-static void read_number(mdf_dtype dtype, const void *elements, size_t index, struct number *number)
+static void take_whole(int64_t whole, struct number *number)
+{
+    number->is_whole = true;
+    number->real = (double)whole;
+    number->magnitude = whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole;
+}
+
+static void read_number_of_any_type(mdf_dtype dtype, const void *elements, size_t index, struct number *number)
 {
     char kind = mdf_dtype_kind(dtype);
     const char *element = (const char *)elements + index * mdf_dtype_size(dtype);
     int64_t whole;
 
     number->is_whole = kind != 'f';
-    if (dtype == MDF_DTYPE_FLOAT64) {
-        memcpy(&number->real, element, sizeof number->real);
-    } else if (dtype == MDF_DTYPE_UINT64) {
+    if (dtype == MDF_DTYPE_UINT64) {
         memcpy(&number->magnitude, element, sizeof number->magnitude);
         number->real = (double)number->magnitude;
     } else if (kind == 'f') {
         mdf_convert_elements(MDF_DTYPE_FLOAT64, &number->real, dtype, element, 1, false);
     } else {
         mdf_convert_elements(MDF_DTYPE_INT64, &whole, dtype, element, 1, false);
-        number->real = (double)whole;
-        number->magnitude = whole < 0 ? 0 - (uint64_t)whole : (uint64_t)whole;
+        take_whole(whole, number);
+    }
+}
+
+static inline void read_number(mdf_dtype dtype, const void *elements, size_t index, struct number *number)
+{
+    if (dtype == MDF_DTYPE_FLOAT64) {
+        number->is_whole = false;
+        number->real = ((const double *)elements)[index];
+    } else if (dtype == MDF_DTYPE_INT64) {
+        take_whole(((const int64_t *)elements)[index], number);
+    } else {
+        read_number_of_any_type(dtype, elements, index, number);
     }
 }
 

@@ -15,7 +15,7 @@ struct mdf_quantity {
     size_t record;                /* or MDF_REDUCED_STOPPED_STEP, MDF_REDUCED_STOPPED_TIME */
     bool is_whole;                /* its values are whole numbers */
     size_t n_values, first_value; /* of one instance, of all rows; the first of them among those of all quantities */
-    bool has_sum, has_squares, has_buckets;
+    bool has_sum, has_squares, has_buckets, has_histogram;
 };
 
 struct mdf_reduction_plan {

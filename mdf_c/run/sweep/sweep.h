@@ -29,6 +29,8 @@ struct mdf_swept_record {
     size_t n_elements, size_bytes;
 };
 
+struct mdf_sweep_lanes;
+
 struct mdf_sweep {
     struct mdf_memory memory;
     struct mdf_arena arena;
@@ -52,6 +54,9 @@ struct mdf_sweep {
     size_t n_lanes; /* so many instances are evaluated side by side; 1: one by one; 0, as at first: as many as pay */
     struct mdf_refusal refusal; /* why a thread had none, under the lock of its threads */
     bool has_lanes;             /* a thread had some */
+    /* Called when all threads are done, of each that has lanes; NULL: nobody asks. */
+    void (*look_at_lanes)(void *context, const struct mdf_sweep_lanes *lanes, const struct mdf_state *state);
+    void *look_context;
     bool (*progress)(void *context, size_t n_done, size_t n_instances);
     void *progress_context;
     atomic_size_t n_done;
@@ -102,7 +107,32 @@ bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
 /* What an instance has of some values in a step. */
 const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
                                uint64_t step);
+/* The same of one instance after the other. */
+struct mdf_sweep_places {
+    const struct mdf_swept_values *values;
+    const char *at;            /* what the instance has */
+    size_t n_left, place;      /* of values along an axis: instances that have the same, the number of the value */
+};
+struct mdf_sweep_places mdf_sweep_places_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
+                                            uint64_t step);
+static inline void mdf_sweep_next_place(struct mdf_sweep_places *places)
+{
+    const struct mdf_swept_values *values = places->values;
+
+    if (values->n_values == 0) {
+        places->at += values->instance_bytes;
+    } else if (--places->n_left == 0) {
+        bool is_last = ++places->place == values->n_values;
+
+        places->n_left = values->n_repeats;
+        places->at = is_last ? places->at - (values->n_values - 1) * values->instance_bytes : places->at + values->instance_bytes;
+        places->place = is_last ? 0 : places->place;
+    }
+}
 /* Writes a value of an instance as row number `row` of a record. */
+/* Where it is written. */
+char *mdf_sweep_row_place(const struct mdf_sweep *sweep, const struct mdf_sweep_target *target, size_t number, size_t row,
+                          size_t record);
 mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, const struct mdf_sweep_target *target,
                                size_t number, size_t row, size_t record, const struct mdf_value *value);
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);

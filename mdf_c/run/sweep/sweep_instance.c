@@ -41,6 +41,20 @@ const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_s
     return values->data + place * values->instance_bytes + (size_t)step * values->step_bytes;
 }
 
+struct mdf_sweep_places mdf_sweep_places_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
+                                            uint64_t step)
+{
+    struct mdf_sweep_places places = {.values = values, .at = mdf_sweep_value_of(sweep, values, number, step)};
+
+    if (values->n_values > 0) {
+        size_t at = sweep->first_instance + number;
+
+        places.n_left = values->n_repeats - at % values->n_repeats;
+        places.place = at / values->n_repeats % values->n_values;
+    }
+    return places;
+}
+
 static const char *value_of(const struct instance *instance, const struct mdf_swept_values *values, uint64_t step)
 {
     return mdf_sweep_value_of(instance->sweep, values, instance->number, step);
@@ -238,13 +252,17 @@ static mdf_status as_array(const struct instance *instance, const struct mdf_swe
     return MDF_OK;
 }
 
-/* Where a row of a record goes. */
+char *mdf_sweep_row_place(const struct mdf_sweep *sweep, const struct mdf_sweep_target *target, size_t number, size_t row,
+                          size_t record)
+{
+    size_t at = (number - target->first + target->first_row) * sweep->n_rows + row;
+
+    return (char *)target->arrays[record] + at * sweep->records[record].size_bytes;
+}
+
 static char *place_of(const struct instance *instance, size_t record, size_t row)
 {
-    const struct mdf_sweep_target *target = instance->target;
-    size_t number = instance->number - target->first + target->first_row;
-
-    return (char *)target->arrays[record] + (number * instance->sweep->n_rows + row) * instance->sweep->records[record].size_bytes;
+    return mdf_sweep_row_place(instance->sweep, instance->target, instance->number, row, record);
 }
 
 static mdf_status take_row(const struct instance *instance, size_t row)

@@ -61,6 +61,9 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     lanes->state = state;
     lanes->arrays = arrays;
     lanes->n_lanes = mdf_sweep_count_lanes(sweep);
+    while ((size_t)1 << lanes->lane_bits < lanes->n_lanes) {
+        lanes->lane_bits++;
+    }
     lanes->begins_alone = sweep->program->schedule != NULL;
     lanes->is_stream = sweep->program->stop.n_ports > 0 || lanes->begins_alone;
     lanes->is_in_step = !lanes->is_stream;
@@ -122,6 +125,32 @@ bool mdf_sweep_lanes_are_ready(const struct mdf_sweep_lanes *lanes, struct mdf_r
         refusal->reason = MDF_REFUSED_ENDS_EARLY;
     }
     return lanes->is_ready;
+}
+
+struct mdf_lowered *mdf_sweep_lanes_form(const struct mdf_sweep_lanes *lanes, size_t kind)
+{
+    return lanes->is_ready ? lanes->programs[kind].wide : NULL;
+}
+
+const struct mdf_value *mdf_sweep_lanes_slot(const struct mdf_sweep_lanes *lanes, const struct mdf_value *value)
+{
+    size_t i, j;
+
+    for (i = 0; i < lanes->n_seats; i++) {
+        if (value == &lanes->seats[i].value) {
+            return lanes->seats[i].slot;
+        }
+    }
+    for (i = 0; i < N_LANE_KINDS; i++) { /* what is the same in all instances */
+        const struct lane_program *program = &lanes->programs[i];
+
+        for (j = 0; program->narrow != NULL && j < program->narrow->n_inputs; j++) {
+            if (value == &program->fixed[j]) {
+                return program->narrow->values[program->narrow->inputs[j]].source;
+            }
+        }
+    }
+    return NULL;
 }
 
 /* ------------------------------------------------------------------ learning */

@@ -33,6 +33,10 @@ mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, c
                                  mdf_error *error);
 /* Whether it has been found out; else why it can not be done. */
 bool mdf_sweep_lanes_are_ready(const struct mdf_sweep_lanes *lanes, struct mdf_refusal *refusal);
+/* The forms for all lanes, of the evaluations of each kind, 0 to 3: the first, the second, later ones, many in a row. NULL: none. */
+struct mdf_lowered *mdf_sweep_lanes_form(const struct mdf_sweep_lanes *lanes, size_t kind);
+/* The slot of the frame that what such a form takes or gives stands for; NULL: none. */
+const struct mdf_value *mdf_sweep_lanes_slot(const struct mdf_sweep_lanes *lanes, const struct mdf_value *value);
 /* Evaluates instances until the feed has no more, or too many of them have something that lanes do not cover. */
 void mdf_sweep_lanes_run(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed);
 

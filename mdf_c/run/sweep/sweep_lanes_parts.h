@@ -60,7 +60,7 @@ struct mdf_sweep_lanes {
     struct mdf_state *state;
     void *const *arrays; /* of the caller; NULL: none */
     void **rows;         /* of the instances in lanes, where the caller has none */
-    size_t n_lanes;
+    size_t n_lanes, lane_bits; /* a power of two, which one */
     struct mdf_arena arena;
     struct lane_program programs[N_LANE_KINDS];
     struct lane_seat *seats;

@@ -31,24 +31,35 @@ bool lanes_make_room(const struct mdf_sweep_lanes *lanes, struct mdf_value *valu
            mdf_value_make_tensor(lanes_memory(lanes), value, (mdf_dtype)form->dtype, form->rank + 1u, shape) != NULL;
 }
 
+/* n elements that lie so many bytes apart. */
+static void move_apart(char *target, size_t target_step, const char *source, size_t source_step, size_t n, size_t size)
+{
+    size_t i;
+
+    if (size == sizeof(uint64_t)) { /* as most are */
+        for (i = 0; i < n; i++) {
+            memcpy(target + i * target_step, source + i * source_step, sizeof(uint64_t));
+        }
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        memcpy(target + i * target_step, source + i * source_step, size);
+    }
+}
+
 void lanes_put(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide, size_t lane, const void *elements)
 {
-    size_t n = wide->length / lanes->n_lanes, size = size_of(wide), i;
-    char *target = wide->data;
+    size_t size = size_of(wide);
 
-    for (i = 0; i < n; i++) {
-        memcpy(target + (i * lanes->n_lanes + lane) * size, (const char *)elements + i * size, size);
-    }
+    move_apart((char *)wide->data + lane * size, lanes->n_lanes * size, elements, size, wide->length >> lanes->lane_bits, size);
 }
 
 static void take_lane(const struct mdf_sweep_lanes *lanes, const struct mdf_value *wide, size_t lane, char *elements)
 {
-    size_t n = wide->length / lanes->n_lanes, size = size_of(wide), i;
-    const char *source = wide->data;
+    size_t size = size_of(wide);
 
-    for (i = 0; i < n; i++) {
-        memcpy(elements + i * size, source + (i * lanes->n_lanes + lane) * size, size);
-    }
+    move_apart(elements, size, (const char *)wide->data + lane * size, lanes->n_lanes * size, wide->length >> lanes->lane_bits,
+               size);
 }
 
 bool lanes_spread(const struct mdf_sweep_lanes *lanes, struct lane_seat *seat)
@@ -156,16 +167,16 @@ static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step
     return true;
 }
 
-/* As lies in the arrays of the sweep, where it needs no other type. */
-static void take_directly(struct mdf_sweep_lanes *lanes, size_t lane, size_t number, uint64_t step)
+/* As lies in the arrays of the sweep, where it needs no other type; lanes without an instance get what the last one has. */
+static void take_directly(struct mdf_sweep_lanes *lanes, struct lane_seat *seat, size_t first, size_t n, uint64_t step)
 {
-    size_t i;
+    struct mdf_sweep_places places = mdf_sweep_places_of(lanes->sweep, seat->given, first, step);
+    size_t lane;
 
-    for (i = 0; i < lanes->n_swept; i++) {
-        struct lane_seat *seat = &lanes->seats[i];
-
-        if (step == 0 || seat->is_series) {
-            lanes_put(lanes, &seat->value, lane, mdf_sweep_value_of(lanes->sweep, seat->given, number, step));
+    for (lane = 0; lane < lanes->n_lanes; lane++) {
+        lanes_put(lanes, &seat->value, lane, places.at);
+        if (lane + 1 < n) {
+            mdf_sweep_next_place(&places);
         }
     }
 }
@@ -173,7 +184,7 @@ static void take_directly(struct mdf_sweep_lanes *lanes, size_t lane, size_t num
 /* Else they are brought to the types of the model by one state after the other. */
 bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step)
 {
-    size_t lane;
+    size_t lane, i;
 
     if (step > 0 && !mdf_sweep_has_series(lanes->sweep)) {
         return true;
@@ -181,12 +192,15 @@ bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint
     if (!begin_swept(lanes, step)) {
         return false;
     }
-    for (lane = 0; lane < lanes->n_lanes; lane++) {
+    for (i = 0; i < lanes->n_swept && lanes->is_direct; i++) {
+        if (step == 0 || lanes->seats[i].is_series) {
+            take_directly(lanes, &lanes->seats[i], first, n, step);
+        }
+    }
+    for (lane = 0; lane < lanes->n_lanes && !lanes->is_direct; lane++) {
         size_t number = first + (lane < n ? lane : n - 1);
 
-        if (lanes->is_direct) {
-            take_directly(lanes, lane, number, step);
-        } else if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step, NULL) != MDF_OK ||
+        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step, NULL) != MDF_OK ||
                    !take_given(lanes, lane, step)) {
             return false;
         }
@@ -234,6 +248,21 @@ static struct mdf_sweep_target target_of(const struct mdf_sweep_lanes *lanes, st
                                      .first_row = lanes->arrays != NULL ? of->number : of->place};
 }
 
+/* Where a value with lanes has the form of a record, which all have but the first ones of some, its elements go there at once. */
+static bool write_directly(const struct mdf_sweep_lanes *lanes, const struct mdf_sweep_target *target, const struct lane *of,
+                           size_t lane, size_t record)
+{
+    const struct mdf_swept_record *form = &lanes->sweep->records[record];
+    const struct lane_seat *seat = lanes->recorded[record];
+
+    if (seat == NULL || !seat->has_lanes || seat->value.dtype != form->dtype || seat->value.rank != form->rank + 1 ||
+        (form->rank > 0 && memcmp(mdf_value_shape(&seat->value), form->shape, form->rank * sizeof *form->shape) != 0)) {
+        return false;
+    }
+    take_lane(lanes, &seat->value, lane, mdf_sweep_row_place(lanes->sweep, target, of->number, of->row, record));
+    return true;
+}
+
 static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
 {
     const struct mdf_sweep_target target = target_of(lanes, of);
@@ -242,7 +271,7 @@ static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lan
     for (i = 0; i < lanes->sweep->n_records; i++) {
         const struct mdf_value *value;
 
-        if (!lanes->is_kept[i]) {
+        if (!lanes->is_kept[i] || write_directly(lanes, &target, of, lane, i)) {
             continue;
         }
         value = lanes->recorded[i] != NULL ? look_at_lane(lanes, lanes->recorded[i], lane) : lanes->constants[i];
@@ -274,6 +303,17 @@ static bool has_stopped(struct mdf_sweep_lanes *lanes, size_t lane)
     return value != NULL && mdf_value_number_at(value, NULL, 0, &number) && number != 0;
 }
 
+/* Whether there is nothing to look at: the instance has not ended, nor come to a step that is recorded. */
+static bool only_goes_on(const struct mdf_sweep_lanes *lanes, const struct lane *of, size_t lane)
+{
+    const struct mdf_sweep *sweep = lanes->sweep;
+    bool may_stop = lanes->stop != NULL && (lanes->stop->value.dtype != MDF_DTYPE_BOOL || lanes->stop->value.rank != 1 ||
+                                            ((const uint8_t *)lanes->stop->value.data)[lane] != 0);
+
+    return !may_stop && lanes->traps.kind != MDF_KIND_TENSOR && of->step < sweep->n_steps &&
+           (sweep->record_every == 0 || !mdf_sweep_is_recorded(sweep, of->step - 1));
+}
+
 /* Rows of steps that it does not take have the values of its last one. */
 bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane, uint64_t n_steps)
 {
@@ -281,6 +321,9 @@ bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lan
     bool is_over;
 
     of->step += n_steps;
+    if (n_steps > 0 && only_goes_on(lanes, of, lane)) {
+        return true;
+    }
     if (is_trapped(lanes, lane)) {
         of->state = LANE_FAILED;
         return true;

@@ -87,9 +87,10 @@ struct moves {
     size_t n, to[MDF_SWEEP_MOST_LANES], from[MDF_SWEEP_MOST_LANES];
 };
 
-static void move_elements(const struct moves *moves, struct mdf_value *target, const struct mdf_value *source, size_t n_lanes)
+static void move_elements(const struct mdf_sweep_lanes *lanes, const struct moves *moves, struct mdf_value *target,
+                          const struct mdf_value *source)
 {
-    size_t n = target->length / n_lanes, size = mdf_dtype_size((mdf_dtype)target->dtype), i, j;
+    size_t n = target->length >> lanes->lane_bits, n_lanes = lanes->n_lanes, size = mdf_dtype_size((mdf_dtype)target->dtype), i, j;
 
     for (i = 0; i < n; i++) {
         char *to = (char *)target->data + i * n_lanes * size;
@@ -115,7 +116,7 @@ static bool move_lanes(struct mdf_sweep_lanes *lanes, const struct moves *moves)
             if (!has_same_form(&seat->value, &seat->fresh) || !lanes_own(lanes, &seat->value)) {
                 return false;
             }
-            move_elements(moves, &seat->value, &seat->fresh, lanes->n_lanes);
+            move_elements(lanes, moves, &seat->value, &seat->fresh);
         }
     }
     return true;

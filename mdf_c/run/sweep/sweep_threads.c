@@ -37,6 +37,7 @@ struct worker {
     void **rows;
     int64_t stopped_step;
     uint64_t at_once; /* see struct mdf_sweep_target */
+    size_t n_done;    /* instances that the sweep has not been told of */
 };
 
 static void note_failure(struct crew *crew, size_t instance, mdf_status status, const mdf_error *error)
@@ -95,17 +96,22 @@ static void note_lanes(struct worker *worker)
     pthread_mutex_unlock(&worker->crew->lock);
 }
 
-/* An instance has been evaluated: when it stopped is told, and what is reduced comes from its rows. */
-static mdf_status keep(struct worker *worker, size_t instance, const struct mdf_sweep_target *target, mdf_error *error)
+/* An instance has been evaluated: when it stopped is told, and what is reduced comes from its rows. False: out of memory. */
+static bool keep(struct worker *worker, size_t instance, const struct mdf_sweep_target *target)
 {
     struct mdf_sweep *sweep = worker->crew->sweep;
 
     if (sweep->stopped_steps != NULL) {
         sweep->stopped_steps[instance] = target->stopped_steps[instance - target->first];
     }
-    return worker->reduced == NULL || mdf_sweep_reduce(sweep, worker->reduced, target, instance, 1)
-               ? MDF_OK
-               : mdf_memory_error(&sweep->memory, error);
+    worker->n_done++;
+    return worker->reduced == NULL || mdf_sweep_reduce(sweep, worker->reduced, target, instance, 1);
+}
+
+static void tell_done(struct worker *worker)
+{
+    atomic_fetch_add(&worker->crew->sweep->n_done, worker->n_done);
+    worker->n_done = 0;
 }
 
 /* Evaluates an instance, whose rows go to the caller's arrays, or to rows of the worker's own. The first one shows how others go
@@ -129,7 +135,7 @@ static mdf_status evaluate(struct worker *worker, size_t instance, mdf_error *er
     } else {
         status = mdf_sweep_run_instance(sweep, worker->state, instance, &target, error);
     }
-    return status == MDF_OK ? keep(worker, instance, &target, error) : status;
+    return status != MDF_OK || keep(worker, instance, &target) ? status : mdf_memory_error(&sweep->memory, error);
 }
 
 /* One instance by itself. */
@@ -144,9 +150,8 @@ static bool run_one(struct worker *worker, size_t instance)
     }
     if (status != MDF_OK) {
         note_failure(crew, instance, status, &error);
-    } else {
-        atomic_fetch_add(&crew->sweep->n_done, 1);
     }
+    tell_done(worker);
     return status == MDF_OK;
 }
 
@@ -156,29 +161,29 @@ static size_t take(void *context, size_t most, size_t *first)
     struct crew *crew = ((struct worker *)context)->crew;
     size_t end;
 
+    tell_done(context);
     *first = atomic_fetch_add(&crew->next, most);
     end = atomic_load(&crew->end);
     return *first >= end ? 0 : most < end - *first ? most : end - *first;
+}
+
+static void note_no_memory(struct worker *worker, size_t instance)
+{
+    mdf_error error = {0};
+
+    note_failure(worker->crew, instance, mdf_memory_error(&worker->crew->sweep->memory, &error), &error);
 }
 
 /* What becomes of an instance side by side with others; an error of one makes those behind it idle. */
 static void finish(void *context, size_t instance, const struct mdf_sweep_target *target)
 {
     struct worker *worker = context;
-    mdf_error error = {0};
-    mdf_status status;
 
-    if (target == NULL) {
-        if (instance < atomic_load(&worker->crew->end)) {
-            run_one(worker, instance);
-        }
-        return;
+    if (target == NULL && instance < atomic_load(&worker->crew->end)) {
+        run_one(worker, instance);
     }
-    status = keep(worker, instance, target, &error);
-    if (status != MDF_OK) {
-        note_failure(worker->crew, instance, status, &error);
-    } else {
-        atomic_fetch_add(&worker->crew->sweep->n_done, 1);
+    if (target != NULL && !keep(worker, instance, target)) {
+        note_no_memory(worker, instance);
     }
 }
 
@@ -275,6 +280,9 @@ static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers
         pthread_join(workers[i].thread, NULL);
     }
     for (i = 0; i < n_workers; i++) {
+        if (crew->sweep->look_at_lanes != NULL && workers[i].lanes != NULL) {
+            crew->sweep->look_at_lanes(crew->sweep->look_context, workers[i].lanes, workers[i].state);
+        }
         mdf_sweep_lanes_release(workers[i].lanes);
         mdf_state_release(workers[i].state);
     }
