@@ -87,6 +87,14 @@ struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number
     return &context->streams[number].twister;
 }
 
+void mdf_random_begin(struct mdf_context *context, uint64_t seed)
+{
+    context->seed = seed;
+    mdf_random_seed(context->random_state, seed);
+    context->numpy_random.is_seeded = context->python_random.is_seeded = false;
+    mdf_random_forget_streams(context);
+}
+
 bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *source)
 {
     size_t capacity = target->n_streams;

@@ -85,6 +85,8 @@ struct mdf_stream_start {
  * NULL with the error set: out of memory. `start` may be NULL. */
 struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number, uint32_t seed,
                                       const struct mdf_stream_start *start);
+/* All generators of an evaluation begin from a seed. */
+void mdf_random_begin(struct mdf_context *context, uint64_t seed);
 /* All generators of an evaluation are where those of another are. False: out of memory. */
 bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *source);
 /* All streams are to begin again. */

@@ -866,15 +866,15 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
-/* A call that draws random numbers: source has it as it is written. What is run here is not, as it might be run again by the
- * instructions after it has bailed out. */
+/* A call that draws random numbers: source has it as it is written, and so have instances side by side. What is run here is not,
+ * as it might be run again by the instructions after it has bailed out. */
 static bool add_draw(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct trial trial = {.source = source};
     struct other_results others;
     bool done;
 
-    if (!lowering->is_for_source) {
+    if (!lowering->is_for_source && !lowering->may_draw) {
         return lowering_fail(lowering, MDF_REFUSED_RANDOM);
     }
     lowering->draws = true;

@@ -96,14 +96,6 @@ bool mdf_state_set_defaults(struct mdf_state *state)
     return true;
 }
 
-static void seed_generators(struct mdf_context *context, uint64_t seed)
-{
-    context->seed = seed;
-    mdf_random_seed(context->random_state, seed);
-    context->numpy_random.is_seeded = context->python_random.is_seeded = false;
-    mdf_random_forget_streams(context);
-}
-
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error)
 {
     struct mdf_state *nested;
@@ -115,7 +107,7 @@ mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *
     }
     mdf_frame_forget(state->frame);
     state->shared->has_begun = false;
-    seed_generators(&state->shared->execution.context, seed);
+    mdf_random_begin(&state->shared->execution.context, seed);
     return mdf_state_set_defaults(state) ? MDF_OK : mdf_memory_error(&state->shared->memory, error);
 }
 
@@ -150,7 +142,7 @@ mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed,
         state->ports[i].has_default = false;
     }
     forget_inputs(state);
-    seed_generators(&state->shared->execution.context, seed);
+    mdf_random_begin(&state->shared->execution.context, seed);
     return MDF_OK;
 }
 

@@ -111,8 +111,7 @@ static void init_shared(struct mdf_shared_state *shared, const struct mdf_progra
     context->n_threads = program->n_threads;
     context->threads = context->n_threads > 1 ? mdf_threads_new(&shared->memory) : NULL;
     context->stop = &shared->stop;
-    context->seed = program->seed;
-    mdf_random_seed(context->random_state, program->seed);
+    mdf_random_begin(context, program->seed);
 }
 
 /* What of a graph without conditions need not be done as it stands. Where memory runs out, it is. */

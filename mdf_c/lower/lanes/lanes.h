@@ -10,8 +10,10 @@
 #include "mdf_c/lower/lower.h"
 
 /* Finds which values of a narrow form differ between instances where the inputs marked in `varies` do, of which there is one
- * truth for each value: the marks of the others. */
+ * truth for each value: the marks of the others. What draws random numbers gives each instance others. */
 void mdf_lanes_mark(const struct mdf_lowered *narrow, bool *varies);
+/* The same of anything else that values have from others, which random numbers have from nobody. */
+void mdf_lanes_mark_what_follows(const struct mdf_lowered *narrow, bool *marks);
 
 /* Finds which values have to be made, where those marked in `needed` are wanted, of which there is one truth for each value: the
  * marks of the others. */
@@ -25,6 +27,8 @@ struct mdf_lanes_request {
     const bool *needed;               /* as mdf_lanes_need left it */
     struct mdf_value *const *inputs;  /* where each of narrow->inputs is found */
     struct mdf_value *const *outputs; /* where each of narrow->outputs goes; NULL: nobody wants it */
+    /* Where the contexts whose generators the lanes have are found when it runs; NULL: nothing draws random numbers. */
+    struct mdf_context *const *const *contexts;
     struct mdf_value *traps;          /* stays as it is where nothing may bail out */
 };
 

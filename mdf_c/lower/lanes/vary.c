@@ -5,6 +5,7 @@
 struct marking {
     bool *varies;
     bool has_changed;
+    bool draws; /* what draws is marked */
 };
 
 static void mark_as(struct marking *marking, mdf_lowered_id id, bool varies)
@@ -94,7 +95,8 @@ static void mark_op(struct marking *marking, const struct mdf_lowered_op *op)
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
         for (i = 0; i < op->of.call->n_outputs; i++) {
-            mark_as(marking, op->of.call->outputs[i], any_marked(marking, op->of.call->inputs, op->of.call->n_inputs));
+            mark_as(marking, op->of.call->outputs[i],
+                    (marking->draws && mdf_lanes_draws(op->of.call)) || any_marked(marking, op->of.call->inputs, op->of.call->n_inputs));
         }
         break;
     case MDF_LOWERED_NEST:
@@ -121,12 +123,22 @@ static void mark_region(struct marking *marking, const struct mdf_lowered_region
     }
 }
 
-void mdf_lanes_mark(const struct mdf_lowered *narrow, bool *varies)
+static void mark_all(const struct mdf_lowered *narrow, bool *marks, bool draws)
 {
-    struct marking marking = {varies, true};
+    struct marking marking = {marks, true, draws};
 
     while (marking.has_changed) {
         marking.has_changed = false;
         mark_region(&marking, &narrow->region);
     }
+}
+
+void mdf_lanes_mark(const struct mdf_lowered *narrow, bool *varies)
+{
+    mark_all(narrow, varies, true);
+}
+
+void mdf_lanes_mark_what_follows(const struct mdf_lowered *narrow, bool *marks)
+{
+    mark_all(narrow, marks, false);
 }

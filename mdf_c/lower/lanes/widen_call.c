@@ -106,6 +106,9 @@ bool widening_call(struct widening *widening, const struct mdf_lowered_op *sourc
     if (call->stack != NULL || call->product != NULL) { /* of which the loop around has to know */
         return lowering_fail(widening->lowering, MDF_REFUSED_LANES_CALL);
     }
+    if (mdf_lanes_draws(call)) {
+        return widening_draw(widening, source);
+    }
     if (!find_inputs(widening, call, inputs, &varies) || !add_outputs(widening, call, outputs)) {
         return false;
     }

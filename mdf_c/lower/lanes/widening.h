@@ -2,6 +2,7 @@
 #ifndef MDF_LOWER_LANES_WIDENING_H
 #define MDF_LOWER_LANES_WIDENING_H
 
+#include "functions/kernel/operator.h"
 #include "mdf_c/lower/lanes/lanes.h"
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/nest.h"
@@ -57,6 +58,13 @@ bool widening_begin_traps(struct widening *widening);
 /* Whether a narrow op on numbers bails out, by its own meaning; the op, whose operands are wide, with its result. */
 bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_lowered_op *op);
 mdf_lowered_id widening_compute_trapped(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
+
+/* --- widen_draw.c: a kernel that draws random numbers, by the generators of each lane. */
+static inline bool mdf_lanes_draws(const struct mdf_lowered_call *call)
+{
+    return call->call.operator!= NULL && (call->call.operator->flags & MDF_OPERATOR_RANDOM) != 0;
+}
+bool widening_draw(struct widening *widening, const struct mdf_lowered_op *op);
 
 /* --- widen_call.c: a kernel: once where all its inputs are the same for all, else for one lane after the other. */
 bool widening_call(struct widening *widening, const struct mdf_lowered_op *op);

@@ -102,6 +102,8 @@ mdf_status mdf_sweep_begin_instance(const struct mdf_sweep *sweep, struct mdf_st
  * parameters too. */
 mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,
                                  mdf_error *error);
+/* The seed of an instance. */
+uint64_t mdf_sweep_instance_seed(const struct mdf_sweep *sweep, size_t number);
 /* Whether an input has other values in other steps. */
 bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
 /* What an instance has of some values in a step. */

@@ -440,12 +440,14 @@ uint64_t mdf_sweep_seed_of(uint64_t seed, uint64_t instance)
     return bits ^ (bits >> 31);
 }
 
+uint64_t mdf_sweep_instance_seed(const struct mdf_sweep *sweep, size_t number)
+{
+    return sweep->seeds != NULL ? sweep->seeds[number] : mdf_sweep_seed_of(sweep->seed, sweep->first_instance + number);
+}
+
 static mdf_status run(const struct instance *instance)
 {
-    const struct mdf_sweep *sweep = instance->sweep;
-    uint64_t seed = sweep->seeds != NULL ? sweep->seeds[instance->number]
-                                         : mdf_sweep_seed_of(sweep->seed, sweep->first_instance + instance->number);
-    mdf_status status = mdf_state_restart(instance->state, seed, instance->error);
+    mdf_status status = mdf_state_restart(instance->state, mdf_sweep_instance_seed(instance->sweep, instance->number), instance->error);
 
     if (status == MDF_OK && !mdf_state_begin(instance->state, instance->error)) {
         return MDF_OUT_OF_MEMORY;

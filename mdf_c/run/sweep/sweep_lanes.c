@@ -50,6 +50,31 @@ static bool make_lanes(struct mdf_sweep_lanes *lanes)
     return i == lanes->n_lanes;
 }
 
+/* Each lane has generators of its own. */
+static bool make_contexts(struct mdf_sweep_lanes *lanes)
+{
+    const struct mdf_context *own = &lanes->state->shared->execution.context;
+    size_t i;
+
+    if (mdf_code_find_draw(lanes->state->program->code) == NULL) {
+        return true;
+    }
+    lanes->contexts = mdf_arena_array(&lanes->arena, lanes->n_lanes, sizeof *lanes->contexts);
+    lanes->all_contexts = mdf_arena_array(&lanes->arena, 2 * lanes->n_lanes, sizeof *lanes->all_contexts);
+    for (i = 0; i < 2 * lanes->n_lanes && lanes->contexts != NULL && lanes->all_contexts != NULL; i++) {
+        struct mdf_context *context = &lanes->all_contexts[i];
+
+        context->memory = own->memory;
+        context->real = own->real;
+        context->max_iterations = own->max_iterations;
+        context->n_threads = 1;
+        context->stop = own->stop;
+        mdf_random_begin(context, 0);
+        (i < lanes->n_lanes ? &lanes->lanes[i] : &lanes->fresh[i - lanes->n_lanes])->context = context;
+    }
+    return lanes->contexts != NULL && lanes->all_contexts != NULL;
+}
+
 struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_state *state, void *const *arrays)
 {
     struct mdf_sweep_lanes *lanes = mdf_memory_allocate_zeroed(&state->shared->memory, 1, sizeof *lanes);
@@ -70,7 +95,7 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     lanes->at_once = FIRST_AT_ONCE;
     mdf_arena_init(&lanes->arena, &state->shared->memory);
     lanes->rows = arrays == NULL ? mdf_sweep_new_rows(sweep, 2 * lanes->n_lanes, NULL) : NULL;
-    if (!make_lanes(lanes) || (arrays == NULL && lanes->rows == NULL)) {
+    if (!make_lanes(lanes) || !make_contexts(lanes) || (arrays == NULL && lanes->rows == NULL)) {
         mdf_sweep_lanes_release(lanes);
         return NULL;
     }
@@ -107,12 +132,16 @@ static void forget(struct mdf_sweep_lanes *lanes)
 void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
 {
     struct mdf_memory *memory;
+    size_t i;
 
     if (lanes == NULL) {
         return;
     }
     memory = lanes_memory(lanes);
     forget(lanes);
+    for (i = 0; i < 2 * lanes->n_lanes && lanes->all_contexts != NULL; i++) {
+        mdf_random_release_streams(&lanes->all_contexts[i]);
+    }
     mdf_sweep_free_rows((struct mdf_sweep *)(uintptr_t)lanes->sweep, lanes->rows);
     mdf_arena_release(&lanes->arena);
     mdf_memory_release(memory, lanes);
@@ -355,11 +384,12 @@ static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct
     return seat;
 }
 
-/* Lanes of a stream take different numbers of steps where some come to one that is recorded, or others have ended and wait. */
+/* Lanes of a stream take different numbers of steps where some come to one that is recorded, or others have ended and wait; and
+ * where random numbers are drawn, so that those that have ended do not walk on. */
 static bool add_counters(struct mdf_sweep_lanes *lanes)
 {
     bool stops = lanes->state->program->stop.n_ports > 0;
-    bool is_apart = stops && (lanes->sweep->record_every > 0 || mdf_sweep_has_series(lanes->sweep));
+    bool is_apart = stops && (lanes->sweep->record_every > 0 || mdf_sweep_has_series(lanes->sweep) || lanes->contexts != NULL);
 
     if (lanes->programs[LANES_MANY].narrow != NULL) {
         lanes->steps = add_counter(lanes, mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS), is_apart);
@@ -440,7 +470,7 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct lane_program *pro
                                                  ? program->inputs[i]->is_unknown
                                                  : is_ever_written(lanes, narrow->values[narrow->inputs[i]].source);
     }
-    mdf_lanes_mark(narrow, program->varies);
+    mdf_lanes_mark_what_follows(narrow, program->varies);
     for (i = 0; i < narrow->n_outputs; i++) {
         bool is_unknown = program->varies[narrow->outputs[i].id];
 
@@ -469,6 +499,7 @@ static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
                                               .needed = program->needed,
                                               .inputs = program->found,
                                               .outputs = program->goes,
+                                              .contexts = lanes->contexts != NULL ? (struct mdf_context *const *const *)&lanes->contexts : NULL,
                                               .traps = &lanes->traps};
 
     program->wide = mdf_lower_lanes(&request, &lanes->refusal);

@@ -50,6 +50,7 @@ struct lane {
     enum lane_state state;
     size_t number;
     size_t place;    /* of its rows, among those of all lanes */
+    struct mdf_context *context; /* whose generators it has; NULL: nothing draws random numbers */
     uint64_t step;   /* that it does next */
     size_t row;      /* that is written next */
     int64_t stopped; /* see mdf_sweep_target */
@@ -84,6 +85,9 @@ struct mdf_sweep_lanes {
     struct lane *lanes; /* [n_lanes] */
     struct lane *fresh; /* [n_lanes] of a stream: instances that have begun, to take the places of others */
     size_t first, n_begun;   /* of a stream: the instances that have begun last */
+    const struct lane *drawing;      /* the lanes that programs run for, */
+    struct mdf_context **contexts;   /* [n_lanes] and theirs; NULL: nothing draws random numbers */
+    struct mdf_context *all_contexts; /* [2 n_lanes] */
     struct mdf_value number, single; /* of one lane, to be looked at: a number, which lies there; an array */
     uint64_t at_once;        /* of a stream: evaluations before its lanes are looked at */
     size_t n_failed;         /* instances in a row */

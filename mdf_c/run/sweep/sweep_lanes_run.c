@@ -224,6 +224,9 @@ bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
             return false;
         }
     }
+    for (i = 0; i < lanes->n_lanes && lanes->contexts != NULL; i++) {
+        lanes->contexts[i] = lanes->drawing[i].context;
+    }
     if (lanes->traps.kind == MDF_KIND_TENSOR) {
         memset(lanes->traps.data, 0, lanes->traps.length);
     }
@@ -442,13 +445,28 @@ bool lanes_any_lives(const struct mdf_sweep_lanes *lanes, const struct lane *of)
     return i < lanes->n_lanes;
 }
 
-bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
+/* Lanes without an instance draw the numbers of the last one. */
+static void begin_lanes(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
 {
     size_t i;
 
     for (i = 0; i < lanes->n_lanes; i++) {
-        of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY, .number = first + i, .place = of[i].place, .stopped = -1};
+        of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY,
+                              .number = first + i,
+                              .place = of[i].place,
+                              .context = of[i].context,
+                              .stopped = -1};
+        if (of[i].context != NULL) {
+            of[i].context->error.code = MDF_OK;
+            mdf_random_begin(of[i].context, mdf_sweep_instance_seed(lanes->sweep, first + (i < n ? i : n - 1)));
+        }
     }
+    lanes->drawing = of;
+}
+
+bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
+{
+    begin_lanes(lanes, of, first, n);
     if ((!lanes->is_direct && mdf_state_restart(lanes->state, 0, NULL) != MDF_OK) || !lanes_set_swept(lanes, first, n, 0) ||
         !lanes_run_program(lanes, LANES_FIRST) || !take_all_stock(lanes, of)) {
         return false;
@@ -508,7 +526,8 @@ static void begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t l
     lanes->state->shared->is_short = false;
     if (status == MDF_OK && (of->stopped >= 0 || lanes->n_alone == lanes->sweep->n_steps)) {
         of->state = LANE_DONE;
-    } else if (status != MDF_OK || !holds_what_held(lanes) || !take_slots(lanes, lane)) {
+    } else if (status != MDF_OK || !holds_what_held(lanes) || !take_slots(lanes, lane) ||
+               (of->context != NULL && !mdf_random_copy(of->context, &lanes->state->shared->execution.context))) {
         of->state = LANE_FAILED;
     }
     of->step = lanes->n_alone;
@@ -522,11 +541,9 @@ bool lanes_begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t fi
     size_t i;
 
     mdf_state_end(lanes->state);
-    for (i = 0; i < lanes->n_lanes; i++) {
-        of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY, .number = first + i, .place = of[i].place, .stopped = -1};
-        if (i < n) {
-            begin_alone(lanes, &of[i], i);
-        }
+    begin_lanes(lanes, of, first, n);
+    for (i = 0; i < n; i++) {
+        begin_alone(lanes, &of[i], i);
     }
     return mdf_state_begin(lanes->state, NULL);
 }

@@ -312,6 +312,7 @@ static bool go_on(struct mdf_sweep_lanes *lanes)
     uint64_t n_used = 0, most = 0, n;
     size_t i;
 
+    lanes->drawing = lanes->lanes;
     if (!set_steps(lanes) || !set_series(lanes) || !lanes_run_program(lanes, LANES_MANY)) {
         return false;
     }

@@ -672,6 +672,32 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     return prepare_ports(state);
 }
 
+/* What is lowered may draw random numbers, also while it is looked at, of which the evaluation that comes next knows nothing. */
+static struct mdf_lowered *lower_aside(struct mdf_state *state, struct mdf_lowering_request *request, struct mdf_refusal *refusal)
+{
+    struct mdf_context *context = &state->shared->execution.context;
+    struct mdf_context *before;
+    struct mdf_lowered *lowered = NULL;
+
+    request->may_draw = mdf_code_find_draw(state->program->code) != NULL;
+    if (!request->may_draw) {
+        return mdf_lower(request, refusal);
+    }
+    before = mdf_memory_allocate_zeroed(context->memory, 1, sizeof *before);
+    if (before != NULL) {
+        before->memory = context->memory;
+    }
+    if (before != NULL && mdf_random_copy(before, context)) {
+        lowered = mdf_lower(request, refusal);
+        mdf_random_copy(context, before); /* which has room for all streams */
+        mdf_random_release_streams(before);
+    } else {
+        refusal->reason = MDF_REFUSED_OUT_OF_MEMORY;
+    }
+    mdf_memory_release(context->memory, before);
+    return lowered;
+}
+
 struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal)
 {
     struct mdf_lowering_request request;
@@ -694,5 +720,5 @@ struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part
         request.readers = NULL;
         request.leaves_out = true;
     }
-    return mdf_lower(&request, refusal);
+    return lower_aside(state, &request, refusal);
 }
