@@ -1,6 +1,7 @@
 /* random.c - see random.h. The generators: generators_routine.inc. */
 #include "functions/kernel/call.h"
 #include "functions/sampling/random.h"
+#include "functions/sampling/seed_several.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +36,62 @@ uint64_t mdf_twister_below(struct mdf_twister *twister, uint64_t n)
         drawn = draw_bits(twister, n_bits);
     } while (drawn >= n);
     return drawn;
+}
+
+/* ------------------------------------------------------------------ several at once */
+
+enum { ABREAST = 8 }; /* chains of operations of which each waits for the one before */
+
+/* mdf_twister_fill_from_key with two words, of several. `words` begin as mdf_twister_fill left them. */
+static void fill_abreast(struct mdf_twister *const *twisters, const uint64_t *seeds)
+{
+    uint32_t last[ABREAST], i = 1, k, t;
+
+    for (t = 0; t < ABREAST; t++) {
+        last[t] = twisters[t]->words[0];
+    }
+    for (k = 0; k < MDF_TWISTER_WORDS; k++) {
+        for (t = 0; t < ABREAST; t++) {
+            uint32_t key = k % 2 == 0 ? (uint32_t)seeds[t] : (uint32_t)(seeds[t] >> 32);
+
+            last[t] = (twisters[t]->words[i] ^ ((last[t] ^ (last[t] >> 30)) * UINT32_C(1664525))) + key + k % 2;
+            twisters[t]->words[i] = last[t];
+        }
+        i = i + 1 < MDF_TWISTER_WORDS ? i + 1 : 1; /* the first takes what the last one is, which is what `last` is, too */
+    }
+    for (k = 0; k < MDF_TWISTER_WORDS - 1; k++) {
+        for (t = 0; t < ABREAST; t++) {
+            last[t] = (twisters[t]->words[i] ^ ((last[t] ^ (last[t] >> 30)) * UINT32_C(1566083941))) - i;
+            twisters[t]->words[i] = last[t];
+        }
+        i = i + 1 < MDF_TWISTER_WORDS ? i + 1 : 1; /* the first takes what the last one is, which is what `last` is, too */
+    }
+    for (t = 0; t < ABREAST; t++) {
+        twisters[t]->words[0] = UINT32_C(0x80000000);
+    }
+}
+
+void mdf_twisters_seed_as_numpy(struct mdf_twister *const *twisters, const uint64_t *seeds, size_t n)
+{
+    struct mdf_twister first;
+    size_t i, j, n_long = 0;
+
+    mdf_twister_fill(&first, UINT32_C(19650218));
+    for (i = 0; i + ABREAST <= n; i += ABREAST) {
+        for (j = 0, n_long = 0; j < ABREAST; j++) {
+            n_long += seeds[i + j] > UINT32_MAX;
+        }
+        for (j = 0; j < ABREAST && n_long == ABREAST; j++) {
+            *twisters[i + j] = first;
+        }
+        if (n_long < ABREAST) {
+            break;
+        }
+        fill_abreast(twisters + i, seeds + i);
+    }
+    for (; i < n; i++) {
+        mdf_twister_seed_as_numpy(twisters[i], seeds[i]);
+    }
 }
 
 /* ------------------------------------------------------------------ the Twisters of an evaluation */

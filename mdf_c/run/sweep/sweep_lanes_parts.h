@@ -88,6 +88,7 @@ struct mdf_sweep_lanes {
     const struct lane *drawing;      /* the lanes that programs run for, */
     struct mdf_context **contexts;   /* [n_lanes] and theirs; NULL: nothing draws random numbers */
     struct mdf_context *all_contexts; /* [2 n_lanes] */
+    bool has_numpy;                   /* somebody draws as numpy does */
     struct mdf_value number, single; /* of one lane, to be looked at: a number, which lies there; an array */
     uint64_t at_once;        /* of a stream: evaluations before its lanes are looked at */
     size_t n_failed;         /* instances in a row */

@@ -2,6 +2,7 @@
  * that it has to be evaluated by itself. */
 #include "mdf_c/run/sweep/sweep_lanes_parts.h"
 
+#include "functions/sampling/seed_several.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/run/restart.h"
@@ -445,7 +446,26 @@ bool lanes_any_lives(const struct mdf_sweep_lanes *lanes, const struct lane *of)
     return i < lanes->n_lanes;
 }
 
-/* Lanes without an instance draw the numbers of the last one. */
+/* Lanes without an instance draw the numbers of the last one. What stands for numpy.random is seeded where the instances before
+ * have drawn from it. */
+static void seed_lanes(struct mdf_sweep_lanes *lanes, const struct lane *of, size_t first, size_t n)
+{
+    struct mdf_twister *twisters[MDF_SWEEP_MOST_LANES];
+    uint64_t seeds[MDF_SWEEP_MOST_LANES];
+    size_t i;
+
+    for (i = 0; i < lanes->n_lanes; i++) {
+        lanes->has_numpy = lanes->has_numpy || of[i].context->numpy_random.is_seeded;
+        of[i].context->error.code = MDF_OK;
+        seeds[i] = mdf_sweep_instance_seed(lanes->sweep, first + (i < n ? i : n - 1));
+        twisters[i] = &of[i].context->numpy_random;
+        mdf_random_begin(of[i].context, seeds[i]);
+    }
+    if (lanes->has_numpy) {
+        mdf_twisters_seed_as_numpy(twisters, seeds, lanes->n_lanes);
+    }
+}
+
 static void begin_lanes(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
 {
     size_t i;
@@ -456,10 +476,9 @@ static void begin_lanes(struct mdf_sweep_lanes *lanes, struct lane *of, size_t f
                               .place = of[i].place,
                               .context = of[i].context,
                               .stopped = -1};
-        if (of[i].context != NULL) {
-            of[i].context->error.code = MDF_OK;
-            mdf_random_begin(of[i].context, mdf_sweep_instance_seed(lanes->sweep, first + (i < n ? i : n - 1)));
-        }
+    }
+    if (lanes->contexts != NULL) {
+        seed_lanes(lanes, of, first, n);
     }
     lanes->drawing = of;
 }
