@@ -759,3 +759,21 @@ Test(sweep, side_by_side_kernels_are_called_for_one_after_the_other)
                     "\"numpy.linalg.inv(x * p + numpy.eye(3))\"") ", " PARAMETER("y", "\"value\": \"numpy.linalg.det(x) + p\""),
         0.1, 0.1, true);
 }
+
+/* Instances that draw in a condition's arm draw when they are there only; what is drawn once, at first, is drawn before. */
+Test(sweep, side_by_side_each_instance_draws_its_own_random_numbers)
+{
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"0.9 * y + p * numpy.random.normal()\""), 0.1, 0.07, true);
+    hold_lanes(P PARAMETER("z", "\"default_initial_value\": \"numpy.random.uniform(-1.0, p)\", \"value\": \"0.5 * z\"") ", " PARAMETER(
+                   "y", "\"default_initial_value\": 0.0, \"value\": \"y + (numpy.random.standard_normal() if z > y else 0.25) + z\""),
+               0.1, 0.07, true);
+    hold_lanes(P PARAMETER("x", "\"value\": \"numpy.random.normal(p, 2.0, 3)\"") ", " PARAMETER(
+                   "y", "\"value\": \"numpy.sum(x) + numpy.random.random()\""),
+               0.1, 0.07, true);
+    hold_lanes(P PARAMETER("y", "\"function\": \"onnx::RandomNormal\", \"args\": {\"shape\": [1], \"dtype\": 11}"), 0.1, 0.07, true);
+}
+
+Test(sweep, side_by_side_a_draw_that_is_refused_says_what_one_by_one_it_says)
+{
+    hold_lanes(P PARAMETER("y", "\"value\": \"numpy.random.normal(0.0, 1.0 - p)\""), 0.1, 0.07, true);
+}
