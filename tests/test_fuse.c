@@ -235,3 +235,48 @@ Test(fuse, what_is_gone_is_made_again)
     engine_end(&plain);
     engine_end(&engine);
 }
+
+#define LIST \
+    "\"functions\": {\"c\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"x\", \"to\": 1}}, \"s\": {\"function\": " \
+    "\"onnx::SplitToSequence\", \"args\": {\"input\": \"c\", \"axis\": 0, \"keepdims\": 0}}}, "
+#define SUM                                                                                                                  \
+    "\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 4, \"v_initial\": [\"numpy.zeros(3)\"], \"body\": {\"nodes\": {\"b\": " \
+    "{\"input_ports\": {\"i\": {}, \"go\": {}, \"s\": {}}, \"functions\": {\"a\": {\"function\": \"onnx::SequenceAt\", \"args\": "   \
+    "{\"input_sequence\": \"x\", \"position\": \"i\"}}}, \"output_ports\": {\"go\": {\"value\": \"True\"}, \"n\": {\"value\": "    \
+    "\"0.5 * s + a\"}}}}}}}"
+
+static const char items[] =
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {"
+    "\"a\": {\"parameters\": {" SCAN("r", "numpy.zeros(3)", ROWS) "}, \"output_ports\": {\"all\": {\"value\": \"r[1]\"}}}, "
+    "\"in\": {" PORT LIST "\"output_ports\": {\"all\": {\"value\": \"s\"}}}, "
+    "\"sum\": {" PORT "\"parameters\": {" SUM "}, \"output_ports\": {\"all\": {\"value\": \"l\"}}}}, "
+    "\"edges\": {" EDGE("a", "in") "," EDGE("in", "sum") "}}}}}";
+
+static void expect_items(const struct engine *engine, const struct engine *plain)
+{
+    const mdf_value *list = mdf_output(engine->state, "in", "all"), *expected = mdf_output(plain->state, "in", "all");
+
+    cr_assert_not_null(list);
+    cr_expect(mdf_value_equal(list, expected));
+    cr_expect(mdf_value_equal(mdf_output(engine->state, "sum", "all"), mdf_output(plain->state, "sum", "all")));
+}
+
+/* The same of a list whose items are the rows of an array. */
+Test(fuse, a_list_that_is_gone_is_made_again)
+{
+    const mdf_options plainly = {.plain = true};
+    struct engine plain, engine;
+
+    cr_assert(engine_begin(&plain, items, &plainly), "%s", plain.error.message);
+    cr_assert(engine_begin(&engine, items, NULL), "%s", engine.error.message);
+    evaluate(&plain, N_EVALUATIONS);
+    evaluate(&engine, N_EVALUATIONS);
+    mdf_explain(engine.state, how, sizeof how);
+    cr_expect(engine.state->whole->has_gone, "%s", how);
+    expect_items(&engine, &plain);
+    cr_expect(!engine.state->whole->has_gone);
+    evaluate(&engine, 2);
+    expect_items(&engine, &plain);
+    engine_end(&plain);
+    engine_end(&engine);
+}

@@ -636,12 +636,13 @@ static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_ope
 /* Smaller arrays are soon written, and stay in the cache. */
 enum { SMALLEST_TO_GO = 32 << 10 };
 
-/* Whether an output is a large stack that nothing goes through, and that need not be there. */
+/* Whether an output is a list, whose items would be values by themselves, or a large stack, that nothing goes through, and that
+ * need not be there. */
 static bool may_go(const struct lowering *lowering, const struct mdf_lowering_request *request, const struct binding *binding)
 {
     const struct mdf_lowered_region *region = &lowering->lowered->region;
     const struct mdf_value *form;
-    bool is_stack = false;
+    bool goes;
     size_t i, j;
 
     if (request->may_go == NULL || MDF_OPERAND_INDEX(binding->operand) >= mdf_frame_code(request->frame)->n_slots ||
@@ -649,7 +650,8 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
         return false;
     }
     form = lowering_example(lowering, binding->id);
-    if (form->kind != MDF_KIND_TENSOR || form->length * mdf_dtype_size((mdf_dtype)form->dtype) < SMALLEST_TO_GO) {
+    goes = form->kind == MDF_KIND_LIST && is_list_output(lowering, binding->id);
+    if (!goes && (form->kind != MDF_KIND_TENSOR || form->length * mdf_dtype_size((mdf_dtype)form->dtype) < SMALLEST_TO_GO)) {
         return false;
     }
     for (i = 0; i < region->n_ops; i++) {
@@ -659,10 +661,10 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
             return false;
         }
         for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
-            is_stack = is_stack || loop->stacks[j].stack == binding->id;
+            goes = goes || loop->stacks[j].stack == binding->id;
         }
     }
-    return is_stack;
+    return goes;
 }
 
 /* Whether all slots that are left with a value need not have it. */

@@ -59,12 +59,13 @@ bool emission_has_vectors(unsigned dtype)
 
 /* ------------------------------------------------------------------ shapes */
 
-static unsigned widest_type(const struct mdf_lowered_nest *nest)
+/* Of what lies in registers. */
+static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        if (mdf_dtype_size((mdf_dtype)nest->steps[i].dtype) == 8) {
+        if (mdf_dtype_size((mdf_dtype)nest->steps[i].dtype) == 8 && !nest_only_places(lowered, nest, i)) {
             return 8;
         }
     }
@@ -301,7 +302,7 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
                      struct nest_code **best)
 {
     static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
-    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(nest), .lanes = lanes, .group = 1};
+    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(emission->lowered, nest), .lanes = lanes, .group = 1};
     enum trial result = TRIAL_FAILED, last;
     size_t n_vectors, i;
 
@@ -360,7 +361,7 @@ static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double
 /* Vectors along an axis, of 64 bytes where there are at least two, else of whichever size costs less. */
 static void try_lanes(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
 {
-    unsigned width = widest_type(nest), widest = widest_lanes(nest, axis, width);
+    unsigned width = widest_type(emission->lowered, nest), widest = widest_lanes(nest, axis, width);
 
     if (widest != 0) {
         try_axis(emission, nest, axis, widest, best);
@@ -374,7 +375,7 @@ static void try_lanes(struct emission *emission, const struct mdf_lowered_nest *
 static struct nest_code *find_best(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     double costs[MDF_NEST_MOST_AXES + 1], least;
-    unsigned width = widest_type(nest);
+    unsigned width = widest_type(emission->lowered, nest);
     struct nest_code *best = NULL;
     size_t axis;
 

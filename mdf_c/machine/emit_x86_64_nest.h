@@ -51,6 +51,8 @@ enum node_code {
 struct nest_pointer {
     mdf_lowered_id id;                   /* NONE: a row in memory */
     uint32_t offset;                     /* of that row */
+    bool has_index;                      /* it begins at the place that a step's number says, as `view` of a load does */
+    struct mdf_nest_view view;
     int64_t strides[MDF_NEST_MOST_AXES]; /* bytes, of the axes that have loops */
     uint8_t number;                      /* of its register; NO_REGISTER: it lies in its slot */
     double weight;
@@ -205,6 +207,10 @@ bool nest_combine(struct nest_code *code);
 
 /* --- emit_x86_64_nest_calls.c: fills code->calls[i] of a step whose function is called; false: the rows are too long. */
 bool nest_find_call(struct nest_code *code, size_t i);
+
+/* Whether a step is a whole number that only says where pointers begin, in front of the nest; whether a load is by such one. */
+bool nest_only_places(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, size_t step);
+bool nest_has_outer_index(const struct nest_code *code, const struct mdf_nest_step *step);
 
 /* For loops over an open axis: a block, which becomes the open one; its end; the vectors of the indices [at, at + n); what goals
  * need at a level. */

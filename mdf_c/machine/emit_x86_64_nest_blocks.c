@@ -124,6 +124,58 @@ static uint32_t find_entry(const struct nest_code *code, size_t step)
 
 /* ------------------------------------------------------------------ places */
 
+/* Whether a step is a whole number that is found in front of the nest. */
+static bool is_outer_index(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, size_t i)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+    const struct mdf_lowered_value *value;
+
+    if (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST && step->dtype == MDF_DTYPE_INT64 &&
+        step->operand_dtype == MDF_DTYPE_INT32) {
+        i = step->in[0];
+        step = &nest->steps[i];
+    } else if (step->dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    value = step->kind == MDF_NEST_LOAD ? &lowered->values[step->view.id] : NULL;
+    return value != NULL && step->level == 0 && step->view.at == MDF_NEST_NONE &&
+           !(value->is_scalar && value->place == MDF_LOWERED_CONSTANT) &&
+           (step->dtype == MDF_DTYPE_INT64 || step->dtype == MDF_DTYPE_INT32);
+}
+
+/* Whether the pointer that a load goes by begins at the place that such a number says. */
+static bool begins_at_index(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                            const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !lowered->values[step->view.id].is_scalar &&
+           is_outer_index(lowered, nest, step->view.at);
+}
+
+bool nest_only_places(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, size_t i)
+{
+    bool is_used = false;
+    size_t j, k;
+
+    for (j = i + 1; j < nest->n_steps; j++) {
+        const struct mdf_nest_step *step = &nest->steps[j];
+        size_t n_in = step->kind == MDF_NEST_ELEMENT ? step->n_in : step->kind == MDF_NEST_LOAD ? 0 : 1;
+
+        for (k = 0; k < n_in; k++) {
+            if (step->in[k] == i && !nest_only_places(lowered, nest, j)) {
+                return false;
+            }
+            is_used = is_used || step->in[k] == i;
+        }
+        if (step->kind == MDF_NEST_LOAD && step->view.at == i) {
+            if (!begins_at_index(lowered, nest, step)) {
+                return false;
+            }
+            is_used = true;
+        }
+    }
+    return is_used;
+}
+
 /* Indices that are gone through together. */
 static size_t count_at_once(const struct nest_code *code, size_t axis)
 {
@@ -148,7 +200,9 @@ static uint32_t find_pointer(struct nest_code *code, struct nest_pointer pointer
     for (i = 0; i < code->n_pointers; i++) {
         struct nest_pointer *there = &code->pointers[i];
 
-        if (there->id == pointer.id && there->offset == pointer.offset &&
+        if (there->id == pointer.id && there->offset == pointer.offset && there->has_index == pointer.has_index &&
+            (!there->has_index || (there->view.at == pointer.view.at && there->view.at_stride == pointer.view.at_stride &&
+                                   there->view.at_limit == pointer.view.at_limit)) &&
             memcmp(there->strides, pointer.strides, sizeof there->strides) == 0) {
             return (uint32_t)i;
         }
@@ -190,9 +244,16 @@ static struct nest_place find_place(struct nest_code *code, struct nest_pointer 
     return place;
 }
 
+bool nest_has_outer_index(const struct nest_code *code, const struct mdf_nest_step *step)
+{
+    return begins_at_index(code->emission->lowered, code->nest, step);
+}
+
 static struct nest_place place_of_view(struct nest_code *code, const struct mdf_nest_step *step)
 {
-    return find_place(code, (struct nest_pointer){.id = step->view.id}, step->view.first, step->view.strides, step->level,
+    const struct nest_pointer pointer = {.id = step->view.id, .has_index = nest_has_outer_index(code, step), .view = step->view};
+
+    return find_place(code, pointer, step->view.first, step->view.strides, step->level,
                       mdf_dtype_size((mdf_dtype)step->dtype));
 }
 
@@ -222,7 +283,7 @@ static struct nest_node make_load(struct nest_code *code, size_t i)
     }
     node.place = place_of_view(code, step);
     node.is_overwritten = value->is_in_place;
-    if (step->view.at != MDF_NEST_NONE) {
+    if (step->view.at != MDF_NEST_NONE && !nest_has_outer_index(code, step)) {
         node.in[0] = nest_value_of(code, step->view.at);
         node.n_in = 1;
         node.place.kind = nest_depends_on_lanes(code, step->view.at) ? PLACE_LANES : node.place.kind;
@@ -585,6 +646,10 @@ static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
         bool is_store = step->kind == MDF_NEST_STORE, is_needed = mdf_nest_set_has(&needed, i);
 
         if (!is_store && !is_needed && !may_bail_out(code, i)) {
+            continue;
+        }
+        if (!is_needed && nest_has_outer_index(code, step)) {
+            place_of_view(code, step); /* the index is looked at where the pointer begins */
             continue;
         }
         if (is_store && code->steps[step->in[0]].call.is_called && code->steps[step->in[0]].call.to == i) {

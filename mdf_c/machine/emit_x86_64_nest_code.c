@@ -618,6 +618,37 @@ static bool uses_register(const struct nest_code *code, uint8_t number)
     return i < code->n_pointers || memchr(code->counters, number, sizeof code->counters) != NULL;
 }
 
+/* Moves a pointer to the place that a whole number says, or bails out. rcx changes. */
+static void add_index(struct nest_code *code, const struct nest_pointer *pointer, uint8_t number)
+{
+    const struct mdf_nest_step *index = &code->nest->steps[pointer->view.at];
+    const struct mdf_lowered *lowered = code->emission->lowered;
+    struct assembler *assembler = nest_assembler(code);
+    struct machine_operand operand;
+    machine_label done = new_label(assembler);
+    int64_t size = (int64_t)mdf_dtype_size(lowered->values[pointer->id].form.dtype);
+
+    index = index->kind == MDF_NEST_ELEMENT ? &code->nest->steps[index->in[0]] : index;
+    operand = in_memory(CELLS, (int32_t)(8 * index->view.id));
+    if (!lowered->values[index->view.id].is_scalar) {
+        assemble_load(assembler, 8, RCX, emission_array_data(index->view.id));
+        operand = in_memory(RCX, (int32_t)(index->view.first * (int64_t)mdf_dtype_size((mdf_dtype)index->dtype)));
+    }
+    if (index->dtype == MDF_DTYPE_INT32) {
+        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, operand);
+    } else {
+        assemble_load(assembler, 8, RCX, operand);
+    }
+    assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
+    assemble_jump_if(assembler, IF_NOT_NEGATIVE, done);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RCX), (int32_t)pointer->view.at_limit);
+    bind_label(assembler, done);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RCX), (int32_t)pointer->view.at_limit);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->bail_out);
+    assemble_multiply_by(assembler, 8, RCX, in_register(RCX), (int32_t)(pointer->view.at_stride * size));
+    assemble_general(assembler, GENERAL_ADD, 8, number, in_register(RCX));
+}
+
 static void enter(struct nest_code *code, char *memory)
 {
     struct assembler *assembler = nest_assembler(code);
@@ -640,6 +671,9 @@ static void enter(struct nest_code *code, char *memory)
             assemble_general(assembler, GENERAL_ADDRESS, 8, number, nest_row(code, pointer->offset));
         } else {
             assemble_load(assembler, 8, number, emission_array_data(pointer->id));
+        }
+        if (pointer->has_index) {
+            add_index(code, pointer, number);
         }
         if (pointer->number == NO_REGISTER) {
             assemble_store(assembler, 8, number, nest_word(code, i));

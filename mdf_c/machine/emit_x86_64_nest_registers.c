@@ -223,9 +223,15 @@ static bool give_registers(struct nest_code *code, const uint32_t *order, uint32
 }
 
 /* Whether a step is emitted without the second and third scratch register. */
-static bool is_simple(const struct mdf_nest_step *step)
+static bool is_simple(const struct nest_code *code, size_t i)
 {
-    if (!is_real_type(step->dtype) || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE)) {
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+
+    if (nest_only_places(code->emission->lowered, code->nest, i)) {
+        return true;
+    }
+    if (!is_real_type(step->dtype) ||
+        (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !nest_has_outer_index(code, step))) {
         return false;
     }
     if (step->kind == MDF_NEST_ELEMENT) {
@@ -251,7 +257,7 @@ static unsigned count_registers(struct nest_code *code)
 
     code->join_register = THIRD_SCRATCH_REAL;
     for (i = 0; i < code->nest->n_steps; i++) {
-        if (!code->steps[i].call.is_called && !is_simple(&code->nest->steps[i])) {
+        if (!code->steps[i].call.is_called && !is_simple(code, i)) {
             return N_REAL_REGISTERS;
         }
     }

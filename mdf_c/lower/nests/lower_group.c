@@ -186,6 +186,38 @@ static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const s
     return nest;
 }
 
+enum { SHORTEST_ROW = 8 }; /* elements that are read where they lie, in place of a copy of them */
+
+/* Whether an operand is a copy of rows of an array from outside the region, which nothing in it changes. */
+static bool reads_rows(const struct lowering *lowering, const struct mdf_lowered_op *op, mdf_lowered_id operand)
+{
+    const struct fact *facts = lowering->facts;
+    const struct mdf_value *form = &lowering->lowered->values[operand].form;
+    const struct lowering_view *view = &facts[operand].view;
+    size_t d = form->rank;
+
+    while (d > 0 && mdf_value_shape(form)[d - 1] == 1) {
+        d--;
+    }
+    return view->is_there && !facts[operand].is_view && facts[view->id].depth < facts[op->out].depth && d > 0 &&
+           view->strides[d - 1] == 1 && mdf_value_shape(form)[d - 1] >= SHORTEST_ROW;
+}
+
+/* Whether it is worth to go through a group along the axes of its shape, as views are read. */
+static bool reads_views(const struct lowering *lowering, const struct group *group)
+{
+    size_t i, k;
+
+    for (i = 0; i < group->n_ops; i++) {
+        for (k = 0; k < group->ops[i].n_in; k++) {
+            if (reads_rows(lowering, &group->ops[i], group->ops[i].in[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The same over one axis: elements as they lie. */
 static struct mdf_lowered_nest *flat_nest(struct lowering *lowering, const struct group *group)
 {
@@ -362,6 +394,21 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
     return made;
 }
 
+/* What a group is in the end. */
+static bool finish_group(struct grouping *grouping, size_t at)
+{
+    const struct group *group = grouping->groups[at];
+    struct mdf_lowered_nest *nest =
+        reads_views(grouping->lowering, group) ? nest_of_group(grouping->lowering, group) : NULL;
+
+    if (nest != NULL) {
+        become_nest(grouping, at, nest);
+        return true;
+    }
+    grouping->region->ops[at].of.nest = flat_nest(grouping->lowering, group);
+    return grouping->region->ops[at].of.nest != NULL;
+}
+
 bool lowering_group(struct lowering *lowering, struct region *region)
 {
     struct grouping grouping = {.lowering = lowering, .region = region, .group = SIZE_MAX};
@@ -382,7 +429,7 @@ bool lowering_group(struct lowering *lowering, struct region *region)
     for (i = 0; i < grouping.n; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
-        if (grouping.groups[i] != NULL && (op->of.nest = flat_nest(lowering, grouping.groups[i])) == NULL) {
+        if (grouping.groups[i] != NULL && !finish_group(&grouping, i)) {
             return lowering_out_of_memory(lowering);
         }
         if (op->code != MDF_LOWERED_NEST || op->of.nest != NULL) {

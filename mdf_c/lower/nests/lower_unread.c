@@ -200,6 +200,56 @@ static void drop_stacks(const struct counting *counting, struct mdf_lowered_loop
     loop->n_stacks = n;
 }
 
+/* Whether a load is at a place that a number says which is one for all indices; a nest has such a load with that number. */
+static const struct mdf_nest_step *outer_index(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *load)
+{
+    const struct mdf_nest_step *index =
+        load->kind == MDF_NEST_LOAD && load->view.at != MDF_NEST_NONE ? &nest->steps[load->view.at] : NULL;
+
+    return index != NULL && index->kind == MDF_NEST_LOAD && index->level == 0 && index->view.at == MDF_NEST_NONE ? index : NULL;
+}
+
+static bool looks_at(const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view, const struct mdf_nest_view *index)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_view *load = &nest->steps[i].view;
+        const struct mdf_nest_step *number = outer_index(nest, &nest->steps[i]);
+
+        if (number != NULL && load->id == view->id && load->at_limit == view->at_limit && load->at_stride == view->at_stride &&
+            number->view.id == index->id && number->view.first == index->first) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a nest only looks whether indices are some, and those behind it do so, too. */
+static bool is_looked_at_later(const struct mdf_lowered_region *region, size_t number)
+{
+    const struct mdf_lowered_nest *nest = region->ops[number].of.nest;
+    size_t i, j;
+
+    for (i = 0; i < nest->n_steps && !nest->is_open; i++) {
+        const struct mdf_nest_step *index = outer_index(nest, &nest->steps[i]);
+
+        if (nest->steps[i].kind != MDF_NEST_LOAD || (index == NULL && nest->steps[i].view.at != MDF_NEST_NONE)) {
+            return false;
+        }
+        for (j = number + 1; index != NULL && j < region->n_ops; j++) {
+            if (region->ops[j].code == MDF_LOWERED_NEST && !region->ops[j].of.nest->is_open &&
+                looks_at(region->ops[j].of.nest, &nest->steps[i].view, &index->view)) {
+                break;
+            }
+        }
+        if (index != NULL && j == region->n_ops) {
+            return false;
+        }
+    }
+    return !nest->is_open;
+}
+
 static void drop_region(struct counting *counting, struct mdf_lowered_region *region)
 {
     bool *stays;
@@ -230,7 +280,7 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
         }
     }
     for (i = 0; stays != NULL && i < region->n_ops; i++) {
-        if (stays[i]) {
+        if (stays[i] && !(region->ops[i].code == MDF_LOWERED_NEST && is_looked_at_later(region, i))) {
             region->ops[n++] = region->ops[i];
         }
     }

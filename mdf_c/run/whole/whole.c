@@ -8,8 +8,8 @@
 /* It is lowered after so many evaluations: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
 
-/* Elements of all arrays of a graph together: what is around the nodes does not matter where they compute more, and lowering
- * takes a copy of each value for a moment. */
+/* Elements of all arrays of a graph together, of one with a loop of those that are made around it: what is around the nodes does
+ * not matter where they compute more, and lowering takes a copy of each value for a moment. */
 enum { LARGEST_LENGTH = 1 << 16 };
 
 /* Elements of what is computed before, between and behind loops, which may be done within them. */
@@ -131,10 +131,10 @@ static size_t count_outside_loops(const struct mdf_state *state)
 
 static bool is_small(const struct mdf_state *state)
 {
-    size_t n = 0, i;
+    size_t n_loops = count_loops(state->program->code), n = 0, i;
 
-    if (count_loops(state->program->code) > 1) {
-        return count_outside_loops(state) <= LARGEST_BETWEEN;
+    if (n_loops > 0) {
+        return count_outside_loops(state) <= (n_loops > 1 ? LARGEST_BETWEEN : LARGEST_LENGTH);
     }
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
         n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));
