@@ -71,6 +71,9 @@ static int add_constant_node(struct reading *reading, double number)
     struct node node = {.kind = NODE_CONSTANT, .dtype = reading->dtype};
     float narrow = (float)number;
 
+    if (mdf_dtype_kind(reading->dtype) != 'f') {
+        return NO_NODE;
+    }
     if (reading->dtype == MDF_DTYPE_FLOAT32) {
         memcpy(&node.cell, &narrow, sizeof narrow);
     } else {
@@ -102,6 +105,9 @@ static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool
     int i;
 
     node.dtype = of_truths ? MDF_DTYPE_BOOL : reading->dtype;
+    if (mdf_dtype_kind(node.dtype) == 'i' && !is_truth && code != MDF_LOWERED_SELECT) {
+        return NO_NODE; /* of whole numbers the larger, and the like: what C says of others need not be what is meant */
+    }
     for (i = 0; i < n_in; i++) {
         bool wants_truth = of_truths || (code == MDF_LOWERED_SELECT && i == 0);
 
@@ -425,6 +431,11 @@ static const struct mdf_element *element_of(const struct lowering *lowering, con
     return simpler != NULL ? simpler : element;
 }
 
+static bool is_composed_type(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'f' || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_INT32;
+}
+
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
 {
     const struct mdf_value *result = &trial->results[0];
@@ -434,7 +445,7 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
     struct mdf_value examples[2] = {{0}, {0}};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || mdf_dtype_kind(reading.dtype) != 'f' ||
+    if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || !is_composed_type(reading.dtype) ||
         result->length >= MDF_LOWER_LONG || op->loop != trial->trace.operation->loops[reading.dtype]) {
         return MDF_LOWERED_NONE;
     }

@@ -1,0 +1,301 @@
+/* lower_turned.c - arrays from outside a loop that a nest of its body goes through across their rows, as distances to all rows of
+ * a matrix do: they are laid out once, in front of the loop, with what lies side by side in vectors side by side. See lowering.h.
+ *
+ * That pays where a nest folds short rows, so that vectors go along another axis, and all else that it loads or stores lies along
+ * that one already. */
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+enum {
+    FEWEST_RUNS = 4,
+    LONGEST_ROW = 32, /* folded elements; longer ones are vectors themselves */
+    FEWEST_ROWS = 16,
+    LARGEST_TURNED = 1 << 15, /* elements: they stay in a cache */
+    MOST_TURNED = 8
+};
+
+/* An array that has been laid out, as some view goes through it. */
+struct turned {
+    struct mdf_nest_view from, to;
+    size_t extents[MDF_NEST_MOST_AXES];
+    struct mdf_lowered_op op;
+};
+
+/* Of one loop. */
+struct turning {
+    struct lowering *lowering;
+    bool *is_inside; /* of each value: the loop makes it */
+    struct turned turned[MOST_TURNED];
+    size_t n_turned;
+};
+
+static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* The axis that vectors go along where the rows that are folded are short: the last of those that are not. The number of axes: it
+ * is no such nest. */
+static size_t find_lanes(const struct mdf_lowered_nest *nest)
+{
+    size_t n_folded = 1, axis = nest->n_axes;
+
+    while (axis > 0 && is_folded(nest, axis - 1)) {
+        n_folded *= nest->extents[--axis];
+    }
+    return axis > 0 && axis < nest->n_axes && n_folded <= LONGEST_ROW && nest->extents[axis - 1] >= FEWEST_ROWS ? axis - 1
+                                                                                                                : nest->n_axes;
+}
+
+/* Whether an array from outside the loop is loaded across rows. */
+static bool is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                      size_t lanes)
+{
+    size_t n = 1, axis;
+    bool has_row = false;
+
+    for (axis = 0; axis < step->level; axis++) {
+        n *= step->view.strides[axis] != 0 ? nest->extents[axis] : 1;
+        has_row = has_row || (axis > lanes && step->view.strides[axis] == 1);
+    }
+    return step->kind == MDF_NEST_LOAD && step->level > lanes && step->view.at == MDF_NEST_NONE && has_row &&
+           step->view.strides[lanes] > 1 && n <= LARGEST_TURNED && !turning->is_inside[step->view.id] &&
+           turning->lowering->lowered->values[step->view.id].open_axes == 0 && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
+}
+
+/* Whether all that is not laid out anew lies along the axis as vectors want it. */
+static bool lies_along(const struct turning *turning, const struct mdf_lowered_nest *nest, size_t lanes)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
+        bool turns = moves && is_across(turning, nest, step, lanes);
+
+        if (moves && !turns && step->level > lanes &&
+            (step->view.at != MDF_NEST_NONE || step->view.strides[lanes] < 0 || step->view.strides[lanes] > 1)) {
+            return false;
+        }
+        any = any || turns;
+    }
+    return any;
+}
+
+static bool is_same(const struct turned *turned, const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view)
+{
+    size_t axis;
+
+    for (axis = 0; axis < MDF_NEST_MOST_AXES && turned->from.strides[axis] == view->strides[axis] &&
+                   (view->strides[axis] == 0 || turned->extents[axis] == nest->extents[axis]);
+         axis++) {
+    }
+    return axis == MDF_NEST_MOST_AXES && turned->from.id == view->id && turned->from.first == view->first;
+}
+
+/* The value that has the array laid out. */
+static mdf_lowered_id add_value(struct lowering *lowering, mdf_dtype dtype, int64_t n)
+{
+    struct mdf_value form = {0};
+    void *elements = mdf_value_make_tensor(lowering->memory, &form, dtype, 1, &n);
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (elements == NULL) {
+        lowering_out_of_memory(lowering);
+        return id;
+    }
+    memset(elements, 0, (size_t)n * mdf_dtype_size(dtype));
+    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
+    mdf_value_clear(lowering->memory, &form);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].is_nested = true;
+    }
+    return id;
+}
+
+/* Lays an array out for a load: its axes in their order, but the one that vectors go along last. NULL: it is not done. */
+static struct turned *add_turned(struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                                 size_t lanes)
+{
+    struct lowering *lowering = turning->lowering;
+    struct turned *turned = &turning->turned[turning->n_turned];
+    struct nest_draft *draft = turning->n_turned < MOST_TURNED ? draft_new(lowering) : NULL;
+    struct mdf_nest_view view;
+    uint8_t axes[MDF_NEST_MOST_AXES], in;
+    int64_t from[MDF_NEST_MOST_AXES], to[MDF_NEST_MOST_AXES], n = 1;
+    size_t order[MDF_NEST_MOST_AXES], rank = 0, axis, i;
+
+    if (draft == NULL) {
+        return NULL;
+    }
+    for (axis = 0; axis < step->level; axis++) {
+        if (axis != lanes && step->view.strides[axis] != 0) {
+            order[rank++] = axis;
+        }
+    }
+    order[rank++] = lanes;
+    *turned = (struct turned){.from = step->view, .to = {.at = MDF_NEST_NONE}};
+    memcpy(turned->extents, nest->extents, sizeof turned->extents);
+    for (i = rank; i-- > 0; n *= (int64_t)nest->extents[order[i]]) {
+        turned->to.strides[order[i]] = to[i] = n;
+        from[i] = step->view.strides[order[i]];
+    }
+    for (i = 0; i < rank; i++) {
+        axes[i] = draft_axis(draft, (int64_t)nest->extents[order[i]]);
+    }
+    turned->to.id = add_value(lowering, (mdf_dtype)step->dtype, n);
+    if (turned->to.id == MDF_LOWERED_NONE) {
+        return NULL;
+    }
+    view = (struct mdf_nest_view){.id = step->view.id, .first = step->view.first, .at = MDF_NEST_NONE};
+    in = draft_load_elements(lowering, draft, &view, rank, axes, from);
+    view = (struct mdf_nest_view){.id = turned->to.id, .at = MDF_NEST_NONE};
+    draft_store_elements(lowering, draft, in, &view, rank, axes, to);
+    turned->op = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
+    turned->op.of.nest = draft_finish(lowering, draft);
+    return turned->op.of.nest != NULL ? &turning->turned[turning->n_turned++] : NULL;
+}
+
+static void turn_nest(struct turning *turning, const struct mdf_lowered_nest *nest)
+{
+    size_t lanes = nest->is_open ? nest->n_axes : find_lanes(nest), i, k;
+
+    if (lanes == nest->n_axes || !lies_along(turning, nest, lanes)) {
+        return;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        struct mdf_nest_step *step = &nest->steps[i];
+        const struct turned *turned;
+
+        if (step->kind != MDF_NEST_LOAD || !is_across(turning, nest, step, lanes)) {
+            continue;
+        }
+        for (k = 0; k < turning->n_turned && !is_same(&turning->turned[k], nest, &step->view); k++) {
+        }
+        turned = k < turning->n_turned ? &turning->turned[k] : add_turned(turning, nest, step, lanes);
+        if (turned != NULL) {
+            step->view = turned->to;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ loops */
+
+static void note_inside(void *context, mdf_lowered_id id)
+{
+    bool *is_inside = context;
+
+    is_inside[id] = true;
+}
+
+/* What a loop has for its runs, and what its body makes. */
+static void note_loop(const struct mdf_lowered_loop *loop, bool *is_inside)
+{
+    const mdf_lowered_id numbers[] = {loop->number, loop->is_going_on};
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        if (numbers[i] != MDF_LOWERED_NONE) {
+            is_inside[numbers[i]] = true;
+        }
+    }
+    for (i = 0; i < loop->n_rows; i++) {
+        is_inside[loop->rows[i].parameter] = true;
+    }
+}
+
+/* All that an op makes, and what is in it. */
+static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    mdf_lowered_visit_results(op, note_inside, is_inside);
+    if (op->code == MDF_LOWERED_LOOP) {
+        note_loop(op->of.loop, is_inside);
+    }
+    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+        for (j = 0; j < inner->n_ops; j++) {
+            note_made(&inner->ops[j], is_inside);
+        }
+    }
+}
+
+/* Puts what has been laid out in front of op number `at`. */
+static bool insert(struct turning *turning, struct mdf_lowered_region *region, size_t at)
+{
+    size_t n = turning->n_turned, i;
+    struct mdf_lowered_op *ops = mdf_arena_array(&turning->lowering->lowered->arena, region->n_ops + n, sizeof *ops);
+
+    if (ops == NULL) {
+        return lowering_out_of_memory(turning->lowering);
+    }
+    memcpy(ops, region->ops, at * sizeof *ops);
+    for (i = 0; i < n; i++) {
+        ops[at + i] = turning->turned[i].op;
+    }
+    memcpy(ops + at + n, region->ops + at, (region->n_ops - at) * sizeof *ops);
+    region->ops = ops;
+    region->n_ops += n;
+    return true;
+}
+
+/* Those of a loop, which stands at `at`; *n_added ops are in front of it afterwards. */
+static bool turn_loop(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t *n_added)
+{
+    const struct mdf_lowered_op *op = &region->ops[at];
+    struct turning *turning = mdf_arena_allocate(&lowering->scratch, sizeof *turning);
+    const struct mdf_lowered_region *body = &op->of.loop->body;
+    size_t i;
+
+    *n_added = 0;
+    if (op->of.loop->n_runs < FEWEST_RUNS || turning == NULL) {
+        return turning != NULL || lowering_out_of_memory(lowering);
+    }
+    turning->lowering = lowering;
+    turning->is_inside = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *turning->is_inside);
+    if (turning->is_inside == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    note_made(op, turning->is_inside);
+    for (i = 0; i < body->n_ops; i++) {
+        if (body->ops[i].code == MDF_LOWERED_NEST) {
+            turn_nest(turning, body->ops[i].of.nest);
+        }
+    }
+    *n_added = turning->n_turned;
+    return turning->n_turned == 0 || insert(turning, region, at);
+}
+
+static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *region)
+{
+    size_t n_added, i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_IF &&
+            !(turn_region(lowering, &op->of.branches->then) && turn_region(lowering, &op->of.branches->otherwise))) {
+            return false;
+        }
+        if (op->code == MDF_LOWERED_LOOP) {
+            if (!turn_region(lowering, &op->of.loop->body) || !turn_loop(lowering, region, i, &n_added)) {
+                return false;
+            }
+            i += n_added;
+        }
+    }
+    return !lowering_has_failed(lowering);
+}
+
+bool lowering_turn_arrays(struct lowering *lowering)
+{
+    return lowering->is_for_source || turn_region(lowering, &lowering->lowered->region);
+}
