@@ -210,6 +210,17 @@ Test(export, what_has_no_form_is_refused_with_its_place)
         cr_expect(error.line == 1);
     }
     error = (mdf_error){0};
-    cr_expect_null(through_onnx("examples/slow_and_fast.yaml", &error));
-    cr_expect_not_null(strstr(error.message, "condition"), "%s", error.message);
+    cr_expect_null(through_onnx("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"output_ports\": {\"y\": {\"value\": \"1\"}}}}, "
+                                "\"conditions\": {\"node_specific\": {\"a\": {\"type\": \"TimeInterval\", \"kwargs\": {\"start\": 2}}}}}}}}",
+                                &error));
+    cr_expect_not_null(strstr(error.message, "a condition that looks at values, at time"), "%s", error.message);
+}
+
+Test(export, conditions_that_are_the_same_in_each_evaluation_are_written_out)
+{
+    mdf_error error = {0};
+    mdf_model *model = through_onnx("examples/slow_and_fast.yaml", &error);
+
+    cr_expect_not_null(model, "%s", error.message);
+    mdf_model_free(model);
 }

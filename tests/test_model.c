@@ -101,6 +101,15 @@ static const struct case_text warned[] = {
     {"{\"m\": {\"onnx_opset_version\": 999, \"graphs\": {\"g\": {}}}}", "onnx_opset_version 999 is newer than all that is known"},
 };
 
+Test(model, the_type_None_of_modeci_mdf_says_nothing)
+{
+    char message[2600], warnings[2000] = "";
+
+    load(NODES("\"n\": {\"input_ports\": {\"i\": {\"type\": \"None\"}}}"), message, sizeof message, warnings);
+    cr_expect_str_empty(message);
+    cr_expect_str_empty(warnings);
+}
+
 Test(model, mistakes_that_change_nothing_are_warned_of)
 {
     char message[2600], warnings[2000];

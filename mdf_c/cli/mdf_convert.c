@@ -15,6 +15,7 @@ static const char help[] =
     "From\n"
     "                              ONNX, and where IN has arrays beside it, the default is 1M; else all stay in OUT\n"
     "      --weights-inside        all arrays stay in OUT\n"
+    "      --float32               to ONNX: reals without a declared type are float32, for which ONNX Runtime has all kernels\n"
     MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
@@ -28,7 +29,7 @@ static const char *beside_fault(const char *text)
 struct conversion {
     const char *source, *target;
     size_t beside_bytes; /* as mdf_model_save_file_parted takes it; 0: not given */
-    bool inside;
+    bool inside, float32;
 };
 
 #define FIELD(name) offsetof(struct conversion, name)
@@ -36,6 +37,7 @@ struct conversion {
 static const struct option_row rows[] = {
     {"weights-beside", '\0', ARGUMENT_BYTES, .offset = FIELD(beside_bytes), .fault = beside_fault},
     {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
+    {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(float32)},
     MESSAGE_ROWS,
     {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
@@ -92,6 +94,7 @@ static int convert(const struct conversion *conversion)
     size_t beside_bytes = conversion->inside ? SIZE_MAX : conversion->beside_bytes;
     mdf_model *model = NULL;
 
+    options.float32 = conversion->float32;
     if (start_messages(&warnings, &options, &error)) {
         model = mdf_model_load_file_as(conversion->source, NULL, &options, &error);
     }
@@ -126,6 +129,9 @@ int main(int argc, char **argv)
     }
     if (conversion.inside && conversion.beside_bytes > 0) {
         return usage_error(&line, "--weights-inside does not go with --weights-beside");
+    }
+    if (conversion.float32 && !mdf_ends_with(names[1], ".onnx")) {
+        return usage_error(&line, "--float32 is for a model that is written as ONNX");
     }
     conversion.source = names[0];
     conversion.target = names[1];

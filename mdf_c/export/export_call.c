@@ -108,16 +108,30 @@ static bool is_default(const struct mdf_schema_attribute *attribute, enum mdf_se
     }
 }
 
+static const struct mdf_setting *find_setting(const struct mdf_code_call *call, const char *name)
+{
+    const struct mdf_setting *setting = call->operator->settings;
+
+    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0) {
+        setting++;
+    }
+    return setting != NULL && setting->name != NULL ? setting : NULL;
+}
+
 /* Attributes of ONNX are float32: where all is computed in float64, others would mean something else. */
 static bool check_reals(struct exporter *exporter, const struct mdf_code_call *call, const struct mdf_schema *schema,
                         const struct symbol *inputs)
 {
-    const struct mdf_setting *setting;
+    const struct mdf_setting *setting, *fmod = find_setting(call, "fmod");
     bool is_wide = false;
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
         is_wide = is_wide || inputs[i].dtype == MDF_DTYPE_FLOAT64;
+    }
+    if (fmod != NULL && fmod->type == MDF_SETTING_INT && *(const int64_t *)field_of(call, fmod) != 1 && call->n_inputs > 0 &&
+        mdf_dtype_kind(inputs[0].dtype) == 'f') {
+        return export_refuse(exporter, "onnx::%s of reals needs fmod 1", schema->name);
     }
     for (setting = call->operator->settings; is_wide && setting != NULL && setting->name != NULL; setting++) {
         const struct mdf_schema_attribute *attribute = mdf_schema_attribute(schema, setting->name);
@@ -146,16 +160,6 @@ static void put_settings(const struct mdf_code_call *call, const struct mdf_sche
 }
 
 /* ------------------------------------------------------------------ what is known of the outputs */
-
-static const struct mdf_setting *find_setting(const struct mdf_code_call *call, const char *name)
-{
-    const struct mdf_setting *setting = call->operator->settings;
-
-    while (setting != NULL && setting->name != NULL && strcmp(setting->name, name) != 0) {
-        setting++;
-    }
-    return setting != NULL && setting->name != NULL ? setting : NULL;
-}
 
 static bool read_integers(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n)
 {
@@ -661,6 +665,24 @@ static bool export_if(struct exporter *exporter, struct environment *environment
     return true;
 }
 
+/* An array of one element without its axes, as the bodies have it. */
+static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, struct symbol *symbol)
+{
+    struct symbol shape, result;
+    const struct symbol *inputs[] = {symbol, &shape};
+
+    if (!symbol->has_shape || symbol->rank == 0) {
+        return true;
+    }
+    if (!symbol_of_integers(exporter, NULL, 0, &shape) || !export_op(exporter, graph, "Reshape", inputs, 2, NULL, symbol, &result)) {
+        return false;
+    }
+    *symbol = result;
+    symbol->rank = 0;
+    symbol->shape = NULL;
+    return true;
+}
+
 /* Inputs of control flow, which take what they are given. */
 static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph, enum mdf_form form, struct symbol *inputs, size_t n)
 {
@@ -680,7 +702,8 @@ static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph,
             return false;
         }
         given = inputs[i];
-        if (dtype != MDF_DTYPE_NONE && !export_cast(exporter, graph, &given, dtype, &inputs[i])) {
+        if (dtype != MDF_DTYPE_NONE && (!export_cast(exporter, graph, &given, dtype, &inputs[i]) ||
+                                        !make_scalar(exporter, graph, &inputs[i]))) {
             return false;
         }
     }
@@ -692,6 +715,42 @@ static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph,
 
 /* ------------------------------------------------------------------ the call */
 
+/* The opset that has the next version of an operator; 0: none of this row. */
+static int next_version(const struct mdf_operator *row, const struct mdf_schema *schema)
+{
+    int opset = schema->since + 1;
+
+    while (opset <= mdf_schema_newest_opset() && mdf_schema_find("", row->name, opset)->since == schema->since) {
+        opset++;
+    }
+    return opset <= mdf_schema_newest_opset() && opset <= row->until ? opset : 0;
+}
+
+/* Whole numbers that later versions take as inputs are attributes of the same names in earlier ones: `axes` of Unsqueeze. False: these are
+ * not known, or no attributes. */
+static bool inputs_as_attributes(struct exporter *exporter, const struct mdf_code_call *call, const struct mdf_schema *schema,
+                                 const struct symbol *inputs, struct mdf_text *attributes)
+{
+    const struct mdf_schema *newest = mdf_schema_find("", schema->name, mdf_schema_newest_opset());
+    size_t i;
+
+    for (i = schema->max_inputs; i < call->n_inputs; i++) {
+        const struct mdf_formal *formal = mdf_schema_actual_input(newest, i);
+        const struct mdf_schema_attribute *attribute = formal != NULL ? mdf_schema_attribute(schema, formal->name) : NULL;
+        struct symbol integers;
+
+        if (attribute == NULL || attribute->type != MDF_ATTRIBUTE_INTS || inputs[i].constant == NULL || inputs[i].kind != SYMBOL_TENSOR ||
+            mdf_dtype_kind(inputs[i].dtype) == 's') {
+            return false;
+        }
+        if (!export_cast(exporter, exporter->main, &inputs[i], MDF_DTYPE_INT64, &integers)) {
+            return false;
+        }
+        export_attribute_integers(attributes, attribute->name, integers.constant->data, integers.constant->length);
+    }
+    return true;
+}
+
 static bool write_node(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_schema *schema,
                        const struct mdf_code_call *call, const struct symbol *inputs, struct symbol *outputs,
                        struct mdf_text *attributes)
@@ -702,10 +761,13 @@ static bool write_node(struct exporter *exporter, struct onnx_graph *graph, cons
     if (names == NULL) {
         return export_out_of_memory(exporter);
     }
-    if (call->n_inputs > schema->max_inputs) {
-        return export_refuse(exporter, "onnx::%s has at most %zu inputs in opset %d", schema->name, schema->max_inputs, exporter->opset);
+    if (n_inputs > schema->max_inputs) {
+        if (!inputs_as_attributes(exporter, call, schema, inputs, attributes)) {
+            return export_ask_opset(exporter, next_version(call->operator, schema), schema->name);
+        }
+        n_inputs = schema->max_inputs;
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (i = 0; i < n_inputs; i++) {
         names[i] = symbol_name(exporter, &inputs[i]);
         if (names[i] == NULL) {
             return false;
@@ -747,7 +809,10 @@ static bool find_schema(struct exporter *exporter, const struct mdf_code_call *c
         if ((*schema)->deprecated) {
             return export_refuse(exporter, "onnx::%s is not in opset %d any more", row->name, exporter->opset);
         }
-        return ((*schema)->since >= row->since && (*schema)->since <= row->until && (*schema)->since <= exporter->opset) ||
+        if ((*schema)->since < row->since) {
+            return export_ask_opset(exporter, row->since, row->name);
+        }
+        return ((*schema)->since <= row->until && (*schema)->since <= exporter->opset) ||
                export_refuse(exporter, "onnx::%s is called in another version than opset %d has", row->name, exporter->opset);
     }
     version = name_table_add(&exporter->domains, &exporter->arena, (*schema)->domain);

@@ -9,7 +9,7 @@
 
 enum { GRAPH_INITIALIZER = 5, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
-enum { OPSET_OF_EXPRESSIONS = 18, OPSET_OF_IDENTITY_OF_SEQUENCES = 14, MOST_DOMAINS = 8, MOST_TRIES = 5 };
+enum { OPSET_OF_EXPRESSIONS = 18, OPSET_OF_IDENTITY_OF_SEQUENCES = 14, MOST_DOMAINS = 8, MOST_TRIES = 12, MOST_COPIES = 4 };
 
 /* ------------------------------------------------------------------ versions */
 
@@ -32,9 +32,9 @@ static void note_opsets(const struct mdf_code *code, int model_opset, int *opset
 }
 
 /* The model's, or that of an operator that is born later; where there is none of ONNX's, one that has all that expressions need. */
-static int find_opset(const struct exporter *exporter)
+static int find_opset(const struct exporter *exporter, int least)
 {
-    int opset = exporter->model->opset;
+    int opset = exporter->model->opset > least ? exporter->model->opset : least;
     bool has_calls = false;
 
     note_opsets(exporter->program->code, opset, &opset, &has_calls);
@@ -104,6 +104,54 @@ static const struct symbol *find_input(const struct exporter *exporter, size_t i
     return NULL;
 }
 
+/* The element type that a call needs of a slot, which says nothing of its own: that of all reals, unless they are not allowed. */
+static mdf_dtype type_of_formal(const struct mdf_code_call *call, size_t input, mdf_dtype real)
+{
+    static const mdf_dtype others[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_INT64, MDF_DTYPE_BOOL, MDF_DTYPE_INT32, MDF_DTYPE_UINT8};
+    mdf_dtype_set allowed;
+    size_t i;
+
+    if (call->operator->form == MDF_FORM_LOOP && input < 2) {
+        return input == 0 ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL;
+    }
+    if (call->operator->form == MDF_FORM_IF) {
+        return MDF_DTYPE_BOOL;
+    }
+    if (call->signature == NULL || input >= call->signature->n_inputs) {
+        return real;
+    }
+    allowed = call->signature->inputs[input].tensors;
+    for (i = 0; (allowed & MDF_DTYPE_BIT(real)) == 0 && i < sizeof others / sizeof *others; i++) {
+        if ((allowed & MDF_DTYPE_BIT(others[i])) != 0) {
+            return others[i];
+        }
+    }
+    return real;
+}
+
+/* The element type that the first call that takes a slot, or a copy of it, needs of it, where that is no real. */
+static mdf_dtype type_of_use(const struct mdf_program *program, mdf_operand slot, int depth)
+{
+    const struct mdf_code *code = program->code;
+    mdf_dtype dtype = program->real;
+    size_t i, j;
+
+    for (i = 0; i < code->n_calls; i++) {
+        for (j = 0; j < code->calls[i].n_inputs && dtype == program->real; j++) {
+            dtype = code->calls[i].inputs[j] == slot ? type_of_formal(&code->calls[i], j, program->real) : dtype;
+        }
+    }
+    for (i = 0; i < code->n_instructions && depth > 0 && dtype == program->real; i++) {
+        const struct mdf_instruction *instruction = &code->instructions[i];
+
+        if (instruction->b == slot && (instruction->opcode == MDF_OPCODE_ARRAY || instruction->opcode == MDF_OPCODE_COPY ||
+                                       instruction->opcode == MDF_OPCODE_BORROW)) {
+            dtype = type_of_use(program, instruction->a, depth - 1);
+        }
+    }
+    return dtype;
+}
+
 static bool add_input(struct exporter *exporter, size_t index)
 {
     const struct mdf_program_port *port = &exporter->program->ports[index];
@@ -126,7 +174,8 @@ static bool add_input(struct exporter *exporter, size_t index)
         return export_refuse(exporter, "an input that is optional, or an object");
     }
     *slot = (struct symbol){.kind = declaration->type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
-                            .dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype : exporter->program->real,
+                            .dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype
+                                                                               : type_of_use(exporter->program, port->slot, MOST_COPIES),
                             .strength = declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL,
                             .has_shape = true, /* of what has none: one number */
                             .rank = declaration->has_shape ? declaration->rank : 0,
@@ -179,6 +228,11 @@ static const char *name_state(struct exporter *exporter, size_t slot)
     for (i = 0; i < program->n_nodes; i++) {
         const struct mdf_program_parts *parts = &program->nodes[i].parts[MDF_PART_PARAMETER];
 
+        for (j = program->nodes[i].first_port; j < program->nodes[i].first_port + program->nodes[i].n_ports; j++) {
+            if (program->ports[j].slot == MDF_OPERAND(MDF_OPERAND_SLOT, slot)) {
+                return export_name(exporter, mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, program->ports[j].id));
+            }
+        }
         for (j = 0; j < parts->n; j++) {
             if (parts->items[j].n_operands == 1 && parts->items[j].operands[0] == MDF_OPERAND(MDF_OPERAND_SLOT, slot)) {
                 return export_name(exporter, mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, parts->items[j].id));
@@ -205,6 +259,58 @@ static const struct symbol *add_increment(struct exporter *exporter, struct symb
     return slot;
 }
 
+/* A state whose initial value is known: the default of its input. */
+static const struct symbol *begin_with(struct exporter *exporter, const char *name, const struct symbol *initial, struct symbol *slot)
+{
+    *slot = *initial;
+    slot->name = name;
+    slot->constant = NULL;
+    put_input(exporter, name, slot, initial->constant);
+    return slot;
+}
+
+/* Whether this is the first evaluation: an input that is true unless it is given. */
+static const struct symbol *ask_whether_first(struct exporter *exporter)
+{
+    struct symbol *is_first = &exporter->is_first;
+    struct mdf_value *truth;
+    const char *name;
+
+    if (is_first->kind != SYMBOL_UNKNOWN) {
+        return is_first;
+    }
+    truth = export_make(exporter);
+    name = export_name(exporter, "first");
+    if (truth == NULL || name == NULL || !mdf_value_make_bool(exporter->memory, truth, true) ||
+        !symbol_of_value(exporter, truth, is_first)) {
+        export_out_of_memory(exporter);
+        return NULL;
+    }
+    is_first->name = name;
+    is_first->constant = NULL;
+    put_input(exporter, name, is_first, truth);
+    return is_first;
+}
+
+/* The same where the initial value hangs on inputs: it counts in the first evaluation, later what is handed on. */
+static const struct symbol *begin_with_computed(struct exporter *exporter, const char *name, const struct symbol *initial,
+                                                struct symbol *slot)
+{
+    const struct symbol *inputs[] = {ask_whether_first(exporter), initial, slot};
+    struct symbol zeros, chosen;
+
+    if (!symbol_has_full_shape(initial)) {
+        export_refuse(exporter, "a state whose initial value is computed from inputs, in a shape that is not known");
+        return NULL;
+    }
+    if (inputs[0] == NULL || !symbol_of_zeros(exporter, initial, &zeros) || begin_with(exporter, name, &zeros, slot) == NULL ||
+        !export_op(exporter, exporter->main, "Where", inputs, 3, NULL, initial, &chosen)) {
+        return NULL;
+    }
+    *slot = chosen;
+    return slot;
+}
+
 const struct symbol *export_state(struct exporter *exporter, size_t index)
 {
     struct symbol *slot = &exporter->environment->slots[index], initial = exporter->first->slots[index], array;
@@ -217,8 +323,8 @@ const struct symbol *export_state(struct exporter *exporter, size_t index)
         export_refuse(exporter, "a value of the evaluation before is read, which has no initial value");
         return NULL;
     }
-    if (array.constant == NULL || array.kind != SYMBOL_TENSOR) {
-        export_refuse(exporter, "a state whose initial value is computed from inputs");
+    if (array.kind != SYMBOL_TENSOR) {
+        export_refuse(exporter, "a state that is no array");
         return NULL;
     }
     if (exporter->state_types[index] != MDF_DTYPE_NONE) {
@@ -227,16 +333,13 @@ const struct symbol *export_state(struct exporter *exporter, size_t index)
             return NULL;
         }
     }
-    *state = (struct exported_state){index, name_state(exporter, index), array.dtype};
+    *state = (struct exported_state){.slot = index, .name = name_state(exporter, index), .dtype = array.dtype};
     if (state->name == NULL) {
         return NULL;
     }
-    *slot = array;
-    slot->name = state->name;
-    slot->constant = NULL;
-    put_input(exporter, state->name, slot, array.constant);
     exporter->n_states++;
-    return slot;
+    return array.constant != NULL ? begin_with(exporter, state->name, &array, slot)
+                                  : begin_with_computed(exporter, state->name, &array, slot);
 }
 
 /* ------------------------------------------------------------------ outputs */
@@ -279,7 +382,7 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
 }
 
 /* `value`: what it has been in an evaluation; NULL: that is not known. */
-static bool put_output(struct exporter *exporter, const char *wanted, const struct symbol *symbol,
+static bool put_array(struct exporter *exporter, const char *wanted, const struct symbol *symbol,
                        const struct mdf_declaration *declared, const struct mdf_value *value)
 {
     const char *name = export_name(exporter, wanted), *source;
@@ -306,6 +409,44 @@ static bool put_output(struct exporter *exporter, const char *wanted, const stru
     return done;
 }
 
+/* Whether the items of a list are one array for sure. */
+static bool is_array(const struct symbol *symbol)
+{
+    size_t i;
+
+    if (symbol->kind != SYMBOL_LIST || symbol->constant != NULL) {
+        return true;
+    }
+    for (i = 0; i < symbol->n_items; i++) {
+        const struct symbol *item = &symbol->items[i], *first = &symbol->items[0];
+
+        if (item->kind != first->kind || !is_array(item) ||
+            (item->kind == SYMBOL_TENSOR && (!item->has_shape || !symbol_has_shape_of(item, first)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same; a list whose items are no one array is an output for each of them, NAME.0, NAME.1, ... */
+static bool put_output(struct exporter *exporter, const char *wanted, const struct symbol *symbol,
+                       const struct mdf_declaration *declared, const struct mdf_value *value)
+{
+    bool has_items = value != NULL && value->kind == MDF_KIND_LIST && value->length == symbol->n_items, done = true;
+    size_t i;
+
+    if (is_array(symbol)) {
+        return put_array(exporter, wanted, symbol, declared, value);
+    }
+    for (i = 0; i < symbol->n_items && done; i++) {
+        const char *name = mdf_arena_printf(&exporter->arena, "%s.%zu", wanted, i);
+
+        done = name != NULL ? put_output(exporter, name, &symbol->items[i], NULL, has_items ? &mdf_value_items(value)[i] : NULL)
+                            : export_out_of_memory(exporter);
+    }
+    return done;
+}
+
 /* What the graph's interface declares of a result; NULL: nothing. */
 static const struct mdf_declaration *declaration_of(const struct exporter *exporter, size_t result)
 {
@@ -314,30 +455,76 @@ static const struct mdf_declaration *declaration_of(const struct exporter *expor
     return graph != NULL && graph->declares_outputs && result < graph->n_outputs ? &graph->outputs[result].declaration : NULL;
 }
 
+static bool put_result(struct exporter *exporter, const char *name, size_t node, const struct mdf_program_output *output,
+                       const struct mdf_declaration *declared, const struct mdf_value *value)
+{
+    mdf_operand operand = exporter->runs[node] ? output->operand : output->initial; /* it has what it began with */
+    struct symbol constant;
+    const struct symbol *symbol;
+
+    if (operand == MDF_NO_OPERAND) {
+        return export_refuse(exporter, "node '%s', of which '%s' is a result, never runs", exporter->program->nodes[node].id, name);
+    }
+    symbol = export_operand(exporter, exporter->environment, operand, &constant);
+    return symbol != NULL && put_output(exporter, name, symbol, declared, value);
+}
+
+/* Of a graph that has no results, as an edge leads from each port: all ports. */
+static bool add_ports(struct exporter *exporter)
+{
+    const struct mdf_program *program = exporter->program;
+    bool done = true;
+    size_t i, j;
+
+    for (i = 0; i < program->n_nodes; i++) {
+        for (j = 0; j < program->nodes[i].n_outputs && exporter->runs[i] && done; j++) {
+            const struct mdf_program_output *output = &program->nodes[i].outputs[j];
+            const char *name = mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, output->id);
+
+            done = name != NULL ? put_result(exporter, name, i, output, NULL,
+                                             exporter->state != NULL ? mdf_frame_value(exporter->state->frame, output->operand) : NULL)
+                                : export_out_of_memory(exporter);
+        }
+    }
+    return done;
+}
+
 static bool add_results(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
+    bool done = true;
     size_t i;
 
     exporter->at = NULL;
-    for (i = 0; i < program->n_results; i++) {
+    for (i = 0; i < program->n_results && done; i++) {
         const struct mdf_program_result *result = &program->results[i];
-        mdf_operand operand = result->output == SIZE_MAX ? program->ports[result->node].slot
-                                                         : program->nodes[result->node].outputs[result->output].operand;
+        const struct mdf_value *value = exporter->state != NULL ? mdf_state_result(exporter->state, i) : NULL;
         struct symbol constant;
-        const struct symbol *symbol = export_operand(exporter, exporter->environment, operand, &constant);
+        const struct symbol *symbol;
 
-        if (symbol == NULL || !put_output(exporter, result->name, symbol, declaration_of(exporter, i), exporter->state != NULL ? mdf_state_result(exporter->state, i) : NULL)) {
-            return false;
+        if (result->output != SIZE_MAX) {
+            done = put_result(exporter, result->name, result->node, &program->nodes[result->node].outputs[result->output],
+                              declaration_of(exporter, i), value);
+        } else {
+            symbol = export_operand(exporter, exporter->environment, program->ports[result->node].slot, &constant);
+            done = symbol != NULL && put_output(exporter, result->name, symbol, declaration_of(exporter, i), value);
         }
     }
-    return program->n_results > 0 || export_refuse(exporter, "the graph yields nothing");
+    if (done && program->n_results == 0) {
+        done = add_ports(exporter);
+    }
+    return done && (exporter->main->outputs.length > 0 || export_refuse(exporter, "the graph yields nothing"));
 }
 
-static bool has_shape_of(const struct symbol *a, const struct symbol *b)
+static bool put_no_longer_first(struct exporter *exporter)
 {
-    return b->kind != SYMBOL_TENSOR || !b->has_shape ||
-           (a->rank == b->rank && (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0));
+    struct mdf_value *truth = export_make(exporter);
+    struct symbol symbol;
+
+    return (truth != NULL && mdf_value_make_bool(exporter->memory, truth, false)) || export_out_of_memory(exporter)
+               ? symbol_of_value(exporter, truth, &symbol) &&
+                     put_output(exporter, mdf_arena_printf(&exporter->arena, "%s.next", exporter->is_first.name), &symbol, NULL, NULL)
+               : false;
 }
 
 /* What a state is in the next evaluation. *is_settled: of the type that it is now. */
@@ -350,10 +537,11 @@ static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *i
         const struct exported_state *state = &exporter->states[i];
         struct symbol next, now = {.kind = SYMBOL_TENSOR, .dtype = state->dtype}, cast;
 
-        if (!export_as_array(exporter, exporter->main, &exporter->environment->slots[state->slot], &next)) {
+        if ((state->late != NULL && !export_bring_late(exporter, state->late)) ||
+            !export_as_array(exporter, exporter->main, &exporter->environment->slots[state->slot], &next)) {
             return false;
         }
-        if (next.has_shape && !has_shape_of(&next, &exporter->first->slots[state->slot])) {
+        if (next.has_shape && !symbol_has_shape_of(&next, &exporter->first->slots[state->slot])) {
             return export_refuse(exporter, "the state '%s' changes its shape", state->name);
         }
         now.strength = next.strength;
@@ -374,207 +562,10 @@ static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *i
             return false;
         }
     }
-    return true;
-}
-
-/* ------------------------------------------------------------------ nodes */
-
-static bool arrive(struct exporter *exporter, size_t index, const struct symbol *value, bool *has_value)
-{
-    const struct mdf_program_port *port = &exporter->program->ports[index];
-    struct environment *environment = exporter->environment;
-    struct symbol declared;
-
-    exporter->at = &port->origin;
-    if (!export_declare(exporter, environment->graph, value, &port->declaration.type, &declared)) {
-        return false;
-    }
-    if (*has_value && port->reduce != MDF_REDUCE_OVERWRITE) {
-        environment->slots[MDF_OPERAND_INDEX(port->arriving)] = declared;
-        return export_instructions(exporter, environment, port->combine.first, port->combine.end);
-    }
-    *has_value = true;
-    environment->slots[MDF_OPERAND_INDEX(port->slot)] = declared;
-    return true;
-}
-
-/* What edges bring to a node. */
-static bool take(struct exporter *exporter, size_t index, const bool *has_run)
-{
-    const struct mdf_program *program = exporter->program;
-    const struct mdf_program_node *node = &program->nodes[index];
-    bool *has_value = mdf_arena_array(&exporter->arena, program->n_ports, sizeof *has_value);
-    size_t i;
-
-    if (has_value == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    for (i = 0; i < node->n_edges; i++) {
-        const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
-        struct symbol constant;
-        const struct symbol *value;
-
-        exporter->at = &program->ports[edge->port].origin;
-        if (!has_run[edge->sender]) {
-            return export_refuse(exporter, "an edge from node '%s', which runs later, brings the value of the evaluation before",
-                                 program->nodes[edge->sender].id);
-        }
-        if (!export_instructions(exporter, exporter->environment, edge->weigh.first, edge->weigh.end)) {
-            return false;
-        }
-        value = export_operand(exporter, exporter->environment, edge->value, &constant);
-        if (value == NULL || !arrive(exporter, edge->port, value, &has_value[edge->port])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Initial values are looked for among what is known before the first evaluation. */
-static bool find_initial_values(struct exporter *exporter, const struct mdf_program_node *node)
-{
-    struct environment *first = exporter->first;
-    size_t i;
-    bool done;
-
-    for (i = 0; i < first->code->n_slots; i++) {
-        if (exporter->environment->slots[i].kind != SYMBOL_UNKNOWN && first->slots[i].kind == SYMBOL_UNKNOWN) {
-            first->slots[i] = exporter->environment->slots[i];
-        }
-    }
-    exporter->is_first_run = true;
-    done = export_instructions(exporter, first, node->initial, node->main);
-    exporter->is_first_run = false;
-    return done;
-}
-
-static bool add_node(struct exporter *exporter, size_t index, const bool *has_run)
-{
-    const struct mdf_program_node *node = &exporter->program->nodes[index];
-    struct environment *environment = exporter->environment;
-
-    if (node->finished != MDF_NO_OPERAND) {
-        exporter->at = NULL;
-        return export_refuse(exporter, "node '%s' runs until it is finished", node->id);
-    }
-    return take(exporter, index, has_run) && export_instructions(exporter, environment, node->first, node->reset) &&
-           export_instructions(exporter, environment, node->reset, node->initial) && find_initial_values(exporter, node) &&
-           export_instructions(exporter, environment, node->main, node->end);
-}
-
-/* ------------------------------------------------------------------ conditions that always hold */
-
-enum truth { NEVER, ALWAYS, SOMETIMES };
-
-/* The number of runs of a node in this evaluation, when its one pass has come to some node. */
-static enum truth compare(double count, const struct mdf_condition *condition)
-{
-    double n = condition->n;
-
-    switch ((enum mdf_comparison)condition->comparison) {
-    case MDF_COMPARISON_LESS:
-        return count < n;
-    case MDF_COMPARISON_AT_MOST:
-        return count <= n;
-    case MDF_COMPARISON_EQUAL:
-        return count == n;
-    case MDF_COMPARISON_NOT_EQUAL:
-        return count != n;
-    case MDF_COMPARISON_GREATER:
-        return count > n;
-    case MDF_COMPARISON_AT_LEAST:
-        return count >= n;
-    case MDF_COMPARISON_MULTIPLE:
-        return n == 1 ? ALWAYS : SOMETIMES;
-    }
-    return SOMETIMES;
-}
-
-static enum truth holds(const struct mdf_schedule *schedule, size_t at, const bool *has_run, size_t n_nodes)
-{
-    const struct mdf_condition *condition = &schedule->conditions[at];
-    enum truth part, all = ALWAYS, any = NEVER;
-    size_t i;
-
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-        return condition->n != 0 ? ALWAYS : NEVER;
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-        for (i = at + 1; i < condition->end; i = schedule->conditions[i].end) {
-            part = holds(schedule, i, has_run, n_nodes);
-            all = part == NEVER || all == NEVER ? NEVER : part == SOMETIMES ? SOMETIMES : all;
-            any = part == ALWAYS || any == ALWAYS ? ALWAYS : part == SOMETIMES ? SOMETIMES : any;
-        }
-        return condition->kind == MDF_CONDITION_ALL ? all : any;
-    case MDF_CONDITION_NOT:
-        part = holds(schedule, at + 1, has_run, n_nodes);
-        return part == SOMETIMES ? SOMETIMES : part == ALWAYS ? NEVER : ALWAYS;
-    case MDF_CONDITION_CALLS:
-        return condition->scope == MDF_SCOPE_LIFE ? SOMETIMES : compare(has_run[condition->index], condition);
-    case MDF_CONDITION_USABLE_CALLS:
-        return compare(has_run[schedule->usables[condition->index].dependency], condition);
-    case MDF_CONDITION_CLOCK:
-        return condition->scope == MDF_CLOCK_PASSES_IN_UPDATE ? compare(0, condition) : SOMETIMES;
-    case MDF_CONDITION_ALL_HAVE_RUN:
-        for (i = 0; i < n_nodes; i++) {
-            all = has_run[i] ? all : NEVER;
-        }
-        return condition->scope == MDF_SCOPE_LIFE ? SOMETIMES : all;
-    case MDF_CONDITION_HAVE_RUN:
-        for (i = 0; i < condition->n_items; i++) {
-            all = has_run[schedule->node_lists[condition->index + i]] ? all : NEVER;
-        }
-        return condition->scope == MDF_SCOPE_LIFE ? SOMETIMES : all;
-    case MDF_CONDITION_N_WHEN:
-    case MDF_CONDITION_CALLS_SUM:
-    case MDF_CONDITION_JUST_RAN:
-    case MDF_CONDITION_TIME:
-    case MDF_CONDITION_THRESHOLD:
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        return SOMETIMES;
-    }
-    return SOMETIMES;
-}
-
-static bool check_condition(struct exporter *exporter, size_t condition, const char *what, const char *id, const bool *has_run)
-{
-    const struct mdf_schedule *schedule = exporter->program->schedule;
-
-    if (schedule == NULL || holds(schedule, condition, has_run, exporter->program->n_nodes) == ALWAYS) {
-        return true;
-    }
-    exporter->at = &exporter->program->code->origins[schedule->conditions[condition].origin];
-    return export_refuse(exporter, "%s%s%s has a condition that does not hold once in each evaluation", what, id[0] != '\0' ? " " : "", id);
+    return exporter->is_first.kind == SYMBOL_UNKNOWN || put_no_longer_first(exporter);
 }
 
 /* ------------------------------------------------------------------ the whole */
-
-static bool add_nodes(struct exporter *exporter)
-{
-    const struct mdf_program *program = exporter->program;
-    bool *has_run = mdf_arena_array(&exporter->arena, program->n_nodes, sizeof *has_run);
-    size_t i, j;
-
-    if (has_run == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
-            size_t node = program->layers[i].nodes[j];
-
-            if (!check_condition(exporter, program->schedule != NULL ? program->schedule->nodes[node].condition : 0, "node",
-                                 program->nodes[node].id, has_run) ||
-                !add_node(exporter, node, has_run)) {
-                return false;
-            }
-            has_run[node] = true;
-        }
-    }
-    return check_condition(exporter, program->schedule != NULL ? program->schedule->end_of_update : 0, "the end of an evaluation", "",
-                           has_run);
-}
 
 static bool build(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
 {
@@ -587,7 +578,7 @@ static bool build(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
         exporter->domain_names == NULL) {
         return export_out_of_memory(exporter);
     }
-    return add_inputs(exporter) && add_nodes(exporter) && add_results(exporter) &&
+    return add_inputs(exporter) && export_nodes(exporter) && add_results(exporter) &&
            add_next_states(exporter, types, is_settled);
 }
 
@@ -623,7 +614,7 @@ static void put_model(struct exporter *exporter, struct mdf_text *bytes)
 }
 
 static void begin(struct exporter *exporter, const struct mdf_model *model, const struct mdf_program *program,
-                  struct mdf_memory *memory, const mdf_dtype *types, mdf_error *error)
+                  struct mdf_memory *memory, const mdf_dtype *types, int least_opset, mdf_error *error)
 {
     *exporter = (struct exporter){.model = model, .program = program, .memory = memory, .error = error, .state_types = types};
     mdf_arena_init(&exporter->arena, memory);
@@ -631,7 +622,7 @@ static void begin(struct exporter *exporter, const struct mdf_model *model, cons
     exporter->context.memory = memory;
     exporter->context.real = program->real;
     exporter->context.n_threads = 1;
-    exporter->opset = find_opset(exporter);
+    exporter->opset = find_opset(exporter, least_opset);
 }
 
 static void end(struct exporter *exporter)
@@ -702,7 +693,8 @@ static struct mdf_state *evaluate(const struct mdf_program *program, struct mdf_
     return state;
 }
 
-/* A state may begin as a whole number and go on as a real one: then it is a real one from the beginning, and all is done again. */
+/* A state may begin as a whole number and go on as a real one: then it is a real one from the beginning, and all is done again; so it
+ * is where a call needs a newer opset than the model names. */
 mdf_status mdf_export_onnx(const struct mdf_model *model, const struct mdf_program *program, struct mdf_text *bytes,
                            mdf_error *error)
 {
@@ -711,6 +703,7 @@ mdf_status mdf_export_onnx(const struct mdf_model *model, const struct mdf_progr
     struct mdf_state *state = evaluate(program, memory);
     bool is_settled = false, done = types != NULL;
     mdf_error own = {0};
+    int opset = 0;
     size_t tries, i;
 
     for (i = 0; types != NULL && i <= program->code->n_slots; i++) {
@@ -719,9 +712,14 @@ mdf_status mdf_export_onnx(const struct mdf_model *model, const struct mdf_progr
     for (tries = 0; done && !is_settled && tries < MOST_TRIES; tries++) {
         struct exporter exporter;
 
-        begin(&exporter, model, program, memory, types, &own);
+        begin(&exporter, model, program, memory, types, opset, &own);
         exporter.state = state;
         done = build(&exporter, types, &is_settled);
+        if (!done && exporter.wanted_opset > exporter.opset) {
+            opset = exporter.wanted_opset;
+            own = (mdf_error){0};
+            done = true;
+        }
         if (done && is_settled) {
             put_model(&exporter, bytes);
         }

@@ -818,11 +818,24 @@ static bool write_logarithm(struct writing *writing)
            two(writing, "Div", &logarithm, &of_base, writing->result, writing->result);
 }
 
+/* numpy.zeros_like and its kin: one number in the shape of the first input. */
+static bool write_filled(struct writing *writing)
+{
+    struct symbol shape_type = {.kind = SYMBOL_TENSOR, .dtype = MDF_DTYPE_INT64, .strength = MDF_STRENGTH_TYPED}, shape, filling;
+
+    return number(writing, strcmp(writing->call->operator->name, "numpy.ones_like") == 0, &filling) &&
+           one(writing, "Shape", &writing->inputs[0], &shape_type, &shape) &&
+           two(writing, "Expand", &filling, &shape, writing->result, writing->result);
+}
+
 /* Functions whose rows have no column that says what they are. */
 static const struct {
     const char *name;
     bool (*write)(struct writing *writing);
-} named_forms[] = {{"numpy.clip", write_clip}, {"min", write_extreme}, {"max", write_extreme}, {"math.log", write_logarithm}};
+} named_forms[] = {{"numpy.clip", write_clip},          {"min", write_extreme},
+                   {"max", write_extreme},              {"math.log", write_logarithm},
+                   {"numpy.zeros_like", write_filled},  {"numpy.empty_like", write_filled},
+                   {"numpy.ones_like", write_filled}};
 
 static bool write_by_name(struct writing *writing, bool *is_known)
 {
@@ -955,8 +968,7 @@ bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, con
     size_t i;
 
     if (exporter->opset < OPSET_OF_FORMS && !are_constants(inputs, call->n_inputs)) {
-        return export_refuse(exporter, "expressions need an onnx_opset_version of at least %d, the model's is %d", OPSET_OF_FORMS,
-                             exporter->opset);
+        return export_ask_opset(exporter, OPSET_OF_FORMS, "expressions");
     }
     if ((operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return export_refuse(exporter, "'%s' draws random numbers", operator->name);

@@ -27,6 +27,13 @@ bool export_refuse(struct exporter *exporter, const char *format, ...)
     return false;
 }
 
+bool export_ask_opset(struct exporter *exporter, int opset, const char *what)
+{
+    exporter->wanted_opset = opset;
+    return export_refuse(exporter, "%s%s needs %s opset than %d", what[0] >= 'A' && what[0] <= 'Z' ? "onnx::" : "", what,
+                         opset > 0 ? "a newer" : "another", exporter->opset);
+}
+
 bool export_out_of_memory(struct exporter *exporter)
 {
     mdf_memory_error(exporter->memory, exporter->error);
@@ -132,7 +139,9 @@ bool symbol_of_integers(struct exporter *exporter, const int64_t *items, size_t 
     if (elements == NULL) {
         return export_out_of_memory(exporter);
     }
-    memcpy(elements, items, n * sizeof *items);
+    if (n > 0) {
+        memcpy(elements, items, n * sizeof *items);
+    }
     return symbol_of_value(exporter, value, symbol);
 }
 
@@ -144,6 +153,20 @@ bool symbol_of_real(struct exporter *exporter, double real, mdf_dtype dtype, str
 
     mdf_value_clear(exporter->memory, &single);
     return done ? symbol_of_value(exporter, value, symbol) : export_out_of_memory(exporter);
+}
+
+bool symbol_of_zeros(struct exporter *exporter, const struct symbol *like, struct symbol *symbol)
+{
+    struct mdf_value *value = export_make(exporter);
+
+    if (value == NULL || mdf_value_make_tensor(exporter->memory, value, like->dtype, like->rank, like->shape) == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    if (like->dtype != MDF_DTYPE_STRING) {
+        memset(value->data, 0, value->length * mdf_dtype_size(like->dtype));
+    }
+    value->strength = like->strength;
+    return symbol_of_value(exporter, value, symbol);
 }
 
 static const char *write_constant(struct exporter *exporter, const struct mdf_value *value)
@@ -223,6 +246,12 @@ void symbol_set_form(struct exporter *exporter, struct symbol *symbol, const str
             symbol->shape = shape;
         }
     }
+}
+
+bool symbol_has_shape_of(const struct symbol *a, const struct symbol *b)
+{
+    return b->kind != SYMBOL_TENSOR || !b->has_shape ||
+           (a->rank == b->rank && (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0));
 }
 
 bool symbol_has_full_shape(const struct symbol *symbol)

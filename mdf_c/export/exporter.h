@@ -55,6 +55,7 @@ struct exported_state {
     size_t slot;
     const char *name;
     mdf_dtype dtype; /* that its values have in all evaluations */
+    const struct mdf_program_edge *late; /* which brings it from the evaluation before; NULL: it is a parameter */
 };
 
 struct exporter {
@@ -64,7 +65,7 @@ struct exporter {
     struct mdf_arena arena;
     struct mdf_context context; /* kernels run in it, to tell types */
     mdf_error *error;
-    int opset;
+    int opset, wanted_opset; /* `wanted`: a newer one that what was refused needs; 0: none */
     struct name_table names, node_names, domains; /* that are taken; versions of other domains than ONNX's */
     const char **domain_names;
     size_t n_domains;
@@ -82,6 +83,8 @@ struct exporter {
     bool is_first_run;                /* these are being found */
     struct exported_state *states;    /* as many as there is room for: one for each slot */
     size_t n_states;
+    struct symbol is_first;  /* whether this is the first evaluation; UNKNOWN: nothing asks */
+    bool *has_run, *runs;    /* nodes: in this evaluation so far, in an evaluation at all */
     const struct mdf_state *state; /* after an evaluation; NULL: there could be none */
     const mdf_dtype *state_types; /* of each slot, from an earlier try; NONE: that of the initial value */
 };
@@ -89,6 +92,8 @@ struct exporter {
 /* --- export_symbols.c */
 /* Sets the error, with the place in the model; returns false. */
 bool export_refuse(struct exporter *exporter, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
+/* The same where the model can be written in this opset; 0: it can in none. */
+bool export_ask_opset(struct exporter *exporter, int opset, const char *what);
 bool export_out_of_memory(struct exporter *exporter);
 /* A name that nothing else has, `wanted` where that is free. */
 const char *export_name(struct exporter *exporter, const char *wanted);
@@ -98,12 +103,15 @@ struct mdf_value *export_make(struct exporter *exporter);
 bool symbol_of_value(struct exporter *exporter, const struct mdf_value *value, struct symbol *symbol);
 bool symbol_of_integers(struct exporter *exporter, const int64_t *items, size_t n, struct symbol *symbol); /* rank 1 */
 bool symbol_of_real(struct exporter *exporter, double real, mdf_dtype dtype, struct symbol *symbol);       /* rank 0 */
+/* Zeros of the type and shape of `like`, which is known. */
+bool symbol_of_zeros(struct exporter *exporter, const struct symbol *like, struct symbol *symbol);
 /* The name by which a node of a graph can take it; NULL with the error set: it is no value of ONNX. */
 const char *symbol_name(struct exporter *exporter, const struct symbol *symbol);
 /* A small value of the symbol's type and, as far as it is known, shape; a constant itself. False with the error set. */
 bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample);
 void symbol_set_form(struct exporter *exporter, struct symbol *symbol, const struct mdf_value *sample, bool with_shape);
 bool symbol_has_full_shape(const struct symbol *symbol);
+bool symbol_has_shape_of(const struct symbol *a, const struct symbol *b); /* also where that of `b` is not known */
 /* Adds a node with one output; `attributes`: fields of a NodeProto, or NULL. The type of the result is the caller's to say. */
 bool export_node(struct exporter *exporter, struct onnx_graph *graph, const char *domain, const char *operator,
                  const char * const *inputs, size_t n_inputs, const char *const *outputs, size_t n_outputs,
@@ -148,6 +156,10 @@ bool export_graph_output(struct exporter *exporter, struct onnx_graph *graph, co
 /* The fields of a GraphProto. */
 void export_end_graph(struct exporter *exporter, struct onnx_graph *graph, struct mdf_text *message);
 
+/* --- export_schedule.c: nodes, in the order in which they run */
+bool export_nodes(struct exporter *exporter);
+/* What an edge, whose sender runs behind its receiver, brings to the next evaluation: the symbol of the port. */
+bool export_bring_late(struct exporter *exporter, const struct mdf_program_edge *edge);
 
 /* --- export_onnx.c */
 /* The value that a slot of the outermost graph has from the evaluation before: an input of the model. */

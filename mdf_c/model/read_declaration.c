@@ -135,7 +135,9 @@ mdf_status mdf_reader_declaration(struct mdf_reader *reader, const struct mdf_no
     declaration->type.dtype = MDF_DTYPE_NONE;
     if (type != NULL && type->kind == MDF_NODE_STRING) {
         declaration->type_text = type->as.string.bytes;
-        if (!mdf_parse_type(declaration->type_text, &declaration->type)) {
+        if (strcmp(declaration->type_text, "None") == 0) { /* modeci_mdf's exporter from PyTorch writes it where it knows none */
+            declaration->type_text = NULL;
+        } else if (!mdf_parse_type(declaration->type_text, &declaration->type)) {
             snprintf(message, sizeof message, "unknown type '%.60s' is ignored", declaration->type_text);
             mdf_reader_warn(reader, type->line, type->column, message);
             declaration->type_text = NULL;

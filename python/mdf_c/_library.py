@@ -177,6 +177,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_model_load_file_as": (c_void_p, c_char_p, c_char_p, POINTER(Options), _ERROR),
     "mdf_model_load_bytes": (c_void_p, c_char_p, c_size_t, c_char_p, c_char_p, POINTER(Options), _ERROR),
     "mdf_model_save_file": (c_int, c_void_p, c_char_p, _ERROR),
+    "mdf_model_save_onnx": (c_int, c_void_p, c_char_p, POINTER(Options), _ERROR),
     "mdf_compile_vector_product": (c_void_p, c_void_p, c_int, c_char_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, POINTER(Options), _ERROR),
     "mdf_compile_gradient": (c_void_p, c_void_p, c_char_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, POINTER(Options), _ERROR),
     "mdf_compile_changeable": (c_void_p, c_void_p, POINTER(c_char_p), c_size_t, POINTER(Options), _ERROR),

@@ -398,16 +398,27 @@ class Model(Uncopied):
     def _repr_html_(self) -> str:
         return titled(repr(self), self.graph()._repr_html_())
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike, **settings: Any) -> None:
         """Writes the model: .json, .yaml, .yml, .bson or .onnx by suffix; to .onnx goes what one evaluation computes.
+
+        Keywords are those of :class:`Settings`, for .onnx only: ``graph``, ``parameters``, and ``float32=True``, which ONNX Runtime has kernels for
+        where it has none for float64.
 
         Raises
         ------
         MdfError
             The suffix is none of these, the file can not be written, or something has no form in ONNX.
+        TypeError
+            A setting for another format than ONNX, or one that there is not.
         """
         error = Error()
-        checked(lib.mdf_model_save_file(self._pointer, c_path(path), error), error)
+        if not settings:
+            checked(lib.mdf_model_save_file(self._pointer, c_path(path), error), error)
+            return
+        if not os.fspath(path).endswith(".onnx"):
+            raise TypeError(f"{', '.join(settings)}: settings are for models that are written as ONNX")
+        compiled = self.compile(**settings)  # for its warnings and errors, which have their places
+        checked(lib.mdf_model_save_onnx(self._pointer, c_path(path), _options(compiled.settings, _Findings(self._origin)), error), error)
 
     def compile(self, **settings: Any) -> Program:
         """The program of one graph. Keywords are those of :class:`Settings`.

@@ -1,10 +1,14 @@
 """Models written as ONNX: onnx.checker takes the files, and ONNX Runtime gives the same numbers."""
 
 import importlib.util
+import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
+
+from mdf_c._library import native_file
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -17,8 +21,6 @@ REFUSED = {
     "actr_retrieval.json": "object",
     "drift_diffusion.yaml": "random",
     "race.yaml": "graph of its own",
-    "recurrence.yaml": "runs later",
-    "slow_and_fast.yaml": "condition",
 }
 
 
@@ -54,3 +56,105 @@ def test_states_are_inputs_and_outputs(examples, tmp_path):
     assert "cup.temperature.next" in {one.name for one in graph.output}
     double = onnx.TensorProto.DOUBLE
     assert all(one.type.tensor_type.elem_type == double for one in graph.input if one.name == "cup.temperature")
+
+
+def graph_of(nodes, edges=None, conditions=None):
+    graph = {"nodes": nodes, "edges": edges or {}}
+    if conditions is not None:
+        graph["conditions"] = conditions
+    return {"m": {"graphs": {"g": graph}}}
+
+
+COUNTER = {"parameters": {"n": {"value": "n + 1"}}, "output_ports": {"count": {"value": "n"}}}
+READER = {"input_ports": {"x": {}}, "parameters": {"sum": {"value": "sum + x"}}, "output_ports": {"seen": {"value": "sum"}}}
+A_TO_B = {"a_to_b": {"sender": "a", "receiver": "b", "sender_port": "count", "receiver_port": "x"}}
+EVERY_2 = {"type": "EveryNCalls", "kwargs": {"dependency": "a", "n": 2}}
+MODELS = {
+    "a node that runs twice in each evaluation": graph_of({"a": COUNTER, "b": READER}, A_TO_B, {"node_specific": {"b": EVERY_2}}),
+    "an input that the first of two runs takes": graph_of(
+        {
+            "a": {"input_ports": {"x": {"shape": [1]}}, "output_ports": {"count": {"value": "x + 1"}}},
+            "b": {"input_ports": {"x": {}}, "output_ports": {"seen": {"value": "x * 2"}}},
+        },
+        A_TO_B,
+        {"node_specific": {"b": EVERY_2}},
+    ),
+    "an edge from a later node": graph_of(
+        {
+            "a": {"input_ports": {"x": {"default_value": 3.0}}, "output_ports": {"y": {"value": "x * 0.5 + 1"}}},
+            "b": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x + 1"}, "z": {"value": "x * 2"}}},
+        },
+        {
+            "there": {"sender": "a", "receiver": "b", "sender_port": "y", "receiver_port": "x"},
+            "back": {"sender": "b", "receiver": "a", "sender_port": "y", "receiver_port": "x", "parameters": {"weight": 0.25}},
+        },
+    ),
+    "an edge of a node to itself, and no results": graph_of(
+        {"a": {"input_ports": {"x": {"default_value": 1}}, "output_ports": {"y": {"value": "x * 2"}}}},
+        {"e": {"sender": "a", "receiver": "a", "sender_port": "y", "receiver_port": "x"}},
+    ),
+    "an initial value from an input": graph_of(
+        {
+            "a": {
+                "input_ports": {"v0": {}, "x": {}},
+                "parameters": {"v": {"default_initial_value": "v0 * 2", "value": "v + x"}},
+                "output_ports": {"v": {"value": "v"}},
+            }
+        }
+    ),
+    "a function of several outputs": graph_of(
+        {
+            "a": {
+                "input_ports": {"x": {"shape": [4]}},
+                "parameters": {"best": {"function": "onnx::TopK", "args": {"X": "x", "K": [2]}}},
+                "output_ports": {"best": {"value": "best"}},
+            }
+        }
+    ),
+    "inputs that are no reals": graph_of(
+        {
+            "a": {
+                "input_ports": {"x": {"shape": [3]}, "i": {"shape": [2]}, "c": {"shape": [2]}},
+                "parameters": {
+                    "chosen": {"function": "onnx::Gather", "args": {"data": "x", "indices": "i"}},
+                    "kept": {"function": "onnx::Where", "args": {"condition": "c", "X": "chosen", "Y": [0.0]}},
+                },
+                "output_ports": {"y": {"value": "kept"}},
+            }
+        }
+    ),
+    "zeros like": graph_of({"a": {"input_ports": {"x": {"shape": [3]}}, "output_ports": {"y": {"value": "numpy.zeros_like(x) + x"}}}}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forms(tool, tmp_path, name):
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(MODELS[name]))
+    assert tool.check(path, tmp_path) == ("written", "")
+
+
+def test_float32_has_kernels(tool, tmp_path):
+    import mdf_c
+
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(graph_of({"a": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "numpy.arctan(x)"}}}})))
+    assert tool.check(path, tmp_path) == (
+        "no kernel",
+        "Atan(7): onnx.reference gives the same; in float32 ONNX Runtime gives the same",
+    )
+    program = native_file("mdf-convert")
+    subprocess.run([program, "--float32", path, tmp_path / "narrow.onnx"], check=True)
+    types = {one.type.tensor_type.elem_type for one in onnx.load(str(tmp_path / "narrow.onnx")).graph.output}
+    assert types == {onnx.TensorProto.FLOAT}
+    assert subprocess.run([program, "--float32", path, tmp_path / "copy.json"], capture_output=True, check=False).returncode == 2
+    with pytest.raises(TypeError, match="written as ONNX"):
+        mdf_c.load(path).save(tmp_path / "copy.json", float32=True)
+
+
+def test_what_changes_from_evaluation_to_evaluation_is_refused(tool, tmp_path):
+    life = {"type": "AfterNCalls", "kwargs": {"dependency": "a", "n": 2, "time_scale": "TimeScale.LIFE"}}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(graph_of({"a": COUNTER, "b": READER}, A_TO_B, {"node_specific": {"b": life}})))
+    kind, detail = tool.check(path, tmp_path)
+    assert kind == "refused" and "earlier evaluations" in detail
