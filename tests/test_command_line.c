@@ -193,7 +193,7 @@ static const struct {
     {"$CONVERT $M /nosuch/a.yaml", 1, "/nosuch/a.yaml: error: the file can not be written: there is no such file or directory\n"},
     {"$CONVERT $M /nosuch/a.onnx", 1, "/nosuch/a.onnx: error: the file can not be written: there is no such file or directory\n"},
     {"$CONVERT $M $OUT/a.txt", 2, "/tmp/"},
-    {"$CONVERT examples/slow_and_fast.yaml $OUT/a.onnx", 1, "examples/slow_and_fast.yaml:"},
+    {"$CONVERT examples/drift_diffusion.yaml $OUT/a.onnx", 1, "examples/drift_diffusion.yaml:"},
     {"$DIFF $M", 2, "mdf-diff: error: two file names are needed\n"},
     {"$DIFF $M /nosuch.json", 2, "/nosuch.json: error: "},
     {"$RUN $M --profile=a.png", 2, "mdf-run: error: --profile must be a file .json, .folded"},
