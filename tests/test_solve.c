@@ -461,6 +461,71 @@ Test(solve, refuses_conditions_that_hold_a_state)
     }
 }
 
+#define NEURON(events) \
+    GRAPH("n: {metadata: {events: " events "}, parameters: {v: {default_initial_value: 0.0, time_derivative: 2 - v, conditions: " \
+          "[{id: fire, test: v > 1, value: 0.0}]}}}", "")
+
+static struct results count_spikes(mdf_method method, uint64_t n_steps, double dt)
+{
+    const struct run run_of = {
+        .text = NEURON("{spike: {crosses: v - 1}, low: {crosses: v - 0.5, direction: falling}}"),
+        .options = {.method = method, .rtol = 1e-12, .atol = 1e-12},
+        .n_steps = n_steps,
+        .dt = dt};
+
+    return run(&run_of);
+}
+
+/* In metadata, as output ports: a count, and the time of the last. What conditions do at an event may be another. */
+Test(solve, events_of_metadata_are_results)
+{
+    for (size_t m = 0; m < N_LOCATING; m++) {
+        struct results results = count_spikes(locating[m], 5, 1.0);
+
+        for (size_t i = 0; i < 4; i += 2) {
+            cr_expect_eq(results.items[i], 7, "%g", results.items[i]);
+            cr_expect_float_eq(results.items[i + 1], 7 * log(2.0), 1e-9, "%.17g", results.items[i + 1]);
+        }
+    }
+}
+
+/* By fixed steps: on the straight line between two evaluations, before conditions act. */
+Test(solve, events_of_metadata_by_fixed_steps)
+{
+    static const mdf_method methods[] = {MDF_METHOD_EULER, MDF_METHOD_EXPONENTIAL_EULER, MDF_METHOD_HEUN, MDF_METHOD_RK4};
+    const double before = 2 - 2 * exp(-0.6), behind = 2 - 2 * exp(-0.7);
+
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        struct results results = count_spikes(methods[m], 8, 0.1);
+
+        cr_expect_eq(results.items[0], 1, "%d: %g", (int)methods[m], results.items[0]);
+        cr_expect_float_eq(results.items[1], 0.6 + 0.1 * (1 - before) / (behind - before), methods[m] == MDF_METHOD_EULER ? 0.05 : 2e-3,
+                           "%d: %.17g", (int)methods[m], results.items[1]);
+        cr_expect_eq(results.items[2], 1, "%d: %g", (int)methods[m], results.items[2]);
+        cr_expect_float_eq(results.items[3], 0.8, 1e-12, "%d: %.17g", (int)methods[m], results.items[3]); /* the reset, by what was at 0.7 */
+        expect_one_result(NEURON("{spike: {crosses: v - 1}}"), (mdf_options){.method = methods[m]}, 30, 0.1);
+    }
+    expect_one_result(NEURON("{spike: {crosses: v - 1}}"), (mdf_options){.method = MDF_METHOD_DOPRI5}, 30, 0.1);
+}
+
+Test(solve, refuses_events_that_say_too_little)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{NEURON("{spike: {crosses: v - 1, direction: up}}"), "'rising' or 'falling'"},
+                 {NEURON("{spike: {direction: rising}}"), "needs 'crosses'"},
+                 {NEURON("{v: {crosses: v - 1}}"), "the node has one of that name"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mdf_error error = {0};
+        mdf_program *program = compile(cases[i].text, &(mdf_options){.method = MDF_METHOD_EULER}, &error);
+
+        cr_expect_null(program);
+        cr_expect(strstr(error.message, cases[i].says) != NULL && error.line > 0, "%s", error.message);
+        mdf_program_free(program);
+    }
+}
+
 /* Inputs change in jumps at evaluations: steps end there. */
 Test(solve, steps_end_where_inputs_change)
 {

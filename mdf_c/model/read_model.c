@@ -624,6 +624,10 @@ static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *
         return mdf_reader_fail(reader, node->repeat, MDF_MODEL,
                                "'repeat_until_finished' is the greatest number of runs, from 1 on");
     }
+    status = mdf_reader_add_event_ports(reader, node);
+    if (status != MDF_OK) {
+        return status;
+    }
     named = named != NULL && named->kind == MDF_NODE_NULL ? NULL : named;
     nodes = nodes != NULL && nodes->kind == MDF_NODE_NULL ? NULL : nodes;
     if (nodes == NULL) {

@@ -70,6 +70,8 @@ bool mdf_reader_recover(struct mdf_reader *reader, size_t length);
 void mdf_reader_enter(struct mdf_reader *reader, const char *what, const char *id);
 /* "type" and "shape" of an object. */
 mdf_status mdf_reader_declaration(struct mdf_reader *reader, const struct mdf_node *object, struct mdf_declaration *declaration);
+/* --- event_ports.c: adds the output ports of the events in a node's metadata. */
+mdf_status mdf_reader_add_event_ports(struct mdf_reader *reader, struct mdf_graph_node *node);
 /* Finds both ends of a graph's edges, reads its declared interface. */
 mdf_status mdf_reader_finish_graph(struct mdf_reader *reader, const struct mdf_node *source, void *object);
 

@@ -703,7 +703,10 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         struct mdf_definition definition = *item->definition;
 
         definition.function = definition.value != NULL ? NULL : definition.function; /* of the two, a parameter's value wins */
-        if (!compile_definition(target, &definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+        struct target look = {builder->compiler, target->unit,
+                              node_is_level(builder, item) ? &builder->before_conditions : &builder->scope};
+
+        if (!compile_definition(&look, &definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
             return false;
         }
         if (outcome.several && !item->needs_initial && item->parameter->n_conditions == 0) {
@@ -725,6 +728,8 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         operand = compile_conditions(builder, item, operand, is_located ? &holds : NULL);
         if (is_located && operand != MDF_NO_OPERAND && operand != before) {
             operand = node_leave_to_solver(builder, before, operand, holds);
+        } else if (operand != before && !scope_bind(builder->compiler, &builder->before_conditions, item->definition->id, before)) {
+            return false;
         }
     }
     if (operand != MDF_NO_OPERAND && item->parameter->declaration.type.dtype != MDF_DTYPE_NONE) {
@@ -894,6 +899,10 @@ bool compile_node(struct graph_builder *graph, size_t index)
         return false;
     }
     place = place_enter(graph->compiler, "node", node->id, node->source);
+    node = node_expand_events(graph->compiler, node);
+    if (node == NULL) {
+        return false;
+    }
     builder->graph = graph;
     builder->compiler = graph->compiler;
     builder->node = node;
@@ -901,6 +910,8 @@ bool compile_node(struct graph_builder *graph, size_t index)
     builder->index = index;
     builder->scope.outer = &graph->scope;
     builder->scope.unit = graph->unit;
+    builder->before_conditions.outer = &builder->scope;
+    builder->before_conditions.unit = graph->unit;
     builder->target = (struct target){graph->compiler, graph->unit, &builder->scope};
     builder->plan->scope = &builder->scope;
     builder->plan->progress = NODE_STARTED;

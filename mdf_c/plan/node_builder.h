@@ -30,6 +30,7 @@ struct node_builder {
     struct node_plan *plan;
     size_t index;
     struct scope scope;
+    struct scope before_conditions; /* within it: parameters as they are before their conditions act, where events look at them */
     struct target target;
     struct item *functions, *parameters;
     struct name_table function_numbers, parameter_numbers; /* by id, counted from 1 */
@@ -44,6 +45,13 @@ mdf_operand node_initial_of_state(struct node_builder *builder, struct target *t
 
 /* --- node_derivative.c: the value after the time increment; without one the initial value. */
 mdf_operand node_compile_derivative(struct node_builder *builder, const struct item *item);
+/* --- node_events.c: the node with parameters for the events in its metadata; NULL: the error is set. */
+const struct mdf_graph_node *node_expand_events(struct compiler *compiler, const struct mdf_graph_node *source);
+/* Whether a parameter is not the model's own. */
+bool node_item_is_added(const struct node_builder *builder, const struct item *item);
+/* Whether it is the expression of an event, which looks at parameters before their conditions. */
+bool node_is_level(const struct node_builder *builder, const struct item *item);
+
 /* Whether conditions of what is integrated are events that the solver locates between evaluations. */
 bool node_leaves_conditions_to_solver(const struct compiler *compiler);
 /* The parameter's value `before` its conditions, which have made it `conditioned` where one `holds`. */

@@ -51,6 +51,8 @@ static bool step_by_solver(struct node_builder *builder, const struct item *item
                                  .next = unit_new_slot(target, OPERAND_MAY_BE_LIST),
                                  .conditioned = MDF_NO_OPERAND,
                                  .holds = MDF_NO_OPERAND,
+                                 .is_exact = node_item_is_added(builder, item),
+                                 .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
                                  .is_changed = (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(compiler)) ||
                                                item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
                                  .origin = compiler->origins[compiler->origin]};
@@ -113,6 +115,9 @@ mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand befor
     state->conditioned = conditioned;
     state->holds = holds;
     state->located = unit_position(target->unit);
+    if (state->is_held) { /* that the event's expression is past zero at first is no event */
+        return before;
+    }
     result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
     to_conditioned = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
     if (result == MDF_NO_OPERAND || to_conditioned == SIZE_MAX || !unit_emit(target, MDF_OPCODE_COPY, result, before, 0)) {

@@ -185,7 +185,7 @@ enum mdf_solver_end { MDF_SOLVER_CAME_THROUGH, MDF_SOLVER_STALLS, MDF_SOLVER_CHA
 struct mdf_program_solver {
     mdf_method method;
     double rtol, atol, max_step;
-    size_t n_states;
+    size_t n_states, n_held; /* the last of them only change in events */
     bool takes_own_steps; /* of any number in an evaluation: whether they came through is looked at behind each */
     mdf_operand behind; /* enum mdf_solver_end; MDF_NO_OPERAND: it always comes to the time of the evaluation */
     struct mdf_program_state *states; /* of a library; NULL: code of the program solves them */

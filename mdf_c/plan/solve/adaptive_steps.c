@@ -118,18 +118,21 @@ static bool take_norm(struct solver *solver, struct target *target, const char *
 {
     solver_values values = solver_new_values(solver), squares = solver_new_values(solver), sizes = solver_new_values(solver);
     const struct solver_named scaled = {"scaled", values};
-    mdf_operand total, n;
+    mdf_operand total = MDF_NO_OPERAND, n = MDF_NO_OPERAND;
 
     if (values == NULL || squares == NULL || sizes == NULL || !solver_compute_each(solver, target, of, named, n_named, values) ||
         !solver_compute_each(solver, target, "numpy.sum(scaled * scaled)", &scaled, 1, squares) ||
         !solver_compute_each(solver, target, "numpy.sum(numpy.where(scaled > 0.0, 1.0, 1.0))", &scaled, 1, sizes)) {
         return false;
     }
-    total = squares[0];
-    n = sizes[0];
-    for (size_t i = 1; i < solver->side.n_states; i++) {
-        total = unit_call_two(target, PYTHON_ADD, total, squares[i], MDF_NO_OPERAND);
-        n = unit_call_two(target, PYTHON_ADD, n, sizes[i], MDF_NO_OPERAND);
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        if (!solver->side.states[i].is_exact) {
+            total = total == MDF_NO_OPERAND ? squares[i] : unit_call_two(target, PYTHON_ADD, total, squares[i], MDF_NO_OPERAND);
+            n = n == MDF_NO_OPERAND ? sizes[i] : unit_call_two(target, PYTHON_ADD, n, sizes[i], MDF_NO_OPERAND);
+        }
+    }
+    if (n == MDF_NO_OPERAND) { /* nothing can be wrong */
+        return solver_compute(target, name, "0.0 * rtol") != MDF_NO_OPERAND;
     }
     return solver_name(target, "total", total) && solver_name(target, "n", n) &&
            solver_compute(target, name, "numpy.sqrt(total / n)") != MDF_NO_OPERAND;

@@ -79,9 +79,9 @@ static bool see(struct solver *solver, struct target *target, const mdf_operand 
     return true;
 }
 
-/* Elements of all states for which an expression over `armed` and a sight (x, r, held) is not 0, as a name. */
+/* Elements of the first states for which an expression over `armed` and a sight (x, r, held) is not 0, as a name. */
 static bool count_elements(struct solver *solver, struct target *target, const struct sight *sight, const mdf_operand *armed,
-                           const char *expression, const char *name)
+                           const char *expression, size_t n_states, const char *name)
 {
     solver_values counts = solver_new_values(solver), copy = solver_new_values(solver);
     const struct solver_named named[] = {{"x", sight->x}, {"r", sight->made}, {"held", sight->holds}, {"armed", copy}};
@@ -96,7 +96,7 @@ static bool count_elements(struct solver *solver, struct target *target, const s
     if (!solver_compute_each(solver, target, expression, named, 4, counts)) {
         return false;
     }
-    for (size_t i = 0; i < solver->side.n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         total = i == 0 ? counts[i] : unit_call_two(target, PYTHON_ADD, total, counts[i], MDF_NO_OPERAND);
     }
     return solver_name(target, name, total);
@@ -108,7 +108,7 @@ static bool look(struct solver *solver, struct target *target, const mdf_operand
 {
     return see(solver, target, values, sight) &&
            count_elements(solver, target, sight, armed, "numpy.sum(numpy.where(held, numpy.where(armed > 0.0, 1.0, 0.0), 0.0))",
-                          "n_changes") &&
+                          solver->side.n_states, "n_changes") &&
            solver_compute(target, "fires", "n_changes > 0.0") != MDF_NO_OPERAND;
 }
 
@@ -241,6 +241,14 @@ static bool halve(struct solver *solver, struct target *target, const struct sol
            solver_name(target, "behind", outputs[1]);
 }
 
+/* What is held can not slide: it is there to be changed in events. */
+#define SLIDES "numpy.sum(numpy.where(held, numpy.where(armed < 0.0, numpy.where(r != x, 1.0, 0.0), 0.0), 0.0))"
+
+static size_t n_held(const struct solver *solver)
+{
+    return solver->side.builder->compiler->program->solver.n_held;
+}
+
 /* What is armed behind an event, by what conditions make of its values. */
 static bool arm_behind(struct solver *solver, struct target *target, const struct sight *at, const mdf_operand *values,
                        solver_values before, solver_values armed)
@@ -286,8 +294,6 @@ bool solver_emit_events(struct solver *solver, struct target *target, const stru
     return solver_compute_each(solver, target,
                                "numpy.where(fired > 0.0, numpy.where(held, numpy.where(armed > 0.0, r, x), x), x)", named, 4,
                                values) &&
-           count_elements(solver, target, &sight, before,
-                          "numpy.sum(numpy.where(held, numpy.where(armed < 0.0, numpy.where(r != x, 1.0, 0.0), 0.0), 0.0))",
-                          "slides") &&
+           count_elements(solver, target, &sight, before, SLIDES, solver->side.n_states - n_held(solver), "slides") &&
            arm_behind(solver, target, &sight, values, before, armed);
 }

@@ -19,6 +19,8 @@ struct solver_state {
     mdf_operand conditioned; /* what the parameter's conditions make of `next`, where the solver is to locate them; else NO */
     mdf_operand holds;       /* whether one of them does */
     size_t located;          /* where that is there */
+    bool is_exact;           /* of an event in metadata: no part of what is wrong with a step */
+    bool is_held;            /* its slope is 0 */
     bool is_changed;         /* once the solver has left it: by conditions that act at evaluations, or to a declared type */
     struct mdf_origin origin;
 };

@@ -8,6 +8,7 @@
 #include "mdf_c/plan/trace.h"
 
 #include <late_libraries.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ expressions of methods */
 
@@ -28,19 +29,38 @@ mdf_operand solver_compute(struct target *target, const char *name, const char *
     return name == NULL || solver_name(target, name, operand) ? operand : MDF_NO_OPERAND;
 }
 
+static mdf_operand compute_one(struct target *target, const char *expression, const struct solver_named *named, size_t n_named,
+                               size_t state)
+{
+    struct scope scope = {.outer = target->scope, .unit = target->unit};
+    struct target inner = {target->compiler, target->unit, &scope};
+
+    for (size_t k = 0; k < n_named; k++) {
+        if (!solver_name(&inner, named[k].name, named[k].values[state])) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    return solver_compute(&inner, NULL, expression);
+}
+
 bool solver_compute_each(struct solver *solver, struct target *target, const char *expression, const struct solver_named *named,
                          size_t n_named, solver_values results)
 {
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        struct scope scope = {.outer = target->scope, .unit = target->unit};
-        struct target inner = {target->compiler, target->unit, &scope};
-
-        for (size_t k = 0; k < n_named; k++) {
-            if (!solver_name(&inner, named[k].name, named[k].values[i])) {
-                return false;
-            }
+        results[i] = compute_one(target, expression, named, n_named, i);
+        if (results[i] == MDF_NO_OPERAND) {
+            return false;
         }
-        results[i] = solver_compute(&inner, NULL, expression);
+    }
+    return true;
+}
+
+/* What is held is the same in all stages. */
+static bool take_stage(struct solver *solver, struct target *target, const char *expression, const struct solver_named *named,
+                       size_t n_named, solver_values results)
+{
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        results[i] = solver->side.states[i].is_held ? named[0].values[i] : compute_one(target, expression, named, n_named, i);
         if (results[i] == MDF_NO_OPERAND) {
             return false;
         }
@@ -58,7 +78,7 @@ bool solver_take_stages(struct solver *solver, struct target *target, solver_val
     for (s = 0; solver->method->stages[s] != NULL; s++) {
         solver_values slopes = s == 0 && !begins ? named[1].values : solver_new_values(solver);
 
-        if (slopes == NULL || !solver_compute_each(solver, target, solver->method->stages[s], named, 1 + s, last) ||
+        if (slopes == NULL || !take_stage(solver, target, solver->method->stages[s], named, 1 + s, last) ||
             ((begins || s > 0) && !right_side_emit(&solver->side, &solver->side.slopes, target, last, slopes))) {
             return false;
         }
@@ -186,12 +206,38 @@ static bool runs_evenly(struct graph_builder *builder)
     return is_even;
 }
 
+/* What is held stands behind all else. */
+static bool put_held_last(struct compiler *compiler)
+{
+    struct solver_state *states = compiler->states.items,
+                        *held = mdf_arena_array(&compiler->scratch, compiler->states.n, sizeof *held);
+    size_t n = 0, n_held = 0;
+
+    if (held == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < compiler->states.n; i++) {
+        if (states[i].is_held) {
+            held[n_held++] = states[i];
+        } else {
+            states[n++] = states[i];
+        }
+    }
+    if (n_held > 0) {
+        memcpy(states + n, held, n_held * sizeof *held);
+    }
+    return true;
+}
+
 /* What an evaluation has to see to before the solver's code runs. */
 static bool keep_needs(const struct solver *solver, struct mdf_program *program)
 {
     struct compiler *compiler = solver->side.builder->compiler;
 
     program->solver.n_states = solver->side.n_states;
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        program->solver.n_held += solver->side.states[i].is_held;
+    }
     program->solver.takes_own_steps = mdf_method_takes_own_steps(program->solver.method);
     program->solver.ports = mdf_arena_array(compiler->arena, program->n_ports, sizeof *program->solver.ports);
     for (size_t i = 0; program->solver.ports != NULL && i < program->n_ports; i++) {
@@ -225,7 +271,8 @@ bool compile_solver(struct graph_builder *builder)
                       mdf_method_names[program->solver.method]);
         return false;
     }
-    if (!runs_evenly(builder) || !right_side_make(&solver.side, builder) || !keep_needs(&solver, program)) {
+    if (!runs_evenly(builder) || !put_held_last(compiler) || !right_side_make(&solver.side, builder) ||
+        !keep_needs(&solver, program)) {
         return false;
     }
     end = unit_position(builder->unit);

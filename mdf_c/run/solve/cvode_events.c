@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-/* What a condition that holds waits for: nothing; that it does not; the same, having made nothing else of what it had made. */
+/* What a condition that holds waits for: nothing; that it does not; the same, having made nothing else of what it had made (of
+ * what is not held). */
 enum wait { ARMED, WAITS, WAITS_AS_IT_IS };
 
 /* Events of one element that are nearer to each other than this part of the time: after so many in a row it is in vain to go on,
@@ -33,7 +34,7 @@ static int tell_roots(realtype time, N_Vector y, realtype *roots, void *context)
     if (!look(state, y)) {
         return -1;
     }
-    for (size_t i = 0; i < state->solve->n; i++) {
+    for (size_t i = 0; i < state->solve->n_all; i++) {
         roots[i] = holds(state->solve, i) ? 1 : -1;
     }
     return 0;
@@ -48,20 +49,20 @@ bool mdf_solve_make_events(struct mdf_state *state)
     if (solve->condition.range.first == solve->condition.range.end) {
         return true;
     }
-    solve->conditioned = mdf_memory_allocate_zeroed(memory, 2 * solve->n, sizeof *solve->conditioned);
-    solve->waits = mdf_memory_allocate_zeroed(memory, solve->n, sizeof *solve->waits);
-    solve->roots = mdf_memory_allocate_zeroed(memory, solve->n, sizeof *solve->roots);
-    solve->acted_at = mdf_memory_allocate_zeroed(memory, solve->n, sizeof *solve->acted_at);
-    solve->n_repeats = mdf_memory_allocate_zeroed(memory, solve->n, sizeof *solve->n_repeats);
+    solve->conditioned = mdf_memory_allocate_zeroed(memory, 2 * solve->n_all, sizeof *solve->conditioned);
+    solve->waits = mdf_memory_allocate_zeroed(memory, solve->n_all, sizeof *solve->waits);
+    solve->roots = mdf_memory_allocate_zeroed(memory, solve->n_all, sizeof *solve->roots);
+    solve->acted_at = mdf_memory_allocate_zeroed(memory, solve->n_all, sizeof *solve->acted_at);
+    solve->n_repeats = mdf_memory_allocate_zeroed(memory, solve->n_all, sizeof *solve->n_repeats);
     if (solve->conditioned == NULL || solve->waits == NULL || solve->roots == NULL || solve->acted_at == NULL ||
         solve->n_repeats == NULL) {
         return false;
     }
-    solve->holds = solve->conditioned + solve->n;
-    for (size_t i = 0; i < solve->n; i++) {
+    solve->holds = solve->conditioned + solve->n_all;
+    for (size_t i = 0; i < solve->n_all; i++) {
         solve->roots[i] = 1; /* upwards only */
     }
-    return library->CVodeRootInit(solve->cvode, (int)solve->n, tell_roots) == CV_SUCCESS &&
+    return library->CVodeRootInit(solve->cvode, (int)solve->n_all, tell_roots) == CV_SUCCESS &&
            library->CVodeSetRootDirection(solve->cvode, solve->roots) == CV_SUCCESS &&
            library->CVodeSetNoInactiveRootWarn(solve->cvode) == CV_SUCCESS;
 }
@@ -82,7 +83,9 @@ void mdf_solve_release_events(struct mdf_solve *solve, struct mdf_memory *memory
 
 static enum wait wait_of(const struct mdf_solve *solve, size_t i)
 {
-    return !holds(solve, i) ? ARMED : solve->conditioned[i] == NV_DATA_S(solve->y)[i] ? WAITS_AS_IT_IS : WAITS;
+    return !holds(solve, i)                                                        ? ARMED
+           : i < solve->n && solve->conditioned[i] == *mdf_solve_element(solve, i) ? WAITS_AS_IT_IS
+                                                                                   : WAITS;
 }
 
 /* What waited, and is not held any more, is armed. What holds on must not be there to hold the state. */
@@ -93,10 +96,10 @@ static bool arm(struct mdf_state *state)
     if (!look(state, solve->y)) {
         return false;
     }
-    for (size_t i = 0; i < solve->n; i++) {
+    for (size_t i = 0; i < solve->n_all; i++) {
         if (!holds(solve, i)) {
             solve->waits[i] = ARMED;
-        } else if (solve->waits[i] == WAITS_AS_IT_IS && solve->conditioned[i] != NV_DATA_S(solve->y)[i]) {
+        } else if (solve->waits[i] == WAITS_AS_IT_IS && solve->conditioned[i] != *mdf_solve_element(solve, i)) {
             return mdf_solve_fail(state, MDF_VALUE, MDF_SOLVER_SLIDING);
         }
     }
@@ -108,7 +111,7 @@ static bool act(struct mdf_state *state, size_t i)
     struct mdf_solve *solve = state->solve;
     bool is_near = solve->time - solve->acted_at[i] <= min_distance * fabs(solve->time);
 
-    NV_DATA_S(solve->y)[i] = solve->conditioned[i];
+    *mdf_solve_element(solve, i) = solve->conditioned[i];
     solve->acted_at[i] = solve->time;
     solve->n_repeats[i] = is_near ? solve->n_repeats[i] + 1 : 0;
     return solve->n_repeats[i] < MOST_REPEATS || mdf_solve_fail(state, MDF_VALUE, MDF_SOLVER_CHATTERING);
@@ -122,11 +125,11 @@ static bool act_where_due(struct mdf_state *state)
 
     while (has_acted) {
         has_acted = false;
-        for (size_t i = 0; i < solve->n; i++) {
+        for (size_t i = 0; i < solve->n_all; i++) {
             solve->roots[i] = holds(solve, i) && solve->waits[i] == ARMED;
             has_acted = has_acted || solve->roots[i] != 0;
         }
-        for (size_t i = 0; i < solve->n; i++) {
+        for (size_t i = 0; i < solve->n_all; i++) {
             if (solve->roots[i] != 0 && !act(state, i)) {
                 return false;
             }
@@ -134,7 +137,7 @@ static bool act_where_due(struct mdf_state *state)
         if (has_acted && !look(state, solve->y)) {
             return false;
         }
-        for (size_t i = 0; i < solve->n; i++) {
+        for (size_t i = 0; i < solve->n_all; i++) {
             if (solve->roots[i] != 0 || !holds(solve, i)) {
                 solve->waits[i] = wait_of(solve, i);
             }
@@ -151,14 +154,14 @@ bool mdf_solve_begin_events(struct mdf_state *state)
         return true;
     }
     solve->event_time = solve->time;
-    for (size_t i = 0; i < solve->n; i++) {
+    for (size_t i = 0; i < solve->n_all; i++) {
         solve->acted_at[i] = -INFINITY;
         solve->n_repeats[i] = 0;
     }
     if (!look(state, solve->y)) {
         return false;
     }
-    for (size_t i = 0; i < solve->n; i++) {
+    for (size_t i = 0; i < solve->n_all; i++) {
         if (!solve->has_begun || !holds(solve, i)) {
             solve->waits[i] = wait_of(solve, i);
         }
@@ -174,7 +177,7 @@ bool mdf_solve_act(struct mdf_state *state, double *first_step)
     if (solve->library.CVodeGetRootInfo(solve->cvode, solve->roots) != CV_SUCCESS) {
         return mdf_solve_out_of_memory(state);
     }
-    for (size_t i = 0; i < solve->n; i++) {
+    for (size_t i = 0; i < solve->n_all; i++) {
         solve->waits[i] = solve->roots[i] != 0 ? ARMED : solve->waits[i];
     }
     solve->event_time = solve->time;

@@ -24,8 +24,9 @@ struct mdf_solve {
     SUNMatrix matrix;
     SUNLinearSolver linear;
     SUNNonlinearSolver nonlinear;
-    size_t n;                 /* elements of all states */
-    double *left;             /* them, as the solver left them */
+    size_t n_all, n;          /* elements of all states; of those that are not held, which come first */
+    double *held;             /* the others */
+    double *left;             /* the first, as the solver left them */
     struct mdf_value *inputs; /* of each of the solver's ports, when it began */
     double time;
     bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
@@ -45,6 +46,9 @@ bool mdf_solve_fail(struct mdf_state *state, mdf_status status, const char *what
 bool mdf_solve_out_of_memory(struct mdf_state *state);
 /* Its results at elements `y`: of all of them the first, then the next. False: the error is set. */
 bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results);
+
+/* Of the first `n`, in `y`; of those behind, held. */
+double *mdf_solve_element(const struct mdf_solve *solve, size_t i);
 
 /* --- cvode_events.c. False: the error is set. */
 bool mdf_solve_make_events(struct mdf_state *state);

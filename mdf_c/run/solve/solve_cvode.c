@@ -33,21 +33,27 @@ static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
     return mdf_frame_slot(state->frame, slot);
 }
 
-/* Elements of all states together, which are float64. */
-static bool count(struct mdf_state *state, size_t *n)
+/* Elements of all states together, which are float64, and of those that are not held. */
+static bool count(struct mdf_state *state, size_t *n_all, size_t *n)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
 
-    *n = 0;
+    *n_all = *n = 0;
     for (size_t i = 0; i < solver->n_states; i++) {
         const struct mdf_value *y = slot_of(state, solver->states[i].y);
 
         if (y->kind != MDF_KIND_TENSOR || y->dtype != MDF_DTYPE_FLOAT64) {
             return mdf_solve_fail(state, MDF_UNSUPPORTED, "solves for numbers of float64 only (docs/time.md)");
         }
-        *n += y->length;
+        *n_all += y->length;
+        *n += i < solver->n_states - solver->n_held ? y->length : 0;
     }
     return true;
+}
+
+double *mdf_solve_element(const struct mdf_solve *solve, size_t i)
+{
+    return i < solve->n ? NV_DATA_S(solve->y) + i : solve->held + (i - solve->n);
 }
 
 static void gather(struct mdf_state *state, double *elements)
@@ -57,6 +63,9 @@ static void gather(struct mdf_state *state, double *elements)
     for (size_t i = 0; i < solver->n_states; i++) {
         const struct mdf_value *y = slot_of(state, solver->states[i].y);
 
+        if (i == solver->n_states - solver->n_held) {
+            elements = state->solve->held;
+        }
         memcpy(elements, y->data, y->length * sizeof *elements);
         elements += y->length;
     }
@@ -75,6 +84,9 @@ static bool scatter(struct mdf_state *state, const double *elements, bool is_nex
 
         if (own == NULL) {
             return mdf_solve_out_of_memory(state);
+        }
+        if (i == solver->n_states - solver->n_held) {
+            elements = state->solve->held;
         }
         slot->strength = strength;
         memcpy(own, elements, y->length * sizeof *elements);
@@ -115,8 +127,9 @@ static bool run_part(struct mdf_state *state, struct mdf_solve_part *part)
 static bool take_results(struct mdf_state *state, enum mdf_state_result result, double *elements)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
+    size_t n = solver->n_states - (result == MDF_STATE_SLOPE ? solver->n_held : 0);
 
-    for (size_t i = 0; i < solver->n_states; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *of = slot_of(state, solver->states[i].results[result]), *y = slot_of(state, solver->states[i].y);
 
         if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length != y->length) {
@@ -137,7 +150,7 @@ bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, co
     bool done = !mdf_state_is_interrupted(state) && scatter(state, y, false) && run_part(state, part);
 
     for (size_t k = 0; done && k < part->n_results; k++) {
-        done = take_results(state, part->first_result + k, results + k * state->solve->n);
+        done = take_results(state, part->first_result + k, results + k * state->solve->n_all);
     }
     state->solve->is_lost = !done;
     return done;
@@ -188,13 +201,15 @@ static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
         library->N_VDestroy(solve->y);
     }
     mdf_memory_release(memory, solve->left);
+    mdf_memory_release(memory, solve->held);
     mdf_solve_release_events(solve, memory);
     solve->linear = NULL;
     solve->nonlinear = NULL;
     solve->matrix = NULL;
     solve->y = NULL;
     solve->left = NULL;
-    solve->n = 0;
+    solve->held = NULL;
+    solve->n_all = solve->n = 0;
 }
 
 void mdf_solve_release(struct mdf_state *state)
@@ -267,7 +282,7 @@ static bool make_solvers(struct mdf_solve *solve, bool is_stiff)
     return solve->linear != NULL && library->CVodeSetLinearSolver(solve->cvode, solve->linear, solve->matrix) == CVLS_SUCCESS;
 }
 
-static bool make_vectors(struct mdf_state *state, size_t n)
+static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
     bool is_stiff = solver->method == MDF_METHOD_CVODE_BDF;
@@ -275,9 +290,11 @@ static bool make_vectors(struct mdf_state *state, size_t n)
     const struct mdf_cvode_library *library = &solve->library;
 
     release_vectors(solve, &state->shared->memory);
+    solve->n_all = n_all;
     solve->n = n;
+    solve->held = mdf_memory_allocate_zeroed(&state->shared->memory, n_all - n + 1, sizeof *solve->held);
     solve->left = mdf_memory_allocate_zeroed(&state->shared->memory, n + 1, sizeof *solve->left);
-    solve->y = solve->left != NULL ? library->N_VNew_Serial((sunindextype)n, solve->context) : NULL;
+    solve->y = solve->left != NULL && solve->held != NULL ? library->N_VNew_Serial((sunindextype)n, solve->context) : NULL;
     solve->cvode = solve->y != NULL ? library->CVodeCreate(is_stiff ? CV_BDF : CV_ADAMS, solve->context) : NULL;
     if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
         library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
@@ -335,10 +352,10 @@ static bool begin(struct mdf_state *state)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
     struct mdf_solve *solve = state->solve;
-    size_t n;
+    size_t n_all, n;
 
-    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n) ||
-        (n != solve->n && !make_vectors(state, n))) {
+    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n_all, &n) ||
+        ((n_all != solve->n_all || n != solve->n) && !make_vectors(state, n_all, n))) {
         return false;
     }
     if (n == 0) {
