@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -251,30 +253,36 @@ def test_the_interpreter_goes_on_while_a_sweep_runs():
     assert turns > 20  # a lock held all the time would leave one
 
 
-def threads_while(work):
-    """The largest number of threads that are there while something is done, and not before; without the one from which a call is made
-    that Ctrl-C may end."""
-    before, most, done = len(os.listdir("/proc/self/task")), [0], threading.Event()
+# In a process of its own: nobody else begins and ends threads in it. Prints how many threads there are while a sweep runs, and not
+# before: without the watcher, and the one from which a call is made that Ctrl-C may end.
+THREADS_OF_A_SWEEP = """
+import os, threading, time
+import numpy as np
+import mdf_c
+product = "numpy.matmul(w, w) * p"  # large enough for several threads, were it alone
+node = {"parameters": {"p": {"value": 1.0}, "w": {"value": np.eye(400).tolist()}, "x": {"value": product}},
+        "output_ports": {"y": {"value": "numpy.sum(x)"}}}
+model = mdf_c.load({"m": {"graphs": {"g": {"nodes": {"n": node}}}}})
+before, most, done = len(os.listdir("/proc/self/task")), [0], threading.Event()
 
-    def watch():
-        while not done.is_set():
-            most[0] = max(most[0], len(os.listdir("/proc/self/task")))
-            time.sleep(0.0005)
+def watch():
+    while not done.is_set():
+        most[0] = max(most[0], len(os.listdir("/proc/self/task")))
+        time.sleep(0.0005)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    work()
-    done.set()
-    watcher.join()
-    return most[0] - before - 2  # the watcher, too
+watcher = threading.Thread(target=watch)
+watcher.start()
+mdf_c.sweep(model, {"p": np.arange(40.0)}, threads=3, record="y", progress=False)
+done.set()
+watcher.join()
+print(most[0] - before - 2)
+"""
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="there is no list of threads here")
 def test_kernels_within_a_sweep_have_no_threads_of_their_own():
-    product = "numpy.matmul(w, w) * p"  # large enough for several threads, were it alone
-    node = {
-        "parameters": {"p": {"value": 1.0}, "w": {"value": np.eye(400).tolist()}, "x": {"value": product}},
-        "output_ports": {"y": {"value": "numpy.sum(x)"}},
-    }
-    model = {"m": {"graphs": {"g": {"nodes": {"n": node}}}}}
-    assert threads_while(lambda: mdf_c.sweep(model, {"p": np.arange(40.0)}, threads=3, record="y", progress=False)) <= 3
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(
+        [sys.executable, "-c", THREADS_OF_A_SWEEP], env=environment, capture_output=True, text=True, check=True
+    )
+    assert int(told.stdout) <= 3
