@@ -18,6 +18,7 @@ static const char help[] =
     "The model is evaluated a few times first, as types and shapes have to be known.\n"
     "  -o, --output OUT          see above\n"
     "      --name NAME           of the model in C: NAME_init, NAME_step, ...; default: its id\n"
+    "      --lanes N             NAME_lanes_step too: N instances side by side, a power of two from 2 to 64\n"
     "      --derivatives         NAME_derivatives too: the right-hand side of the model's differential equation\n"
     "      --gradient RESULT --of NODE.PARAMETER,... [--steps N]   in place of the model: that result after N steps, and its "
     "derivatives\n"
@@ -29,6 +30,7 @@ struct compilation {
     struct source_request request;
     const char *output;
     bool derivatives;
+    uint64_t n_lanes;
     const char *gradient, *gradient_of; /* NULL: none */
     uint64_t n_steps;
     struct mdf_text source, header;
@@ -45,11 +47,14 @@ static const char *output_fault(const char *path)
                                                                                                 : "must be a file .c, .h or .so";
 }
 
+enum { MOST_LANES = 64 };
+
 #define FIELD(name) offsetof(struct compilation, name)
 
 static const struct option_row rows[] = {
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output), .fault = output_fault},
     {"derivatives", '\0', ARGUMENT_FLAG, .offset = FIELD(derivatives)},
+    {"lanes", '\0', ARGUMENT_COUNT, .offset = FIELD(n_lanes), .least = 2, .most = MOST_LANES},
     {"gradient", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient)},
     {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},
     {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
@@ -80,6 +85,9 @@ static int parse(int argc, char **argv, struct compilation *compilation, bool *e
     }
     if (compilation->gradient == NULL && compilation->n_steps > 0) {
         return usage_error(&line, "--steps goes with --gradient");
+    }
+    if ((compilation->n_lanes & (compilation->n_lanes - 1)) != 0 && compilation->n_lanes > 0) {
+        return usage_error(&line, "--lanes must be a power of two");
     }
     return take_model_path(&compilation->request, &line, names, n_names, compilation->output);
 }
@@ -184,7 +192,7 @@ static int make_text(struct compilation *compilation, const mdf_program *program
 {
     const char *slash = strrchr(compilation->output, '/'), *base = slash != NULL ? slash + 1 : compilation->output;
     struct mdf_source_options how = {compilation->request.name, mdf_ends_with(compilation->output, ".h") ? base : NULL, NULL,
-                                     compilation->derivatives};
+                                     compilation->derivatives, (size_t)compilation->n_lanes};
 
     return make_source(&compilation->request.options, program, &compilation->request.warnings, &how, &compilation->source,
                        how.header != NULL ? &compilation->header : NULL, &compilation->request.error);

@@ -155,6 +155,7 @@ static void append_declarations(struct mdf_source_program *program, struct mdf_t
     append_struct(program, text);
     append_prototypes(program, text);
     mdf_source_append_state_prototypes(program, text);
+    mdf_source_append_lane_declarations(program, text);
 }
 
 /* ------------------------------------------------------------------ inputs */
@@ -175,6 +176,8 @@ static struct mdf_source_slot *make_kept(struct mdf_source_program *program, siz
         kept->name = mdf_source_text(&program->writer, "s->%s", member);
         mdf_text_printf(&program->fields, slot->is_scalar ? "    %s %s;\n" : "    %s %s[%zu];\n", mdf_source_type(slot->dtype),
                         member, slot->length > 0 ? slot->length : 1);
+        mdf_source_add_member(program, mdf_source_type(slot->dtype), member,
+                              slot->is_scalar ? 0 : slot->length > 0 ? slot->length : 1, "");
     }
     return kept;
 }
@@ -443,10 +446,11 @@ static void append_steps(struct mdf_source_program *program)
         name, name, name, name);
 }
 
-/* A small graph with conditions becomes one function: what the scheduler counts is in registers then, not in the state. */
+/* A small graph with conditions becomes one function: what the scheduler counts is in registers then, not in the state. So does
+ * one whose instances go side by side: what a lane has is in registers. */
 static bool is_small(const struct mdf_source_program *program)
 {
-    return program->graph == program->graphs && program->graph->program->schedule != NULL &&
+    return program->graph == program->graphs && (program->graph->program->schedule != NULL || program->n_lanes > 0) &&
            program->graph->program->n_nodes <= MDF_SOURCE_FEW_NODES;
 }
 
@@ -673,6 +677,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
     mdf_source_append_seed(program);
     append_step(program);
     mdf_source_append_state_functions(program);
+    mdf_source_append_lanes(program, places);
     append_source(program, header_name, source);
     if (header_name != NULL) {
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);

@@ -454,7 +454,7 @@ static bool can_be_lent(const struct mdf_source_program *program, size_t index)
     const struct mdf_value *value = &program->graph->values[index];
     size_t i;
 
-    if (program->graph != program->graphs || value->length < 2 ||
+    if (program->graph != program->graphs || program->n_lanes > 0 || value->length < 2 ||
         value->length * mdf_dtype_size((mdf_dtype)value->dtype) < LEAST_LENT_BYTES) {
         return false;
     }
@@ -519,6 +519,10 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     } else {
         mdf_text_printf(&program->fields, "    %s %s[%zu];%s\n", type, member, value->length > 0 ? value->length : 1,
                         parameter_comment(program, index));
+    }
+    if (strcmp(member, "dt") != 0) { /* which is the same for all lanes */
+        mdf_source_add_member(program, type, member, slot->is_scalar ? 0 : value->length > 0 ? value->length : 1,
+                              parameter_comment(program, index));
     }
     return true;
 }

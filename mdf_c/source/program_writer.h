@@ -37,6 +37,8 @@ struct mdf_source_program {
     struct mdf_source_writer writer;
     const char *name;
     bool has_derivatives; /* the right-hand side is asked for */
+    size_t n_lanes;       /* instances side by side that are asked for; 0: none */
+    struct mdf_source_member *lane_members;
     struct mdf_source_names members;
     struct mdf_text fields;    /* of the state */
     struct mdf_text copies;    /* of its part for copies of inputs that can be lent */
@@ -117,6 +119,16 @@ bool mdf_source_check_derivatives(struct mdf_source_program *program);
 void mdf_source_append_state_numbers(struct mdf_source_program *program, struct mdf_text *text);
 void mdf_source_append_state_prototypes(struct mdf_source_program *program, struct mdf_text *text);
 void mdf_source_append_state_functions(struct mdf_source_program *program);
+
+/* --- program_lanes.c: several instances side by side, where they are asked for. */
+/* Whether the program can have them. False with the reason as the error. */
+bool mdf_source_check_lanes(struct mdf_source_program *program);
+/* A member of the state that holds values; length 0: a scalar. */
+void mdf_source_add_member(struct mdf_source_program *program, const char *type, const char *name, size_t length,
+                           const char *comment);
+void mdf_source_append_lane_declarations(struct mdf_source_program *program, struct mdf_text *text);
+/* places: where each input of the next step is put. */
+void mdf_source_append_lanes(struct mdf_source_program *program, const struct mdf_source_slot *const *places);
 
 /* --- program_random.c: random numbers, where something draws them. Types in front of the struct, its fields, NAME_seed. */
 void mdf_source_append_generators(const struct mdf_source_program *program, struct mdf_text *text);

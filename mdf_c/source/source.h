@@ -13,6 +13,7 @@ struct mdf_source_options {
     const char *header; /* what the source includes as its header; NULL: all is in one text */
     bool *draws; /* becomes whether something draws random numbers; NULL: nobody asks */
     bool has_derivatives; /* with the right-hand side of the differential equation; where there is none, that is an error */
+    size_t n_lanes; /* with so many instances side by side, a power of two; where there can be none, that is an error. 0: without */
 };
 
 /* Gives the inputs of step number `step` to a state. */
