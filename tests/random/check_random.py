@@ -16,6 +16,7 @@ import time
 
 import case as cases
 import families
+import lanes_way
 import nested_way
 import shrink
 from runner import ROOT, Runner
@@ -76,7 +77,7 @@ class Check:
         outcome = self.runner.run(case, compiled, only)
         found = outcome.findings
         if only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
-            found = found + self.nested(case, outcome.last) + (self.nested_compiled(case) if compiled else [])
+            found = found + self.nested(case, outcome.last) + (self.nested_compiled(case) + self.compiled_lanes(case) if compiled else [])
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.python.findings(case, outcome.last)
             found = found + (self.slow_python(case, outcome.last) if slow_python else [])
@@ -95,6 +96,9 @@ class Check:
         found = [] if inside is None else self.runner.run(inside, True, "compiled").findings
         return [{**finding, "way": "nested_compiled"} for finding in found if finding["way"] == "compiled"]
 
+    def compiled_lanes(self, case):
+        return lanes_way.findings(case, self.settings.build)
+
     def seed(self, seed):
         case = families.make(seed)
         every = self.settings.compile_every
@@ -110,6 +114,8 @@ class Check:
             found = self.nested(case, self.runner.run(case, only="plain").last)
         elif finding["way"] == "nested_compiled":
             found = self.nested_compiled(case)
+        elif finding["way"] == "compiled_lanes":
+            found = self.compiled_lanes(case)
         else:
             only = "-" if finding["way"] == "load" else finding["way"]
             found, _ = self.findings(case, finding["way"] == "compiled", only)
