@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes onnx_schema_data.inc: the signature of every ONNX operator in every version, as C data.
 
-Comes in: the schemas of the installed onnx package, with their history. Goes out: the arrays that onnx_schema.c includes,
+Comes in: the schemas of the installed onnx package, with their history, and those of MICROSOFT below. Goes out: the arrays that onnx_schema.c includes,
 sorted by domain, name and version; equal arrays and type sets are written once, under the name of their first user.
-The output depends on the onnx package alone.
+The output depends on the onnx package and this file alone.
 
     generate_onnx_schema.py           writes the file
     generate_onnx_schema.py --check   fails where the committed file is not what it would write
@@ -15,6 +15,7 @@ import sys
 
 import numpy
 import onnx.defs
+import onnx.helper
 
 TARGET = pathlib.Path(__file__).with_name("onnx_schema_data.inc")
 LINE_LENGTH = 130
@@ -191,8 +192,37 @@ def schema_row(data, schema):
     return "\n".join(wrap([field + "," for field in fields[:-1]] + [fields[-1] + "},"], "    {", "     "))
 
 
+def microsoft():
+    """Operators of ONNX Runtime's domain com.microsoft, version 1, that exporters write; of those that ONNX has by another
+    name none. Source: ContribOperators.md of ONNX Runtime."""
+    schema, default = onnx.defs.OpSchema, onnx.helper.make_attribute
+    optional, ints = schema.FormalParameterOption.Optional, schema.AttrType.INTS
+
+    def formal(name, type_str, option=schema.FormalParameterOption.Single):
+        return schema.FormalParameter(name, type_str, param_option=option)
+
+    def operator(name, inputs, outputs, types, attributes=()):
+        constraints = [(variable, [f"tensor({t})" for t in allowed], "") for variable, allowed in types.items()]
+        return schema(name, "com.microsoft", 1, inputs=inputs, outputs=outputs, type_constraints=constraints, attributes=attributes)
+
+    def attribute(name, value=None):
+        return schema.Attribute(name, ints, required=False) if value is None else schema.Attribute(name, default(name, value))
+
+    words, reals = ["int32", "uint32", "int64", "uint64", "float", "double", "string"], ["float16", "float", "double"]
+    windows = [attribute(name) for name in ("kernel_shape", "output_padding", "dilations", "strides")]
+    convolved = [formal("X", "T"), formal("W", "T"), formal("Pads", "tensor(int64)", optional), formal("B", "T", optional)]
+    return [
+        operator("CDist", [formal("A", "T"), formal("B", "T")], [formal("C", "T")], {"T": ["float", "double"]}, [attribute("metric", "sqeuclidean")]),
+        operator("ConvTransposeWithDynamicPads", convolved, [formal("Y", "T")], {"T": reals},
+                 [*windows, attribute("auto_pad", "NOTSET"), attribute("group", 1)]),
+        operator("Inverse", [formal("X", "T")], [formal("Y", "T")], {"T": reals}),
+        operator("MurmurHash3", [formal("X", "T1")], [formal("Y", "T2")], {"T1": words, "T2": ["int32", "uint32"]},
+                 [attribute("seed", 0), attribute("positive", 1)]),
+    ]  # fmt: skip
+
+
 def generate():
-    schemas = onnx.defs.get_all_schemas_with_history()
+    schemas = [*onnx.defs.get_all_schemas_with_history(), *microsoft()]
     schemas.sort(key=lambda schema: (schema.domain.encode(), schema.name.encode(), schema.since_version))
     data = Data()
     rows = [schema_row(data, schema) for schema in schemas]

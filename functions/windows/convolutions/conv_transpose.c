@@ -1,7 +1,8 @@
 /* conv_transpose.c - transposed convolution over any number of spatial axes: ConvTranspose.
  *
  * Comes in: X [n, c, ...], W [c, m / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each element of X is a window
- * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions. */
+ * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions;
+ * ConvTransposeWithDynamicPads of ONNX Runtime's com.microsoft, version 1, whose pads are an input. */
 #include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/sliding.h"
@@ -246,7 +247,29 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
-const struct mdf_operator mdf_operators_conv_transpose[] = {{"ConvTranspose", 1, 99, conv_transpose, transpose_table,
-                                                             sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-                                                             .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_routine, NULL)},
-                                                            {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+/* X, W, pads or nothing, B or nothing. */
+static bool conv_transpose_with_pads(struct mdf_call *call)
+{
+    struct transpose_settings settings = *(const struct transpose_settings *)call->settings;
+    const struct mdf_value *inputs[] = {mdf_call_input(call, 0), mdf_call_input(call, 1), mdf_call_input(call, 3)};
+    struct mdf_call inner = *call;
+
+    if (mdf_call_input(call, 2) != NULL) {
+        settings.window.pads.items = mdf_call_integers(call, 2, 0, &settings.window.pads.n);
+        if (settings.window.pads.items == NULL) {
+            return false;
+        }
+    }
+    inner.settings = &settings;
+    inner.inputs = inputs;
+    inner.n_inputs = inputs[2] != NULL ? 3 : 2;
+    inner.constants = NULL;
+    return conv_transpose(&inner);
+}
+
+const struct mdf_operator mdf_operators_conv_transpose[] = {
+    {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_routine, NULL)},
+    {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
+     MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
