@@ -3,6 +3,7 @@
  * MDF finds a name in the scopes outward from where it stands: the node, its graph, the node around the graph, and so on; a text
  * that no scope has is a number or an expression. So an id is the file's name wherever no scope around has the same id for
  * something else, and the name does not read as a number; else it gets an underscore in front, or a number behind. */
+#include "mdf_c/base/place_path.h"
 #include "mdf_c/document/onnx_import.h"
 
 #include <stdio.h>
@@ -32,11 +33,7 @@ bool mdf_onnx_out_of_memory(struct onnx_import *import)
 
 size_t mdf_onnx_enter(struct onnx_import *import, const char *what, const char *name)
 {
-    size_t length = strlen(import->path);
-
-    snprintf(import->path + length, sizeof import->path - length, "%s%s '%s'", length > 0 ? ", " : "", what, name);
-    import->path[mdf_utf8_valid_length(import->path, strlen(import->path))] = '\0';
-    return length;
+    return mdf_place_path_enter(import->path, sizeof import->path, what, name);
 }
 
 void mdf_onnx_leave(struct onnx_import *import, size_t length)

@@ -69,8 +69,8 @@ enum {
     MDF_EXPRESSION_POSTFIX_WEIGHT = 4 /* of an attribute, a call, a subscript in such a count */
 };
 
-/* Parses `text` (terminated). NULL on error: `error` gets the code MDF_EXPRESSION and a message that
- * quotes the text and names the offending place; *offset is the byte offset of that place. */
+/* Parses `text` (terminated). NULL on error: `error`, where it is not NULL, gets the code MDF_EXPRESSION and a message that quotes
+ * the text and names the offending place; *offset is the byte offset of that place. */
 struct mdf_expression *mdf_expression_parse(struct mdf_arena *arena, const char *text, size_t *offset, mdf_error *error);
 
 /* How many as.items there are: of a name or a literal none, of NULL none. For what walks a tree without asking what it means. */

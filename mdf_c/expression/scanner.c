@@ -42,7 +42,7 @@ static size_t column_of(const char *text, size_t offset)
 void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *format, ...)
 {
     char message[MESSAGE_BYTES], excerpt[EXCERPT_BYTES + 1];
-    size_t length = strlen(scanner->text), start = 0;
+    size_t length, start = 0;
     va_list arguments;
 
     if (scanner->failed) {
@@ -51,6 +51,10 @@ void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *fo
     scanner->failed = true;
     scanner->token.kind = MDF_TOKEN_END;
     scanner->error_offset = offset;
+    if (scanner->error == NULL) {
+        return;
+    }
+    length = strlen(scanner->text);
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);

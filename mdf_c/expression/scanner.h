@@ -33,7 +33,7 @@ struct mdf_token {
 
 struct mdf_scanner {
     struct mdf_arena *arena; /* for strings */
-    mdf_error *error;
+    mdf_error *error; /* NULL: nobody reads why it failed */
     const char *text;
     size_t position;     /* behind `token` */
     size_t n_brackets;   /* open ones: a line may break inside them */

@@ -36,7 +36,7 @@ const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model)
 {
     size_t i;
 
-    for (i = 0; i < model->n_graphs; i++) {
+    for (i = 0; i < model->n_graphs && model->n_graphs > 1; i++) {
         if (!names_body(model->source, model->graphs[i].id)) {
             return &model->graphs[i];
         }

@@ -1,4 +1,5 @@
 /* read_declaration.c - the shape and type that a port or parameter declares; and the messages of the reader. See reader.h. */
+#include "mdf_c/base/place_path.h"
 #include "mdf_c/model/reader.h"
 
 #include <stdio.h>
@@ -36,9 +37,7 @@ bool mdf_reader_recover(struct mdf_reader *reader, size_t length)
 
 void mdf_reader_enter(struct mdf_reader *reader, const char *what, const char *id)
 {
-    size_t used = strlen(reader->path);
-
-    snprintf(reader->path + used, sizeof reader->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
+    mdf_place_path_enter(reader->path, sizeof reader->path, what, id);
 }
 
 void mdf_reader_warn(struct mdf_reader *reader, uint32_t line, uint32_t column, const char *message)

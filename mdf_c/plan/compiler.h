@@ -37,6 +37,8 @@ struct compiler {
     struct mdf_warnings warnings; /* each is passed on once, though what it is about may be compiled again */
     struct mdf_warnings receiver;
     struct name_table warned; /* their texts */
+    struct name_table parsed; /* texts: the place of each in `trees`, counted from 1 */
+    struct list trees;        /* struct mdf_expression * */
     mdf_dtype real;
     uint64_t max_iterations;
     mdf_loop_condition loop_condition;
@@ -260,9 +262,11 @@ bool compile_typed_form(struct target *target, const struct mdf_node *node, stru
 bool compile_declared_constant(struct target *target, const struct mdf_node *node, const struct mdf_declaration *declaration,
                                struct mdf_value *value);
 
-/* The tree of a text; NULL: it is no expression, which is told where it is compiled. False, with the error set: memory ran out.
- */
-bool try_parse(struct compiler *compiler, struct mdf_arena *arena, const char *text, struct mdf_expression **tree);
+/* The tree of a text, which is parsed once; NULL: it is no expression, which is told where it is compiled. False, with the error
+ * set: memory ran out. */
+bool try_parse(struct compiler *compiler, const char *text, struct mdf_expression **tree);
+/* Whether a text is a name and nothing else, as most are: there is no need to parse it. */
+bool is_bare_name(const char *text);
 /* Adds the names that a field's text refers to. */
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
 bool names_contain(const struct list *names, const char *name);

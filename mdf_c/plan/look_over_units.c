@@ -271,7 +271,7 @@ static bool look_at(struct looking *looking, const struct mdf_node *text, struct
     if (text == NULL || text->kind != MDF_NODE_STRING) {
         return true;
     }
-    if (!try_parse(compiler, &compiler->scratch, text->as.string.bytes, &tree)) {
+    if (!try_parse(compiler, text->as.string.bytes, &tree)) {
         return false;
     }
     if (tree == NULL) {

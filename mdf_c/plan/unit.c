@@ -1,4 +1,5 @@
 /* unit.c - emission of instructions, operands and messages. See compiler.h. */
+#include "mdf_c/base/place_path.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
@@ -112,10 +113,9 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 
 struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node)
 {
-    size_t used = strlen(compiler->path);
     struct place place = place_here(compiler);
 
-    snprintf(compiler->path + used, sizeof compiler->path - used, "%s%s '%s'", used > 0 ? ", " : "", what, id);
+    mdf_place_path_enter(compiler->path, sizeof compiler->path, what, id);
     set_origin(compiler, node);
     return place;
 }

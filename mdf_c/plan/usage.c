@@ -97,6 +97,9 @@ static void find_in_text(struct compiler *compiler, struct usages *usages, const
     const char *bracket = strrchr(text, '[');
     struct mdf_expression *tree;
 
+    if (is_bare_name(text)) { /* it is noted as a whole already */
+        return;
+    }
     if (bracket != NULL) {
         char *end, *name = mdf_arena_text(&compiler->scratch, text, (size_t)(bracket - text));
         long long index = strtoll(bracket + 1, &end, 10);
@@ -110,7 +113,7 @@ static void find_in_text(struct compiler *compiler, struct usages *usages, const
             note_index(compiler, usages, name, index);
         }
     }
-    if (!try_parse(compiler, &compiler->scratch, text, &tree)) {
+    if (!try_parse(compiler, text, &tree)) {
         usages->failed = true;
         return;
     }

@@ -355,32 +355,40 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
     return true;
 }
 
-bool try_parse(struct compiler *compiler, struct mdf_arena *arena, const char *text, struct mdf_expression **tree)
+bool try_parse(struct compiler *compiler, const char *text, struct mdf_expression **tree)
 {
-    mdf_error ignored = {.code = MDF_OK};
-    size_t offset;
+    size_t *number = name_table_add(&compiler->parsed, &compiler->scratch, text), offset;
 
-    *tree = mdf_expression_parse(arena, text, &offset, &ignored);
-    if (*tree != NULL || ignored.code == MDF_EXPRESSION) {
+    if (number != NULL && *number != 0) {
+        *tree = ((struct mdf_expression **)compiler->trees.items)[*number - 1];
         return true;
     }
-    compile_out_of_memory(compiler);
-    return false;
+    *tree = number == NULL ? NULL : mdf_expression_parse(&compiler->scratch, text, &offset, NULL);
+    if (number == NULL || (*tree == NULL && compiler->scratch.has_refused)) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    *number = compiler->trees.n + 1;
+    return list_add(compiler, &compiler->trees, tree, sizeof(struct mdf_expression *));
+}
+
+bool is_bare_name(const char *text)
+{
+    size_t i;
+
+    for (i = 0; text[i] == '_' || (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
+                (i > 0 && text[i] >= '0' && text[i] <= '9');
+         i++) {
+    }
+    return i > 0 && text[i] == '\0';
 }
 
 static bool collect_from_text(struct compiler *compiler, const char *text, struct list *names)
 {
     struct mdf_expression *tree;
-    struct mdf_arena arena; /* of the tree, which is not kept */
-    bool done;
 
-    if (!add_name(compiler, names, text)) {
-        return false;
-    }
-    mdf_arena_init(&arena, compiler->memory);
-    done = try_parse(compiler, &arena, text, &tree) && collect_from_tree(compiler, tree, names);
-    mdf_arena_release(&arena);
-    return done;
+    return add_name(compiler, names, text) &&
+           (is_bare_name(text) || (try_parse(compiler, text, &tree) && collect_from_tree(compiler, tree, names)));
 }
 
 /* The pieces of a text that is a list are names and expressions; a list among them is an expression, which is not cut further. */

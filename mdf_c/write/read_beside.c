@@ -20,13 +20,19 @@ struct archive {
     struct mdf_zip zip;
 };
 
+/* A key on the way to where a reader is. */
+struct step {
+    const struct step *outer;
+    const char *key;
+};
+
 struct reader {
     struct mdf_document *document;
     struct mdf_arena scratch;
     struct archive *archives;
     const struct mdf_node *at; /* the reference */
     mdf_error *error;
-    char path[400]; /* where in the document: "m.graphs.g" */
+    const struct step *path;   /* to where it is in the document; NULL: at its root */
 };
 
 /* A reference, taken apart. */
@@ -37,11 +43,28 @@ struct reference {
 
 /* ------------------------------------------------------------------ messages */
 
+/* Adds "m.graphs.g". */
+static void append_path(char *path, size_t size, const struct step *step)
+{
+    size_t length;
+
+    if (step == NULL) {
+        return;
+    }
+    append_path(path, size, step->outer);
+    length = strlen(path);
+    snprintf(path + length, size - length, "%s%.*s", length > 0 ? "." : "", mdf_clip(step->key, 200), step->key);
+    path[mdf_utf8_valid_length(path, strlen(path))] = '\0';
+}
+
 /* Adds the position to the error; always false. */
 static bool locate(struct reader *reader)
 {
+    char path[400] = "";
+
+    append_path(path, sizeof path, reader->path);
     mdf_node_error(reader->document, reader->at, reader->error, MDF_FILE, "an array can not be read");
-    mdf_error_in(reader->error, "%s", reader->path);
+    mdf_error_in(reader->error, "%s", path);
     return false;
 }
 
@@ -298,16 +321,12 @@ static bool read_node(struct reader *reader, struct mdf_node *node);
 
 static bool read_entry(struct reader *reader, struct mdf_node_entry *entry)
 {
-    size_t length = strlen(reader->path);
+    struct step step = {reader->path, entry->key};
     bool done;
 
-    snprintf(reader->path + length, sizeof reader->path - length, "%s%.*s", length > 0 ? "." : "", mdf_clip(entry->key, 200),
-             entry->key);
-    reader->path[mdf_utf8_valid_length(reader->path, strlen(reader->path))] = '\0';
+    reader->path = &step;
     done = read_node(reader, &entry->value);
-    if (done) {
-        reader->path[length] = '\0';
-    }
+    reader->path = step.outer;
     return done;
 }
 
