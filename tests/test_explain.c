@@ -91,7 +91,7 @@ Test(explain, reasons)
         {VALUE("numpy.sort([x, 1])"), "because of a value that is a list, an object, text or nothing (list of 2), at numpy.sort"},
         {VALUE("[k + x for k in [1, 2]]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
-        {VALUE("x + numpy.random.rand()"), "because of random numbers, at numpy.random.rand, in node 'n', output port 'o'"},
+        {VALUE("x + numpy.random.rand()"), "graph 'g': lowered"},
         {VALUE("'a' if x > 5 else 'b'"), "because of a value"},
         {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0.5)\", \"default_initial_value\": 0}}, "
                     "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),

@@ -131,7 +131,13 @@ static const struct lowered_case cases[] = {
          "\"test\": \"p > 2.5\", \"value\": \"0.125\"}]}"),
      true},
     {PARAMETER("\"a\": {\"value\": 0.5}, \"p\": {\"value\": \"a * 2\"}"), true}, /* nothing is left to compute */
-    {STATE("p + numpy.random.rand()", "0.0"), false},                            /* drawn once, not again by a trial */
+    {STATE("p + numpy.random.rand()", "0.0"), true},
+    /* Once the power is no whole number a run leaves the form, behind a draw of more words than the generator has at a time: what
+     * was drawn is drawn again. */
+    {PARAMETER("\"u\": {\"value\": \"numpy.random.rand(400)\"}, \"k\": {\"value\": \"k + 1\", \"default_initial_value\": 0}, "
+               "\"w\": {\"value\": \"psyneulink.draw_normal([1], 7, u)\"}, \"p\": {\"value\": \"numpy.sum(u) + "
+               "numpy.sum(w) * 2 ** (40 - k)\"}"),
+     true},
     /* A state of each sequence of a batch that is real from the second item on. */
     {"{\"m\": {\"onnx_opset_version\": \"8\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": \"p * "
      "numpy.array([[0.5, 1.5, 2.0], [4.0, -1.0, 0.25]])\"}, \"p\": {\"value\": \"p + 1\", \"default_initial_value\": 0}, \"z\": "

@@ -838,7 +838,6 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     struct lowering lowering = {.execution = execution,
                                 .memory = execution->context.memory,
                                 .is_for_source = request->is_for_source,
-                                .may_draw = request->may_draw,
                                 .stays = request->stays,
                                 .surprises = request->surprises,
                                 .n_surprises = request->n_surprises};

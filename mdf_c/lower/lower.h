@@ -47,7 +47,6 @@ struct mdf_lowering_request {
     const struct mdf_lowered_surprise *surprises;
     size_t n_surprises;
     bool leaves_out;    /* slots that may have no value, or none of numbers, afterwards are no outputs; else that is refused */
-    bool may_draw;      /* random numbers: nobody goes on with the instructions where this bails out */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
 };
 

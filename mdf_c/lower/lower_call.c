@@ -7,6 +7,7 @@
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/routine.h"
+#include "functions/sampling/random_marks.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lower/trial.h"
 
@@ -528,9 +529,13 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
     return call;
 }
 
+static bool is_draw(const struct mdf_code_call *source)
+{
+    return (source->operator->flags & MDF_OPERATOR_RANDOM) != 0;
+}
+
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
-    bool draws = (trial->source->operator->flags & MDF_OPERATOR_RANDOM) != 0; /* where the call stands, as often as it does */
     struct region *region;
     struct mdf_lowered_call *call;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE};
@@ -539,7 +544,7 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     for (i = 0; i < trial->n; i++) { /* a kernel reads all of them */
         trial->ids[i] = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
     }
-    region = draws ? lowering->region : lowering_place_of(lowering, trial);
+    region = is_draw(trial->source) ? lowering->region : lowering_place_of(lowering, trial);
     op.of.call = call = lowering_make_call(lowering, &trial->call, trial->ids);
     if (call == NULL) {
         return false;
@@ -866,24 +871,37 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
-/* A call that draws random numbers: source has it as it is written, and so have instances side by side. What is run here is not,
- * as it might be run again by the instructions after it has bailed out. */
-static bool add_draw(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* Runs the kernel on the examples; what it draws for them is not drawn for the model. */
+static bool run_on_examples(struct lowering *lowering, struct scope *scope, struct trial *trial, struct other_results *others)
 {
-    struct trial trial = {.source = source};
-    struct other_results others;
-    bool done;
+    struct mdf_random_marks marks = {.n_streams = 0};
+    bool draws = is_draw(trial->source), done;
 
-    if (!lowering->is_for_source && !lowering->may_draw) {
-        return lowering_fail(lowering, MDF_REFUSED_RANDOM);
+    if (draws && !mdf_random_mark(&marks, &lowering->execution->context)) {
+        return lowering_out_of_memory(lowering);
     }
-    lowering->draws = true;
-    done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
-           lowering_run_others(lowering, &trial, &others) &&
-           (!others.is_open || lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH)) && lowering_settle_shapes(lowering, &trial) &&
-           add_call(lowering, scope, &trial);
-    lowering_end_trial(lowering, &trial);
+    done = read_inputs(lowering, scope, trial) && run_trial(lowering, trial) && lowering_run_others(lowering, trial, others);
+    if (draws) {
+        mdf_random_return(&marks, &lowering->execution->context);
+        mdf_random_marks_release(&marks, lowering->memory);
+    }
     return done;
+}
+
+/* A call whose results are known for the examples. */
+static bool add_looked_at(struct lowering *lowering, struct scope *scope, struct trial *trial, struct other_results *others)
+{
+    bool taken;
+
+    if (is_draw(trial->source)) { /* it is called where the model says it, and as often */
+        lowering->draws = true;
+        return lowering_settle_shapes(lowering, trial) && add_call(lowering, scope, trial);
+    }
+    if (others->is_open) {
+        return lowering_open_nest(lowering, scope, trial, others, &taken) && (taken || add_call(lowering, scope, trial));
+    }
+    return settle_forms(lowering, trial) && lowering_settle_shapes(lowering, trial) && add_ops(lowering, scope, trial) &&
+           lowering_note_views(lowering, scope, trial);
 }
 
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
@@ -895,9 +913,6 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_CUSTOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_CUSTOM);
     }
-    if ((source->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
-        return add_draw(lowering, scope, source);
-    }
     if (!lowering_sequence_call(lowering, scope, source, &taken) || taken ||
         !lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
         taken) {
@@ -906,14 +921,11 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if (!lowering_spread_list(lowering, scope, &trial)) {
         return false;
     }
-    done = lowering_begin_trial(lowering, &trial) && read_inputs(lowering, scope, &trial) && run_trial(lowering, &trial) &&
-           lowering_run_others(lowering, &trial, &others);
-    if (done) {
-        done = others.is_open
-                   ? lowering_open_nest(lowering, scope, &trial, &others, &taken) && (taken || add_call(lowering, scope, &trial))
-                   : settle_forms(lowering, &trial) && lowering_settle_shapes(lowering, &trial) &&
-                         add_ops(lowering, scope, &trial) && lowering_note_views(lowering, scope, &trial);
+    if (lowering_begin_trial(lowering, &trial) && run_on_examples(lowering, scope, &trial, &others)) {
+        done = add_looked_at(lowering, scope, &trial, &others);
         done = lowering_note_others(lowering, scope, &trial, &others) && done;
+    } else {
+        done = false;
     }
     lowering_end_trial(lowering, &trial);
     return done;

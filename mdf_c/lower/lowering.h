@@ -88,7 +88,7 @@ struct lowering {
     size_t capacity;    /* of values and facts */
     struct region *region;
     size_t n_growing, n_lists;       /* states of loops around; values that are a struct stacked_list */
-    bool is_for_source, may_draw;    /* as in struct mdf_lowering_request */
+    bool is_for_source;              /* as in struct mdf_lowering_request */
     bool draws;                      /* some call does, random numbers */
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;

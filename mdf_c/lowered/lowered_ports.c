@@ -5,8 +5,10 @@
  * scalar becomes a view of a word that is written for it at the end of each run; the memory that the slot had is kept, and comes
  * back when the lowered form does not run or is released. Nothing in a slot changes before all that is needed for the outputs has
  * been allocated. */
+#include "functions/sampling/random_marks.h"
 #include "mdf_c/lowered/lowered_parts.h"
 #include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <assert.h>
 #include <string.h>
@@ -66,6 +68,7 @@ struct mdf_lowered_ports {
     struct array_output *array_outputs;
     size_t n_array_outputs;
     bool has_remade; /* one of them is_remade and given to its slot */
+    struct mdf_random_marks *marks; /* where generators were when it began; NULL: it draws nothing */
 };
 
 static uint64_t head_of(const struct mdf_value *value)
@@ -213,6 +216,26 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
     }
 }
 
+bool mdf_lowered_draws(const struct mdf_lowered_region *region)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_CALL && op->operator!= NULL && (op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+            return true;
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            if (mdf_lowered_draws(inner)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool make_ports(struct mdf_lowered *lowered)
 {
     struct mdf_arena *arena = &lowered->arena;
@@ -235,6 +258,12 @@ static bool make_ports(struct mdf_lowered *lowered)
     add_scalar_inputs(lowered, ports, false);
     if (!add_array_inputs(lowered, ports)) {
         return false;
+    }
+    if (mdf_lowered_draws(&lowered->region)) {
+        ports->marks = mdf_arena_allocate(arena, sizeof *ports->marks);
+        if (ports->marks == NULL) {
+            return false;
+        }
     }
     add_scalar_outputs(lowered, ports);
     add_array_outputs(lowered, ports);
@@ -661,8 +690,15 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     if (lowered->ports->has_remade) {
         take_results(lowered);
     }
+    if (lowered->ports->marks != NULL && !mdf_random_mark(lowered->ports->marks, lowered->context)) {
+        detach_scalars(lowered);
+        return MDF_LOWERED_BAILED_OUT;
+    }
     if (run(lowered) && !mdf_stop_is_untold(lowered->context->stop) && put_outputs(lowered)) {
         return MDF_LOWERED_DONE;
+    }
+    if (lowered->ports->marks != NULL) {
+        mdf_random_return(lowered->ports->marks, lowered->context);
     }
     detach_scalars(lowered);
     memset(&lowered->context->error, 0, sizeof lowered->context->error); /* a kernel's; it comes again */
@@ -701,6 +737,9 @@ static void release_ports(struct mdf_memory *memory, struct mdf_lowered_ports *p
     }
     for (i = 0; i < ports->n_array_outputs; i++) {
         mdf_value_clear(memory, &ports->array_outputs[i].spare);
+    }
+    if (ports->marks != NULL) {
+        mdf_random_marks_release(ports->marks, memory);
     }
 }
 

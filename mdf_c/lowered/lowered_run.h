@@ -16,6 +16,8 @@ enum mdf_lowered_outcome {
 /* Runs it: takes the inputs from the frame, computes, and puts the outputs into the frame's slots. Unless DONE nothing has
  * changed that anybody looks at, and the instructions must be run as they stand. */
 enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered);
+/* Whether a call in it draws random numbers: where it bails out, generators go back to where they were. */
+bool mdf_lowered_draws(const struct mdf_lowered_region *region);
 /* Slots that have looked at its memory since it ran get memory of their own, without allocating: the instructions can write there
  * again. */
 void mdf_lowered_detach(struct mdf_lowered *lowered);

@@ -2,15 +2,17 @@
 """Each class of functions and mechanisms that PsyNeuLink has: it stands in the table of docs/psyneulink.md, "Which classes", and what the
 table says runs by itself gives PsyNeuLink's results so.
 
-    check_coverage.py
+    check_coverage.py [--jobs N] [--timeout SECONDS]
 
 Needs PsyNeuLink; mdf_c is found by PYTHONPATH. The last line is `N classes, N alone, N found`.
 """
 
+import argparse
 import inspect
 import re
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import compositions  # noqa: E402
+import one_by_one  # noqa: E402
 import psyneulink as pnl  # noqa: E402
 from check_live import agree  # noqa: E402
 from psyneulink.core.components.functions.function import Function_Base  # noqa: E402
@@ -76,21 +79,15 @@ def check(kind, said):
 
 
 def main():
-    said, found = table(), 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    one_by_one.add_options(parser)
+    arguments, said = parser.parse_args(), table()
     kinds = list(dict.fromkeys([*classes(Function_Base), *classes(Mechanism_Base)]))
-    for kind in kinds:
-        try:
-            why = check(kind, said.get(kind.__name__))
-        except Exception as error:  # the others are to be tried, whatever is wrong with this one
-            why = f"{type(error).__name__}: {error}"
-        if why:
-            found += 1
-            print(f"FAIL {kind.__name__}: {why[:300]}", flush=True)
-    for name in said.keys() - {kind.__name__ for kind in kinds}:
-        found += 1
-        print(f"FAIL {name}: PsyNeuLink has no such class")
-    print(f"{len(kinds)} classes, {sum(word == 'alone' for word in said.values())} alone, {found} found")
-    return 1 if found else 0
+    checks = {kind.__name__: partial(check, kind, said.get(kind.__name__)) for kind in kinds}
+    checks |= {name: lambda: "PsyNeuLink has no such class" for name in said.keys() - checks.keys()}
+    failed = one_by_one.run(checks, arguments.jobs, arguments.timeout)
+    print(f"{len(kinds)} classes, {sum(word == 'alone' for word in said.values())} alone, {len(failed)} found")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

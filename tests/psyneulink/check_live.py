@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compositions of PsyNeuLink through mdf_c.psyneulink against Composition.run, all trials, in two runs of which the second goes on.
 
-    check_live.py [--record FOLDER] [NAME...]
+    check_live.py [--jobs N] [--timeout SECONDS] [--record FOLDER] [NAME...]
 
-Needs PsyNeuLink; mdf_c is found by PYTHONPATH. --record writes what tests without PsyNeuLink hold the engine to: the exported model, the
+Needs PsyNeuLink; mdf_c is found by PYTHONPATH. Each is told of as it ends. --record writes what tests without PsyNeuLink hold the engine to: the exported model, the
 inputs of its ports and PsyNeuLink's results, one file a composition. The last line is `N passed, N failed`.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ warnings.simplefilter("ignore")
 import compositions  # noqa: E402
 import controlling  # noqa: E402, F401 - adds to the compositions
 import learning  # noqa: E402
+import one_by_one  # noqa: E402
 
 import mdf_c  # noqa: E402
 
@@ -273,40 +275,46 @@ def write_record(name, folder, program, steps, results):
     (Path(folder) / f"{name}.json").write_text(text + "\n")
 
 
+def check_and_record(name, check, folder):
+    why = check()
+    if why is None and folder and name in compositions.COMPOSITIONS:
+        record(name, folder)
+    elif why is None and folder and name in learning.LEARNING:
+        record_learning(name, folder)
+    return why
+
+
+def all_checks():
+    """Functions without arguments that return None, or why not, by name."""
+    kinds = (
+        (check, compositions.COMPOSITIONS),
+        (check_refused, compositions.REFUSED),
+        (check_arranged, compositions.ARRANGED),
+        (check_learning, learning.LEARNING),
+        (check_not_learned, learning.NOT_LEARNED),
+        (check_estimation, compositions.ESTIMATIONS),
+    )
+    checks = {name: partial(function, name) for function, names in kinds for name in names}
+    return checks | {
+        "forms_of_inputs": check_forms_of_inputs,
+        "draws_after_a_run": check_after_a_run,
+        "reset": partial(check_reset, "sched_everyncalls"),
+        "reset_of_draws": partial(check_reset, "drawn_walks"),
+        "costs_of_transfer_told": partial(check_costs, "costs_of_transfer", lambda composition: composition.nodes["T"]),
+        "costs_of_signal_told": partial(check_costs, "costs_of_signal", lambda composition: composition.nodes["C"].control_signals[0]),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record")
     parser.add_argument("names", nargs="*")
-    arguments = parser.parse_args()
-    n_passed, failed = 0, []
-    checks = {name: (check, name) for name in compositions.COMPOSITIONS}
-    checks |= {name: (check_refused, name) for name in compositions.REFUSED}
-    checks |= {name: (check_arranged, name) for name in compositions.ARRANGED}
-    checks |= {name: (check_learning, name) for name in learning.LEARNING}
-    checks |= {name: (check_not_learned, name) for name in learning.NOT_LEARNED}
-    checks |= {"forms_of_inputs": (check_forms_of_inputs,), "draws_after_a_run": (check_after_a_run,)}
-    checks |= {"reset": (check_reset, "sched_everyncalls"), "reset_of_draws": (check_reset, "drawn_walks")}
-    checks |= {name: (check_estimation, name) for name in compositions.ESTIMATIONS}
-    checks |= {
-        "costs_of_transfer_told": (check_costs, "costs_of_transfer", lambda composition: composition.nodes["T"]),
-        "costs_of_signal_told": (check_costs, "costs_of_signal", lambda composition: composition.nodes["C"].control_signals[0]),
-    }
-    for name in arguments.names or checks:
-        function, *given = checks[name]
-        try:
-            why = function(*given)
-        except Exception as error:  # the others are to be tried, whatever is wrong with this one
-            why = f"{type(error).__name__}: {error}"
-        if why:
-            failed.append(name)
-            print(f"FAIL {name}: {why[:300]}", flush=True)
-            continue
-        n_passed += 1
-        if arguments.record and name in compositions.COMPOSITIONS:
-            record(name, arguments.record)
-        elif arguments.record and name in learning.LEARNING:
-            record_learning(name, arguments.record)
-    print(f"{n_passed} passed, {len(failed)} failed")
+    one_by_one.add_options(parser)
+    arguments, checks = parser.parse_args(), all_checks()
+    names = arguments.names or list(checks)
+    wanted = {name: partial(check_and_record, name, checks[name], arguments.record) for name in names}
+    failed = one_by_one.run(wanted, arguments.jobs, arguments.timeout)
+    print(f"{len(names) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

@@ -147,7 +147,7 @@ static bool never_fails(const struct lowering *lowering, const struct mdf_lowere
             return false;
         }
     }
-    return (is_product || row->fold != NULL || row->move != NULL) && (row->flags & MDF_OPERATOR_RANDOM) == 0;
+    return (is_product || row->fold != NULL || row->move != NULL);
 }
 
 static bool has_reader(const struct counting *counting, const struct mdf_lowered_call *call)
@@ -168,7 +168,8 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     if (op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PART) {
         return counting->n_reads[op->out] == 0;
     }
-    if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL) {
+    if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL ||
+        (op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
         return false;
     }
     if (!has_reader(counting, op->of.call) && never_fails(counting->lowering, op)) {

@@ -198,14 +198,15 @@ static void mark_observed(const struct mdf_state *state)
     }
 }
 
-/* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again. */
+/* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again, unless it draws. */
 static void mark_what_may_go(const struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
+    bool draws = mdf_code_find_draw(program->code) != NULL;
     size_t i;
 
     for (i = 0; i < program->code->n_slots; i++) {
-        state->whole->may_go[i] = state->leaves_nothing;
+        state->whole->may_go[i] = state->leaves_nothing && !draws;
     }
     for (i = 0; i < program->n_results; i++) {
         const struct mdf_program_result *result = &program->results[i];
@@ -672,32 +673,6 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     return prepare_ports(state);
 }
 
-/* What is lowered may draw random numbers, also while it is looked at, of which the evaluation that comes next knows nothing. */
-static struct mdf_lowered *lower_aside(struct mdf_state *state, struct mdf_lowering_request *request, struct mdf_refusal *refusal)
-{
-    struct mdf_context *context = &state->shared->execution.context;
-    struct mdf_context *before;
-    struct mdf_lowered *lowered = NULL;
-
-    request->may_draw = mdf_code_find_draw(state->program->code) != NULL;
-    if (!request->may_draw) {
-        return mdf_lower(request, refusal);
-    }
-    before = mdf_memory_allocate_zeroed(context->memory, 1, sizeof *before);
-    if (before != NULL) {
-        before->memory = context->memory;
-    }
-    if (before != NULL && mdf_random_copy(before, context)) {
-        lowered = mdf_lower(request, refusal);
-        mdf_random_copy(context, before); /* which has room for all streams */
-        mdf_random_release_streams(before);
-    } else {
-        refusal->reason = MDF_REFUSED_OUT_OF_MEMORY;
-    }
-    mdf_memory_release(context->memory, before);
-    return lowered;
-}
-
 struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal)
 {
     struct mdf_lowering_request request;
@@ -720,5 +695,5 @@ struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part
         request.readers = NULL;
         request.leaves_out = true;
     }
-    return lower_aside(state, &request, refusal);
+    return mdf_lower(&request, refusal);
 }
