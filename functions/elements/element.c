@@ -85,3 +85,44 @@ const struct mdf_element *mdf_element_with_constant(const struct mdf_element *el
     }
     return NULL;
 }
+
+const char *mdf_element_nodes(const struct mdf_element *element, unsigned kinds)
+{
+    static const struct {
+        enum mdf_element_id id;
+        unsigned kinds;
+        const char *text;
+    } rows[] = {
+#define NODES(id, kinds, text) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, text},
+#include "functions/elements/elements.def"
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].id == element->id && (rows[i].kinds & kinds) != 0) {
+            return rows[i].text;
+        }
+    }
+    return NULL;
+}
+
+size_t mdf_element_alike(const struct mdf_element *element)
+{
+    static const struct {
+        enum mdf_element_id id;
+        size_t first;
+    } rows[] = {
+#define ALIKE(id, first) {MDF_ELEMENT_##id, first},
+#include "functions/elements/elements.def"
+    };
+    size_t i;
+
+    for (; element != NULL; element = element->base) {
+        for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+            if (rows[i].id == element->id) {
+                return rows[i].first;
+            }
+        }
+    }
+    return SIZE_MAX;
+}

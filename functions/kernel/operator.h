@@ -58,6 +58,7 @@ enum mdf_operator_flags {
     MDF_OPERATOR_NEEDS_AXIS = 256,    /* ONNX: a number without axes that has no declared type is an array of one */
     MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
     MDF_OPERATOR_TRUTH = 512,         /* Python: the result of values that are no arrays is a bool */
+    MDF_OPERATOR_ALIKE = 2048,  /* Python: all arguments and the result are measured in one unit, where no element or fold says it */
     MDF_OPERATOR_CUSTOM = 1024,       /* a function that was registered (functions/custom/custom.h) */
     MDF_OPERATOR_AS_WRITTEN =
         MDF_OPERATOR_RANDOM | MDF_OPERATOR_CUSTOM, /* (a mask) is called where the model says it, and no more */
@@ -121,6 +122,7 @@ enum mdf_form {
     MDF_FORM_BATCH_NORM,
     MDF_FORM_LP_NORM,
     MDF_FORM_LIST,       /* of the inputs: what [a, b] makes */
+    MDF_FORM_OUTPUTS,    /* the same of the outputs of a call, but those at the end that it has not made */
     MDF_FORM_LIST_ITEM,  /* of a list too: one of its items */
     MDF_FORM_LIST_ARRAY, /* of a list too: an array of its items */
     MDF_FORM_IF,         /* control flow: the lowered form has it too */
@@ -156,6 +158,8 @@ struct mdf_operator {
     const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
     const struct mdf_operator
         *of_items;                /* Python, of a list in input 0: the same with its items as inputs; NULL: there is none */
+    const char *nodes; /* Python: the same as nodes of ONNX, where element, fold and move do not say it (mdf_c/export/export_writing.h);
+                          NULL: they do, or there are none */
     const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
 };
 

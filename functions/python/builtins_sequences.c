@@ -390,9 +390,10 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("zip", run_zip, 0, "*iterables"),
     MDF_FUNCTION("reversed", run_reversed, 0, "sequence"),
     MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse="),
-    MDF_FUNCTION("sum", run_sum, 0, "iterable start="),
-    MDF_FUNCTION("min", run_min, 0, "*args"),
-    MDF_FUNCTION("max", run_max, 0, "*args"),
+    MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE, "iterable start="),
+    MDF_FUNCTION("min", run_min, MDF_OPERATOR_ALIKE, "*args",
+                 .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
+    MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .nodes = "Where(Greater(b, a), b, a)"),
     MDF_FUNCTION("any", run_any, 0, "iterable"),
     MDF_FUNCTION("all", run_all, 0, "iterable"),
     {NULL}};

@@ -539,9 +539,10 @@ static bool run_correlate(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
     MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul,
-                 .form = MDF_FORM_MATMUL),
-    MDF_FUNCTION("numpy.matmul", run_matmul, 0, "x1 x2", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL),
-    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT,
+                 .form = MDF_FORM_MATMUL, .nodes = "MatMul(a, b)"),
+    MDF_FUNCTION("numpy.matmul", run_matmul, 0, "x1 x2", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL,
+                 .nodes = "MatMul(a, b)"),
+    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT, .nodes = "MatMul(a, b)",
                  .derivatives = MDF_DERIVATIVES({0, OF_DOT("dy * x1", "numpy.matmul(gradient.product_of_matrices(dy, x0, x1), "
                                                                       "gradient.turn(gradient.column(x1), True))")},
                                                 {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("

@@ -22,6 +22,6 @@ static bool list_outputs(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_outputs[] = {
-    {"outputs", 0, 0, list_outputs, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "*outputs"},
+    MDF_FUNCTION("build_outputs", list_outputs, 0, "*outputs", .form = MDF_FORM_OUTPUTS),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -305,7 +305,7 @@ static bool convert(struct exporter *exporter, struct onnx_graph *graph, const s
                     const struct mdf_value *sample, const struct mdf_value *effective, struct symbol *result)
 {
     static const int64_t all = -1;
-    struct symbol array, cast, shape;
+    struct symbol array, cast;
 
     if (effective == NULL) {
         *result = (struct symbol){.kind = SYMBOL_NOTHING};
@@ -321,9 +321,7 @@ static bool convert(struct exporter *exporter, struct onnx_graph *graph, const s
     }
     *result = cast;
     if (array.kind == SYMBOL_TENSOR && array.has_shape && array.rank == 0 && effective->rank == 1) {
-        const struct symbol *inputs[] = {&cast, &shape};
-
-        if (!symbol_of_integers(exporter, &all, 1, &shape) || !export_op(exporter, graph, "Reshape", inputs, 2, NULL, &cast, result)) {
+        if (!export_reshape(exporter, graph, &cast, &all, 1, &cast, result)) {
             return false;
         }
         symbol_set_form(exporter, result, effective, true);

@@ -36,11 +36,10 @@ bool export_graph_output(struct exporter *exporter, struct onnx_graph *graph, co
     size_t *number = symbol->graph == graph && symbol->name != NULL
                          ? name_table_add(&graph->output_names, &exporter->arena, symbol->name)
                          : NULL;
-    const struct symbol *input = symbol;
     struct symbol made = *symbol;
     struct mdf_text message;
 
-    if ((number == NULL || *number > 0) && !export_op(exporter, graph, "Identity", &input, 1, NULL, symbol, &made)) {
+    if ((number == NULL || *number > 0) && !export_identity(exporter, graph, symbol, &made)) {
         return false;
     }
     if (number != NULL) {

@@ -3,6 +3,7 @@
  * at no value, time, or earlier evaluation. */
 #include "mdf_c/export/exporter.h"
 
+#include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/run/state.h"
 
 #include <string.h>
@@ -236,54 +237,40 @@ static bool run_set(struct exporter *exporter, const size_t *nodes, size_t n, bo
 
 /* ------------------------------------------------------------------ conditions */
 
-/* Whether a condition has the same course in each evaluation. (JustRan looks at a set of this evaluation: in the first there is no
- * other.) */
-static bool is_repeated(const struct mdf_schedule *schedule, const struct mdf_condition *condition)
+/* What is the same in each evaluation: what happens in it, but neither values, nor time, nor evaluations before. (JustRan looks at a
+ * set of this evaluation: in the first there is no other.) */
+static void note_lasting(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
 {
-    uint32_t i;
+    bool *is_lasting = context;
 
-    switch ((enum mdf_condition_kind)condition->kind) {
-    case MDF_CONDITION_CONSTANT:
-    case MDF_CONDITION_ALL:
-    case MDF_CONDITION_ANY:
-    case MDF_CONDITION_NOT:
-    case MDF_CONDITION_USABLE_CALLS:
-    case MDF_CONDITION_JUST_RAN:
-        return true;
-    case MDF_CONDITION_CALLS:
-    case MDF_CONDITION_CALLS_SUM:
-    case MDF_CONDITION_ALL_HAVE_RUN:
-    case MDF_CONDITION_HAVE_RUN:
-        return condition->scope != MDF_SCOPE_LIFE;
-    case MDF_CONDITION_CLOCK:
-        return condition->scope == MDF_CLOCK_PASSES_IN_UPDATE || condition->scope == MDF_CLOCK_SETS_IN_UPDATE ||
-               condition->scope == MDF_CLOCK_SEQUENCES;
-    case MDF_CONDITION_FINISHED_ANY:
-    case MDF_CONDITION_FINISHED_ALL:
-        for (i = 0; i < condition->n_items; i++) {
-            if (schedule->watches[condition->index + i].value != MDF_NO_OPERAND) {
-                return false;
-            }
-        }
-        return true;
-    case MDF_CONDITION_N_WHEN:
-    case MDF_CONDITION_TIME:
-    case MDF_CONDITION_THRESHOLD:
-        return false;
-    }
-    return false;
+    *is_lasting = *is_lasting || what == MDF_READ_SPENT || what == MDF_READ_TIME || what == MDF_READ_VALUE ||
+                  ((what == MDF_READ_RUNS || what == MDF_READ_ALL_RUNS) && scope == MDF_SCOPE_LIFE) ||
+                  (what == MDF_READ_CLOCK && index != MDF_CLOCK_PASSES_IN_UPDATE && index != MDF_CLOCK_SETS_IN_UPDATE &&
+                   index != MDF_CLOCK_SEQUENCES);
+}
+
+static bool is_repeated(const struct mdf_schedule *schedule, size_t condition)
+{
+    bool is_lasting = false;
+
+    mdf_conditions_read(schedule, (uint32_t)condition, note_lasting, &is_lasting);
+    return !is_lasting;
 }
 
 static bool check_conditions(struct exporter *exporter)
 {
     const struct mdf_schedule *schedule = exporter->program->schedule;
-    size_t i;
+    size_t i, part;
 
     for (i = 0; i < schedule->n_conditions; i++) {
-        if (!is_repeated(schedule, &schedule->conditions[i])) {
-            exporter->at = &exporter->program->code->origins[schedule->conditions[i].origin];
-            return export_refuse(exporter, "a condition that looks at values, at time, or at earlier evaluations");
+        if (is_repeated(schedule, i)) {
+            continue;
         }
+        for (part = i + 1; part < schedule->conditions[i].end; part++) { /* the innermost that is not */
+            i = is_repeated(schedule, part) ? i : part;
+        }
+        exporter->at = &exporter->program->code->origins[schedule->conditions[i].origin];
+        return export_refuse(exporter, "a condition that looks at values, at time, or at earlier evaluations");
     }
     exporter->at = NULL;
     return exporter->state != NULL ||

@@ -122,15 +122,28 @@ bool export_op(struct exporter *exporter, struct onnx_graph *graph, const char *
 void export_attribute_integer(struct mdf_text *attributes, const char *name, int64_t integer);
 void export_attribute_integers(struct mdf_text *attributes, const char *name, const int64_t *items, size_t n);
 void export_attribute_graph(struct mdf_text *attributes, const char *name, struct mdf_text *graph);
+/* The symbols as values of one type: what Python would compute with both. False: they have none. */
+mdf_dtype export_common_type(struct exporter *exporter, const struct symbol *a, const struct symbol *b);
+mdf_dtype export_common_type_of_all(struct exporter *exporter, const struct symbol *symbols, size_t n); /* of arrays among them */
+/* The row of a schema of ONNX's own domain that the opset has; NULL: it is another. */
+const struct mdf_operator *export_row(const struct exporter *exporter, const struct mdf_schema *schema);
+/* A ValueInfoProto in `message`. */
+void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape);
+
+/* --- export_primitives.c. Results have the type and shape of `like`. */
 /* Brings a symbol to an element type. */
 bool export_cast(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, mdf_dtype dtype,
                  struct symbol *result);
 /* A list as an array; anything else as it is. */
 bool export_as_array(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, struct symbol *result);
-/* The symbols as values of one type: what Python would compute with both. False: they have none. */
-mdf_dtype export_common_type(struct exporter *exporter, const struct symbol *a, const struct symbol *b);
-/* A ValueInfoProto in `message`. */
-void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape);
+bool export_identity(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, struct symbol *result);
+bool export_reshape(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, const int64_t *shape,
+                    size_t rank, const struct symbol *like, struct symbol *result);
+/* Along the first axis. */
+bool export_concat(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *const *rows, size_t n,
+                   const struct symbol *like, struct symbol *result);
+bool export_gather(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *rows, const struct symbol *places,
+                   const struct symbol *like, struct symbol *result);
 
 /* --- export_python.c: functions of expressions */
 bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_code_call *call,

@@ -196,11 +196,7 @@ static bool read_position(const struct sequence_call *call, size_t input, int64_
 /* Rows [first, end); NONE without a refusal: there are none. */
 static mdf_lowered_id take_rows(const struct sequence_call *call, int64_t first, int64_t end)
 {
-    const int64_t bounds[] = {first, end};
-    mdf_lowered_id inputs[] = {call->rows, lowering_add_wholes(call->lowering, &bounds[0], 1, 1),
-                               lowering_add_wholes(call->lowering, &bounds[1], 1, 1)};
-
-    return first < end ? lowering_call_onnx(call->lowering, "Slice", inputs, 3) : MDF_LOWERED_NONE;
+    return first < end ? lowering_items(call->lowering, call->rows, (size_t)first, (size_t)end) : MDF_LOWERED_NONE;
 }
 
 /* Arrays one behind the other; those that are NONE are none. */
@@ -215,16 +211,7 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
         }
     }
     return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE
-           : n_there == 1                                      ? there[0]
-                                                               : lowering_call_onnx(call->lowering, "Concat", there, n_there);
-}
-
-/* An array in a new shape with as many elements; one size may be -1. */
-static mdf_lowered_id reshape(const struct sequence_call *call, mdf_lowered_id id, const int64_t *shape, size_t rank)
-{
-    const mdf_lowered_id inputs[] = {id, lowering_add_wholes(call->lowering, shape, rank, 1)};
-
-    return lowering_call_onnx(call->lowering, "Reshape", inputs, 2);
+                                                               : lowering_join(call->lowering, there, n_there);
 }
 
 /* An item as a row: in the form of the others. */
@@ -244,7 +231,8 @@ static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id 
     }
     shape[0] = 1;
     memcpy(shape + 1, mdf_value_shape(value), value->rank * sizeof *shape);
-    return value->length == 1 ? lowering_copy_with_axis(call->lowering, item) : reshape(call, item, shape, value->rank + 1u);
+    return value->length == 1 ? lowering_copy_with_axis(call->lowering, item)
+                              : lowering_reshape(call->lowering, item, shape, value->rank + 1u);
 }
 
 /* SequenceConstruct. */
@@ -310,7 +298,7 @@ static mdf_lowered_id erase(const struct sequence_call *call)
 static mdf_lowered_id take_item(const struct sequence_call *call)
 {
     bool is_given;
-    mdf_lowered_id index = read_input(call, 1, &is_given), inputs[2];
+    mdf_lowered_id index = read_input(call, 1, &is_given);
     const struct mdf_value *number = index == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, index);
     struct mdf_value scalar = {0};
 
@@ -320,24 +308,17 @@ static mdf_lowered_id take_item(const struct sequence_call *call)
     }
     mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
                             NULL, number->data);
-    inputs[0] = call->rows;
-    inputs[1] = number->rank == 0                             ? index
+    index = number->rank == 0                             ? index
                 : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
                                                               : lowering_convert(call->lowering, index, &scalar);
-    return inputs[1] == MDF_LOWERED_NONE ? inputs[1] : lowering_call_onnx(call->lowering, "Gather", inputs, 2);
+    return index == MDF_LOWERED_NONE ? index : lowering_item_at(call->lowering, call->rows, index);
 }
 
 static mdf_lowered_id count(const struct sequence_call *call)
 {
-    int64_t n = (int64_t)count_rows(call), zero = 0;
-    mdf_lowered_id shape[2];
+    int64_t n = (int64_t)count_rows(call);
 
-    if (n > 0) {
-        return lowering_add_wholes(call->lowering, &n, 1, 0);
-    }
-    shape[0] = lowering_call_onnx(call->lowering, "Shape", &call->rows, 1);
-    shape[1] = lowering_add_wholes(call->lowering, &zero, 1, 0);
-    return shape[0] == MDF_LOWERED_NONE ? shape[0] : lowering_call_onnx(call->lowering, "Gather", shape, 2);
+    return n > 0 ? lowering_add_wholes(call->lowering, &n, 1, 0) : lowering_count_items(call->lowering, call->rows);
 }
 
 /* The length of each part that SplitToSequence makes of an axis of that size; 0: they differ, or are not known. */
@@ -393,7 +374,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
             shape[rank++] = part;
         }
     }
-    rows = keeps_axis ? reshape(call, whole, shape, rank) : whole;
+    rows = keeps_axis ? lowering_reshape(call->lowering, whole, shape, rank) : whole;
     return rows == MDF_LOWERED_NONE ? rows : lowering_add_sequence(lowering, lowering_move_axis(lowering, rows, axis, 0));
 }
 
@@ -420,7 +401,7 @@ static mdf_lowered_id join(const struct sequence_call *call)
             shape[n++] = d == axis + 1 ? -1 : mdf_value_shape(lowering_example(lowering, moved))[d];
         }
     }
-    return reshape(call, moved, shape, n);
+    return lowering_reshape(call->lowering, moved, shape, n);
 }
 
 /* What a call gives that has a sequence, or makes one; NONE without a refusal: it is no such call. */

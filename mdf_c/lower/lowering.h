@@ -271,13 +271,15 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
 /* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
-/* --- lower_items.c: item number `index` of an array along its first axis, the items [first, end), which are not none, and arrays
- * (at most five) one behind the other; all in the innermost region. */
+/* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along its
+ * first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays (at most
+ * five) one behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it failed. */
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
+mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
+mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id array);
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);
-/* What a call of an operator of ONNX gives, with `axis` 0 where it has that attribute, lowered as any call of a model is. */
-mdf_lowered_id lowering_call_onnx(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n);
+mdf_lowered_id lowering_reshape(struct lowering *lowering, mdf_lowered_id array, const int64_t *shape, size_t rank);
 /* A constant of whole numbers: of rank 0, or 1. */
 mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank);
 /* An array with its axis number `from` as number `to`; the others stay in their order. */

@@ -3,6 +3,7 @@
  * the same for both. Suites have other prices (tests/early_code.c), so that they go both ways. */
 #include "mdf_c/machine/emit.h"
 
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 
 enum {
@@ -19,8 +20,6 @@ enum {
 /* For each element of a step: whole rows, or tiles whose axes are folded. */
 #define SAVED_BY_ELEMENT 0.15
 #define SAVED_BY_FOLDED_ELEMENT 0.8
-
-static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price);
 
 static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct mdf_code_price *price)
 {
@@ -39,36 +38,31 @@ static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct 
     price->saved += n_runs * saved;
 }
 
-static void add_loop(const struct mdf_lowered_loop *loop, double n_runs, struct mdf_code_price *price)
+/* How often a region inside an op runs, for each run of the op; of two branches, each half the times. */
+static double inner_runs(const struct mdf_lowered_op *op)
 {
-    double runs = loop->n_runs != SIZE_MAX ? (double)loop->n_runs : loop->n_padded != 0 ? (double)loop->n_padded : UNKNOWN_RUNS;
+    const struct mdf_lowered_loop *loop = op->code == MDF_LOWERED_LOOP ? op->of.loop : NULL;
 
-    add_region(&loop->body, n_runs * runs, price);
+    return loop == NULL                ? 0.5
+           : loop->n_runs != SIZE_MAX ? (double)loop->n_runs
+           : loop->n_padded != 0      ? (double)loop->n_padded
+                                      : UNKNOWN_RUNS;
 }
 
 static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price)
 {
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         price->to_make += PRICE_OF_OP;
         price->saved += n_runs * SAVED_BY_OP;
-        switch ((enum mdf_lowered_code)op->code) {
-        case MDF_LOWERED_NEST:
+        if (op->code == MDF_LOWERED_NEST) {
             add_nest(op->of.nest, n_runs, price);
-            break;
-        case MDF_LOWERED_IF:
-            add_region(&op->of.branches->then, n_runs / 2, price);
-            add_region(&op->of.branches->otherwise, n_runs / 2, price);
-            break;
-        case MDF_LOWERED_LOOP:
-            add_loop(op->of.loop, n_runs, price);
-            break;
-        case MDF_LOWERED_CALL:
-        MDF_LOWERED_CASES_OF_ELEMENTS:
-            break;
+        }
+        for (j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
+            add_region(mdf_lowered_inner(op, j), n_runs * inner_runs(op), price);
         }
     }
 }

@@ -180,6 +180,8 @@ struct machine_operand emission_array_data(mdf_lowered_id id);
 void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op);
+/* There is code for operands of a type; packed: in vectors. */
+bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
 
 /* --- emit_x86_64_condition.c */

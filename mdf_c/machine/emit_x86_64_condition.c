@@ -7,30 +7,20 @@ static bool is_real_type(unsigned dtype)
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
-/* NaN sets the flags of below, equal and parity; so "less" is asked as the other way round "above". */
+/* NaN sets the flags of below, equal and parity; so "less" is asked as the other way round "above". Tests are in the order of the
+ * codes. */
 static struct machine_test compare_reals(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    static const struct machine_test tests[] = {{IF_EQUAL, AND_NO_PARITY}, {IF_NOT_EQUAL, OR_PARITY},
+                                                {IF_ABOVE, PARITY_ANY},    {IF_ABOVE_OR_EQUAL, PARITY_ANY},
+                                                {IF_ABOVE, PARITY_ANY},    {IF_ABOVE_OR_EQUAL, PARITY_ANY}};
     bool swaps = op->code == MDF_LOWERED_LESS || op->code == MDF_LOWERED_LESS_EQUAL;
     uint8_t first = emission_real(emission, op->in[swaps ? 1 : 0], SECOND_SCRATCH_REAL);
     struct machine_operand second = emission_operand(emission, op->in[swaps ? 0 : 1]);
 
     assemble_vector(emission->assembler, op->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, first, 0,
                     second);
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_EQUAL:
-        return (struct machine_test){IF_EQUAL, AND_NO_PARITY};
-    case MDF_LOWERED_NOT_EQUAL:
-        return (struct machine_test){IF_NOT_EQUAL, OR_PARITY};
-    case MDF_LOWERED_LESS:
-    case MDF_LOWERED_GREATER:
-        return (struct machine_test){IF_ABOVE, PARITY_ANY};
-    case MDF_LOWERED_LESS_EQUAL:
-    case MDF_LOWERED_GREATER_EQUAL:
-        return (struct machine_test){IF_ABOVE_OR_EQUAL, PARITY_ANY};
-    default: /* no comparison: no machine code */
-        emission->assembler->failed = true;
-        return (struct machine_test){IF_EQUAL, PARITY_ANY};
-    }
+    return tests[op->code - MDF_LOWERED_EQUAL];
 }
 
 struct machine_test emission_compare(struct emission *emission, const struct mdf_lowered_op *op)

@@ -22,40 +22,7 @@ static bool covers_cast(unsigned from, unsigned to)
 
 bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
 {
-    bool is_covered = is_real_type(dtype) || is_whole_type(dtype) || dtype == MDF_DTYPE_BOOL;
-
-    switch (code) {
-    case MDF_LOWERED_ADD:
-    case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_NEGATE:
-    case MDF_LOWERED_ABSOLUTE:
-        return is_real_type(dtype) || is_whole_type(dtype);
-    case MDF_LOWERED_DIVIDE:
-    case MDF_LOWERED_DIVIDE_NONZERO:
-    case MDF_LOWERED_SQUARE_ROOT:
-    case MDF_LOWERED_FLOOR:
-    case MDF_LOWERED_CEILING:
-        return is_real_type(dtype);
-    case MDF_LOWERED_LESS:
-    case MDF_LOWERED_LESS_EQUAL:
-    case MDF_LOWERED_GREATER:
-    case MDF_LOWERED_GREATER_EQUAL:
-        return is_real_type(dtype) || is_whole_type(dtype);
-    case MDF_LOWERED_EQUAL:
-    case MDF_LOWERED_NOT_EQUAL:
-    case MDF_LOWERED_SELECT:
-        return is_covered;
-    case MDF_LOWERED_AND:
-    case MDF_LOWERED_OR:
-    case MDF_LOWERED_EXCLUSIVE_OR:
-    case MDF_LOWERED_NOT:
-        return dtype == MDF_DTYPE_BOOL;
-    case MDF_LOWERED_CAST:
-        return is_covered && covers_cast(dtype, to);
-    default:
-        return false;
-    }
+    return machine_takes(code, dtype, true) && (code != MDF_LOWERED_CAST || covers_cast(dtype, to));
 }
 
 /* ------------------------------------------------------------------ pieces */

@@ -13,65 +13,89 @@ static bool is_whole_type(unsigned dtype)
     return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
 }
 
-static bool is_covered_type(unsigned dtype)
-{
-    return is_real_type(dtype) || is_whole_type(dtype) || dtype == MDF_DTYPE_BOOL;
-}
-
 static unsigned type_of(const struct emission *emission, mdf_lowered_id id)
 {
     return emission->lowered->values[id].form.dtype;
 }
 
+/* Kinds of types, as sets. */
+enum {
+    DOUBLES = 1,
+    FLOATS = 2,
+    LONGS = 4, /* int64 */
+    INTS = 8,  /* other whole numbers */
+    TRUTHS = 16,
+    OTHERS = 32,
+    REALS = DOUBLES | FLOATS,
+    WHOLES = LONGS | INTS,
+    NUMBERS = REALS | WHOLES,
+    COVERED = NUMBERS | TRUTHS,
+    ANY = COVERED | OTHERS
+};
+
+static unsigned kinds_of(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT64  ? DOUBLES
+           : is_real_type(dtype)      ? FLOATS
+           : dtype == MDF_DTYPE_INT64 ? LONGS
+           : is_whole_type(dtype)     ? INTS
+           : dtype == MDF_DTYPE_BOOL  ? TRUTHS
+                                      : OTHERS;
+}
+
+bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
+{
+    static const struct {
+        uint8_t scalar, packed; /* kinds of operands that there is code for */
+    } takes[] = {
+        [MDF_LOWERED_ADD] = {NUMBERS, NUMBERS},
+        [MDF_LOWERED_SUBTRACT] = {NUMBERS, NUMBERS},
+        [MDF_LOWERED_MULTIPLY] = {NUMBERS, NUMBERS},
+        [MDF_LOWERED_NEGATE] = {NUMBERS, NUMBERS},
+        [MDF_LOWERED_ABSOLUTE] = {NUMBERS, NUMBERS},
+        [MDF_LOWERED_DIVIDE] = {REALS, REALS},
+        [MDF_LOWERED_DIVIDE_NONZERO] = {REALS, REALS},
+        [MDF_LOWERED_SQUARE_ROOT] = {REALS, REALS},
+        [MDF_LOWERED_FLOOR] = {REALS, REALS},
+        [MDF_LOWERED_CEILING] = {REALS, REALS},
+        [MDF_LOWERED_QUOTIENT] = {WHOLES, 0},
+        [MDF_LOWERED_REMAINDER] = {WHOLES, 0},
+        [MDF_LOWERED_FLOOR_QUOTIENT] = {WHOLES, 0},
+        [MDF_LOWERED_FLOOR_REMAINDER] = {WHOLES, 0},
+        [MDF_LOWERED_ADD_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_SUBTRACT_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_MULTIPLY_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_NEGATE_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_AND] = {TRUTHS, TRUTHS},
+        [MDF_LOWERED_OR] = {TRUTHS, TRUTHS},
+        [MDF_LOWERED_EXCLUSIVE_OR] = {TRUTHS, TRUTHS},
+        [MDF_LOWERED_NOT] = {TRUTHS, TRUTHS},
+        [MDF_LOWERED_EQUAL] = {COVERED, COVERED},
+        [MDF_LOWERED_NOT_EQUAL] = {COVERED, COVERED},
+        [MDF_LOWERED_LESS] = {COVERED, NUMBERS},
+        [MDF_LOWERED_LESS_EQUAL] = {COVERED, NUMBERS},
+        [MDF_LOWERED_GREATER] = {COVERED, NUMBERS},
+        [MDF_LOWERED_GREATER_EQUAL] = {COVERED, NUMBERS},
+        [MDF_LOWERED_SELECT] = {COVERED, COVERED},
+        [MDF_LOWERED_CAST] = {COVERED, COVERED},
+        [MDF_LOWERED_FUNCTION] = {DOUBLES, 0},
+        [MDF_LOWERED_ELEMENTS] = {ANY, 0},
+        [MDF_LOWERED_COPY] = {ANY, 0},
+    };
+
+    return (size_t)code < sizeof takes / sizeof *takes &&
+           (kinds_of(dtype) & (is_packed ? takes[code].packed : takes[code].scalar)) != 0;
+}
+
 static bool covers_type(const struct emission *emission, const struct mdf_lowered_op *op)
 {
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_ADD:
-    case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_NEGATE:
-    case MDF_LOWERED_ABSOLUTE:
-        return is_real_type(op->dtype) || is_whole_type(op->dtype);
-    case MDF_LOWERED_DIVIDE:
-    case MDF_LOWERED_DIVIDE_NONZERO:
-    case MDF_LOWERED_SQUARE_ROOT:
-    case MDF_LOWERED_FLOOR:
-    case MDF_LOWERED_CEILING:
-        return is_real_type(op->dtype);
-    case MDF_LOWERED_QUOTIENT:
-    case MDF_LOWERED_REMAINDER:
-    case MDF_LOWERED_FLOOR_QUOTIENT:
-    case MDF_LOWERED_FLOOR_REMAINDER:
-        return is_whole_type(op->dtype);
-    case MDF_LOWERED_ADD_EXACT:
-    case MDF_LOWERED_SUBTRACT_EXACT:
-    case MDF_LOWERED_MULTIPLY_EXACT:
-    case MDF_LOWERED_NEGATE_EXACT:
-        return op->dtype == MDF_DTYPE_INT64;
-    case MDF_LOWERED_AND:
-    case MDF_LOWERED_OR:
-    case MDF_LOWERED_EXCLUSIVE_OR:
-    case MDF_LOWERED_NOT:
-        return op->dtype == MDF_DTYPE_BOOL;
-    case MDF_LOWERED_CAST:
-        return is_covered_type(op->dtype) && is_covered_type(type_of(emission, op->out));
-    case MDF_LOWERED_FUNCTION:
-        return op->n_in <= 2 && op->dtype == MDF_DTYPE_FLOAT64;
-    case MDF_LOWERED_ELEMENTS:
-        return op->loop != NULL;
-    case MDF_LOWERED_COPY:
-        return true;
-    case MDF_LOWERED_EQUAL:
-    case MDF_LOWERED_NOT_EQUAL:
-    case MDF_LOWERED_LESS:
-    case MDF_LOWERED_LESS_EQUAL:
-    case MDF_LOWERED_GREATER:
-    case MDF_LOWERED_GREATER_EQUAL:
-    case MDF_LOWERED_SELECT:
-        return is_covered_type(op->dtype);
-    default:
+    if (!machine_takes((enum mdf_lowered_code)op->code, op->dtype, false)) {
         return false;
     }
+    return op->code == MDF_LOWERED_CAST       ? (kinds_of(type_of(emission, op->out)) & COVERED) != 0
+           : op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2
+           : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL
+                                              : true;
 }
 
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op)

@@ -196,14 +196,6 @@ static size_t tell_all_parts(struct mdf_dot_label *label, const struct mdf_node 
     return n;
 }
 
-static const char *joint_of(const char *type)
-{
-    if (strcmp(type, "All") == 0 || strcmp(type, "And") == 0) {
-        return " and ";
-    }
-    return strcmp(type, "Any") == 0 || strcmp(type, "Or") == 0 ? " or " : NULL;
-}
-
 /* "Type (name = value, ...)" */
 static void tell_as_written(struct mdf_dot_label *label, const char *type, const struct mdf_node *condition)
 {
@@ -237,7 +229,7 @@ static void tell(struct mdf_dot_label *label, const struct mdf_node *condition, 
         return;
     }
     type = mdf_node_get(condition, "type")->as.string.bytes;
-    joint = joint_of(type);
+    joint = mdf_condition_joint(type);
     n_parts = joint != NULL ? tell_all_parts(label, condition, NULL) : 0;
     words = phrase_of(type, condition, &n_words);
     if (n_parts > 0) {

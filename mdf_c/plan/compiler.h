@@ -182,9 +182,14 @@ mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row,
 mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into);
 /* The same of two operands; MDF_NO_OPERAND, without an error of its own, where one is. */
 mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b, mdf_operand into);
-/* Python's operators that the compiler puts in by itself. */
+/* What the compiler puts in by itself, in several places. */
 #define PYTHON_ADD "operator.add"
 #define PYTHON_MULTIPLY "operator.mul"
+#define PYTHON_ITEM "operator.getitem"
+#define PYTHON_OUTPUTS "build_outputs"
+#define PYTHON_ONES_LIKE "numpy.ones_like"
+#define PYTHON_AS_REAL "gradient.as_real"       /* whole numbers as real ones */
+#define PYTHON_NO_NUMBERS "gradient.no_numbers" /* what moved elements are filled with */
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
 /* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);

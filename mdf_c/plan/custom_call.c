@@ -154,7 +154,7 @@ mdf_operand compile_custom_expression(struct target *target, const struct mdf_cu
         return MDF_NO_OPERAND;
     }
     return custom->n_outputs == 1 ? compile_move(target, outputs[0], into)
-                                  : unit_call_python(target, "outputs", outputs, custom->n_outputs, into);
+                                  : unit_call_python(target, PYTHON_OUTPUTS, outputs, custom->n_outputs, into);
 }
 
 /* ------------------------------------------------------------------ gradients */

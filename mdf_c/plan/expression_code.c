@@ -82,23 +82,16 @@ static mdf_operand unknown_name(struct target *target, const char *name)
     return suggest(target, &nearest);
 }
 
-/* "float", "numpy.int64" as a value: the name of an element type. */
+/* "float", "numpy.int64" as a value: the name of an element type. Bare ones are functions of Python. */
 static const char *type_by_name(const char *name)
 {
-    static const char *const types[][2] = {
-        {"float", "float64"}, {"int", "int64"}, {"bool", "bool"}, {"str", "string"}, {"numpy.bool_", "bool"}};
+    bool is_numpy = strncmp(name, "numpy.", 6) == 0;
     struct mdf_declared_type type;
-    size_t i;
 
-    for (i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strcmp(name, types[i][0]) == 0) {
-            return types[i][1];
-        }
-    }
-    if (strncmp(name, "numpy.", 6) == 0 && mdf_parse_type(name + 6, &type) && type.exact && !type.sequence && !type.optional) {
-        return mdf_dtype_name(type.dtype);
-    }
-    return NULL;
+    return (is_numpy || mdf_operator_python(name) != NULL) && mdf_parse_type(is_numpy ? name + 6 : name, &type) &&
+                   (type.exact || !is_numpy) && !type.sequence && !type.optional && type.dtype != MDF_DTYPE_NONE
+               ? mdf_dtype_name(type.dtype)
+               : NULL;
 }
 
 /* "math.pi", "numpy.float32": names with points whose first part is not bound. NULL: not such a name. */
@@ -500,7 +493,7 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
             return MDF_NO_OPERAND;
         }
     }
-    return unit_call_row(target, mdf_operator_python("operator.getitem"), subscript, operands.items, operands.n, into);
+    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, operands.items, operands.n, into);
 }
 
 /* ------------------------------------------------------------------ what jumps */
@@ -609,7 +602,7 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
             return false;
         }
         part->kind = MDF_SUBSCRIPT_INDEX;
-        result = unit_call_row(target, mdf_operator_python("operator.getitem"), subscript, inputs, 2, MDF_NO_OPERAND);
+        result = unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, inputs, 2, MDF_NO_OPERAND);
         if (result == MDF_NO_OPERAND || !bind_item(target, names->as.list.items[i], result)) {
             return false;
         }

@@ -6,6 +6,8 @@
  * it. */
 #include "mdf_c/plan/compiler.h"
 
+#include "functions/elements/element.h"
+#include "functions/kernel/fold.h"
 #include "mdf_c/base/physical_unit.h"
 #include "mdf_c/expression/expression.h"
 
@@ -139,25 +141,54 @@ static struct measure of_compare(const struct looking *looking, const struct mdf
     return unknown;
 }
 
-static bool is_among(const char *name, const char *const *names)
+/* The row of what is called; `method`: its first argument, where it is a method of that. NULL: it is no function that is known. */
+static const struct mdf_operator *row_of(const struct looking *looking, const struct mdf_expression *callee,
+                                         const struct mdf_expression **method)
 {
-    for (; *names != NULL && strcmp(*names, name) != 0; names++) {
+    const struct mdf_expression *before = callee->kind == MDF_EXPRESSION_ATTRIBUTE ? callee->as.list.items[0] : NULL;
+    const struct mdf_operator *row = NULL;
+    const char *dotted;
+
+    *method = NULL;
+    if (callee->kind == MDF_EXPRESSION_NAME) {
+        return mdf_operator_python(callee->as.text.bytes);
     }
-    return *names != NULL;
+    if (before != NULL && before->kind == MDF_EXPRESSION_NAME) {
+        dotted = mdf_arena_printf(&looking->compiler->scratch, "%s.%s", before->as.text.bytes, callee->name);
+        row = dotted != NULL ? mdf_operator_python(dotted) : NULL;
+    }
+    if (row == NULL && before != NULL) {
+        *method = before;
+        row = mdf_operator_method(callee->name);
+    }
+    return row;
 }
 
-/* Functions whose arguments, from the given one on, and results have one unit; all else has any. */
+/* The first argument whose unit is that of the result, and of all behind it; of a fold, which takes one, *is_one. SIZE_MAX: none. */
+static size_t find_alike(const struct mdf_operator *row, bool *is_one)
+{
+    const struct mdf_fold *fold = row != NULL ? row->fold : NULL;
+
+    *is_one = fold != NULL;
+    if (fold != NULL) {
+        return fold->result == MDF_FOLD_TOTAL && fold->way->term->id == MDF_ELEMENT_kept &&
+                       (fold->after == NULL || fold->after->id == MDF_ELEMENT_kept)
+                   ? mdf_element_alike(fold->way->combine)
+                   : SIZE_MAX;
+    }
+    return row == NULL                                  ? SIZE_MAX
+           : (row->flags & MDF_OPERATOR_ALIKE) != 0 ? 0
+                                                        : mdf_element_alike(row->element);
+}
+
+/* Results of functions that say so have the unit of their arguments; all else has any. */
 static struct measure of_call(const struct looking *looking, const struct mdf_expression *tree)
 {
-    static const char *const of_all[] = {"min", "max", "minimum", "maximum", NULL};
-    static const char *const of_one[] = {"abs", "fabs", "absolute", "sum", "mean", NULL};
-    const struct mdf_expression *callee = tree->as.list.items[0];
-    const char *name = callee->kind == MDF_EXPRESSION_NAME        ? callee->as.text.bytes
-                       : callee->kind == MDF_EXPRESSION_ATTRIBUTE ? callee->name
-                                                                  : "";
-    bool is_where = strcmp(name, "where") == 0, joins = is_where || is_among(name, of_all);
-    struct measure result = unknown;
-    size_t i;
+    const struct mdf_expression *method;
+    const struct mdf_operator *row = row_of(looking, tree->as.list.items[0], &method);
+    bool is_one;
+    size_t first = find_alike(row, &is_one), n = method != NULL, i;
+    struct measure result = method != NULL && first == 0 ? measure_of(looking, method) : unknown;
 
     for (i = 1; i < tree->as.list.n; i++) {
         struct measure argument = measure_of(looking, tree->as.list.items[i]);
@@ -165,11 +196,10 @@ static struct measure of_call(const struct looking *looking, const struct mdf_ex
         if (tree->names != NULL && tree->names[i - 1] != NULL) {
             continue; /* axis, key, ... */
         }
-        if (joins && i > (is_where ? 1 : 0)) {
+        if (n >= first && !(is_one && n > 0)) {
             result = join(looking, tree, "stands beside", result, argument);
-        } else if (i == 1 && is_among(name, of_one)) {
-            result = argument;
         }
+        n++;
     }
     return result;
 }

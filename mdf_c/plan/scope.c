@@ -175,5 +175,5 @@ mdf_operand scope_as_operand(struct target *target, const struct outcome *outcom
     if (!outcome->several) {
         return outcome->outputs[0];
     }
-    return unit_call_python(target, "outputs", outcome->outputs, outcome->n_outputs, MDF_NO_OPERAND);
+    return unit_call_python(target, PYTHON_OUTPUTS, outcome->outputs, outcome->n_outputs, MDF_NO_OPERAND);
 }

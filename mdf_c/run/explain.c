@@ -1,6 +1,7 @@
 /* explain.c - see explain.h. */
 #include "mdf_c/run/explain.h"
 
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/run/dump.h"
 #include "mdf_c/run/epilogues.h"
@@ -128,23 +129,16 @@ static void note_region(struct explanation *explanation, const struct mdf_lowere
 
     while (i-- > 0) { /* lists grow at their fronts */
         const struct mdf_lowered_op *op = &region->ops[i];
+        size_t n = 0;
 
-        switch ((enum mdf_lowered_code)op->code) {
-        MDF_LOWERED_CASES_OF_ELEMENTS:
-        case MDF_LOWERED_NEST:
-            break;
-        case MDF_LOWERED_CALL:
-            if (op->of.call->product == NULL && op->of.call->stack == NULL) {
-                note_called(explanation, op);
-            }
-            break;
-        case MDF_LOWERED_IF:
-            note_region(explanation, &op->of.branches->otherwise);
-            note_region(explanation, &op->of.branches->then);
-            break;
-        case MDF_LOWERED_LOOP:
-            note_region(explanation, &op->of.loop->body);
-            break;
+        if (op->code == MDF_LOWERED_CALL && op->of.call->product == NULL && op->of.call->stack == NULL) {
+            note_called(explanation, op);
+        }
+        while (mdf_lowered_inner(op, n) != NULL) {
+            n++;
+        }
+        while (n-- > 0) {
+            note_region(explanation, mdf_lowered_inner(op, n));
         }
     }
 }

@@ -173,7 +173,7 @@ static bool write_attributes(struct store_run *store, const struct sweep_report 
                     "%s{\"mdf_sweep\": {\"fingerprint\": \"%016" PRIx64 "%016" PRIx64 "\", \"instances\": %zu, \"chunk\": %zu, "
                     "\"chunks\": %zu, \"combine\": \"%s\", \"every\": %" PRIu64,
                     store->store.is_v3 ? "{\"zarr_format\": 3, \"node_type\": \"group\", \"attributes\": " : "", store->hash.a,
-                    store->hash.b, run->file.n_instances, store->chunk, store->n_chunks, report->is_grid ? "grid" : "zip",
+                    store->hash.b, run->file.n_instances, store->chunk, store->n_chunks, report->combine,
                     report->every);
     append_optional(&text, "model", report->model);
     append_optional(&text, "graph", report->graph);

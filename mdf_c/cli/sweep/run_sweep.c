@@ -434,7 +434,7 @@ struct sweep_report describe_sweep(const struct sweep_run *run, const struct swe
                                  .n_steps = run->asked.n_steps,
                                  .every = run->asked.record_every,
                                  .dt = run->asked.dt,
-                                 .is_grid = run->file.is_grid,
+                                 .combine = sweep_combination(&run->file),
                                  .axes = run->file.axes,
                                  .n_axes = run->file.n_axes,
                                  .n_instances = run->file.n_instances,

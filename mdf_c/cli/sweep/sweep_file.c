@@ -1,59 +1,53 @@
 /* sweep_file.c - see sweep_file.h. A key of the file is a row of the table: what it is called, who reads it. */
-#include "mdf_c/cli/sweep/sweep_file.h"
+#include "mdf_c/cli/sweep/sweep_keys.h"
 
 #include "mdf_c/values/values.h"
 
 #include <math.h>
 #include <string.h>
 
-struct reading {
-    struct sweep_file *sweep;
-    const struct mdf_document *document;
-    mdf_error *error;
-};
-
-static bool fault(const struct reading *reading, const struct mdf_node *node, const char *key, const char *must)
+bool sweep_key_fault(const struct sweep_reading *reading, const struct mdf_node *node, const char *key, const char *must)
 {
-    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' must be %s, not %s", key, must,
+    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s'%s must be %s, not %s", key, reading->of, must,
                    mdf_node_describe(node));
     return false;
 }
 
-static bool out_of_memory(const struct reading *reading)
+bool sweep_keys_out_of_memory(const struct sweep_reading *reading)
 {
     mdf_memory_error(reading->sweep->memory, reading->error);
     return false;
 }
 
-static const char *keep_text(const struct reading *reading, const char *text)
+const char *sweep_keep_text(const struct sweep_reading *reading, const char *text)
 {
     const char *kept = mdf_arena_text(&reading->sweep->arena, text, strlen(text));
 
     if (kept == NULL) {
-        out_of_memory(reading);
+        sweep_keys_out_of_memory(reading);
     }
     return kept;
 }
 
 /* ------------------------------------------------------------------ what is swept and what is given */
 
-static bool read_parameters(const struct reading *reading, const struct mdf_node *node)
+static bool read_parameters(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct sweep_file *sweep = reading->sweep;
     size_t i;
 
     if (node->kind != MDF_NODE_OBJECT || (node->as.object.n == 0 && mdf_node_get(&reading->document->root, "trials") == NULL)) {
-        return fault(reading, node, "parameters", "an object {NAME: values}");
+        return sweep_key_fault(reading, node, "parameters", "an object {NAME: values}");
     }
     sweep->swept = mdf_arena_array(&sweep->arena, node->as.object.n, sizeof *sweep->swept);
     if (sweep->swept == NULL) {
-        return out_of_memory(reading);
+        return sweep_keys_out_of_memory(reading);
     }
     for (i = 0; i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
         struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
 
-        made->name = keep_text(reading, entry->key);
+        made->name = sweep_keep_text(reading, entry->key);
         if (made->name == NULL || !read_sweep_distribution(reading->document, &entry->value, entry->key, &made->distribution,
                                                            &made->is_drawn, reading->error)) {
             return false;
@@ -66,7 +60,7 @@ static bool read_parameters(const struct reading *reading, const struct mdf_node
     return true;
 }
 
-static bool read_given(const struct reading *reading, const struct mdf_node *node, const char *name, struct mdf_value *value)
+static bool read_given(const struct sweep_reading *reading, const struct mdf_node *node, const char *name, struct mdf_value *value)
 {
     if (mdf_read_value(reading->sweep->memory, reading->document, node, value, reading->error) != MDF_OK) {
         return false;
@@ -80,7 +74,7 @@ static bool read_given(const struct reading *reading, const struct mdf_node *nod
 }
 
 /* One input of all steps, stacked. */
-static bool stack(const struct reading *reading, const struct mdf_node *list, struct sweep_entry *entry)
+static bool stack(const struct sweep_reading *reading, const struct mdf_node *list, struct sweep_entry *entry)
 {
     struct mdf_memory *memory = reading->sweep->memory;
     struct mdf_value value = {0}, rows = {0};
@@ -109,10 +103,10 @@ static bool stack(const struct reading *reading, const struct mdf_node *list, st
         mdf_node_error(reading->document, list, reading->error, MDF_SHAPE,
                        "the values of input '%s' must have one shape in all steps", entry->name);
     }
-    return made > 0 || out_of_memory(reading);
+    return made > 0 || sweep_keys_out_of_memory(reading);
 }
 
-static bool read_inputs(const struct reading *reading, const struct mdf_node *node)
+static bool read_inputs(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct sweep_file *sweep = reading->sweep;
     struct mdf_node first = *node;
@@ -120,18 +114,18 @@ static bool read_inputs(const struct reading *reading, const struct mdf_node *no
 
     sweep->by_step = node->kind == MDF_NODE_LIST;
     if ((sweep->by_step && !mdf_node_item(node, 0, &first)) || first.kind != MDF_NODE_OBJECT) {
-        return fault(reading, node, "inputs", "an object {NAME: value}, or a list of such objects, one a step");
+        return sweep_key_fault(reading, node, "inputs", "an object {NAME: value}, or a list of such objects, one a step");
     }
     sweep->n_given_steps = sweep->by_step ? mdf_node_length(node) : 0;
     sweep->given = mdf_arena_array(&sweep->arena, first.as.object.n, sizeof *sweep->given);
     if (sweep->given == NULL) {
-        return out_of_memory(reading);
+        return sweep_keys_out_of_memory(reading);
     }
     sweep->n_given = first.as.object.n;
     for (i = 0; i < sweep->n_given; i++) {
         const struct mdf_node_entry *entry = &first.as.object.entries[i];
 
-        sweep->given[i].name = keep_text(reading, entry->key);
+        sweep->given[i].name = sweep_keep_text(reading, entry->key);
         if (sweep->given[i].name == NULL ||
             !(sweep->by_step ? stack(reading, node, &sweep->given[i])
                              : read_given(reading, &entry->value, entry->key, &sweep->given[i].values))) {
@@ -143,51 +137,60 @@ static bool read_inputs(const struct reading *reading, const struct mdf_node *no
 
 /* ------------------------------------------------------------------ the other keys */
 
-static bool read_combine(const struct reading *reading, const struct mdf_node *node)
-{
-    const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
+static const char *const combinations[] = {"zip", "grid"};
 
-    reading->sweep->is_grid = strcmp(text, "grid") == 0;
-    return reading->sweep->is_grid || strcmp(text, "zip") == 0 ||
-           fault(reading, node, "combine", "grid (each value with each) or zip (one by one)");
+const char *sweep_combination(const struct sweep_file *sweep)
+{
+    return combinations[sweep->is_grid];
 }
 
-static bool read_steps(const struct reading *reading, const struct mdf_node *node)
+static bool read_combine(const struct sweep_reading *reading, const struct mdf_node *node)
+{
+    const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
+    size_t i;
+
+    for (i = 0; i < 2 && strcmp(combinations[i], text) != 0; i++) {
+    }
+    reading->sweep->is_grid = i == 1;
+    return i < 2 || sweep_key_fault(reading, node, "combine", "grid (each value with each) or zip (one by one)");
+}
+
+static bool read_steps(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     if (node->kind != MDF_NODE_INT || node->as.integer < 1) {
-        return fault(reading, node, "steps", "a whole number, at least 1");
+        return sweep_key_fault(reading, node, "steps", "a whole number, at least 1");
     }
     reading->sweep->n_steps = (uint64_t)node->as.integer;
     return true;
 }
 
-static bool read_every(const struct reading *reading, const struct mdf_node *node)
+static bool read_every(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     if (node->kind != MDF_NODE_INT || node->as.integer < 0) {
-        return fault(reading, node, "every", "a whole number k (record each k-th step), or 0 (only the last)");
+        return sweep_key_fault(reading, node, "every", "a whole number k (record each k-th step), or 0 (only the last)");
     }
     reading->sweep->every = (uint64_t)node->as.integer;
     reading->sweep->has_every = true;
     return true;
 }
 
-static bool read_dt(const struct reading *reading, const struct mdf_node *node)
+static bool read_dt(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     if (node->kind != MDF_NODE_INT && node->kind != MDF_NODE_REAL) {
-        return fault(reading, node, "dt", "a number");
+        return sweep_key_fault(reading, node, "dt", "a number");
     }
     reading->sweep->dt = node->kind == MDF_NODE_INT ? (double)node->as.integer : node->as.real;
-    return isfinite(reading->sweep->dt) || fault(reading, node, "dt", "a finite number");
+    return isfinite(reading->sweep->dt) || sweep_key_fault(reading, node, "dt", "a finite number");
 }
 
-static bool read_record(const struct reading *reading, const struct mdf_node *node)
+static bool read_record(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct mdf_text names;
     bool done = true;
     size_t i;
 
     if (node->kind == MDF_NODE_STRING) {
-        reading->sweep->record = keep_text(reading, node->as.string.bytes);
+        reading->sweep->record = sweep_keep_text(reading, node->as.string.bytes);
         return reading->sweep->record != NULL;
     }
     mdf_text_init(&names, reading->sweep->memory);
@@ -196,18 +199,18 @@ static bool read_record(const struct reading *reading, const struct mdf_node *no
         mdf_text_printf(&names, "%s%s", i > 0 ? "," : "", done ? node->as.list.items[i].as.string.bytes : "");
     }
     if (names.failed) {
-        done = out_of_memory(reading);
+        done = sweep_keys_out_of_memory(reading);
     } else if (!done || names.length == 0) {
-        done = fault(reading, node, "record", "a list of output ports, each PORT or NODE.PORT");
+        done = sweep_key_fault(reading, node, "record", "a list of output ports, each PORT or NODE.PORT");
     } else {
-        reading->sweep->record = keep_text(reading, names.bytes);
+        reading->sweep->record = sweep_keep_text(reading, names.bytes);
         done = reading->sweep->record != NULL;
     }
     mdf_text_release(&names);
     return done;
 }
 
-static bool read_seeds(const struct reading *reading, const struct mdf_node *node)
+static bool read_seeds(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct mdf_value *seeds = &reading->sweep->seeds;
 
@@ -215,39 +218,39 @@ static bool read_seeds(const struct reading *reading, const struct mdf_node *nod
         return false;
     }
     return (seeds->kind == MDF_KIND_TENSOR && seeds->dtype == MDF_DTYPE_INT64) ||
-           fault(reading, node, "seeds",
+           sweep_key_fault(reading, node, "seeds",
                  "a whole number, from which each instance gets a seed, or a list of them, one an instance");
 }
 
-static bool read_stop_when(const struct reading *reading, const struct mdf_node *node)
+static bool read_stop_when(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     if (node->kind != MDF_NODE_STRING) {
-        return fault(reading, node, "stop_when", "an expression over output ports");
+        return sweep_key_fault(reading, node, "stop_when", "an expression over output ports");
     }
-    reading->sweep->stop_when = keep_text(reading, node->as.string.bytes);
+    reading->sweep->stop_when = sweep_keep_text(reading, node->as.string.bytes);
     return reading->sweep->stop_when != NULL;
 }
 
-static bool read_count(const struct reading *reading, const struct mdf_node *node, const char *key, size_t *count)
+static bool read_count(const struct sweep_reading *reading, const struct mdf_node *node, const char *key, size_t *count)
 {
     if (node->kind != MDF_NODE_INT || node->as.integer < 1) {
-        return fault(reading, node, key, "a whole number, at least 1");
+        return sweep_key_fault(reading, node, key, "a whole number, at least 1");
     }
     *count = (size_t)node->as.integer;
     return true;
 }
 
-static bool read_trials(const struct reading *reading, const struct mdf_node *node)
+static bool read_trials(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     return read_count(reading, node, "trials", &reading->sweep->n_trials);
 }
 
-static bool read_samples(const struct reading *reading, const struct mdf_node *node)
+static bool read_samples(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     return read_count(reading, node, "samples", &reading->sweep->n_samples);
 }
 
-static bool read_sampling(const struct reading *reading, const struct mdf_node *node)
+static bool read_sampling(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     static const char *const names[] = {"random", "sobol", "latin_hypercube"}; /* in the order of mdf_sampling */
     const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
@@ -259,26 +262,26 @@ static bool read_sampling(const struct reading *reading, const struct mdf_node *
             return true;
         }
     }
-    return fault(reading, node, "sampling", "random, sobol or latin_hypercube");
+    return sweep_key_fault(reading, node, "sampling", "random, sobol or latin_hypercube");
 }
 
-static bool read_sample_seed(const struct reading *reading, const struct mdf_node *node)
+static bool read_sample_seed(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     if (node->kind != MDF_NODE_INT) {
-        return fault(reading, node, "sample_seed", "a whole number");
+        return sweep_key_fault(reading, node, "sample_seed", "a whole number");
     }
     reading->sweep->sample_seed = (uint64_t)node->as.integer;
     return true;
 }
 
-static bool read_reduce(const struct reading *reading, const struct mdf_node *node)
+static bool read_reduce(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     return read_sweep_reduce(reading->sweep, reading->document, node, reading->error);
 }
 
 static const struct {
     const char *key;
-    bool (*read)(const struct reading *reading, const struct mdf_node *node);
+    bool (*read)(const struct sweep_reading *reading, const struct mdf_node *node);
 } keys[] = {{"parameters", read_parameters},
             {"inputs", read_inputs},
             {"combine", read_combine},
@@ -296,7 +299,7 @@ static const struct {
 
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
-static bool unknown_key(const struct reading *reading, const struct mdf_node_entry *entry)
+static bool unknown_key(const struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
     struct mdf_node place = entry->value;
     struct mdf_nearest nearest;
@@ -318,7 +321,7 @@ static bool unknown_key(const struct reading *reading, const struct mdf_node_ent
     return false;
 }
 
-static bool read_entries(const struct reading *reading)
+static bool read_entries(const struct sweep_reading *reading)
 {
     const struct mdf_node *root = &reading->document->root;
     size_t i, j;
@@ -346,7 +349,7 @@ bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const 
                      mdf_error *error)
 {
     const struct mdf_warnings warnings = {options->warning, options->warning_context};
-    struct reading reading = {.sweep = sweep, .error = error};
+    struct sweep_reading reading = {.sweep = sweep, .of = "", .error = error};
     struct mdf_document *document;
     bool done;
 

@@ -58,6 +58,8 @@ struct sweep_file {
 bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const char *path, const mdf_options *options,
                      mdf_error *error);
 void release_sweep_file(struct sweep_file *sweep);
+/* What `combine` says: "grid" or "zip". */
+const char *sweep_combination(const struct sweep_file *sweep);
 
 /* --- sweep_axes.c: once the file is read, what is drawn is, and the axes of the instances are found. False with the error set.
  */

@@ -1,18 +1,10 @@
 /* sweep_reduce_keys.c - the key `reduce` of a sweep file: {over: [AXIS, ...], count: true, mean: [NAME, ...], var: ...,
- * quantiles:
- * [...] or {NAME: [...]}, histogram: {NAME: edges}}. */
-#include "mdf_c/cli/sweep/sweep_file.h"
+ * quantiles: [...] or {NAME: [...]}, histogram: {NAME: edges}}. */
+#include "mdf_c/cli/sweep/sweep_keys.h"
 
 #include "mdf_c/values/values.h"
 
 #include <string.h>
-
-struct reading {
-    struct sweep_file *sweep;
-    const struct mdf_document *document;
-    size_t capacity; /* of sweep->reductions */
-    mdf_error *error;
-};
 
 static const struct kind {
     const char *key;
@@ -26,36 +18,22 @@ static const struct kind {
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static bool fault(const struct reading *reading, const struct mdf_node *node, const char *key, const char *must)
-{
-    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' of 'reduce' must be %s, not %s", key, must,
-                   mdf_node_describe(node));
-    return false;
-}
-
-static bool out_of_memory(const struct reading *reading)
-{
-    mdf_memory_error(reading->sweep->memory, reading->error);
-    return false;
-}
-
 /* Adds a reduction of a name (NULL: of all); NULL: out of memory. */
-static struct sweep_reduction *add(struct reading *reading, const struct kind *kind, const char *name)
+static struct sweep_reduction *add(struct sweep_reading *reading, const struct kind *kind, const char *name)
 {
     struct sweep_file *sweep = reading->sweep;
     struct sweep_reduction *made = &sweep->reductions[sweep->n_reductions];
 
-    made->name = name != NULL ? mdf_arena_text(&sweep->arena, name, strlen(name)) : NULL;
+    made->name = name != NULL ? sweep_keep_text(reading, name) : NULL;
     made->kind = kind->kind;
     if (name != NULL && made->name == NULL) {
-        out_of_memory(reading);
         return NULL;
     }
     sweep->n_reductions++;
     return made;
 }
 
-static bool read_points(struct reading *reading, const struct mdf_node *node, const struct kind *kind, const char *name)
+static bool read_points(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind, const char *name)
 {
     struct sweep_reduction *made = add(reading, kind, name);
     struct mdf_value read = {0};
@@ -65,26 +43,26 @@ static bool read_points(struct reading *reading, const struct mdf_node *node, co
     size_t i;
 
     if (done && (read.rank != 1 || !mdf_value_convert(reading->sweep->memory, &made->points, &read, MDF_DTYPE_FLOAT64))) {
-        done = read.rank != 1 ? fault(reading, node, kind->key, "a list of numbers") : out_of_memory(reading);
+        done = read.rank != 1 ? sweep_key_fault(reading, node, kind->key, "a list of numbers") : sweep_keys_out_of_memory(reading);
     }
     mdf_value_clear(reading->sweep->memory, &read);
     points = done ? made->points.data : NULL;
     for (i = 0; done && i < made->points.length; i++) {
         done = kind->kind == MDF_REDUCTION_QUANTILES ? points[i] >= 0 && points[i] <= 1 : i == 0 || points[i] > points[i - 1];
         if (!done) {
-            fault(reading, node, kind->key,
+            sweep_key_fault(reading, node, kind->key,
                   kind->kind == MDF_REDUCTION_QUANTILES ? "numbers from 0 to 1"
                                                         : "edges of bins, each larger than the one before");
         }
     }
     if (done && kind->kind == MDF_REDUCTION_HISTOGRAM && made->points.length < 2) {
-        done = fault(reading, node, kind->key, "at least two edges");
+        done = sweep_key_fault(reading, node, kind->key, "at least two edges");
     }
     return done;
 }
 
 /* {NAME: points}, or points of all. */
-static bool read_pointed(struct reading *reading, const struct mdf_node *node, const struct kind *kind)
+static bool read_pointed(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind)
 {
     bool is_by_name = node->kind == MDF_NODE_OBJECT && !(node->as.object.n == 1 && (mdf_node_get(node, "linspace") != NULL ||
                                                                                     mdf_node_get(node, "geomspace") != NULL ||
@@ -100,7 +78,7 @@ static bool read_pointed(struct reading *reading, const struct mdf_node *node, c
 }
 
 /* true, a name, or a list of names. */
-static bool read_names(struct reading *reading, const struct mdf_node *node, const struct kind *kind)
+static bool read_names(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind)
 {
     struct mdf_node item;
     size_t i;
@@ -113,16 +91,16 @@ static bool read_names(struct reading *reading, const struct mdf_node *node, con
     }
     for (i = 0; node->kind == MDF_NODE_LIST && mdf_node_item(node, i, &item); i++) {
         if (item.kind != MDF_NODE_STRING) {
-            return fault(reading, &item, kind->key, "the name of a recorded port, stopped_step or stopped_time");
+            return sweep_key_fault(reading, &item, kind->key, "the name of a recorded port, stopped_step or stopped_time");
         }
         if (add(reading, kind, item.as.string.bytes) == NULL) {
             return false;
         }
     }
-    return node->kind == MDF_NODE_LIST || fault(reading, node, kind->key, "true, or a list of names");
+    return node->kind == MDF_NODE_LIST || sweep_key_fault(reading, node, kind->key, "true, or a list of names");
 }
 
-static bool read_over(struct reading *reading, const struct mdf_node *node)
+static bool read_over(struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct sweep_file *sweep = reading->sweep;
     size_t n = node->kind == MDF_NODE_LIST ? mdf_node_length(node) : 1, i;
@@ -130,22 +108,22 @@ static bool read_over(struct reading *reading, const struct mdf_node *node)
 
     sweep->reduced_axes = mdf_arena_array(&sweep->arena, n, sizeof *sweep->reduced_axes);
     if (sweep->reduced_axes == NULL) {
-        return out_of_memory(reading);
+        return sweep_keys_out_of_memory(reading);
     }
     for (i = 0; i < n; i++) {
         if ((node->kind == MDF_NODE_LIST && !mdf_node_item(node, i, &item)) || item.kind != MDF_NODE_STRING) {
-            return fault(reading, node, "over", "the names of axes: swept names, instance, sample, trial");
+            return sweep_key_fault(reading, node, "over", "the names of axes: swept names, instance, sample, trial");
         }
-        sweep->reduced_axes[i] = mdf_arena_text(&sweep->arena, item.as.string.bytes, item.as.string.length);
+        sweep->reduced_axes[i] = sweep_keep_text(reading, item.as.string.bytes);
         if (sweep->reduced_axes[i] == NULL) {
-            return out_of_memory(reading);
+            return false;
         }
         sweep->n_reduced_axes++;
     }
     return true;
 }
 
-static bool read_entry(struct reading *reading, const struct mdf_node_entry *entry)
+static bool read_entry(struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
     size_t i;
 
@@ -181,7 +159,7 @@ static size_t count_parts(const struct mdf_node *node)
 bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *document, const struct mdf_node *node,
                        mdf_error *error)
 {
-    struct reading reading = {.sweep = sweep, .document = document, .error = error};
+    struct sweep_reading reading = {.sweep = sweep, .document = document, .of = " of 'reduce'", .error = error};
     size_t i;
 
     if (node->kind != MDF_NODE_OBJECT) {
@@ -192,7 +170,7 @@ bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *docu
     }
     sweep->reductions = mdf_arena_array(&sweep->arena, count_parts(node), sizeof *sweep->reductions);
     if (sweep->reductions == NULL) {
-        return out_of_memory(&reading);
+        return sweep_keys_out_of_memory(&reading);
     }
     for (i = 0; i < node->as.object.n; i++) {
         if (!read_entry(&reading, &node->as.object.entries[i])) {

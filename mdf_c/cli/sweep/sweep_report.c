@@ -122,7 +122,7 @@ mdf_status write_sweep_json(struct mdf_text *text, const struct sweep_report *re
     mdf_write_json_string(text, report->model, strlen(report->model));
     mdf_text_append_string(text, ", \"graph\": ");
     mdf_write_json_string(text, report->graph, strlen(report->graph));
-    mdf_text_printf(text, ", \"combine\": \"%s\"", report->is_grid ? "grid" : "zip");
+    mdf_text_printf(text, ", \"combine\": \"%s\"", report->combine);
     append_rows(text, report);
     mdf_text_append_string(text, ", \"parameters\": {");
     status = append_columns(text, report, report->swept, report->n_swept, false, error);

@@ -19,7 +19,7 @@ struct sweep_report {
     const char *model, *graph;
     uint64_t n_steps, every; /* 0: the last step only, a row an instance */
     double dt;               /* NaN: none */
-    bool is_grid;
+    const char *combine; /* "grid" or "zip" */
     const struct sweep_axis *axes; /* of the instances, or, of what is told of many together, of their cells */
     size_t n_axes;
     size_t n_instances, n_rows;

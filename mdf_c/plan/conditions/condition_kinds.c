@@ -278,8 +278,8 @@ static const struct formal place_one_formals[] = {{"node", true}, OPERATION_FORM
 static const struct condition_row rows[] = {
     {"Always", NULL, no_formals, build_constant, 0, 1, "always"},
     {"Never", NULL, no_formals, build_constant, 0, 0, "never"},
-    {"All", "And", NULL, NULL, 0, MDF_CONDITION_ALL},
-    {"Any", "Or", NULL, NULL, 0, MDF_CONDITION_ANY},
+    {"All", "And", NULL, NULL, 0, MDF_CONDITION_ALL, .joint = " and "},
+    {"Any", "Or", NULL, NULL, 0, MDF_CONDITION_ANY, .joint = " or "},
     {"Not", NULL, one_condition, build_not, 0, 0, "not {condition}"},
     {"NWhen", NULL, n_when_formals, build_n_when, 0, 0},
     {"TimeInterval", NULL, interval_formals, build_time_interval, 0, 0},
@@ -357,14 +357,28 @@ const struct condition_row *condition_find_row(const char *name, const char **gu
     return NULL;
 }
 
-const char *mdf_condition_phrases(const char *type)
+static const struct condition_row *find_row(const char *type)
 {
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, type) == 0) {
-            return rows[i].phrases;
+        if (strcmp(rows[i].name, type) == 0 || (rows[i].alias != NULL && strcmp(rows[i].alias, type) == 0)) {
+            return &rows[i];
         }
     }
     return NULL;
+}
+
+const char *mdf_condition_phrases(const char *type)
+{
+    const struct condition_row *row = find_row(type);
+
+    return row != NULL ? row->phrases : NULL;
+}
+
+const char *mdf_condition_joint(const char *type)
+{
+    const struct condition_row *row = find_row(type);
+
+    return row != NULL ? row->joint : NULL;
 }

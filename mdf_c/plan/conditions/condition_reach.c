@@ -218,52 +218,41 @@ static bool endless(struct condition_builder *builder, const struct reach *reach
 
 /* ------------------------------------------------------------------ nodes that never run */
 
+/* What is looked for in what a condition reads. */
+struct awaiting {
+    const struct reach *reach;
+    bool waits_for_value; /* of a node; else its value may do without a run */
+    size_t node;          /* SIZE_MAX: none yet */
+};
+
+static void look_at(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    struct awaiting *awaiting = context;
+    const struct mdf_schedule *schedule = awaiting->reach->schedule;
+    size_t node = what == MDF_READ_RUNS || what == MDF_READ_LAST_SET        ? index
+                  : what == MDF_READ_USABLE                                 ? schedule->usables[index].dependency
+                  : what == MDF_READ_VALUE && awaiting->waits_for_value ? schedule->watches[index].node
+                                                                            : SIZE_MAX;
+
+    (void)scope;
+    if (awaiting->node == SIZE_MAX && node != SIZE_MAX && !awaiting->reach->may_run[node]) {
+        awaiting->node = node;
+    }
+}
+
 /* The first node that never runs among those whose runs a condition waits for; SIZE_MAX: there is none. */
 static size_t find_awaited(const struct reach *reach, uint32_t first)
 {
-    const struct mdf_schedule *schedule = reach->schedule;
-    uint32_t i, j;
+    struct awaiting awaiting = {reach, false, SIZE_MAX};
+    uint32_t i;
 
-    for (i = first; i < schedule->conditions[first].end; i++) {
-        const struct mdf_condition *condition = &schedule->conditions[i];
-        size_t node = SIZE_MAX;
-
-        switch ((enum mdf_condition_kind)condition->kind) {
-        case MDF_CONDITION_CALLS:
-        case MDF_CONDITION_JUST_RAN:
-            node = condition->index;
-            break;
-        case MDF_CONDITION_USABLE_CALLS:
-            node = schedule->usables[condition->index].dependency;
-            break;
-        case MDF_CONDITION_CALLS_SUM:
-        case MDF_CONDITION_HAVE_RUN:
-            for (j = 0; j < condition->n_items && node == SIZE_MAX; j++) {
-                uint32_t item = schedule->node_lists[condition->index + j];
-
-                node = reach->may_run[item] ? SIZE_MAX : item;
-            }
-            break;
-        case MDF_CONDITION_FINISHED_ANY:
-        case MDF_CONDITION_FINISHED_ALL:
-            node = condition->n_items > 0 ? schedule->watches[condition->index].node : SIZE_MAX;
-            break;
-        case MDF_CONDITION_CONSTANT:
-        case MDF_CONDITION_ALL:
-        case MDF_CONDITION_ANY:
-        case MDF_CONDITION_NOT:
-        case MDF_CONDITION_N_WHEN:
-        case MDF_CONDITION_CLOCK:
-        case MDF_CONDITION_ALL_HAVE_RUN:
-        case MDF_CONDITION_TIME:
-        case MDF_CONDITION_THRESHOLD:
-            break;
-        }
-        if (node != SIZE_MAX && !reach->may_run[node]) {
-            return node;
+    for (i = first; i < reach->schedule->conditions[first].end; i++) {
+        awaiting.waits_for_value = reach->schedule->conditions[i].kind != MDF_CONDITION_THRESHOLD;
+        if (reach->schedule->conditions[i].end == i + 1) { /* no parts of its own */
+            mdf_conditions_read(reach->schedule, i, look_at, &awaiting);
         }
     }
-    return SIZE_MAX;
+    return awaiting.node;
 }
 
 static void tell_idle_nodes(struct condition_builder *builder, const struct reach *reach)

@@ -69,5 +69,7 @@ void mdf_conditions_read(const struct mdf_schedule *schedule, uint32_t index,
 /* How a condition of that type is told, where its arguments are those in braces: "every {n} calls of {dependency}"; several with
  * | between them. NULL: there is no phrase for it. */
 const char *mdf_condition_phrases(const char *type);
+/* What stands between the parts of a condition of that type: " and "; NULL: it has none, or they are told otherwise. */
+const char *mdf_condition_joint(const char *type);
 
 #endif

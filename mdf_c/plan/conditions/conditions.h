@@ -28,6 +28,7 @@ struct condition_row {
     uint8_t comparison;  /* what `build` needs to know: enum mdf_comparison, */
     uint8_t detail;      /* a clock, a kind, an operation */
     const char *phrases; /* how pictures tell it, see condition_terms.h; NULL: as it is written */
+    const char *joint;   /* what stands between its parts; NULL: `phrases`, or as it is written */
 };
 
 /* A condition as it is written. */

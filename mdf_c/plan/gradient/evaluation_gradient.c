@@ -188,7 +188,7 @@ static bool derive_by_parameters(struct derivation *derivation, mdf_operand y, m
 static bool derive_forward(struct derivation *derivation)
 {
     struct target *target = &derivation->target;
-    mdf_operand seed = unit_call_python(target, "numpy.ones_like", &derivation->value, 1, MDF_NO_OPERAND), along;
+    mdf_operand seed = unit_call_python(target, PYTHON_ONES_LIKE, &derivation->value, 1, MDF_NO_OPERAND), along;
     size_t first = unit_position(target->unit);
 
     if (seed == MDF_NO_OPERAND || !derive_by_parameters(derivation, derivation->value, seed)) {

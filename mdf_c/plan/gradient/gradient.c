@@ -514,7 +514,7 @@ static mdf_operand take_result(struct gradient *gradient, const struct list *nam
             return MDF_NO_OPERAND;
         }
     }
-    return sum != MDF_NO_OPERAND ? sum : unit_call_python(gradient->target, "numpy.zeros_like", &given, 1, MDF_NO_OPERAND);
+    return sum != MDF_NO_OPERAND ? sum : gradient_zeros_like(gradient, given);
 }
 
 /* From the tape, backward; MDF_NO_OPERAND: from ones. */
@@ -526,7 +526,7 @@ static bool derive(struct gradient *gradient, mdf_operand y, mdf_operand seed)
         return true;
     }
     track->gradient =
-        seed != MDF_NO_OPERAND ? seed : unit_call_python(gradient->target, "numpy.ones_like", &track->value, 1, MDF_NO_OPERAND);
+        seed != MDF_NO_OPERAND ? seed : unit_call_python(gradient->target, PYTHON_ONES_LIKE, &track->value, 1, MDF_NO_OPERAND);
     if (track->gradient == MDF_NO_OPERAND) {
         return false;
     }

@@ -78,6 +78,8 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 
 /* The gradient of an operand, as it is now; zeros where nothing has been handed back to it. */
 mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand);
+/* Zeros in the shape of a value. */
+mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand);
 
 /* --- gradient_regions.c */
 /* The two arms of a conditional jump, of which the second may be empty; both go on at `end`. */

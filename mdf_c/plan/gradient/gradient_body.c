@@ -194,11 +194,6 @@ bool gradient_add_operand(struct gradient *gradient, struct list *operands, mdf_
     return operand != MDF_NO_OPERAND && list_add(gradient->compiler, operands, &operand, sizeof operand);
 }
 
-mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand)
-{
-    return unit_call_python(gradient->target, "numpy.zeros_like", &operand, 1, MDF_NO_OPERAND);
-}
-
 /* Hands the gradient of a yield, an operand of the body's unit, back to what the body takes. */
 bool gradient_seed(struct derived_body *body, size_t yield, mdf_operand part)
 {

@@ -71,7 +71,6 @@ bool gradient_finish_body(struct gradient *gradient, struct new_body *made, uint
 /* Emits a call of n_bodies bodies; its outputs, n of them, are new. */
 bool gradient_emit(struct gradient *gradient, const struct mdf_operator *row, const void *settings, const struct list *inputs,
                    const uint32_t *bodies, size_t n_bodies, mdf_operand *outputs, size_t n);
-mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand);
 
 /* --- gradient_control.c */
 bool gradient_is_loop(const struct mdf_code_call *call);

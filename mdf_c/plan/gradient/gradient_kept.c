@@ -472,7 +472,7 @@ static bool add_to_code(struct gradient *gradient, void *items, size_t *n, const
 /* A slot of a body that holds a value as real numbers: what begins as whole numbers may become reals in later iterations. */
 static bool make_real(struct gradient *gradient, struct mdf_code *code, mdf_operand value, mdf_operand *real)
 {
-    struct mdf_code_call call = {.operator= mdf_operator_python("gradient.as_real"), .n_inputs = 1, .n_outputs = 1};
+    struct mdf_code_call call = {.operator= mdf_operator_python(PYTHON_AS_REAL), .n_inputs = 1, .n_outputs = 1};
     struct mdf_instruction instruction = {
         .opcode = MDF_OPCODE_CALL, .target = (uint32_t)code->n_calls, .origin = gradient->compiler->origin};
     mdf_operand *operands = mdf_arena_array(gradient->compiler->arena, 2, sizeof *operands);
@@ -596,7 +596,7 @@ static bool take_form(struct keeping *keeping, size_t state)
         .opcode = MDF_OPCODE_BORROW, .a = formal, .origin = keeping->gradient->compiler->origin};
 
     if (gradient_track(keeping->gradient, formal)->is_active) {
-        initial = unit_call_python(backward->gradient->target, "gradient.as_real", &initial, 1, MDF_NO_OPERAND);
+        initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1, MDF_NO_OPERAND);
     }
     instruction.b = unit_capture(body->gradient.target, &body->unit, backward->gradient->unit, initial);
     return initial != MDF_NO_OPERAND && instruction.b != MDF_NO_OPERAND &&

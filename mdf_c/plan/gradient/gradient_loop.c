@@ -120,7 +120,7 @@ static bool begin_captures(struct backward *backward, mdf_operand *formals)
  * It has one type from the beginning. */
 static bool carry(struct backward *backward, mdf_operand initial, mdf_operand formal, mdf_operand yield, mdf_operand receiver)
 {
-    initial = unit_call_python(backward->gradient->target, "gradient.as_real", &initial, 1, MDF_NO_OPERAND);
+    initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1, MDF_NO_OPERAND);
     return gradient_add_operand(backward->gradient, &backward->states, initial) &&
            gradient_add_operand(backward->gradient, &backward->state_formals, formal) &&
            gradient_add_operand(backward->gradient, &backward->state_yields, yield) &&

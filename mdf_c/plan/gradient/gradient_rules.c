@@ -93,7 +93,7 @@ static bool bind_list(struct gradient *gradient, struct scope *scope, const stru
     for (size_t i = 0; i < call->n_inputs; i++) {
         values[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
     }
-    all = unit_call_python(gradient->target, "outputs", values, call->n_inputs, MDF_NO_OPERAND);
+    all = unit_call_python(gradient->target, PYTHON_OUTPUTS, values, call->n_inputs, MDF_NO_OPERAND);
     return all != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, "xs", all);
 }
 
@@ -163,7 +163,7 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
         operands[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
         if (operands[i] != MDF_NO_OPERAND && (i == input || alike)) {
             operands[i] =
-                unit_call_python(gradient->target, i == input ? numbers : "gradient.no_numbers", &operands[i], 1, MDF_NO_OPERAND);
+                unit_call_python(gradient->target, i == input ? numbers : PYTHON_NO_NUMBERS, &operands[i], 1, MDF_NO_OPERAND);
             if (operands[i] == MDF_NO_OPERAND) {
                 return false;
             }
@@ -192,13 +192,16 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
     return part != MDF_NO_OPERAND;
 }
 
+mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand)
+{
+    return unit_call_python(gradient->target, "numpy.zeros_like", &operand, 1, MDF_NO_OPERAND);
+}
+
 mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand)
 {
     const struct track *track = gradient_track(gradient, operand);
 
-    return track->gradient != MDF_NO_OPERAND
-               ? track->gradient
-               : unit_call_python(gradient->target, "numpy.zeros_like", &track->value, 1, MDF_NO_OPERAND);
+    return track->gradient != MDF_NO_OPERAND ? track->gradient : gradient_zeros_like(gradient, track->value);
 }
 
 /* Takes away from moved numbers what the operator puts between them. */
@@ -206,7 +209,7 @@ static bool take_away_filled(struct gradient *gradient, const struct mdf_code_ca
 {
     mdf_operand filled = moved[0];
 
-    if (!move_numbers(gradient, call, input, "gradient.no_numbers", moved)) {
+    if (!move_numbers(gradient, call, input, PYTHON_NO_NUMBERS, moved)) {
         return false;
     }
     moved[0] = unit_call_two(gradient->target, "operator.sub", filled, moved[0], MDF_NO_OPERAND);
