@@ -18,26 +18,16 @@ struct draw_settings {
     int64_t sample_size;
 };
 
-static const struct mdf_setting normal_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
-                                                  {"mean", MDF_SETTING_FLOAT, offsetof(struct draw_settings, mean)},
-                                                  {"scale", MDF_SETTING_FLOAT, offsetof(struct draw_settings, scale)},
-                                                  {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
-                                                  {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting uniform_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
-                                                   {"low", MDF_SETTING_FLOAT, offsetof(struct draw_settings, low)},
-                                                   {"high", MDF_SETTING_FLOAT, offsetof(struct draw_settings, high)},
-                                                   {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
-                                                   {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
-                                                   {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting multinomial_table[] = {
-    {"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
-    {"sample_size", MDF_SETTING_INT, offsetof(struct draw_settings, sample_size)},
-    {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
-    {NULL, MDF_SETTING_INT, 0}};
-static const struct mdf_setting bernoulli_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
-                                                     {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
-                                                     {NULL, MDF_SETTING_INT, 0}};
+/* Of all operators: each has some of them. */
+static const struct mdf_setting draw_table[] = {{"seed", MDF_SETTING_FLOAT, offsetof(struct draw_settings, seed)},
+                                                {"mean", MDF_SETTING_FLOAT, offsetof(struct draw_settings, mean)},
+                                                {"scale", MDF_SETTING_FLOAT, offsetof(struct draw_settings, scale)},
+                                                {"low", MDF_SETTING_FLOAT, offsetof(struct draw_settings, low)},
+                                                {"high", MDF_SETTING_FLOAT, offsetof(struct draw_settings, high)},
+                                                {"shape", MDF_SETTING_INTS, offsetof(struct draw_settings, shape)},
+                                                {"dtype", MDF_SETTING_DTYPE, offsetof(struct draw_settings, dtype)},
+                                                {"sample_size", MDF_SETTING_INT, offsetof(struct draw_settings, sample_size)},
+                                                {NULL, MDF_SETTING_INT, 0}};
 
 /* The generator of a call: `own`, seeded from the attribute, or that of the state. */
 static uint64_t *choose_state(struct mdf_call *call, uint64_t own[4])
@@ -299,17 +289,17 @@ static bool plan_multinomial(struct mdf_call *call, struct mdf_routine_plan *pla
     return true;
 }
 
-#define ROW(name, since, kernel, table, plan, why)                                               \
-    {                                                                                            \
-        name, since, 99, kernel, table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL, \
-            .routine = MDF_DRAWING_ROUTINE(plan, why)                                            \
+#define ROW(name, since, kernel, plan, why)                                                           \
+    {                                                                                                 \
+        name, since, 99, kernel, draw_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL, \
+            .routine = MDF_DRAWING_ROUTINE(plan, why)                                                 \
     }
 
 const struct mdf_operator mdf_operators_draw[] = {
-    ROW("RandomNormal", 1, random_normal, normal_table, plan_normal, NULL),
-    ROW("RandomNormalLike", 1, random_normal_like, normal_table, plan_normal, NULL),
-    ROW("RandomUniform", 1, random_uniform, uniform_table, plan_uniform, NULL),
-    ROW("RandomUniformLike", 1, random_uniform_like, uniform_table, plan_uniform, NULL),
-    ROW("Multinomial", 7, multinomial, multinomial_table, plan_multinomial, NULL),
-    ROW("Bernoulli", 15, bernoulli, bernoulli_table, plan_bernoulli, "a probability is not in [0, 1]"),
+    ROW("RandomNormal", 1, random_normal, plan_normal, NULL),
+    ROW("RandomNormalLike", 1, random_normal_like, plan_normal, NULL),
+    ROW("RandomUniform", 1, random_uniform, plan_uniform, NULL),
+    ROW("RandomUniformLike", 1, random_uniform_like, plan_uniform, NULL),
+    ROW("Multinomial", 7, multinomial, plan_multinomial, NULL),
+    ROW("Bernoulli", 15, bernoulli, plan_bernoulli, "a probability is not in [0, 1]"),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -409,7 +409,7 @@ bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source
     if (node == NULL) {
         return false;
     }
-    node->schema = mdf_schema_find("", "Identity", import->opset);
+    node->schema = mdf_schema_find("", node->operator, import->opset);
     target->node = node;
     return mdf_onnx_list_add(import, &node->inputs, source) && mdf_onnx_list_add(import, &node->outputs, target);
 }

@@ -74,6 +74,7 @@ bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *docu
 /* --- sweep_values.c: the values of one name, as a list, an array, or {linspace: [...]} and the like */
 bool read_sweep_values(struct mdf_memory *memory, const struct mdf_document *document, const struct mdf_node *node,
                        const char *name, struct mdf_value *values, mdf_error *error);
+bool is_sweep_range(const struct mdf_node *node); /* {linspace: [...]} and the like */
 /* {uniform: [0, 1]} and the like; *is_one: it is such an object. False with the error set. */
 bool read_sweep_distribution(const struct mdf_document *document, const struct mdf_node *node, const char *name,
                              mdf_distribution *distribution, bool *is_one, mdf_error *error);

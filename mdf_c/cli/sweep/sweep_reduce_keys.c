@@ -64,9 +64,7 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
 /* {NAME: points}, or points of all. */
 static bool read_pointed(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind)
 {
-    bool is_by_name = node->kind == MDF_NODE_OBJECT && !(node->as.object.n == 1 && (mdf_node_get(node, "linspace") != NULL ||
-                                                                                    mdf_node_get(node, "geomspace") != NULL ||
-                                                                                    mdf_node_get(node, "range") != NULL));
+    bool is_by_name = node->kind == MDF_NODE_OBJECT && !is_sweep_range(node);
     size_t i;
 
     for (i = 0; is_by_name && i < node->as.object.n; i++) {

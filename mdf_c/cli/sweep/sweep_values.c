@@ -73,6 +73,18 @@ static const struct range_kind {
 
 enum { N_RANGE_KINDS = sizeof range_kinds / sizeof *range_kinds };
 
+bool is_sweep_range(const struct mdf_node *node)
+{
+    size_t i;
+
+    for (i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_RANGE_KINDS; i++) {
+        if (strcmp(range_kinds[i].name, node->as.object.entries[0].key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_number(const struct mdf_node *node, double *number, bool *is_whole)
 {
     *is_whole = *is_whole && node->kind == MDF_NODE_INT;

@@ -181,18 +181,20 @@ static uint8_t fold_operands(struct composing *composing, const struct mdf_eleme
     return divides ? compose_apply(composing, MDF_ELEMENT(divide), total, compose_number(composing, dtype, (double)n)) : total;
 }
 
-/* Bounds are inputs 1 and 2, or attributes. */
+/* Bounds are inputs 1 and 2, or the row's two attributes. */
 static uint8_t clip(struct composing *composing)
 {
-    static const char *const names[] = {"min", "max"};
     const struct trial *trial = composing->trial;
+    const struct mdf_code_call *source = trial->source;
+    const struct mdf_setting *attributes = source->operator->settings;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     uint8_t x = compose_load(composing, 0, dtype);
     size_t i;
 
     for (i = 0; i < 2; i++) {
         const struct mdf_element *element = i == 0 ? MDF_ELEMENT(larger) : MDF_ELEMENT(smaller);
-        const double *given = lowering_setting(trial->source->operator, trial->source->settings, names[i]);
+        const double *given =
+            attributes != NULL ? lowering_setting(source->operator, source->settings, attributes[i].name) : NULL;
 
         if (i + 1 < trial->n && trial->ids[i + 1] != MDF_LOWERED_NONE) {
             x = compose_apply(composing, element, compose_load(composing, i + 1, dtype), x);
