@@ -1,4 +1,5 @@
-/* place_path.c - see place_path.h. Every node, port and function that is read or compiled is entered: there is no printf in it. */
+/* place_path.c - see place_path.h. Every node, port and function that is read or compiled is entered: there is no printf in it.
+ */
 #include "mdf_c/base/place_path.h"
 
 #include "mdf_c/base/utf8.h"

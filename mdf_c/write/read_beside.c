@@ -32,7 +32,7 @@ struct reader {
     struct archive *archives;
     const struct mdf_node *at; /* the reference */
     mdf_error *error;
-    const struct step *path;   /* to where it is in the document; NULL: at its root */
+    const struct step *path; /* to where it is in the document; NULL: at its root */
 };
 
 /* A reference, taken apart. */
