@@ -156,6 +156,8 @@ Test(cli, dumps)
                  {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
                  {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
                   "first_passage_nests.txt"},
+                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",
+                  "first_passage_float32_nests.txt"},
                  {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
                   "no_lanes.txt"}};
     char path[PATH_SIZE], expected[TEXT_SIZE];

@@ -654,7 +654,7 @@ Test(sweep, threshold_on_a_swept_initial_value)
 #define PARAMETER(name, text) "\"" name "\": {" text "}"
 
 /* Whether instances were evaluated side by side, and whether any has other bits than one by one. */
-static void hold_lanes(const char *parameters, double first, double step, bool is_side_by_side)
+static void hold_lanes_of(const mdf_options *how, const char *parameters, double first, double step, bool is_side_by_side)
 {
     static const char *const names[] = {"p"};
     const size_t every[] = {1, 4, 0}, lanes[] = {2, 8, 16};
@@ -669,7 +669,7 @@ static void hold_lanes(const char *parameters, double first, double step, bool i
              "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {%s}, \"output_ports\": {\"y\": {\"value\": "
              "\"1.0 * y\"}}}}}}}}",
              parameters);
-    begin_with(&fixture, model, names, 1, NULL);
+    begin_with(&fixture, model, names, 1, how);
     for (i = 0; i < N; i++) {
         fixture.a[i] = first + step * (double)i;
     }
@@ -702,6 +702,11 @@ static void hold_lanes(const char *parameters, double first, double step, bool i
         }
     }
     end(&fixture);
+}
+
+static void hold_lanes(const char *parameters, double first, double step, bool is_side_by_side)
+{
+    hold_lanes_of(NULL, parameters, first, step, is_side_by_side);
 }
 
 #define P PARAMETER("p", "\"value\": 0.5") ", "
@@ -776,4 +781,19 @@ Test(sweep, side_by_side_each_instance_draws_its_own_random_numbers)
 Test(sweep, side_by_side_a_draw_that_is_refused_says_what_one_by_one_it_says)
 {
     hold_lanes(P PARAMETER("y", "\"value\": \"numpy.random.normal(0.0, 1.0 - p)\""), 0.1, 0.07, true);
+}
+
+/* Ops that Python's numbers make ones of float64, and whose results are rounded behind them, are ones of float32 in lanes. */
+Test(sweep, side_by_side_float32_has_the_bits_that_it_has_one_by_one)
+{
+    const mdf_options how = {.float32 = true};
+
+    hold_lanes_of(&how,
+                  P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y + 0.1 * (p - y * y * y / 3) if abs(y) < 0.7 else -y / "
+                                   "(3 + p)\""),
+                  0.1, 0.07, true);
+    hold_lanes_of(&how,
+                  P PARAMETER("x", "\"default_initial_value\": 1.5, \"value\": \"x - 0.3 * (p if x > 0.1 else -x) * 1e-3\"") ", " PARAMETER(
+                      "y", "\"default_initial_value\": 0.0, \"value\": \"1e30 * x * (y if y != 0.0 else p) / 1e25 - y * y\""),
+                  0.1, 0.07, true);
 }

@@ -168,6 +168,7 @@ mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowe
 {
     struct mdf_lowered_op op = *source;
     bool has_lanes = false;
+    mdf_lowered_id narrow;
     size_t i;
 
     for (i = 0; i < op.n_in; i++) {
@@ -175,6 +176,10 @@ mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowe
             return MDF_LOWERED_NONE;
         }
         has_lanes = has_lanes || widening_has_lanes(widening, op.in[i]);
+    }
+    narrow = has_lanes ? widening_in_float32(widening, &op, result) : MDF_LOWERED_NONE;
+    if (narrow != MDF_LOWERED_NONE) {
+        return narrow;
     }
     if (op.loop == NULL && op.code != MDF_LOWERED_CAST && op.code != MDF_LOWERED_FUNCTION) {
         op.loop = lowering_loop_of((enum mdf_lowered_code)op.code, (mdf_dtype)op.dtype);

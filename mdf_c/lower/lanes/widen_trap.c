@@ -34,7 +34,7 @@ static mdf_lowered_id choose_number(struct widening *widening, mdf_dtype dtype, 
     return widening_compute(widening, &op, dtype);
 }
 
-static mdf_lowered_id constant_of(struct widening *widening, mdf_dtype dtype, double number)
+mdf_lowered_id widening_constant(struct widening *widening, mdf_dtype dtype, double number)
 {
     struct mdf_value real = {0}, value = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
@@ -59,13 +59,13 @@ static double lowest(mdf_dtype dtype)
 static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op)
 {
     mdf_dtype dtype = (mdf_dtype)op.dtype;
-    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, 0)),
+    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], widening_constant(widening, dtype, 0)),
                    both;
 
     if (op.code == MDF_LOWERED_FLOOR_QUOTIENT) {
         both = widening_and(
-            widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], constant_of(widening, dtype, -1)),
-            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], constant_of(widening, dtype, lowest(dtype))));
+            widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], widening_constant(widening, dtype, -1)),
+            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], widening_constant(widening, dtype, lowest(dtype))));
         bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
     }
     if (!widening_trap(widening, bad)) {
@@ -76,7 +76,7 @@ static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op
         op.loop = NULL;
         return widening_compute(widening, &op, dtype);
     }
-    op.in[1] = choose_number(widening, dtype, bad, constant_of(widening, dtype, 1), op.in[1]);
+    op.in[1] = choose_number(widening, dtype, bad, widening_constant(widening, dtype, 1), op.in[1]);
     return widening_compute(widening, &op, dtype);
 }
 
@@ -101,7 +101,7 @@ static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowere
     static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD, MDF_LOWERED_SUBTRACT, MDF_LOWERED_MULTIPLY,
                                                   MDF_LOWERED_NEGATE};
     enum mdf_lowered_code code = (enum mdf_lowered_code)op.code;
-    mdf_lowered_id result, bad, zero = constant_of(widening, MDF_DTYPE_INT64, 0);
+    mdf_lowered_id result, bad, zero = widening_constant(widening, MDF_DTYPE_INT64, 0);
 
     op.code = (uint8_t)codes[code - MDF_LOWERED_ADD_EXACT];
     op.loop = NULL;
@@ -109,7 +109,7 @@ static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowere
     switch (code) {
     case MDF_LOWERED_NEGATE_EXACT:
         bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, MDF_DTYPE_INT64, op.in[0],
-                                   constant_of(widening, MDF_DTYPE_INT64, lowest(MDF_DTYPE_INT64)));
+                                   widening_constant(widening, MDF_DTYPE_INT64, lowest(MDF_DTYPE_INT64)));
         break;
     case MDF_LOWERED_MULTIPLY_EXACT:
         op.code = MDF_LOWERED_ELEMENTS;
@@ -132,16 +132,16 @@ static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowere
 {
     mdf_dtype from = (mdf_dtype)op.dtype;
     double limit = -lowest(to);
-    mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], constant_of(widening, from, limit));
+    mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], widening_constant(widening, from, limit));
     bool is_exact = to == MDF_DTYPE_INT64 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
 
     fits = widening_and(widening, fits,
                         widening_compute_two(widening, is_exact ? MDF_LOWERED_GREATER_EQUAL : MDF_LOWERED_GREATER, from, op.in[0],
-                                             constant_of(widening, from, is_exact ? -limit : -limit - 1)));
+                                             widening_constant(widening, from, is_exact ? -limit : -limit - 1)));
     if (fits == MDF_LOWERED_NONE || !widening_trap(widening, widening_not(widening, fits))) {
         return MDF_LOWERED_NONE;
     }
-    op.in[0] = choose_number(widening, from, fits, op.in[0], constant_of(widening, from, 0));
+    op.in[0] = choose_number(widening, from, fits, op.in[0], widening_constant(widening, from, 0));
     return widening_compute(widening, &op, to);
 }
 
@@ -160,7 +160,7 @@ static mdf_lowered_id call_function(struct widening *widening, struct mdf_lowere
     result = widening_compute(widening, &op, MDF_DTYPE_FLOAT64);
     difference = widening_compute_two(widening, MDF_LOWERED_SUBTRACT, MDF_DTYPE_FLOAT64, result, result);
     return widening_trap(widening, widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, difference,
-                                                        constant_of(widening, MDF_DTYPE_FLOAT64, 0)))
+                                                        widening_constant(widening, MDF_DTYPE_FLOAT64, 0)))
                ? result
                : MDF_LOWERED_NONE;
 }

@@ -50,7 +50,13 @@ mdf_lowered_id widening_add_number(struct widening *widening, mdf_dtype dtype, b
 mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype);
 mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype);
 
+/* --- widen_float32.c */
+/* What an op on numbers that were float32 is in float32, with the same result; NONE: nothing. */
+mdf_lowered_id widening_in_float32(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result);
+
 /* --- widen_trap.c */
+/* A constant number of a type. */
+mdf_lowered_id widening_constant(struct widening *widening, mdf_dtype dtype, double number);
 /* Notes lanes that leave, of those that do what is being widened. */
 bool widening_trap(struct widening *widening, mdf_lowered_id bad);
 /* Makes `traps` an array, of lanes that have left so far. */
