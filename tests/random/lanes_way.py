@@ -1,4 +1,4 @@
-"""Instances side by side in generated C (mdf-compile --lanes) against states by themselves, each with inputs and a seed of its own: lanes_driver.c."""
+"""Instances side by side in generated C (mdf-compile --lanes) against states by themselves, each with inputs and a seed of its own: drivers/lanes_driver.c."""
 import json
 import math
 import os
@@ -27,7 +27,7 @@ def findings(case, build):
         command += ["--inputs", "inputs.json"] * bool(given) + ["--dt", str(dt)] * has_dt + ["--method", case.get("method", "euler")]
         if subprocess.run(command, cwd=folder, capture_output=True).returncode:
             return []
-        build_it = ["cc", "-std=c11", "-O1", "-ffp-contract=off", "-I.", "-I" + runner.ROOT, os.path.join(HERE, "lanes_driver.c"), "-o", "driver", "-lm"]
+        build_it = ["cc", "-std=c11", "-O1", "-ffp-contract=off", "-I.", "-I" + runner.ROOT, os.path.join(HERE, "drivers", "lanes_driver.c"), "-o", "driver", "-lm"]
         for what, arguments in (("cc", build_it), ("run", ["./driver", "5", str(dt) if has_dt else "nan"])):
             done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120)
             if done.returncode:
