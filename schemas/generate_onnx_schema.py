@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes onnx_schema_data.inc: the signature of every ONNX operator in every version, as C data.
 
-Comes in: the schemas of the installed onnx package, with their history, and those of MICROSOFT below. Goes out: the arrays that onnx_schema.c includes,
-sorted by domain, name and version; equal arrays and type sets are written once, under the name of their first user.
+Comes in: the schemas of the installed onnx package, with their history, and those of microsoft() below. Goes out: the arrays
+that onnx_schema.c includes, sorted by domain, name and version; equal arrays and type sets are written once, under the name of
+their first user.
 The output depends on the onnx package and this file alone.
 
     generate_onnx_schema.py           writes the file
@@ -203,7 +204,8 @@ def microsoft():
 
     def operator(name, inputs, outputs, types, attributes=()):
         constraints = [(variable, [f"tensor({t})" for t in allowed], "") for variable, allowed in types.items()]
-        return schema(name, "com.microsoft", 1, inputs=inputs, outputs=outputs, type_constraints=constraints, attributes=attributes)
+        found = {"inputs": inputs, "outputs": outputs, "type_constraints": constraints, "attributes": attributes}
+        return schema(name, "com.microsoft", 1, **found)
 
     def attribute(name, value=None):
         return schema.Attribute(name, ints, required=False) if value is None else schema.Attribute(name, default(name, value))
@@ -212,7 +214,8 @@ def microsoft():
     windows = [attribute(name) for name in ("kernel_shape", "output_padding", "dilations", "strides")]
     convolved = [formal("X", "T"), formal("W", "T"), formal("Pads", "tensor(int64)", optional), formal("B", "T", optional)]
     return [
-        operator("CDist", [formal("A", "T"), formal("B", "T")], [formal("C", "T")], {"T": ["float", "double"]}, [attribute("metric", "sqeuclidean")]),
+        operator("CDist", [formal("A", "T"), formal("B", "T")], [formal("C", "T")], {"T": ["float", "double"]},
+                 [attribute("metric", "sqeuclidean")]),
         operator("ConvTransposeWithDynamicPads", convolved, [formal("Y", "T")], {"T": reals},
                  [*windows, attribute("auto_pad", "NOTSET"), attribute("group", 1)]),
         operator("Inverse", [formal("X", "T")], [formal("Y", "T")], {"T": reals}),

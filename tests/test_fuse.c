@@ -236,21 +236,25 @@ Test(fuse, what_is_gone_is_made_again)
     engine_end(&engine);
 }
 
-#define LIST \
+#define LIST                                                                                                                 \
     "\"functions\": {\"c\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"x\", \"to\": 1}}, \"s\": {\"function\": " \
     "\"onnx::SplitToSequence\", \"args\": {\"input\": \"c\", \"axis\": 0, \"keepdims\": 0}}}, "
-#define SUM                                                                                                                  \
-    "\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 4, \"v_initial\": [\"numpy.zeros(3)\"], \"body\": {\"nodes\": {\"b\": " \
-    "{\"input_ports\": {\"i\": {}, \"go\": {}, \"s\": {}}, \"functions\": {\"a\": {\"function\": \"onnx::SequenceAt\", \"args\": "   \
-    "{\"input_sequence\": \"x\", \"position\": \"i\"}}}, \"output_ports\": {\"go\": {\"value\": \"True\"}, \"n\": {\"value\": "    \
+#define SUM                                                                                                                     \
+    "\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 4, \"v_initial\": [\"numpy.zeros(3)\"], \"body\": {\"nodes\": "    \
+    "{\"b\": "                                                                                                                  \
+    "{\"input_ports\": {\"i\": {}, \"go\": {}, \"s\": {}}, \"functions\": {\"a\": {\"function\": \"onnx::SequenceAt\", "        \
+    "\"args\": "                                                                                                                \
+    "{\"input_sequence\": \"x\", \"position\": \"i\"}}}, \"output_ports\": {\"go\": {\"value\": \"True\"}, \"n\": {\"value\": " \
     "\"0.5 * s + a\"}}}}}}}"
 
 static const char items[] =
     "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {"
     "\"a\": {\"parameters\": {" SCAN("r", "numpy.zeros(3)", ROWS) "}, \"output_ports\": {\"all\": {\"value\": \"r[1]\"}}}, "
-    "\"in\": {" PORT LIST "\"output_ports\": {\"all\": {\"value\": \"s\"}}}, "
-    "\"sum\": {" PORT "\"parameters\": {" SUM "}, \"output_ports\": {\"all\": {\"value\": \"l\"}}}}, "
-    "\"edges\": {" EDGE("a", "in") "," EDGE("in", "sum") "}}}}}";
+                                                                  "\"in\": {" PORT LIST
+                                                                  "\"output_ports\": {\"all\": {\"value\": \"s\"}}}, "
+                                                                  "\"sum\": {" PORT "\"parameters\": {" SUM
+                                                                  "}, \"output_ports\": {\"all\": {\"value\": \"l\"}}}}, "
+                                                                  "\"edges\": {" EDGE("a", "in") "," EDGE("in", "sum") "}}}}}";
 
 static void expect_items(const struct engine *engine, const struct engine *plain)
 {

@@ -1,7 +1,7 @@
 /* inverse.c - inverses of square matrices: Inverse.
  *
- * Comes in: an array [..., n, n]. Goes out: the same shape. By elimination with partial pivoting, in float64; a matrix that has no
- * inverse is an error. Source: Inverse of ONNX Runtime's com.microsoft, version 1. */
+ * Comes in: an array [..., n, n]. Goes out: the same shape. By elimination with partial pivoting, in float64; a matrix that has
+ * no inverse is an error. Source: Inverse of ONNX Runtime's com.microsoft, version 1. */
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -95,5 +95,4 @@ static bool inverse(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_inverse[] = {
-    {"Inverse", 1, 99, inverse, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+    {"Inverse", 1, 99, inverse, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same}, {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -1,7 +1,7 @@
 /* pairs.c - distances of all pairs of rows of two matrices: CDist.
  *
- * Comes in: A [m, k], B [n, k]. Goes out: [m, n], squared or not. Computed in float64, from the differences. Source: CDist of ONNX
- * Runtime's com.microsoft, version 1. */
+ * Comes in: A [m, k], B [n, k]. Goes out: [m, n], squared or not. Computed in float64, from the differences. Source: CDist of
+ * ONNX Runtime's com.microsoft, version 1. */
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -38,8 +38,8 @@ static bool check_matrices(struct mdf_call *call, const struct mdf_value *a, con
         return mdf_call_error(call, MDF_SHAPE, "A has rank %u and B rank %u; both have to be matrices", a->rank, b->rank);
     }
     if (mdf_value_shape(a)[1] != mdf_value_shape(b)[1]) {
-        return mdf_call_error(call, MDF_SHAPE, "rows of A have %lld elements, and rows of B %lld", (long long)mdf_value_shape(a)[1],
-                              (long long)mdf_value_shape(b)[1]);
+        return mdf_call_error(call, MDF_SHAPE, "rows of A have %lld elements, and rows of B %lld",
+                              (long long)mdf_value_shape(a)[1], (long long)mdf_value_shape(b)[1]);
     }
     return true;
 }

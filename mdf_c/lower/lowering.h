@@ -337,7 +337,8 @@ bool lowering_group(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);
 
-/* --- lower_turned.c: arrays from outside that nests of loops' bodies go through across their rows are laid out in front of the loop. */
+/* --- lower_turned.c: arrays from outside that nests of loops' bodies go through across their rows are laid out in front of the
+ * loop. */
 bool lowering_turn_arrays(struct lowering *lowering);
 
 /* --- lower_fuse.c: loops of a region that run equally often become one. */

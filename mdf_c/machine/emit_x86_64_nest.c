@@ -302,7 +302,8 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
                      struct nest_code **best)
 {
     static const unsigned groups[] = {4, MOST_COPIES, 2, 1};
-    struct nest_shape shape = {.vector_axis = (uint8_t)axis, .width = widest_type(emission->lowered, nest), .lanes = lanes, .group = 1};
+    struct nest_shape shape = {
+        .vector_axis = (uint8_t)axis, .width = widest_type(emission->lowered, nest), .lanes = lanes, .group = 1};
     enum trial result = TRIAL_FAILED, last;
     size_t n_vectors, i;
 

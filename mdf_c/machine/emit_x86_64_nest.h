@@ -49,9 +49,9 @@ enum node_code {
 
 /* Which elements a pointer goes to: those of an array, or of a row in memory; it is moved by loops. */
 struct nest_pointer {
-    mdf_lowered_id id;                   /* NONE: a row in memory */
-    uint32_t offset;                     /* of that row */
-    bool has_index;                      /* it begins at the place that a step's number says, as `view` of a load does */
+    mdf_lowered_id id; /* NONE: a row in memory */
+    uint32_t offset;   /* of that row */
+    bool has_index;    /* it begins at the place that a step's number says, as `view` of a load does */
     struct mdf_nest_view view;
     int64_t strides[MDF_NEST_MOST_AXES]; /* bytes, of the axes that have loops */
     uint8_t number;                      /* of its register; NO_REGISTER: it lies in its slot */
@@ -196,7 +196,8 @@ bool nest_write_out(struct nest_code *code);
 void nest_code_release(struct nest_code *code);
 
 /* --- emit_x86_64_nest_open.c: loops over an open axis: whether there is code for it in code->shape, once code->steps say what
- * depends on which axes; all indices, for these goals; one loop, whose block is `body`; the extent of the axis to a register, or the part of it that is less than a modulus. */
+ * depends on which axes; all indices, for these goals; one loop, whose block is `body`; the extent of the axis to a register, or
+ * the part of it that is less than a modulus. */
 bool nest_covers_open_axis(const struct nest_code *code);
 void nest_make_open_loops(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals);
 void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory);

@@ -253,8 +253,7 @@ static struct nest_place place_of_view(struct nest_code *code, const struct mdf_
 {
     const struct nest_pointer pointer = {.id = step->view.id, .has_index = nest_has_outer_index(code, step), .view = step->view};
 
-    return find_place(code, pointer, step->view.first, step->view.strides, step->level,
-                      mdf_dtype_size((mdf_dtype)step->dtype));
+    return find_place(code, pointer, step->view.first, step->view.strides, step->level, mdf_dtype_size((mdf_dtype)step->dtype));
 }
 
 /* Of a row that a function is called on. */

@@ -398,8 +398,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
 static bool finish_group(struct grouping *grouping, size_t at)
 {
     const struct group *group = grouping->groups[at];
-    struct mdf_lowered_nest *nest =
-        reads_views(grouping->lowering, group) ? nest_of_group(grouping->lowering, group) : NULL;
+    struct mdf_lowered_nest *nest = reads_views(grouping->lowering, group) ? nest_of_group(grouping->lowering, group) : NULL;
 
     if (nest != NULL) {
         become_nest(grouping, at, nest);
