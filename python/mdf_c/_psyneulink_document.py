@@ -8,6 +8,7 @@ files (docs/psyneulink.md); nothing is translated here that the file has.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -104,9 +105,23 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _counts_as_values(composition):
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
         return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
+
+
+@contextlib.contextmanager
+def _counts_as_values(composition: Any) -> Iterator[None]:
+    """Ports that count are no ports to the exporter, which has an error for them: here they give the value at first."""
+    mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "output_ports")]
+    specs = {port: port._variable_spec for mechanism in mechanisms for port in mechanism.output_ports if _is_count(port)}
+    for port in specs:
+        port._variable_spec = "OWNER_VALUE"
+    try:
+        yield
+    finally:
+        for port, spec in specs.items():
+            port._variable_spec = spec
 
 
 def graph_of(model: Part) -> Part:
@@ -354,7 +369,7 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _noise, _generators, _code_of_mechanism, _output_functions, _defaults):
+    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _noise, _generators, _code_of_mechanism, _counts, _output_functions, _defaults):
         complete(part, mechanism)
 
 
@@ -385,8 +400,17 @@ def _check_kind(mechanism: Any) -> None:
         raise unsupported(mechanism, "mechanisms of this class have code of their own, which is not covered: run it with PsyNeuLink")
     for port in mechanism.output_ports:
         spec = port._variable_spec
-        if (spec[0] if isinstance(spec, tuple) else spec) != "OWNER_VALUE":
+        if (spec[0] if isinstance(spec, tuple) else spec) != "OWNER_VALUE" and not _is_count(port):
             raise unsupported(mechanism, f"its output port '{port.name}' gives {spec}: only items of the mechanism's value can be told")
+
+
+# What ports of an LCAMechanism give besides its value: how often it has run since it was finished, and the time that this takes.
+_RUNS = "num_executions_before_finished"
+_COUNTS = (_RUNS, [_RUNS, "time_step_size"])
+
+
+def _is_count(port: Any) -> bool:
+    return port._variable_spec in _COUNTS
 
 
 def _ports(part: Part, mechanism: Any) -> None:
@@ -601,9 +625,28 @@ def _index(port: Any) -> int:
     return spec[1] if isinstance(spec, tuple) else 0
 
 
+def _counts(part: Part, mechanism: Any) -> None:
+    """Ports that give how often the mechanism has run since it was finished."""
+    ports = [port for port in mechanism.output_ports if _is_count(port)]
+    for port in ports:
+        time = f" * {plain(mechanism.parameters.time_step_size.get(None))}" if port._variable_spec != _RUNS else ""
+        part["output_ports"][port_id(port)]["value"] = f"numpy.reshape({_RUNS}{time}, (1,))"
+    if not ports:
+        return
+    if mechanism.termination_threshold is None or not mechanism.defaults.integrator_mode:  # it is finished after each run
+        _add_function(part, _RUNS, "1.0")
+        return
+    most = int(np.asarray(mechanism.parameters.max_executions_before_finished.get(None)).item())
+    _add_function(part, _RUNS, "1.0 if was_finished > 0 else runs_before + 1.0")
+    part.setdefault("parameters", {}).update(
+        runs_before={"value": _RUNS, "default_initial_value": 0.0},
+        was_finished={"value": f"1.0 if is_finished or {_RUNS} >= {most} else 0.0", "default_initial_value": 1.0},
+    )
+
+
 def _output_functions(part: Part, mechanism: Any) -> None:
     for port in mechanism.output_ports:
-        if not port.function._is_identity(defaults=True):
+        if not _is_count(port) and not port.function._is_identity(defaults=True):
             _output_function(part["output_ports"][port_id(port)], part, port)
 
 

@@ -961,6 +961,46 @@ def lca_measures():
     return comp(pnl.LCAMechanism(name="A", input_shapes=3, threshold=0.6, output_ports=ports)), {"A": [[1.0, -2.0, 0.5], [0.3, 0.9, 0.1]]}, 3
 
 
+def counted(**settings):
+    ports = [pnl.RESULT, "DECISION_STEPS", "DECISION_TIME"]
+    a = pnl.LCAMechanism(name="A", input_shapes=3, time_step_size=0.2, output_ports=ports, **settings)
+    b = pnl.TransferMechanism(name="B")
+    result = comp(a, b)
+    result.add_projection(pnl.MappingProjection(), sender=a.output_ports["DECISION_STEPS"], receiver=b)
+    return result, {"A": [[1.0, -2.0, 0.5], [0.3, 0.9, 0.1]]}, 4
+
+
+@composition
+def lca_counts():
+    return counted(threshold=0.6)
+
+
+@composition
+def lca_counts_of_a_criterion():
+    return counted(threshold=0.3, threshold_criterion=pnl.MAX_VS_NEXT)
+
+
+@composition
+def lca_counts_until_it_converges():
+    return counted(threshold=0.001, threshold_criterion=pnl.CONVERGENCE)
+
+
+@composition
+def lca_counts_one_by_one():
+    result, inputs, n = counted(threshold=0.55, execute_until_finished=False)
+    return result, inputs, 3 * n
+
+
+@composition
+def lca_counts_without_threshold():
+    return counted()
+
+
+@composition
+def lca_counts_up_to_a_bound():
+    return counted(threshold=0.6, max_executions_before_finished=12)
+
+
 # Winners
 
 
