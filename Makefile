@@ -341,7 +341,7 @@ $(FMU_TEXTS): tools/list_fmu_texts.sh $(wildcard mdf_c/cli/fmu/runtime/*.inc)
 $(BUILD)/objects/mdf_c/cli/fmu/fmu_source.o: $(FMU_TEXTS)
 
 # The messages of ONNX files, as protobuf-c declares and reads them. Its code is not held to this project's warnings.
-$(ONNX_MESSAGES).c: mdf_c/document/onnx.proto
+$(ONNX_MESSAGES).c: mdf_c/document/onnx/onnx.proto
 	@mkdir -p $(@D)
 	protoc-c --proto_path=$(<D) --c_out=$(@D) $(<F)
 

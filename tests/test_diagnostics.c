@@ -292,6 +292,8 @@ Test(diagnostics, units_that_do_not_go_together)
         {UNITS("v > t"), "units mV is compared with ms"},
         {UNITS("numpy.where(u, v, t)"), "units mV stands beside ms"},
         {UNITS("max(v, t)"), "units mV stands beside ms"},
+        {UNITS("numpy.max(v) + t"), "units mV is added to ms"},
+        {UNITS("math.hypot(v, e) + v"), "units mV stands beside V"},
         {UNITS("abs(v) + t if u else v"), "units mV is added to ms"},
         {UNITS("numpy.exp(v + t)"), "units mV is added to ms"},
         {"n: {parameters: {v: {value: 1, " UNIT("mV") "}}, output_ports: {o: {value: v, " UNIT("ms") "}}}", "units its value is in mV, where ms is declared"},
@@ -321,7 +323,7 @@ Test(diagnostics, units_that_go_together)
 {
     static const char *const expressions[] = {
         "v + 65", "(v + 65) / 10 + t", "1000 * e + v", "v + z", "z + t", "u + v + u", "v - i", "g * v - 3", "v / t * t + i", "v * v / v + i", "-v + i",
-        "(v > 3) + t * u", "numpy.where(v > i, t, t)", "max(v, 0, i)", "[v, t][0]", "numpy.exp(v / e) + numpy.exp(t)", "v ** 0.5 + t", "v // t + e",
+        "(v > 3) + t * u", "numpy.where(v > i, t, t)", "max(v, 0, i)", "[v, t][0]", "numpy.exp(v / e) + numpy.exp(t)", "v ** 0.5 + t", "v // t + e", "numpy.prod(v) + t", "sum([v, i]) + v",
     };
     static char found[TEXT_SIZE], model[TEXT_SIZE];
     size_t i;

@@ -125,7 +125,9 @@ Test(export, expressions_give_the_same)
         "numpy.stack((x, 2 * x))", "numpy.array([x[0], 1, i])", "[x[0], x[1]][1]", "x[0] if i > 3 else x[1]", "x if i < 3 else 2 * x",
         "1.0 if i > 3 else 0.5", "x[0] > 0 and x[1]", "x[0] < 0 or x[2]", "sum([v * 2 for v in [x[0], x[1]]])" /* unrolled */,
         "numpy.array([k * x[k] for k in range(3)])", "max(x[0], x[1], 0.75)", "min(i, 3)", "float(i)", "int(x[2])", "len(x)",
-        "x.shape[0]", "numpy.transpose(numpy.reshape(x, (3, 1)))", "math.log(i, 3)", "x.sum() + x.mean()", "numpy.roll(x, 1)"};
+        "x.shape[0]", "numpy.transpose(numpy.reshape(x, (3, 1)))", "math.log(i, 3)", "x.sum() + x.mean()", "numpy.roll(x, 1)",
+        "numpy.full_like(x, 2.5)", "numpy.maximum(x > 0, x > 1)", "numpy.clip(x, None, 1)", "math.log(i)", "(x > 0) ^ (x < 1)",
+        "numpy.cosh(x)", "numpy.tan(x)", "max([x[0], x[1]])", "numpy.fmod(x, 0.4)"};
     size_t i, n_refused = 0;
 
     for (i = 0; i < sizeof expressions / sizeof *expressions; i++) {

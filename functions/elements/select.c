@@ -111,7 +111,6 @@ static bool run_clip_by_attributes(struct mdf_call *call)
 /* Bounds are optional inputs, of the type of the data and with one element. */
 static bool run_clip(struct mdf_call *call)
 {
-    static const char *const names[2] = {"min", "max"};
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     mdf_dtype dtype = x != NULL ? (mdf_dtype)x->dtype : MDF_DTYPE_NONE, carrier = mdf_elementwise_carrier(dtype);
     struct bounds *bounds = x != NULL ? begin_bounds(call) : NULL;
@@ -127,7 +126,7 @@ static bool run_clip(struct mdf_call *call)
             char text[128];
 
             mdf_value_describe(bound, text, sizeof text);
-            return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", names[i], text, mdf_dtype_name(dtype));
+            return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", clip_settings[i].name, text, mdf_dtype_name(dtype));
         }
         mdf_convert_elements(carrier, &bounds->elements[i], dtype, bound->data, 1, false);
         bounds->pointers[i] = &bounds->elements[i];

@@ -50,6 +50,21 @@ static bool count_sums(struct mdf_call *call, size_t n_features, size_t *n)
            mdf_call_error(call, MDF_SHAPE, "%zu coefficients do not fit %zu features", settings->coefficients.n, n_features);
 }
 
+/* The features in rows, and how many sums are made of each. */
+static const double *begin_rows(struct mdf_call *call, struct mdf_workspace *workspace, enum mdf_post_transform *transform,
+                                size_t *n_rows, size_t *n_features, size_t *n)
+{
+    const struct linear_settings *settings = call->settings;
+    const double *x;
+
+    if (!mdf_post_transform_named(call, settings->post_transform, transform) ||
+        !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
+        return NULL;
+    }
+    x = mdf_single_feature_rows(workspace, n_rows, n_features);
+    return x != NULL && count_sums(call, *n_features, n) ? x : NULL;
+}
+
 static bool linear_regressor(struct mdf_call *call)
 {
     const struct linear_settings *settings = call->settings;
@@ -59,12 +74,8 @@ static bool linear_regressor(struct mdf_call *call)
     const double *x;
     double *y;
 
-    if (!mdf_post_transform_named(call, settings->post_transform, &transform) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
-        return false;
-    }
-    x = mdf_single_feature_rows(&workspace, &n_rows, &n_features);
-    if (x == NULL || !count_sums(call, n_features, &n)) {
+    x = begin_rows(call, &workspace, &transform, &n_rows, &n_features, &n);
+    if (x == NULL) {
         return false;
     }
     if ((int64_t)n != settings->targets) {
@@ -89,12 +100,8 @@ static bool linear_classifier(struct mdf_call *call)
     double *scores;
     int64_t *classes;
 
-    if (!mdf_post_transform_named(call, settings->post_transform, &transform) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
-        return false;
-    }
-    x = mdf_single_feature_rows(&workspace, &n_rows, &n_features);
-    if (x == NULL || !count_sums(call, n_features, &n)) {
+    x = begin_rows(call, &workspace, &transform, &n_rows, &n_features, &n);
+    if (x == NULL) {
         return false;
     }
     n_scores = n == 1 && n_labels == 2 ? 2 : n;

@@ -3,7 +3,7 @@
 
 #include "mdf_c/base/error.h"
 #include "mdf_c/cli/completion.h"
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,9 +1,9 @@
 /* mdf_compile.c - the program mdf-compile: a model as C source, or as a shared library made of it. See docs/man/mdf-compile.1. */
 #include "mdf_c/cli/completion.h"
-#include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/compiling/compile_library.h"
 #include "mdf_c/cli/load_model.h"
-#include "mdf_c/cli/make_source.h"
-#include "mdf_c/cli/source_request.h"
+#include "mdf_c/cli/compiling/make_source.h"
+#include "mdf_c/cli/compiling/source_request.h"
 #include "mdf_c/values/new_file.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/convert_yaml.h"
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* mdf_diff.c - the program mdf-diff: two models compared by what they mean. See docs/man/mdf-diff.1. */
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/write/compare_models.h"
 

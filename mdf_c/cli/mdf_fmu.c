@@ -2,11 +2,11 @@
  * docs/man/mdf-fmu.1. */
 #include "mdf_c/base/hash.h"
 #include "mdf_c/cli/completion.h"
-#include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/compiling/compile_library.h"
 #include "mdf_c/cli/fmu/fmu.h"
 #include "mdf_c/cli/load_model.h"
-#include "mdf_c/cli/make_source.h"
-#include "mdf_c/cli/source_request.h"
+#include "mdf_c/cli/compiling/make_source.h"
+#include "mdf_c/cli/compiling/source_request.h"
 #include "mdf_c/values/values.h"
 #include "mdf_c/values/zip_writer.h"
 

@@ -5,7 +5,7 @@
  * in one of them; in several it must be the same. The result's .zattrs, without which it is no result, is its last file. */
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 #include "mdf_c/cli/sweep/sweep_store.h"
 #include "mdf_c/document/document.h"
 #include "mdf_c/values/values.h"

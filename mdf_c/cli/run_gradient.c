@@ -2,7 +2,7 @@
 #include "mdf_c/cli/run_gradient.h"
 
 #include "mdf_c/base/error.h"
-#include "mdf_c/cli/name_list.h"
+#include "mdf_c/cli/compiling/name_list.h"
 
 #include <math.h>
 #include <string.h>

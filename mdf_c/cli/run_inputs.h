@@ -2,7 +2,7 @@
 #ifndef MDF_CLI_RUN_INPUTS_H
 #define MDF_CLI_RUN_INPUTS_H
 
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 #include "mdf_c/cli/options.h"
 #include "mdf_c/tensor/value.h"
 

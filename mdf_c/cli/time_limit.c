@@ -4,7 +4,7 @@
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/stop.h"
 #include "mdf_c/cli/command_line.h"
-#include "mdf_c/cli/messages.h"
+#include "mdf_c/cli/reports/messages.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -23,9 +23,11 @@ struct trial {
     mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
 
-/* Room for a call's inputs and outputs; lets go of what they hold. */
+/* --- trial.c: room for a call's inputs and outputs; lets go of what they hold. */
 bool lowering_begin_trial(struct lowering *lowering, struct trial *trial);
 void lowering_end_trial(struct lowering *lowering, struct trial *trial);
+/* Runs a call, whose operands are in `scope`, for which there is room. False: it failed. */
+bool lowering_try(struct lowering *lowering, struct scope *scope, struct trial *trial);
 /* Whether the inputs from number `first` on are constants, or not given. */
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first);
 /* lower_list.c: the array that a list makes which is constant, or whose items are known one by one; is_numpy: as strong

@@ -134,6 +134,11 @@ static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *
     {                                                                               \
         "notes", FIELD_KNOWN, 0, false, NULL                                        \
     }
+#define DECLARATION_FIELDS                               \
+    {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},     \
+    {                                                    \
+        "type", FIELD_KNOWN, 0, false, NULL, "type"      \
+    }
 #define END_OF_FIELDS                     \
     {                                     \
         NULL, FIELD_KNOWN, 0, false, NULL \
@@ -141,8 +146,7 @@ static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *
 
 static const struct field input_port_fields[] = {COMMON_FIELDS,
                                                  {"default_value", FIELD_ANY, AT(mdf_input_port, default_value), false, NULL},
-                                                 {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},
-                                                 {"type", FIELD_KNOWN, 0, false, NULL, "type"},
+                                                 DECLARATION_FIELDS,
                                                  {"reduce", FIELD_KNOWN, 0, false, NULL, "text"},
                                                  END_OF_FIELDS};
 static const struct class input_port_class = {
@@ -152,8 +156,7 @@ static const struct class input_port_class = {
 static const struct field output_port_fields[] = {COMMON_FIELDS,
                                                   {"value", FIELD_ANY, AT(mdf_output_port, value), false, NULL},
                                                   {"default_initial_value", FIELD_ANY, AT(mdf_output_port, initial), false, NULL},
-                                                  {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},
-                                                  {"type", FIELD_KNOWN, 0, false, NULL, "type"},
+                                                  DECLARATION_FIELDS,
                                                   END_OF_FIELDS};
 static const struct class output_port_class = {
     "output port", sizeof(struct mdf_output_port), AT(mdf_output_port, source), output_port_fields, finish_output_port, true,

@@ -8,299 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ what depends on what */
-
-static bool is_number_text(const char *text)
-{
-    int64_t integer;
-    double real;
-    bool is_integer;
-
-    return mdf_parse_python_number(text, &real, &integer, &is_integer);
-}
-
-static bool add_node_names(struct compiler *compiler, const struct mdf_node *node, struct list *names)
-{
-    return node == NULL || collect_names(compiler, node, names);
-}
-
-/* Notes the attributes of a definition's operator that are texts: a parameter of such a name is its text, not an expression. */
-static bool note_text_attributes(struct node_builder *builder, const struct mdf_definition *definition)
-{
-    const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(builder->compiler, definition) : NULL;
-    size_t i;
-
-    for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
-        const struct mdf_schema_attribute *attribute = &schema->attributes[i];
-
-        if ((attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
-             attribute->type == MDF_ATTRIBUTE_TYPE) &&
-            name_table_add(&builder->text_attributes, &builder->compiler->scratch, attribute->name) == NULL) {
-            compile_out_of_memory(builder->compiler);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool describe_parameter(struct node_builder *builder, const struct mdf_parameter *parameter, struct item *item)
-{
-    const struct mdf_definition *definition = &parameter->definition;
-    struct compiler *compiler = builder->compiler;
-    bool computed = definition->value != NULL || definition->function != NULL || parameter->time_derivative != NULL;
-    size_t i;
-
-    item->definition = definition;
-    item->parameter = parameter;
-    item->is_void = !computed && parameter->default_initial_value == NULL && parameter->n_conditions == 0;
-    item->is_text = definition->value != NULL && definition->value->kind == MDF_NODE_STRING &&
-                    name_table_find(&builder->text_attributes, definition->id) != NULL;
-    item->is_literal =
-        definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
-        (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
-    if (!collect_definition_names(compiler, definition, &item->names)) {
-        return false;
-    }
-    item->n_initial_names = item->names.n; /* conditions come into force with the first run: they may look at what was before */
-    item->is_stateful = parameter->time_derivative != NULL || parameter->default_initial_value != NULL ||
-                        (!item->is_literal && definition->value != NULL && names_contain(&item->names, definition->id)) ||
-                        (definition->function != NULL && names_contain(&item->names, definition->id)) ||
-                        (!computed && !item->is_void);
-    if (!add_node_names(compiler, parameter->time_derivative, &item->names)) {
-        return false;
-    }
-    for (i = 0; i < parameter->n_conditions; i++) {
-        if (!add_node_names(compiler, parameter->conditions[i].test, &item->names) ||
-            !add_node_names(compiler, parameter->conditions[i].value, &item->names)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The place of the item that a table has a name for; SIZE_MAX: none. */
-static size_t number_of(const struct name_table *numbers, const char *name)
-{
-    const size_t *number = name_table_find(numbers, name);
-
-    return number != NULL ? *number - 1 : SIZE_MAX;
-}
-
-/* Notes which parameters are read before this run has set them: by functions, and by parameters up to themselves. */
-static void find_previous_reads(struct node_builder *builder)
-{
-    size_t i, j;
-
-    for (i = 0; i < builder->node->n_functions + builder->node->n_parameters; i++) {
-        bool is_function = i < builder->node->n_functions;
-        size_t first = is_function ? 0 : i - builder->node->n_functions;
-        const struct list *names = is_function ? &builder->functions[i].names : &builder->parameters[first].names;
-
-        for (j = 0; j < names->n; j++) {
-            size_t read = number_of(&builder->parameter_numbers, ((const char *const *)names->items)[j]);
-
-            if (read != SIZE_MAX && read >= first) {
-                builder->parameters[read].is_read_before = true;
-            }
-        }
-    }
-}
-
-static struct place enter_item(struct node_builder *builder, const struct item *item)
-{
-    return place_enter(builder->compiler, item->parameter != NULL ? "parameter" : "function", item->definition->id,
-                       item->definition->source);
-}
-
-static bool describe_changeable(struct node_builder *builder, const struct item *item)
-{
-    struct place place = enter_item(builder, item);
-    bool done = keep_changeable(&builder->target, builder->node, item->parameter, item->is_literal, item->is_text);
-
-    place_leave(builder->compiler, place);
-    return done;
-}
-
-/* Finds functions and parameters, and texts among these, by their names. */
-static bool index_items(struct node_builder *builder)
-{
-    const struct mdf_graph_node *node = builder->node;
-    size_t n = node->n_functions + node->n_parameters, i;
-
-    for (i = 0; i < n; i++) {
-        bool is_function = i < node->n_functions;
-        size_t number = is_function ? i : i - node->n_functions;
-        const struct mdf_definition *definition = is_function ? &node->functions[i] : &node->parameters[number].definition;
-        size_t *noted = name_table_add(is_function ? &builder->function_numbers : &builder->parameter_numbers,
-                                       &builder->compiler->scratch, definition->id);
-
-        if (noted == NULL) {
-            compile_out_of_memory(builder->compiler);
-            return false;
-        }
-        *noted = number + 1;
-        if (!definition->is_broken && !note_text_attributes(builder, definition)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool describe_items(struct node_builder *builder)
-{
-    const struct mdf_graph_node *node = builder->node;
-    struct compiler *compiler = builder->compiler;
-    size_t i;
-
-    builder->functions = mdf_arena_array(&compiler->scratch, node->n_functions, sizeof *builder->functions);
-    builder->parameters = mdf_arena_array(&compiler->scratch, node->n_parameters, sizeof *builder->parameters);
-    if (builder->functions == NULL || builder->parameters == NULL) {
-        compile_out_of_memory(compiler);
-        return false;
-    }
-    if (!index_items(builder)) {
-        return false;
-    }
-    for (i = 0; i < node->n_functions; i++) {
-        builder->functions[i].definition = &node->functions[i];
-        if (node->functions[i].is_broken) {
-            continue;
-        }
-        if (!collect_definition_names(compiler, &node->functions[i], &builder->functions[i].names) ||
-            !find_usage(compiler, node, node->functions[i].id, &builder->functions[i].usage)) {
-            return false;
-        }
-        builder->functions[i].n_initial_names = builder->functions[i].names.n;
-    }
-    for (i = 0; i < node->n_parameters; i++) {
-        if (node->parameters[i].definition.is_broken) {
-            builder->parameters[i].definition = &node->parameters[i].definition;
-            builder->parameters[i].parameter = &node->parameters[i];
-            builder->parameters[i].is_literal = true;
-            continue;
-        }
-        if (!describe_parameter(builder, &node->parameters[i], &builder->parameters[i]) ||
-            !find_usage(compiler, node, node->parameters[i].definition.id, &builder->parameters[i].usage) ||
-            !describe_changeable(builder, &builder->parameters[i])) {
-            return false;
-        }
-    }
-    find_previous_reads(builder);
-    for (i = 0; i < node->n_parameters; i++) {
-        struct item *item = &builder->parameters[i];
-
-        item->needs_initial = item->is_stateful || (!item->is_literal && !item->is_void && item->is_read_before);
-    }
-    return true;
-}
-
-/* Objects are constants that a body or an attribute may read; they are values only where something names them. */
-/* What is known to be there, but not what it is. */
-static bool bind_unknown(struct node_builder *builder, struct target *target, const struct item *item)
-{
-    mdf_operand operand = unit_unknown(target);
-
-    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, target->scope, item->definition->id, operand);
-}
-
-static bool bind_literal(struct node_builder *builder, const struct item *item)
-{
-    const struct mdf_node *value = item->definition->value;
-    struct place place = enter_item(builder, item);
-    struct mdf_value constant = {0};
-    mdf_operand operand;
-    unsigned flags;
-
-    if (is_changeable(builder->compiler, value)) {
-        operand = changeable_operand(&builder->target, value);
-        place_leave(builder->compiler, place);
-        return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
-    }
-    if (item->is_text) {
-        if (!mdf_value_make_string(builder->compiler->memory, &constant, value->as.string.bytes, value->as.string.length)) {
-            compile_out_of_memory(builder->compiler);
-            return false;
-        }
-    } else if (value->kind != MDF_NODE_OBJECT || item->usage.elsewhere || item->usage.as_list || item->usage.n_ports > 0) {
-        if (!compile_declared_constant(&builder->target, value, &item->parameter->declaration, &constant)) {
-            return false;
-        }
-    }
-    flags = constant.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;
-    operand = unit_add_constant(&builder->target, &constant, flags);
-    place_leave(builder->compiler, place);
-    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
-}
-
-/* A name that is there, but may not be read. */
-static bool bind_void(struct node_builder *builder, const struct item *item)
-{
-    struct mdf_value nothing = {0};
-    mdf_operand operand = unit_add_constant(&builder->target, &nothing, OPERAND_IS_VOID);
-
-    return operand != MDF_NO_OPERAND && scope_bind(builder->compiler, &builder->scope, item->definition->id, operand);
-}
-
-/* A derivative is that of something: its integral starts somewhere. */
-static bool starts_somewhere(struct node_builder *builder, const struct item *item)
-{
-    const struct mdf_parameter *parameter = item->parameter;
-    struct place place = enter_item(builder, item);
-    bool starts = parameter->time_derivative == NULL || parameter->default_initial_value != NULL ||
-                  parameter->definition.value != NULL || parameter->definition.function != NULL;
-
-    if (!starts) {
-        compile_error(builder->compiler, MDF_MODEL,
-                      "it has a time_derivative, but nothing to start at: give it a default_initial_value");
-    }
-    place_leave(builder->compiler, place);
-    return starts;
-}
-
-static bool bind_parameter(struct node_builder *builder, struct item *item)
-{
-    if (item->definition->is_broken) {
-        return bind_unknown(builder, &builder->target, item);
-    }
-    if (!starts_somewhere(builder, item) || (item->is_literal && !bind_literal(builder, item)) ||
-        (item->is_void && !bind_void(builder, item))) {
-        return false;
-    }
-    if (item->needs_initial) {
-        item->slot = unit_new_slot(&builder->target, OPERAND_MUTABLE | OPERAND_MAY_BE_LIST);
-        if (item->slot == MDF_NO_OPERAND || !scope_bind(builder->compiler, &builder->scope, item->definition->id, item->slot)) {
-            return false;
-        }
-    }
-    if (item->is_stateful && builder->graph->is_body) {
-        struct place place = enter_item(builder, item);
-
-        compile_error(builder->compiler, MDF_MODEL,
-                      "a parameter that keeps its value over runs can not stand in a body: carry it as a state variable of the "
-                      "operator");
-        place_leave(builder->compiler, place);
-        return false;
-    }
-    return true;
-}
-
-/* Literals and previous values are in scope from the start; of one name, a parameter hides a port. */
-static bool bind_parameters(struct node_builder *builder)
-{
-    struct place place = place_here(builder->compiler);
-    size_t i;
-
-    for (i = 0; i < builder->node->n_parameters; i++) {
-        struct item *item = &builder->parameters[i];
-
-        if (!bind_parameter(builder, item) &&
-            !(compile_recover(builder->compiler, place) && bind_unknown(builder, &builder->target, item))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ------------------------------------------------------------------ items after those that they need */
 
 /* An item that waits for those that it needs. They wait in a list and not on the stack: a chain of them may be long. */
@@ -335,7 +42,7 @@ static void tell_circle(struct node_builder *builder, const struct making *makin
         used += (size_t)snprintf(readers + used, sizeof readers - used, "'%.60s', which reads ", visit[i].item->definition->id);
     }
     place_leave(builder->compiler, visit[first].place); /* the circle stands at its beginning, not all around it */
-    enter_item(builder, item);
+    node_enter_item(builder, item);
     if (visits->n - first <= 1) {
         compile_error(builder->compiler, MDF_MODEL, "'%s' needs its own value%s: it reads itself; %s", item->definition->id,
                       making->circle, making->cure);
@@ -348,7 +55,7 @@ static void tell_circle(struct node_builder *builder, const struct making *makin
 /* Begins with an item that is not made yet. */
 static bool begin_visit(struct node_builder *builder, const struct making *making, struct item *item, struct list *visits)
 {
-    struct visit visit = {.item = item, .place = enter_item(builder, item)};
+    struct visit visit = {.item = item, .place = node_enter_item(builder, item)};
     enum item_progress *progress = making->progress(item);
 
     if (*progress == ITEM_DONE) {
@@ -367,7 +74,7 @@ static bool begin_visit(struct node_builder *builder, const struct making *makin
 static bool skip_item(struct node_builder *builder, struct target *target, const struct visit *visit)
 {
     return compile_recover(builder->compiler, visit->place) &&
-           (visit->item->needs_initial || bind_unknown(builder, target, visit->item));
+           (visit->item->needs_initial || node_bind_unknown(builder, target, visit->item));
 }
 
 /* Makes an item, and before it all that it needs. */
@@ -404,7 +111,7 @@ static bool find_items(struct compiler *compiler, const struct name_table *numbe
     size_t i;
 
     for (i = 0; i < names->n; i++) {
-        size_t number = number_of(numbers, ((const char *const *)names->items)[i]);
+        size_t number = node_item_number(numbers, ((const char *const *)names->items)[i]);
 
         if (number != SIZE_MAX && !list_add(compiler, found, &number, sizeof number)) {
             return false;
@@ -432,7 +139,7 @@ static bool find_needed_initials(struct node_builder *builder, const struct item
     size_t i;
 
     if (item->is_stateful) {
-        if (!add_node_names(builder->compiler, item->parameter->default_initial_value, &initial_names)) {
+        if (!node_add_names(builder->compiler, item->parameter->default_initial_value, &initial_names)) {
             return false;
         }
         names = initial_names;
@@ -570,7 +277,7 @@ static bool make_function(struct node_builder *builder, struct target *target, s
     mdf_operand copy;
 
     if (item->definition->is_broken) {
-        return bind_unknown(builder, target, item);
+        return node_bind_unknown(builder, target, item);
     }
     if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
         return false;
@@ -694,7 +401,7 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
 {
     struct target *target = &builder->target;
     size_t n_slots_before = target->unit->slot_facts.n;
-    struct place place = enter_item(builder, item);
+    struct place place = node_enter_item(builder, item);
     struct outcome outcome = {&item->slot, 1, false};
     bool is_integral = false;
     mdf_operand operand;
@@ -842,7 +549,7 @@ static bool compile_parts(struct node_builder *builder)
             return false;
         }
     }
-    if (!describe_items(builder) || !bind_parameters(builder)) {
+    if (!node_describe_items(builder) || !node_bind_parameters(builder)) {
         return false;
     }
     plan->reset = unit_position(unit);
@@ -864,7 +571,7 @@ static bool compile_parts(struct node_builder *builder)
 
         if (!item->is_literal && !item->is_void && !compile_parameter(builder, item) &&
             !(compile_recover(builder->compiler, place) &&
-              (item->needs_initial || bind_unknown(builder, &builder->target, item)))) {
+              (item->needs_initial || node_bind_unknown(builder, &builder->target, item)))) {
             return false;
         }
     }

@@ -1,4 +1,4 @@
-/* node_builder.h - a node under construction: what node.c and node_ports.c share. */
+/* node_builder.h - a node under construction: what node.c, node_items.c and node_ports.c share. */
 #ifndef MDF_PLAN_NODE_BUILDER_H
 #define MDF_PLAN_NODE_BUILDER_H
 
@@ -36,6 +36,19 @@ struct node_builder {
     struct name_table function_numbers, parameter_numbers; /* by id, counted from 1 */
     struct name_table text_attributes;                     /* of the node's functions */
 };
+
+/* --- node_items.c */
+/* Functions and parameters, with what each depends on; then the names of parameters bound to what they hold. */
+bool node_describe_items(struct node_builder *builder);
+bool node_bind_parameters(struct node_builder *builder);
+/* Begins what is said of an item in errors. */
+struct place node_enter_item(struct node_builder *builder, const struct item *item);
+/* An item that could not be compiled: what refers to it is no further error. */
+bool node_bind_unknown(struct node_builder *builder, struct target *target, const struct item *item);
+/* Names that a value of the file refers to. */
+bool node_add_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
+/* The number of an item of that name; SIZE_MAX: there is none. */
+size_t node_item_number(const struct name_table *numbers, const char *name);
 
 /* Binds an input port's name to what the port brings. */
 bool node_bind_port(struct node_builder *builder, size_t port);

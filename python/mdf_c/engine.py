@@ -5,29 +5,24 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import math
-import operator
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import byref
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._diagnostics import SEVERITY_WARNING, Diagnostic
-from ._documents import Origin, Source, as_parameters
+from ._documents import Origin, Source
+from ._findings import Findings, Warnings, located
 from ._interrupt import interruptible
 from ._library import (
     PART_FUNCTION,
     PART_INPUT,
     PART_OUTPUT,
-    WARNING_HANDLER,
     Error,
     Handle,
-    Options,
     Tensor,
     Uncopied,
     c_path,
@@ -36,11 +31,11 @@ from ._library import (
     lib,
     text,
 )
-from ._python_source import find as find_in_python
+from ._settings import Settings, functions_of, options_of
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
-from .custom import Functions, default_functions, known_elsewhere
+from .custom import known_elsewhere
 from .drawing import Drawing, titled
-from .errors import BY_STATUS, MdfError, MdfNameError, MdfWarning
+from .errors import MdfError, MdfNameError, MdfWarning
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
@@ -51,264 +46,12 @@ _results_locate.restype = ctypes.c_bool
 _MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
-# mdf_loop_condition, mdf_dialect, mdf_scheduling_mode, mdf_method.
-_LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
-_DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
-_SCHEDULING_MODES = {None: 0, "standard": 1, "exact_time": 2}
-_METHODS = ("euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams", "cvode_bdf")
-
-
 # Of mdf_state_inspect.
 _INSPECT_BODIES, _INSPECT_PROFILE = 1, 2
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a model is compiled and evaluated.
-
-    Attributes
-    ----------
-    graph : str, optional
-        Id of the graph to run; by default the first that no other uses as a body.
-    float32 : bool
-        Reals without a declared type are float32, not float64.
-    max_iterations : int
-        Bound on the iterations of one Loop; 0: none, and an endless Loop is refused.
-    max_passes : int
-        Bound on the passes of one evaluation of a graph with conditions; 0: a million.
-    max_memory : int
-        Bound on the bytes that a model, its program and one state may hold together; 0: what the machine has; 2**64 - 1: none.
-    time_limit : float
-        Bound in seconds on reading a model, on compiling, on each evaluation of a state and each sweep, and on a whole
-        :func:`mdf_c.run`; 0: none.
-    seed : int
-        For random functions: the same seed gives the same numbers.
-    threads : int
-        For big kernels; 0: all cores.
-    loop_condition : {"standard", "obey"}, optional
-        What becomes of the condition that the body of a Loop without a condition input yields: ignored, as the ONNX standard says,
-        or obeyed, as by ONNX Runtime. By default it is ignored, with a warning where it may be false.
-    dialect : {"reference", "psyneulink"}, optional
-        What the model means: what the Python engine of MDF makes of it, or what PsyNeuLink does. By default the latter where PsyNeuLink wrote
-        the model.
-    parameters : dict, optional
-        Other values of parameters, as if the model's file had them: ``{name: value}``, NODE.PARAMETER, or PARAMETER for every one of
-        that name. A value stands in the place of the constant that the file has, as the parameter's value or, where that is computed,
-        as its default_initial_value.
-    changeable : sequence of str
-        Names of parameters (of numbers) that each state can set for itself, without compiling again: :meth:`State.set_parameter`.
-    scheduling_mode : {"standard", "exact_time"}, optional
-        Which nodes are looked at together: graph_scheduler's SchedulingMode. By default what the graph's conditions say.
-    method : str
-        How parameters with a time_derivative are solved: "euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams" or
-        "cvode_bdf" (docs/time.md).
-    rtol, atol, max_step : float
-        Of methods with steps of their own (dopri5, cvode_*): the error of a step is at most ``rtol * abs(value) + atol``, 0: 1e-6 and
-        1e-9; no step is longer than ``max_step``, 0: none is too long.
-    functions : Functions, optional
-        That the model can call besides the engine's own; by default those of :func:`mdf_c.register_function`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A setting is of another type, or no number that fits.
-    plain : bool
-        Nothing is fused or made machine code: the same results, more slowly (docs/speed.md). With ``profile``, operators inside
-        nodes and bodies are told one by one.
-    """
-
-    graph: str | None = None
-    float32: bool = False
-    max_iterations: int = 0
-    max_passes: int = 0
-    max_memory: int = 0
-    time_limit: float = 0.0
-    seed: int = 0
-    threads: int = 0
-    loop_condition: str | None = None
-    dialect: str | None = None
-    parameters: Mapping[str, Any] | None = None
-    changeable: tuple[str, ...] = ()
-    scheduling_mode: str | None = None
-    functions: Functions | None = None
-    plain: bool = False
-    method: str = "euler"
-    rtol: float = 0.0
-    atol: float = 0.0
-    max_step: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.graph is not None:
-            c_text(self.graph, "graph")
-        if not isinstance(self.float32, (bool, np.bool_)):
-            raise TypeError(f"float32 must be True or False, not {self.float32!r}")
-        for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("threads", 31)):
-            if not 0 <= operator.index(getattr(self, name)) < 2**bits:
-                raise ValueError(f"{name} must be a number from 0 to 2**{bits} - 1, not {getattr(self, name)}")
-        if not float(self.time_limit) >= 0:
-            raise ValueError(f"time_limit must be a number of seconds, not {self.time_limit}")
-        if self.loop_condition not in _LOOP_CONDITIONS:
-            raise ValueError(f"loop_condition must be 'standard' or 'obey', not {self.loop_condition!r}")
-        if self.dialect not in _DIALECTS:
-            raise ValueError(f"dialect must be 'reference' or 'psyneulink', not {self.dialect!r}")
-        if self.parameters is not None:
-            as_parameters(self.parameters)
-        if isinstance(self.changeable, str):
-            raise TypeError(f"changeable is a sequence of names, not the text {self.changeable!r}")
-        object.__setattr__(self, "changeable", tuple(self.changeable))
-        for name in self.changeable:
-            c_text(name, "the name of a parameter")
-        if self.scheduling_mode not in _SCHEDULING_MODES:
-            raise ValueError(f"scheduling_mode must be 'standard' or 'exact_time', not {self.scheduling_mode!r}")
-        if self.method not in _METHODS:
-            raise ValueError(f"method must be one of {', '.join(_METHODS)}, not {self.method!r}")
-        for name in ("rtol", "atol", "max_step"):
-            if not 0 <= float(getattr(self, name)) < math.inf:
-                raise ValueError(f"{name} must be a number above 0, or 0 for the default, not {getattr(self, name)}")
-        if self.functions is not None and not isinstance(self.functions, Functions):
-            raise TypeError(f"functions must be a set mdf_c.Functions, not {type(self.functions).__name__}")
-
-
-class _Warnings:
-    """Collects what the engine warns of, and gives it to Python's warnings afterwards."""
-
-    def __init__(self, origin: Origin, graph: str | None = None) -> None:
-        self.found: list[MdfWarning] = []
-        self._origin, self._graph = origin, graph
-        self.handler = WARNING_HANDLER(
-            lambda _context, warning: self.found.append(MdfWarning(**_located(warning.contents.parts(), origin, graph)))
-        )
-
-    def emit(self) -> None:
-        for warning in self.found:
-            warnings.warn(warning, stacklevel=4)
-
-
-def functions_of(settings: Settings) -> Functions:
-    """What a model can call that is compiled with these settings."""
-    return default_functions if settings.functions is None else settings.functions
-
-
-def _marked(line: int, source: str, column: int, end_column: int) -> str:
-    """A line of a file, and under it a mark at the place."""
-    return f"{line:5} | {source}\n      | {' ' * (column - 1)}^{'~' * (end_column - column - 1)}"
-
-
-def _located(parts: dict, origin: Origin, graph: str | None) -> dict:
-    """Fields of an error or warning, with the place in the caller's Python where the model was made of objects, else with the line
-    of the file where that is not there yet.
-
-    Parameters
-    ----------
-    parts : dict
-        As Error.parts and Diagnostic.parts have them.
-    origin : Origin
-        Of the model.
-    graph : str or None
-        The graph, for paths that do not name it.
-    """
-    content, line, column = origin.content, parts["line"], parts["column"]
-    if not origin.is_object:
-        if line and column and parts.get("source") is None and parts["file"] == origin.name:
-            source = _line_of(origin, line)
-            if source is not None and len(source) < 200:
-                parts = {**parts, "source": _marked(line, source, column, column + 1)}
-        return parts
-    path = parts["path"]
-    if path is not None and graph is not None and not path.startswith("graph "):
-        parts = {**parts, "graph": graph}
-    place = find_in_python(content or b"", line, column, path)
-    if place is None:
-        return {**parts, "file": None, "line": None, "column": None, "end_column": None, "source": None}
-    marked = _marked(place.line, place.source, place.column, place.end_column)
-    return {**parts, "file": place.file, "line": place.line, "column": place.column, "end_column": place.end_column, "source": marked}
-
-
-def _line_of(origin: Origin, line: int) -> str | None:
-    try:
-        if origin.content is not None:
-            lines = origin.content.decode().split("\n")
-        else:
-            with open(origin.name, encoding="utf-8") as file:
-                lines = file.read().split("\n")
-    except (OSError, ValueError):
-        return None
-    return lines[line - 1].rstrip("\r") if line <= len(lines) else None
-
-
-class _Findings(_Warnings):
-    """The same, with the errors of a call: all of them, with their lines of the file.
-
-    Parameters
-    ----------
-    origin : Origin
-        Of the model that the call is about.
-    graph : str, optional
-        The graph that is compiled, for paths that do not name it.
-    """
-
-    def __init__(self, origin: Origin, graph: str | None = None) -> None:
-        super().__init__(origin, graph)
-        error = Error()
-        self._list = Handle(checked(lib.mdf_diagnostics_new(None, error), error), lib.mdf_diagnostics_free)
-        self.pointer = self._list.pointer
-
-    def take(self, result, error: Error):
-        """What a call gave, unless it failed; its warnings are found from now on.
-
-        Raises
-        ------
-        MdfError
-            The first error, with all of them in its `errors`.
-        """
-        read, severities = [], []
-        for i in range(lib.mdf_diagnostics_length(self.pointer)):
-            diagnostic = Diagnostic()
-            lib.mdf_diagnostics_get(self.pointer, i, diagnostic)
-            severities.append(diagnostic.severity)
-            read.append(_located(diagnostic.parts(), self._origin, self._graph))
-        self.found += [MdfWarning(**parts) for parts, severity in zip(read, severities) if severity == SEVERITY_WARNING]
-        if not error.code:
-            return result
-        kinds = {name.lower().replace("_", "-"): kind for name, kind in BY_STATUS.items()}
-        found = [
-            kinds.get(parts["code"], MdfError)(**parts)
-            for parts, severity in zip(read, severities)
-            if severity != SEVERITY_WARNING
-        ]
-        if not found:
-            raise error.exception()
-        found[0].set_others(tuple(found[1:]))
-        raise found[0]
-
-
-def _options(settings: Settings, findings: _Findings) -> Options:
-    return Options(
-        size=ctypes.sizeof(Options),
-        graph=c_text(settings.graph, "graph") if settings.graph is not None else None,
-        float32=settings.float32,
-        max_iterations=settings.max_iterations,
-        max_passes=settings.max_passes,
-        max_memory_bytes=settings.max_memory,
-        time_limit_s=settings.time_limit,
-        seed=settings.seed,
-        n_threads=settings.threads,
-        plain=bool(settings.plain),
-        loop_condition=_LOOP_CONDITIONS[settings.loop_condition],
-        dialect=_DIALECTS[settings.dialect],
-        parameters=None if settings.parameters is None else as_parameters(settings.parameters),
-        scheduling_mode=_SCHEDULING_MODES[settings.scheduling_mode],
-        functions=functions_of(settings).pointer,
-        method=_METHODS.index(settings.method),
-        rtol=settings.rtol,
-        atol=settings.atol,
-        max_step=settings.max_step,
-        diagnostics=findings.pointer,
-    )
-
-
-def _check_run(program: int | None, origin: Origin, inputs: Iterable[str], steps: int, dt: float | None) -> _Warnings:
-    collected, names = _Warnings(origin), [str(name).encode() for name in inputs]
+def _check_run(program: int | None, origin: Origin, inputs: Iterable[str], steps: int, dt: float | None) -> Warnings:
+    collected, names = Warnings(origin), [str(name).encode() for name in inputs]
     given = (ctypes.c_char_p * len(names))(*names)
     lib.mdf_check_run(program, given, len(names), steps, math.nan if dt is None else dt, collected.handler, None)
     return collected
@@ -340,9 +83,9 @@ class Model(Uncopied):
         model._open(origin.unpacked())
         return model
 
-    def _open(self, origin: Origin, **limits: Any) -> _Findings:
-        findings = _Findings(origin)
-        error, options = Error(), _options(Settings(**limits), findings)
+    def _open(self, origin: Origin, **limits: Any) -> Findings:
+        findings = Findings(origin)
+        error, options = Error(), options_of(Settings(**limits), findings)
         name = None if origin.is_object else c_path(origin.name)  # else messages would have places of a text that nobody wrote
         format = None if origin.format is None else c_text(origin.format, "format")
         if origin.content is None:
@@ -418,7 +161,7 @@ class Model(Uncopied):
         if not os.fspath(path).endswith(".onnx"):
             raise TypeError(f"{', '.join(settings)}: settings are for models that are written as ONNX")
         compiled = self.compile(**settings)  # for its warnings and errors, which have their places
-        checked(lib.mdf_model_save_onnx(self._pointer, c_path(path), _options(compiled.settings, _Findings(self._origin)), error), error)
+        checked(lib.mdf_model_save_onnx(self._pointer, c_path(path), options_of(compiled.settings, Findings(self._origin)), error), error)
 
     def compile(self, **settings: Any) -> Program:
         """The program of one graph. Keywords are those of :class:`Settings`.
@@ -458,11 +201,11 @@ class Program(Uncopied):
         program._make(Model._read(origin), settings)
         return program
 
-    def _make(self, model: Model, settings: Settings) -> _Findings:
+    def _make(self, model: Model, settings: Settings) -> Findings:
         if not isinstance(model, Model) or not isinstance(settings, Settings):
             raise TypeError("a program is made of a Model and Settings: see compile")
         self._functions = functions_of(settings)
-        findings = _Findings(model._origin, settings.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
+        findings = Findings(model._origin, settings.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
         pointer = self._compiled(model, settings, findings)
         self._handle = Handle(pointer, lib.mdf_program_free, self._functions.handle)
         self._pointer = self._handle.pointer
@@ -477,10 +220,10 @@ class Program(Uncopied):
         }
         return findings
 
-    def _compiled(self, model: Model, settings: Settings, findings: _Findings) -> int:
+    def _compiled(self, model: Model, settings: Settings, findings: Findings) -> int:
         error = Error()
         names = c_names(settings.changeable)
-        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), _options(settings, findings), error)
+        pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), options_of(settings, findings), error)
         return findings.take(pointer, error)
 
     def __copy__(self) -> Program:
@@ -710,7 +453,7 @@ class State(Uncopied):
     def _check(self, result: Any) -> Any:
         if not self._error.code:
             return result
-        exception = self._error.exception(lambda parts: _located(parts, self.program._origin, self.program.graph_id))
+        exception = self._error.exception(lambda parts: located(parts, self.program._origin, self.program.graph_id))
         self._error.code = 0
         ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
         raise exception
@@ -1142,10 +885,10 @@ def check(
             model = Model.__new__(Model)
             found += model._open(Origin.of(source), **limits).found
         options = Settings(**settings)
-        findings = _Findings(model._origin, options.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
+        findings = Findings(model._origin, options.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
         given = (ctypes.c_char_p * len(names))(*names)
         lib.mdf_check(
-            model._pointer, given, len(names), steps, math.nan if dt is None else dt, _options(options, findings), error
+            model._pointer, given, len(names), steps, math.nan if dt is None else dt, options_of(options, findings), error
         )
         findings.take(None, error)
     except MdfError as wrong:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._documents import Origin, Source
+from ._findings import Findings
 from ._library import Error, c_text, lib
-from .engine import Model, Program, Settings, State, _Findings, _options, c_names
+from ._settings import Settings, options_of
+from .engine import Model, Program, State, c_names
 
 _NODE, _VALUE = "gradient", "value"
 _VJP, _JVP, _HVP = range(3)  # mdf_vector_product
@@ -45,12 +47,12 @@ class Gradient(Program):
         program._make(Model._read(origin), settings)
         return program
 
-    def _compiled(self, model: Model, settings: Settings, findings: _Findings) -> int:
+    def _compiled(self, model: Model, settings: Settings, findings: Findings) -> int:
         error = Error()
         names = c_names(self.wrt)
         dt = math.nan if self.dt is None else self.dt
         of = c_text(self.of, "the name of a result")
-        asked = of, names, len(names), self.steps, dt, _options(settings, findings), error
+        asked = of, names, len(names), self.steps, dt, options_of(settings, findings), error
         return findings.take(self._compile(model, asked), error)
 
     def _compile(self, model: Model, asked: tuple) -> int:

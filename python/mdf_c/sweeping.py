@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._documents import Origin, Source, format_of
+from ._findings import Findings
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
+from ._settings import Settings, functions_of, options_of
 from ._sweep_library import PER_INSTANCE, PER_STEP, REDUCTION_KINDS, STOPPED, TYPED, NativeSweep, Plan, Reduction, Swept, along
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
 from .drawing import plot_sweep, shown, table, titled
-from .engine import Model, Program, Settings, _Findings, _options, c_names, functions_of, warn_of_run
+from .engine import Model, Program, c_names, warn_of_run
 from .errors import MdfError
 from .running import input_names
 from .sampling import Distribution, sample
@@ -328,10 +330,10 @@ class _ChangeableProgram(Uncopied):
 
 
 def _compile(model: Model, parameters: tuple[str, ...], settings: Mapping[str, Any], stop_when: str | None) -> Handle:
-    error, findings = Error(), _Findings(model._origin, settings.get("graph"))
+    error, findings = Error(), Findings(model._origin, settings.get("graph"))
     names = c_names(parameters)
     known = Settings(**settings)
-    options = _options(known, findings)
+    options = options_of(known, findings)
     options.stop_when = c_text(stop_when, "stop_when") if stop_when is not None else None
     pointer = lib.mdf_compile_changeable(model._pointer, names, len(names), options, error)
     return Handle(findings.take(pointer, error), lib.mdf_program_free, functions_of(known).handle)

@@ -1,6 +1,6 @@
 /* compiled_way.c - a case by C source: written, compiled by $CC, loaded, run, as mdf-run --compile does. */
-#include "mdf_c/cli/compile_library.h"
-#include "mdf_c/cli/compiled_run.h"
+#include "mdf_c/cli/compiling/compile_library.h"
+#include "mdf_c/cli/compiling/compiled_run.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/source/source.h"
 #include "tests/random/ways.h"

@@ -2,7 +2,7 @@
  * the same for all models; and how it is built. See fmu.h. */
 #include "mdf_c/cli/fmu/fmu.h"
 
-#include "mdf_c/cli/compile_library.h"
+#include "mdf_c/cli/compiling/compile_library.h"
 #include "mdf_c/source/source_writer.h"
 
 #include "build/generated/fmu_texts.inc"

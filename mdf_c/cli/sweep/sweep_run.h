@@ -2,9 +2,9 @@
 #ifndef MDF_CLI_SWEEP_SWEEP_RUN_H
 #define MDF_CLI_SWEEP_SWEEP_RUN_H
 
-#include "mdf_c/cli/progress_bar.h"
+#include "mdf_c/cli/reports/progress_bar.h"
 #include "mdf_c/cli/run_inputs.h"
-#include "mdf_c/cli/run_report.h"
+#include "mdf_c/cli/reports/run_report.h"
 #include "mdf_c/cli/sweep/sweep_file.h"
 #include "mdf_c/cli/sweep/sweep_report.h"
 

@@ -96,8 +96,8 @@ bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, co
     return finished != MDF_LOWERED_NONE && lowering_end_repetition(lowering, &runs, leaves);
 }
 
-/* A layer of a graph without conditions. */
-static bool lower_layer(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
+/* What edges bring to nodes that all take it before one of them runs. */
+static bool take_before(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
                         const struct mdf_program_layer *layer)
 {
     size_t i;
@@ -106,6 +106,18 @@ static bool lower_layer(struct lowering *lowering, struct scope *scope, const st
         if (!mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) {
             return false;
         }
+    }
+    return true;
+}
+
+/* A layer of a graph without conditions. */
+static bool lower_layer(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
+                        const struct mdf_program_layer *layer)
+{
+    size_t i;
+
+    if (!take_before(lowering, scope, state, layer)) {
+        return false;
     }
     for (i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
@@ -148,10 +160,8 @@ static bool lower_first_layer(struct lowering *lowering, struct scope *scope, st
 {
     size_t i;
 
-    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
-        if (!mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) {
-            return false;
-        }
+    if (!take_before(lowering, scope, state, layer)) {
+        return false;
     }
     for (i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];

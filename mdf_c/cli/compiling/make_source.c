@@ -1,0 +1,70 @@
+/* make_source.c - see make_source.h. */
+#include "mdf_c/cli/compiling/make_source.h"
+
+#include "mdf_c/base/machine_memory.h"
+#include "mdf_c/cli/run_inputs.h"
+
+struct feeding {
+    struct run_inputs inputs;
+    uint64_t n_steps; /* for which there are inputs; the last ones are given again after them */
+    int exit_status;
+};
+
+static bool feed(void *context, struct mdf_state *state, uint64_t step, mdf_error *error)
+{
+    struct feeding *feeding = context;
+
+    feeding->exit_status = set_run_inputs(&feeding->inputs, state, step < feeding->n_steps ? step : feeding->n_steps - 1, error);
+    return feeding->exit_status == EXIT_DONE;
+}
+
+int with_warm_state(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
+                    const struct warm_state_user *user, mdf_error *error)
+{
+    struct feeding feeding = {.exit_status = EXIT_DONE};
+    struct mdf_memory memory;
+    int exit_status = EXIT_MODEL;
+    mdf_state *state;
+
+    mdf_memory_init(&memory, NULL, mdf_memory_bound(options->library.max_memory_bytes));
+    exit_status = load_run_inputs(&feeding.inputs, &memory, options, warnings, error);
+    if (exit_status != EXIT_DONE) {
+        return exit_status;
+    }
+    feeding.n_steps = feeding.inputs.path != NULL && !feeding.inputs.same_each_step && feeding.inputs.n_steps > 0
+                          ? feeding.inputs.n_steps
+                          : UINT64_MAX;
+    exit_status = EXIT_MODEL;
+    state = mdf_state_new(program, error);
+    if (state != NULL) {
+        mdf_state_limit_time(state, options->library.time_limit_s);
+    }
+    if (state != NULL && (user->prepare == NULL || user->prepare(user->context, state, error)) &&
+        mdf_source_warm_up(state, feed, &feeding, options->dt, error) && user->use(user->context, state, error)) {
+        exit_status = EXIT_DONE;
+    }
+    mdf_state_free(state);
+    release_run_inputs(&feeding.inputs);
+    return feeding.exit_status != EXIT_DONE ? feeding.exit_status : exit_status;
+}
+
+struct writing {
+    const struct mdf_source_options *how;
+    struct mdf_text *source, *header;
+};
+
+static bool write_source(void *context, struct mdf_state *state, mdf_error *error)
+{
+    const struct writing *writing = context;
+
+    return mdf_source_write(state, writing->how, writing->source, writing->header, error);
+}
+
+int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
+                const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error)
+{
+    struct writing writing = {how, source, header};
+    const struct warm_state_user user = {NULL, write_source, &writing};
+
+    return with_warm_state(options, program, warnings, &user, error);
+}
