@@ -291,6 +291,21 @@ Test(solve, cvode_begins_anew)
     mdf_program_free(program);
 }
 
+/* Diffusion along an array, with a source that is not linear: the Jacobian is a band, in which a run gives every third column. */
+Test(solve, cvode_takes_a_band)
+{
+    static const char text[] =
+        GRAPH("n: {parameters: {left: {value: 'numpy.concatenate([[0.0], x[:-1]])'}, right: {value: 'numpy.concatenate([x[1:], [0.0]])'}, x: {default_initial_value: "
+              "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], time_derivative: '100.0 * (left - 2.0 * x + right) + numpy.exp(x)'}}, "
+              "output_ports: {middle: {value: 'x[5]'}}}", "");
+    struct results exact, results;
+
+    exact = run(&(struct run){.text = text, .options = {.method = MDF_METHOD_DOPRI5, .rtol = 1e-11, .atol = 1e-11}, .n_steps = 4, .dt = 0.05});
+    results = run(&(struct run){.text = text, .options = {.method = MDF_METHOD_CVODE_BDF, .rtol = 1e-9, .atol = 1e-9}, .n_steps = 4, .dt = 0.05});
+    cr_expect_float_eq(results.items[0], exact.items[0], 1e-7, "%.17g, not %.17g", results.items[0], exact.items[0]);
+    expect_one_result(text, (mdf_options){.method = MDF_METHOD_CVODE_BDF}, 10, 0.05);
+}
+
 #endif
 
 /* ------------------------------------------------------------------ events */

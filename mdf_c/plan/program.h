@@ -162,12 +162,13 @@ enum mdf_state_result {
     MDF_STATE_SLOPE,
     MDF_STATE_CONDITIONED, /* what its conditions make of it, */
     MDF_STATE_HOLDS,       /* and whether one holds: 1 or 0 */
+    MDF_STATE_GRADIENT,    /* of the sum of all slopes times their weights, by it */
     MDF_STATE_N_RESULTS
 };
 
-/* Such a parameter: the slots that its value is taken from, of results of its shape, and of what its node takes as its next value. */
+/* Such a parameter: the slots that its value is taken from, and the weight of its slope; of results of its shape; and of what its node takes as its next value. */
 struct mdf_program_state {
-    mdf_operand y, results[MDF_STATE_N_RESULTS], next;
+    mdf_operand y, weight, results[MDF_STATE_N_RESULTS], next;
     const char *path; /* in the model */
 };
 
@@ -191,6 +192,7 @@ struct mdf_program_solver {
     struct mdf_program_state *states; /* of a library; NULL: code of the program solves them */
     struct mdf_range begin, evaluate; /* sets `y` from the parameters; computes slopes from it */
     struct mdf_range condition;       /* what conditions make of it; empty: there are none to locate */
+    struct mdf_range differentiate;   /* slopes by states; empty: there are no derivatives */
     size_t *ports; /* that no edge fills, and that derivatives depend on */
     size_t n_ports;
 };

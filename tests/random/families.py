@@ -5,8 +5,9 @@ import modeci_grammar
 import nests
 import onnx_grammar
 import sequences
+import solving
 
-FAMILIES = [grammar, onnx_grammar, nests, chains, sequences]
+FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving]
 
 
 def make(seed):

@@ -1,14 +1,18 @@
 /* library_entry.c - what a library needs to solve the states: see solver.h. */
 #include "mdf_c/plan/solve/solver.h"
 
+#include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/trace.h"
+
+#include <string.h>
 
 static bool make_state(struct target *target, const struct solver_state *of, struct mdf_program_state *state)
 {
     bool done;
 
-    *state = (struct mdf_program_state){.y = unit_new_slot(target, 0), .next = of->next, .path = of->origin.path};
-    done = state->y != MDF_NO_OPERAND;
+    *state = (struct mdf_program_state){
+        .y = unit_new_slot(target, 0), .weight = unit_new_slot(target, 0), .next = of->next, .path = of->origin.path};
+    done = state->y != MDF_NO_OPERAND && state->weight != MDF_NO_OPERAND;
     for (int k = 0; done && k < MDF_STATE_N_RESULTS; k++) {
         state->results[k] = unit_new_slot(target, 0);
         done = state->results[k] != MDF_NO_OPERAND;
@@ -101,6 +105,72 @@ static bool emit_condition(struct solver *solver, struct target *target, const s
                        made + solver->side.n_states, MDF_STATE_HOLDS);
 }
 
+/* The sum of the products of two values of each of some states. */
+static mdf_operand sum_products(struct target *target, const mdf_operand *a, const mdf_operand *b, size_t n)
+{
+    mdf_operand total = MDF_NO_OPERAND;
+
+    for (size_t i = 0; i < n; i++) {
+        mdf_operand product = unit_call_two(target, PYTHON_MULTIPLY, a[i], b[i], MDF_NO_OPERAND), sum;
+
+        sum = product != MDF_NO_OPERAND ? unit_call_python(target, "numpy.sum", &product, 1, MDF_NO_OPERAND) : product;
+        total = i == 0 || sum == MDF_NO_OPERAND ? sum : unit_call_two(target, PYTHON_ADD, total, sum, MDF_NO_OPERAND);
+        if (total == MDF_NO_OPERAND) {
+            return total;
+        }
+    }
+    return total;
+}
+
+/* The gradients of the sum of all slopes, weighted, by the states: with one weight of 1, a row of the Jacobian. */
+static bool emit_gradients(struct solver *solver, struct target *target, const struct mdf_program_state *states)
+{
+    size_t n = solver->side.n_states - target->compiler->program->solver.n_held, first;
+    solver_values y = states_of(solver, states), slopes = solver_new_values(solver), weights = solver_new_values(solver),
+                  gradients = solver_new_values(solver);
+    mdf_operand sum;
+
+    if (y == NULL || slopes == NULL || weights == NULL || gradients == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        y[i] = unit_own_copy(target, y[i]); /* written once */
+        weights[i] = states[i].weight;
+        if (y[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    first = unit_position(target->unit);
+    if (!right_side_emit(&solver->side, &solver->side.slopes, target, y, slopes)) {
+        return false;
+    }
+    sum = sum_products(target, weights, slopes, n);
+    if (sum == MDF_NO_OPERAND || !compile_gradients_from(target, first, sum, MDF_NO_OPERAND, y, n, gradients)) {
+        return false;
+    }
+    for (size_t i = n; i < solver->side.n_states; i++) {
+        gradients[i] = y[i]; /* nobody asks for that of what is held */
+    }
+    return leave_whole(solver, target, states, REAL, y, gradients, MDF_STATE_GRADIENT);
+}
+
+/* Where there are no derivatives, the library takes differences. */
+static bool emit_differentiate(struct solver *solver, struct target *target, struct mdf_program_solver *kept)
+{
+    struct compiler *compiler = target->compiler;
+    size_t first = unit_position(target->unit);
+    bool done = emit_gradients(solver, target, kept->states);
+
+    kept->differentiate = (struct mdf_range){first, unit_position(target->unit)};
+    if (done || compiler->error->code == MDF_OUT_OF_MEMORY) {
+        return done;
+    }
+    memset(compiler->error, 0, sizeof *compiler->error);
+    solver_blank(target->unit, first, kept->differentiate.end);
+    kept->differentiate.end = first;
+    return true;
+}
+
 bool solver_emit_entry(struct solver *solver, struct target *target)
 {
     struct mdf_program_solver *kept = &target->compiler->program->solver;
@@ -119,5 +189,5 @@ bool solver_emit_entry(struct solver *solver, struct target *target)
         return false;
     }
     kept->condition = (struct mdf_range){kept->evaluate.end, unit_position(target->unit)};
-    return true;
+    return kept->method != MDF_METHOD_CVODE_BDF || emit_differentiate(solver, target, kept);
 }

@@ -121,8 +121,7 @@ static bool move_behind(struct target *target, size_t first, size_t end)
     return true;
 }
 
-/* Nothing runs these instructions any more: nobody is to take them for readers. */
-static void blank(struct unit *unit, size_t first, size_t end)
+void solver_blank(struct unit *unit, size_t first, size_t end)
 {
     for (size_t at = first; at < end; at++) {
         *unit_instruction(unit, at) = (struct mdf_instruction){.opcode = MDF_OPCODE_JUMP, .target = (uint32_t)at + 1};
@@ -137,7 +136,7 @@ static bool begin_node(struct target *target, struct mdf_program_node *node)
     if (!move_behind(target, node->first, node->main)) {
         return false;
     }
-    blank(target->unit, node->first, node->main);
+    solver_blank(target->unit, node->first, node->main);
     node->first = first;
     node->reset += shift;
     node->initial += shift;
@@ -162,7 +161,7 @@ static bool put_in_place(struct solver *solver, struct target *target, struct md
         !move_behind(target, main, end)) {
         return false;
     }
-    blank(target->unit, main, end);
+    solver_blank(target->unit, main, end);
     node->end = unit_position(target->unit);
     if (!is_adaptive) {
         return true;
@@ -177,7 +176,7 @@ static bool put_in_place(struct solver *solver, struct target *target, struct md
         if (!move_behind(target, main, end)) {
             return false;
         }
-        blank(target->unit, main, end);
+        solver_blank(target->unit, main, end);
     }
     if (!solver_emit_start(solver, target, kept)) {
         return false;
@@ -281,6 +280,6 @@ bool compile_solver(struct graph_builder *builder)
                                                     : put_in_place(&solver, &target, program))) {
         return false;
     }
-    blank(builder->unit, first, end);
+    solver_blank(builder->unit, first, end);
     return true;
 }

@@ -40,6 +40,9 @@ bool solver_take_stages(struct solver *solver, struct target *target, solver_val
 /* Leaves values for the nodes. */
 bool solver_leave(struct solver *solver, struct target *target, const mdf_operand *values);
 
+/* Nothing runs these instructions any more: nobody is to take them for readers. */
+void solver_blank(struct unit *unit, size_t first, size_t end);
+
 /* --- fixed_step.c, adaptive_steps.c: what an evaluation with a time increment does before nodes run. */
 bool solver_emit_fixed_step(struct solver *solver, struct target *target);
 /* NULL: the error is set. */

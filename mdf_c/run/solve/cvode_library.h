@@ -9,7 +9,9 @@
 #include <cvodes/cvodes.h>
 #include <cvodes/cvodes_ls.h>
 #include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_band.h>
 #include <sunlinsol/sunlinsol_dense.h>
+#include <sunmatrix/sunmatrix_band.h>
 #include <sunmatrix/sunmatrix_dense.h>
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 
@@ -35,6 +37,9 @@
     X(CVodeSetLinearSolver)       \
     X(CVodeSetNonlinearSolver)    \
     X(CVodeSetInitStep)           \
+    X(CVodeSetJacFn)              \
+    X(SUNBandMatrix)              \
+    X(SUNLinSol_Band)             \
     X(CVodeRootInit)              \
     X(CVodeSetRootDirection)      \
     X(CVodeSetNoInactiveRootWarn) \

@@ -30,8 +30,12 @@ struct mdf_solve {
     struct mdf_value *inputs; /* of each of the solver's ports, when it began */
     double time;
     bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
-    struct mdf_solve_part evaluate, condition;
+    struct mdf_solve_part evaluate, condition, differentiate;
     uint32_t *readers; /* of each slot: of what parts compute, their results are all that is looked at */
+
+    /* The Jacobian, where there are derivatives: its band, weights of slopes, and gradients by the states; else NULL. */
+    size_t lower, upper;
+    double *weights, *gradient;
 
     /* Events; NULL where there are none. Of each element: */
     double *conditioned, *holds; /* what its conditions make of it, and whether one holds; one behind the other */
@@ -49,6 +53,13 @@ bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, co
 
 /* Of the first `n`, in `y`; of those behind, held. */
 double *mdf_solve_element(const struct mdf_solve *solve, size_t i);
+
+/* Sets the weights of slopes that code reads. False: the error is set. */
+bool mdf_solve_set_weights(struct mdf_state *state);
+
+/* --- cvode_jacobian.c: the linear solver of BDF, with exact derivatives where there are some. */
+bool mdf_solve_make_linear(struct mdf_state *state);
+void mdf_solve_release_jacobian(struct mdf_solve *solve, struct mdf_memory *memory);
 
 /* --- cvode_events.c. False: the error is set. */
 bool mdf_solve_make_events(struct mdf_state *state);

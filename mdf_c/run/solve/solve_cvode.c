@@ -71,14 +71,22 @@ static void gather(struct mdf_state *state, double *elements)
     }
 }
 
+enum destination { TO_Y, TO_NEXT, TO_WEIGHT };
+
+static mdf_operand slot_for(const struct mdf_program_state *of, enum destination to)
+{
+    return to == TO_Y ? of->y : to == TO_NEXT ? of->next : of->weight;
+}
+
 /* Into slots of the forms that `y` has. */
-static bool scatter(struct mdf_state *state, const double *elements, bool is_next)
+static bool scatter(struct mdf_state *state, const double *elements, enum destination to)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
+    size_t n = solver->n_states - (to == TO_WEIGHT ? solver->n_held : 0);
 
-    for (size_t i = 0; i < solver->n_states; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *y = slot_of(state, solver->states[i].y);
-        struct mdf_value *slot = is_next ? slot_of(state, solver->states[i].next) : slot_of(state, solver->states[i].y);
+        struct mdf_value *slot = slot_of(state, slot_for(&solver->states[i], to));
         uint8_t strength = y->strength;
         double *own = mdf_value_make_tensor(&state->shared->memory, slot, MDF_DTYPE_FLOAT64, y->rank, mdf_value_shape(y));
 
@@ -127,15 +135,16 @@ static bool run_part(struct mdf_state *state, struct mdf_solve_part *part)
 static bool take_results(struct mdf_state *state, enum mdf_state_result result, double *elements)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
-    size_t n = solver->n_states - (result == MDF_STATE_SLOPE ? solver->n_held : 0);
+    bool is_of_all = result == MDF_STATE_CONDITIONED || result == MDF_STATE_HOLDS;
+    size_t n = solver->n_states - (is_of_all ? 0 : solver->n_held);
 
     for (size_t i = 0; i < n; i++) {
         const struct mdf_value *of = slot_of(state, solver->states[i].results[result]), *y = slot_of(state, solver->states[i].y);
 
         if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length != y->length) {
             mdf_solve_fail(state, MDF_SHAPE,
-                           result == MDF_STATE_SLOPE ? "needs a derivative of the shape of its parameter"
-                                                     : "needs conditions and values of the shape of their parameter");
+                           !is_of_all ? "needs a derivative of the shape of its parameter"
+                                      : "needs conditions and values of the shape of their parameter");
             mdf_error_in(&context_of(state)->error, "%s", solver->states[i].path);
             return false;
         }
@@ -145,9 +154,14 @@ static bool take_results(struct mdf_state *state, enum mdf_state_result result, 
     return true;
 }
 
+bool mdf_solve_set_weights(struct mdf_state *state)
+{
+    return scatter(state, state->solve->weights, TO_WEIGHT);
+}
+
 bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results)
 {
-    bool done = !mdf_state_is_interrupted(state) && scatter(state, y, false) && run_part(state, part);
+    bool done = !mdf_state_is_interrupted(state) && scatter(state, y, TO_Y) && run_part(state, part);
 
     for (size_t k = 0; done && k < part->n_results; k++) {
         done = take_results(state, part->first_result + k, results + k * state->solve->n_all);
@@ -203,6 +217,7 @@ static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
     mdf_memory_release(memory, solve->left);
     mdf_memory_release(memory, solve->held);
     mdf_solve_release_events(solve, memory);
+    mdf_solve_release_jacobian(solve, memory);
     solve->linear = NULL;
     solve->nonlinear = NULL;
     solve->matrix = NULL;
@@ -226,6 +241,7 @@ void mdf_solve_release(struct mdf_state *state)
     }
     mdf_fast_release(&solve->evaluate.fast);
     mdf_fast_release(&solve->condition.fast);
+    mdf_fast_release(&solve->differentiate.fast);
     for (size_t i = 0; solve->inputs != NULL && i < state->program->solver.n_ports; i++) {
         mdf_value_clear(memory, &solve->inputs[i]);
     }
@@ -264,22 +280,21 @@ static bool make_solve(struct mdf_state *state)
     }
     give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
     give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
+    give_part(state, &solve->differentiate, solver->differentiate, MDF_STATE_GRADIENT, 1);
     return true;
 }
 
 /* A solver of linear or nonlinear equations, as the method needs. */
-static bool make_solvers(struct mdf_solve *solve, bool is_stiff)
+static bool make_solvers(struct mdf_state *state, bool is_stiff)
 {
+    struct mdf_solve *solve = state->solve;
     const struct mdf_cvode_library *library = &solve->library;
-    sunindextype n = (sunindextype)solve->n;
 
-    if (!is_stiff) {
-        solve->nonlinear = library->SUNNonlinSol_FixedPoint(solve->y, 0, solve->context);
-        return solve->nonlinear != NULL && library->CVodeSetNonlinearSolver(solve->cvode, solve->nonlinear) == CV_SUCCESS;
+    if (is_stiff) {
+        return mdf_solve_make_linear(state);
     }
-    solve->matrix = library->SUNDenseMatrix(n, n, solve->context);
-    solve->linear = solve->matrix != NULL ? library->SUNLinSol_Dense(solve->y, solve->matrix, solve->context) : NULL;
-    return solve->linear != NULL && library->CVodeSetLinearSolver(solve->cvode, solve->linear, solve->matrix) == CVLS_SUCCESS;
+    solve->nonlinear = library->SUNNonlinSol_FixedPoint(solve->y, 0, solve->context);
+    return solve->nonlinear != NULL && library->CVodeSetNonlinearSolver(solve->cvode, solve->nonlinear) == CV_SUCCESS;
 }
 
 static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
@@ -296,13 +311,16 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
     solve->left = mdf_memory_allocate_zeroed(&state->shared->memory, n + 1, sizeof *solve->left);
     solve->y = solve->left != NULL && solve->held != NULL ? library->N_VNew_Serial((sunindextype)n, solve->context) : NULL;
     solve->cvode = solve->y != NULL ? library->CVodeCreate(is_stiff ? CV_BDF : CV_ADAMS, solve->context) : NULL;
+    if (solve->y != NULL) {
+        gather(state, NV_DATA_S(solve->y));
+    }
     if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
         library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
         library->CVodeSStolerances(solve->cvode, solver->rtol, solver->atol) != CV_SUCCESS ||
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
         library->CVodeSetMaxNumSteps(solve->cvode, -1) != CV_SUCCESS || /* --time-limit ends it */
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
-        !make_solvers(solve, is_stiff) || !mdf_solve_make_events(state)) {
+        !make_solvers(state, is_stiff) || !mdf_solve_make_events(state)) {
         release_vectors(solve, &state->shared->memory);
         return mdf_solve_out_of_memory(state);
     }
@@ -354,14 +372,19 @@ static bool begin(struct mdf_state *state)
     struct mdf_solve *solve = state->solve;
     size_t n_all, n;
 
-    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n_all, &n) ||
-        ((n_all != solve->n_all || n != solve->n) && !make_vectors(state, n_all, n))) {
+    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n_all, &n)) {
         return false;
+    }
+    if (n_all != solve->n_all || n != solve->n) {
+        if (!make_vectors(state, n_all, n)) { /* with them in it */
+            return false;
+        }
+    } else if (n > 0) {
+        gather(state, NV_DATA_S(solve->y));
     }
     if (n == 0) {
         return true;
     }
-    gather(state, NV_DATA_S(solve->y));
     if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), n * sizeof *solve->left) == 0 && !has_other_inputs(state)) {
         return true;
     }
@@ -428,10 +451,10 @@ bool mdf_solve_advance(struct mdf_state *state)
         return false;
     }
     if (state->solve->n == 0) {
-        return scatter(state, NULL, true);
+        return scatter(state, NULL, TO_NEXT);
     }
     if (dt > 0 && !solve_to(state, state->solve->time + dt)) {
         return false;
     }
-    return scatter(state, NV_DATA_S(state->solve->y), true);
+    return scatter(state, NV_DATA_S(state->solve->y), TO_NEXT);
 }
