@@ -46,7 +46,6 @@ SUITE_SHARED_SOURCES += $(if $(RUNS_ALONE),tests/alone/alone.c)
 
 # fuzz/libfuzzer.c needs clang's libFuzzer, the rest nothing more than the library does.
 FUZZ_SOURCES := $(filter-out fuzz/libfuzzer.c,$(sort $(wildcard fuzz/*.c)))
-# That of lanes includes a model as C, and is compiled with it (tests/random/lanes_way.py).
 RANDOM_SOURCES := $(sort $(wildcard tests/random/*.c))
 
 objects = $(patsubst %.c,$(BUILD)/objects/%.o,$(1))
