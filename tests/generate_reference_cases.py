@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/data/reference_cases.json: models with the answers of the Python engine and of ONNX's own node tests.
 
-    pip install modeci_mdf==0.4.15 onnx numpy
+    pip install modeci_mdf==0.4.15 onnx onnxruntime numpy
     make all && python3 tests/generate_reference_cases.py
 
 A case: {"name", "model", "inputs", "steps", "dt", "expected", "rtol", "typed"}. Of the MDF cases `expected` is the plain value of each output
@@ -282,6 +282,25 @@ def ml_cases():
                "steps": 1, "dt": None, "expected": {"n": {"out_f": answer}}, "rtol": 1e-6, "typed": False}
 
 
+def microsoft_cases():
+    """Operators of com.microsoft, evaluated by ONNX Runtime, whose they are."""
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    real = np.float32
+    rows, image = np.array([[0.5, -1, 2], [-0.25, 0.75, 1], [0, 0, -1]], real), np.arange(8, dtype=real).reshape(1, 2, 2, 2) / 4
+    kernels = (np.arange(12, dtype=real) - 5).reshape(2, 1, 2, 3) / 8
+    calls = [("CDist", [rows, rows[:2] + real(0.5)], {"metric": "euclidean"}, TensorProto.FLOAT), ("Inverse", [rows + 2 * np.eye(3, dtype=real)], {}, TensorProto.FLOAT),
+             ("MurmurHash3", [np.array([[1, -2], [0, 7]], np.int32)], {"seed": 3}, TensorProto.UINT32),
+             ("ConvTransposeWithDynamicPads", [image, kernels, np.array([0, 1, 1, 0])], {"strides": [2, 1]}, TensorProto.FLOAT)]
+    for operator, inputs, attributes, kind in calls:
+        given = {f"x{i}": x for i, x in enumerate(inputs)}
+        call = helper.make_node(operator, list(given), ["y"], domain="com.microsoft", **attributes)
+        model = graph_model([call], given, {"y": helper.make_tensor_type_proto(kind, None)}, (("", 17), ("com.microsoft", 1)))
+        answer = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {})[0]
+        yield {"name": operator, "model": converted(model), "inputs": {}, "steps": 1, "dt": None, "expected": {"y": typed(answer)}, "rtol": 1e-5, "typed": True}
+
+
 def runs(case):
     """Whether the engine knows the operator: a case that it refuses as unsupported says nothing."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
@@ -296,7 +315,7 @@ def main():
     for name, model, inputs, steps, dt in mdf_models():
         cases.append({"name": name, "model": model, "inputs": inputs, "steps": steps, "dt": dt, "expected": evaluate(model, inputs, steps, dt),
                       "rtol": 1e-12, "typed": False})
-    cases += [c for c in onnx_cases() if runs(c)] + list(composed_cases()) + list(ml_cases())
+    cases += [c for c in onnx_cases() if runs(c)] + list(composed_cases()) + list(ml_cases()) + list(microsoft_cases())
     path = os.path.join(ROOT, "tests", "data", "reference_cases.json")
     with open(path, "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
