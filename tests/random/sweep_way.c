@@ -1,11 +1,11 @@
 /* sweep_way.c - a sweep held against its instances as models of their own, which run plainly. Ports are recorded whose values are
  * arrays of numbers of one form in all steps of all instances, as a sweep wants it; one that has no value yet is NaN in a sweep.
  */
+#include "mdf_c/expression/expression.h"
 #include "mdf_c/run/sweep/sweep.h"
 #include "mdf_c/tensor/value.h"
 #include "tests/random/ways.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,16 +371,25 @@ static void run_unrecorded(const mdf_program *program, struct options *options, 
 
 /* ------------------------------------------------------------------ instances that stop */
 
-/* Whether an expression can name it. */
-static bool is_identifier(const char *name)
+/* Whether an expression can name it: it is no word that expressions keep for themselves. */
+static bool is_identifier(struct mdf_memory *memory, const char *name)
 {
-    return name[0] != '\0' && !isdigit((unsigned char)name[0]) &&
-           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+    struct mdf_arena arena;
+    struct mdf_expression *tree;
+    size_t offset;
+    bool is_name;
+
+    mdf_arena_init(&arena, memory);
+    tree = mdf_expression_parse(&arena, name, &offset, NULL);
+    is_name = tree != NULL && tree->kind == MDF_EXPRESSION_NAME;
+    mdf_arena_release(&arena);
+    return is_name;
 }
 
 /* An output of one number at least as large as in the middle of the first instance: so some stop there, some earlier, some never.
  * False: there is none. */
-static bool choose_stop(const struct separate *separate, const mdf_program *program, char *text, size_t size)
+static bool choose_stop(const struct separate *separate, const mdf_program *program, struct mdf_memory *memory, char *text,
+                        size_t size)
 {
     size_t i;
 
@@ -391,8 +400,8 @@ static bool choose_stop(const struct separate *separate, const mdf_program *prog
         const char *port = mdf_program_part_id(program, output->node, MDF_PART_OUTPUT, output->output);
         double number;
 
-        if (is_identifier(node) && is_identifier(port) && value->kind == MDF_KIND_TENSOR && value->rank == 0 && mdf_value_number_at(value, NULL, 0, &number) &&
-            isfinite(number)) {
+        if (is_identifier(memory, node) && is_identifier(memory, port) && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
+            mdf_value_number_at(value, NULL, 0, &number) && isfinite(number)) {
             snprintf(text, size, "%s.%s >= %.17g", node, port, number);
             return true;
         }
@@ -423,7 +432,8 @@ static void run_stopping(const mdf_program *program, struct options *options, co
     if (sweep != NULL) {
         sweep->n_lanes = options->n_lanes;
     }
-    if (sweep == NULL || mdf_sweep_run(sweep, NULL, &error) != MDF_OK || mdf_sweep_reduced(sweep, 0, &variance, &error) != MDF_OK) {
+    if (sweep == NULL || mdf_sweep_run(sweep, NULL, &error) != MDF_OK ||
+        mdf_sweep_reduced(sweep, 0, &variance, &error) != MDF_OK) {
         trace_error(trace, &error, 0, 0);
     }
     trace_tensor(trace, "variance", &told, 0, 0, 1);
@@ -443,7 +453,7 @@ static void compare_stopping(struct ways *ways, struct options *options, const s
     char text[300];
     size_t i;
 
-    if (separate->n_instances > 8 || !choose_stop(separate, ways->program, text, sizeof text)) {
+    if (separate->n_instances > 8 || !choose_stop(separate, ways->program, trace->text.memory, text, sizeof text)) {
         return;
     }
     how.stop_when = text;
