@@ -22,7 +22,8 @@ import shrink
 from runner import ROOT, Runner
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep", "command_sweep", "onnx_backend")
+DOOR_WAYS = ("inspected", "onnx_written", "custom_function", "fmu")  # door_ways.py
+PYTHON_WAYS = ("python", "EvaluableGraph", "python_sweep", "command_sweep", "onnx_backend", *DOOR_WAYS)
 SLOW_EVERY = 5  # of so many models of each family one goes the slow ways through Python too, which take as long as all others through it
 MOST_SHRUNK = 8  # of one kind of finding one is shrunk, and of all so many
 
@@ -69,9 +70,10 @@ class Check:
         self.runner = Runner(settings.build, settings.limit, settings.wrong_way)
         self.python = None
         if settings.python:
+            import door_ways
             import python_way
 
-            self.python = python_way
+            self.python, self.door = python_way, door_ways
 
     def findings(self, case, compiled=False, only="-", slow_python=False):
         outcome = self.runner.run(case, compiled, only)
@@ -80,13 +82,14 @@ class Check:
             found = found + self.nested(case, outcome.last) + (self.nested_compiled(case) + self.compiled_lanes(case) if compiled else [])
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.python.findings(case, outcome.last)
-            found = found + (self.slow_python(case, outcome.last) if slow_python else [])
+            found = found + (self.slow_python(case, outcome.last, compiled) if slow_python else [])
         found = _together(found)
         names = [known_name(f, self.rules) for f in found]
         return [f for f, name in zip(found, names) if name is None], [name for name in names if name is not None]
 
-    def slow_python(self, case, last):
-        return self.python.sweep_findings(case) + self.python.backend_findings(case, last)
+    def slow_python(self, case, last, compiled=False):
+        found = self.python.sweep_findings(case) + self.python.backend_findings(case, last)
+        return found + self.door.findings(case, [way for way in DOOR_WAYS if compiled or way != "fmu"])
 
     def nested(self, case, last):
         return nested_way.findings(case, last, lambda inside: self.runner.run(inside, only="plain").last)
@@ -106,7 +109,9 @@ class Check:
 
     def again(self, case, finding):
         """The findings of that way and kind."""
-        if finding["way"] in PYTHON_WAYS:
+        if finding["way"] in DOOR_WAYS:
+            found = self.door.findings(case, [finding["way"]])
+        elif finding["way"] in PYTHON_WAYS:
             outcome = self.runner.run(case, False, "plain")
             run = self.slow_python if finding["way"] in ("python_sweep", "command_sweep", "onnx_backend") else self.python.findings
             found = run(case, outcome.last) if not outcome.findings else []

@@ -1,0 +1,212 @@
+"""Ways that a user comes in by: a model written as ONNX and read again, looked into while it runs (profile, bodies), with a
+function of his own in it, and as an FMU. Held against what mdf_c.run gives, to which python_way.py holds the reference."""
+import copy
+import importlib.util
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import warnings
+
+import numpy as np
+
+import case as cases
+from python_way import SETTINGS, _input, _settings, mdf_c, value_text
+from runner import ROOT
+
+TOLERANCE = 1e-9  # of ONNX: what an expression becomes computes in another order (docs/onnx.md)
+
+
+def _different(way, name, expected, found):
+    return [{"way": way, "kind": "different", "detail": [name, str(expected)[:2000], str(found)[:2000]]}]
+
+
+def _inputs(case):
+    return [{name: _input(value) for name, value in step.items()} for step in cases.inputs_by_step(case)]
+
+
+def _source(case):
+    return cases.model_bytes(case) if case["format"] == "onnx" else case["model"]
+
+
+def _trace(case, model=None, **settings):
+    """A Result, all ports recorded; an MdfError as it is."""
+    load = mdf_c.load(_source(case), format=case["format"]) if case["format"] == "onnx" else mdf_c.load(model or case["model"])
+    inputs = _inputs(case)
+    return mdf_c.run(load, inputs, steps=len(inputs), dt=case.get("dt"), record=True, **{**_settings(case), **settings})
+
+
+def _text(value):
+    """value_text, of arrays of objects too: steps of unequal form."""
+    return "".join(map(_text, value)) if isinstance(value, list) or getattr(value, "dtype", None) == object and value.ndim else value_text(value)
+
+
+def _texts(result):
+    return {name: _text(value) for name, value in result.trace.items()}
+
+
+# ---------------------------------------------------------------- looked into
+
+def inspected(case, plain):
+    """A profile and the values in bodies change nothing."""
+    expected = _texts(plain)
+    for what in ({"profile": True}, {"trace_bodies": True}, {"profile": True, "trace_bodies": True, "plain": True}):
+        result = _trace(case, **what)
+        found = _texts(result)
+        if found != expected:
+            name = next(name for name in expected if found.get(name) != expected[name])
+            return _different("inspected", f"{what} {name}", expected[name], found.get(name))
+        if "profile" in what and result.profile.get("evaluations") != len(_inputs(case)):
+            return _different("inspected", str(what), f"{len(_inputs(case))} evaluations", result.profile)
+    return []
+
+
+# ---------------------------------------------------------------- written as ONNX
+
+def _close(ours, theirs):
+    if isinstance(theirs, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(_close, ours, theirs))
+    a, b = np.asarray(ours), np.asarray(theirs)
+    if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
+        return value_text(ours) == value_text(theirs)
+    narrow = min(a.dtype.itemsize if a.dtype.kind == "f" else 8, b.dtype.itemsize if b.dtype.kind == "f" else 8)
+    tolerance = {2: 2e-2, 4: 1e-5}.get(narrow, TOLERANCE)
+    return a.shape == b.shape and np.allclose(a.astype(float), b.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def onnx_written(case, _):
+    """The file, evaluated step by step, what it hands on handed on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.onnx")
+        model = mdf_c.load(_source(case), format=case["format"]) if case["format"] == "onnx" else mdf_c.load(case["model"])
+        try:
+            model.save(path)
+        except mdf_c.MdfError as error:
+            return [] if "can not be written as ONNX" in str(error) else _different("onnx_written", "saving", "a file, or a reason", error)
+        written = mdf_c.compile(path, **SETTINGS)
+    original, state, handed_on = model.compile(**SETTINGS).state(), written.state(), {}
+    inputs = _inputs(case)
+    for step, given in enumerate(inputs):
+        dt = case.get("dt") if step > 0 else None
+        original.set_inputs(given)
+        original.evaluate(dt)
+        feed = {**{name if name in written.inputs else name.split(".", 1)[-1]: value for name, value in given.items()}, **handed_on}
+        if dt is not None and "dt" in written.inputs:
+            feed["dt"] = np.float64(dt)
+        state.set_inputs({name: value for name, value in feed.items() if name in written.inputs})
+        try:
+            state.evaluate(None)
+        except mdf_c.MdfError as error:
+            if "has no value" in str(error):  # what nothing feeds is 0 in MDF, and must be given in ONNX
+                return []
+            raise
+        results = state.results()
+        for name, value in original.results().items():
+            if name in results and not _close(value, results[name]):
+                return _different("onnx_written", f"step {step + 1} {name}", value, results[name])
+        handed_on = {name.removesuffix(".next"): value for name, value in results.items() if name.endswith(".next") and name.removesuffix(".next") in written.inputs}
+    return []
+
+
+# ---------------------------------------------------------------- a function of one's own
+
+def _identity(x):
+    return x
+
+
+def custom_function(case, plain):
+    """The values of output ports, which are numbers of float64, go through a function that is registered."""
+    if case["format"] == "onnx":
+        return []
+    functions = mdf_c.Functions()
+    functions.register("lab::same", _identity, arguments=["x: float64"])
+    model, expected = copy.deepcopy(case["model"]), _texts(plain)
+    changed = set()
+    for graph in next(iter(model.values()))["graphs"].values():
+        nodes = graph.get("nodes", {})
+        for node, port in [(node, port) for node in nodes for port in nodes[node].get("output_ports", {})] if isinstance(nodes, dict) else []:
+            holder, value = nodes[node]["output_ports"][port], plain.trace.get(f"{node}.{port}")
+            if not isinstance(holder, dict) or not isinstance(holder.get("value"), str) or "type" in holder or "shape" in holder:
+                continue
+            if getattr(value, "dtype", None) == np.float64 and plain.outputs.get(node, {}).get(port) is not None:
+                holder["value"] = f"lab.same({holder['value']})"
+                changed.add(f"{node}.{port}")
+    ends = {f"{node}.{port}" for node, ports in plain.outputs.items() for port in ports}
+    if not changed or not changed <= ends or _is_read_on(case["model"], changed):
+        return []  # what is declared is typed, and counts as such in what reads it
+    found = _texts(_trace(case, model, functions=functions))
+    name = next((name for name in expected if found.get(name) != expected[name]), None)
+    return [] if name is None else _different("custom_function", name, expected[name], found.get(name))
+
+
+def _is_read_on(model, ports):
+    return any(f"{edge.get('sender')}.{edge.get('sender_port')}" in ports
+               for graph in next(iter(model.values()))["graphs"].values() for edge in (graph.get("edges") or {}).values())
+
+
+# ---------------------------------------------------------------- as an FMU
+
+def _elements(name, value):
+    array = np.asarray(value)
+    for index in itertools.product(*map(range, array.shape)):
+        yield (f"{name}[{','.join(str(i + 1) for i in index)}]" if index else name), array[index]
+
+
+def fmu(case, plain):
+    """FMPy steps it; inputs that do not change are its start values."""
+    if case["format"] == "onnx" or importlib.util.find_spec("fmpy") is None:
+        return []
+    import fmpy
+
+    inputs, dt = _inputs(case), case.get("dt")
+    if dt is None or any(step != inputs[0] for step in inputs) or _settings(case)["method"] != "euler":
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.json")
+        with open(path, "w") as file:
+            json.dump(case["model"], file)
+        command = [os.path.join(os.environ["MDF_C_BUILD"], "mdf-fmu"), path, "--dt", repr(dt), "-o", os.path.join(folder, "model.fmu")]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "CC": os.path.join(ROOT, "tests/random/cc_fast.sh")})
+        if made.returncode != 0:
+            refused = made.returncode == 1 and made.stderr.startswith(path)
+            return [] if refused else _different("fmu", "mdf-fmu", "an FMU, or a reason", made.stderr)
+        start = {name: value for given, array in inputs[0].items() for name, value in _elements(given, array)}
+        variables = {variable.name for variable in fmpy.read_model_description(command[-1]).modelVariables}
+        if not set(start) <= variables:
+            return []  # an input that several ports have
+        try:
+            result = fmpy.simulate_fmu(command[-1], fmi_type="CoSimulation", stop_time=(len(inputs) - 1) * dt, step_size=dt,
+                                       output_interval=dt, start_values=start)
+        except Exception as error:  # noqa: BLE001 - whatever FMPy raises
+            return _different("fmu", "FMPy", "a simulation", error)
+    columns = {name.replace("'", ""): name for name in result.dtype.names}
+    for name, array in plain.trace.items():
+        for step in range(min(len(array), len(result))) if array.dtype.kind in "biuf" else []:
+            for scalar, expected in _elements(name, array[step]):
+                found = result[columns[scalar]][step] if scalar in columns else expected
+                if not np.array_equal(float(expected), float(found), equal_nan=True):
+                    return _different("fmu", f"step {step + 1} {scalar}", expected, found)
+    return []
+
+
+# ---------------------------------------------------------------- all
+
+RUNS = {"inspected": inspected, "onnx_written": onnx_written, "custom_function": custom_function, "fmu": fmu}
+
+
+def findings(case, ways):
+    """Where one of these ways gives something else than mdf_c.run. A model that ends in an error, or has no input of a type that Python has, is left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            plain = _trace(case)
+        except Exception:  # noqa: BLE001 - the other ways tell
+            return []
+        found = []
+        for way in ways:
+            try:
+                found += RUNS[way](case, plain)
+            except Exception as error:  # noqa: BLE001 - there was none
+                found += _different(way, "", "no error", f"{type(error).__name__}: {error}")
+        return found
