@@ -52,10 +52,10 @@ static const struct {
      "keepdims=; did you mean 'axis'?"},
     {PORT("\"math.atan2(1)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},
     {PORT("\"...\""), "m.yaml:3:76: error: node 'n', output port 'o': a slice or '...' stands outside a subscript"},
-    {PORT("\"1 if x > 0 else 2\""), "m.yaml:3:75: error: node 'n', output port 'o': the truth of an array with several elements "
+    {PORT("\"1 if x > 0 else 2\""), "m.yaml:3:83: error: node 'n', output port 'o': the truth of an array with several elements "
                                     "(bool[2]) is ambiguous: use numpy.any or numpy.all"},
     {PORT("\"[i for i in 3]\""),
-     "m.yaml:3:75: error: node 'n', output port 'o': a comprehension can not go through int64 scalar"},
+     "m.yaml:3:76: error: node 'n', output port 'o': a comprehension can not go through int64 scalar"},
     {NODE("input_ports: {x: {default_value: [1.5, 2]}}, functions: {f: {function: 'onnx::TopK',\n"
           " args: {X: x, K: \"[1]\"}}}, output_ports: {o: {value: 'f[2]'}}"),
      "m.yaml:4:55: error: node 'n', output port 'o': 'f' has 2 outputs: there is no output 2"},
@@ -124,9 +124,9 @@ static const struct {
     {NODE("parameters: {p: {value: 'q', metadata: {type: float32}}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:29: error: node 'n', parameter 'p': name 'q' is not known here"},
     {NODE("parameters: {p: {value: '1/0'}}, output_ports: {o: {value: 1}}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '/': division by zero"},
+     "m.yaml:3:30: error: node 'n', parameter 'p': operator '/': division by zero"},
     {NODE("parameters: {p: {value: 'numpy.zeros(3) + numpy.zeros(4)'}}, output_ports: {o: {value: 1}}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '+': shapes do not broadcast: float64[3] and float64[4]"},
+     "m.yaml:3:44: error: node 'n', parameter 'p': operator '+': shapes do not broadcast: float64[3] and float64[4]"},
     {NODE("parameters: {p: {value: 'q'}, q: {value: 'p'}}, output_ports: {o: {value: 1}}"),
      "m.yaml:3:37: error: node 'n', parameter 'q': 'q' needs its own value to begin with: 'q' reads 'p', which reads 'q'; "
      "give it a default_initial_value"},
@@ -241,17 +241,17 @@ static const struct {
     {PARAMETERS("p: {value: {type: uint8, shape: [1], data: {a: 1}}}"),
      "m.yaml:3:60: error: node 'n', parameter 'p': \"data\" holds an object"},
     {PARAMETERS("p: {value: '[[1, 2], [3]] * numpy.ones(2)'}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '*': a list that is ragged, or not of numbers, is no array"},
+     "m.yaml:3:43: error: node 'n', parameter 'p': operator '*': a list that is ragged, or not of numbers, is no array"},
     {PARAMETERS("p: {value: '[1, 2][5]'}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '[]': index 5 is out of range for 2 items"},
+     "m.yaml:3:29: error: node 'n', parameter 'p': operator '[]': index 5 is out of range for 2 items"},
     {NODE("parameters: {p: {value: {a: 1}}, q: {value: \"p['b']\"}}, output_ports: {o: {value: q}}"),
-     "m.yaml:3:48: error: node 'n', parameter 'q': operator '[]': the object has no key 'b'"},
-    {PARAMETERS("p: {value: 'math.log(-1)'}"), "m.yaml:3:28: error: node 'n', parameter 'p': math.log: math domain error"},
-    {PARAMETERS("p: {value: 'int([1,2])'}"), "m.yaml:3:28: error: node 'n', parameter 'p': int: does not apply to a list"},
+     "m.yaml:3:49: error: node 'n', parameter 'q': operator '[]': the object has no key 'b'"},
+    {PARAMETERS("p: {value: 'math.log(-1)'}"), "m.yaml:3:29: error: node 'n', parameter 'p': math.log: math domain error"},
+    {PARAMETERS("p: {value: 'int([1,2])'}"), "m.yaml:3:29: error: node 'n', parameter 'p': int: does not apply to a list"},
     {PARAMETERS("p: {value: 'numpy.ones(6).reshape(4, 2)'}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': numpy.ndarray.reshape: 6 elements do not fit the new shape"},
+     "m.yaml:3:29: error: node 'n', parameter 'p': numpy.ndarray.reshape: 6 elements do not fit the new shape"},
     {PARAMETERS("p: {value: 'numpy.ones((2,3)) @ numpy.ones((2,3))'}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '@': float64[2,3] and float64[2,3] can not be multiplied as "
+     "m.yaml:3:47: error: node 'n', parameter 'p': operator '@': float64[2,3] and float64[2,3] can not be multiplied as "
      "matrices"},
     {CALL("'onnx::MatMul',\n"
           " args: {A: 'numpy.ones((2, 3))', B: x}"),
@@ -260,10 +260,10 @@ static const struct {
           " args: {inputs: '[x, x]', axis: 3}"),
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Concat: axis 3 is out of range for an array of rank 1"},
     {PARAMETERS("p: {value: '[i for i in range(10**12)]'}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': range: a range of more than 10000000 numbers"},
-    {PARAMETERS("p: {value: '10**400'}"), "m.yaml:3:28: error: node 'n', parameter 'p': operator '**': the result is too large"},
+     "m.yaml:3:41: error: node 'n', parameter 'p': range: a range of more than 10000000 numbers"},
+    {PARAMETERS("p: {value: '10**400'}"), "m.yaml:3:31: error: node 'n', parameter 'p': operator '**': the result is too large"},
     {PARAMETERS("p: {value: \"1 + 'a'\"}"),
-     "m.yaml:3:28: error: node 'n', parameter 'p': operator '+': does not apply to an int and a string"},
+     "m.yaml:3:31: error: node 'n', parameter 'p': operator '+': does not apply to an int and a string"},
     {CALL("'onnx::Gather',\n"
           " args: {data: x, indices: 7}"),
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Gather: index 7 (number 0 of the indices) is out of range for axis 0 of "

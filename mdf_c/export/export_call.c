@@ -583,9 +583,12 @@ static bool export_loop(struct exporter *exporter, struct environment *environme
             return export_out_of_memory(exporter);
         }
     }
+    graph->is_scan = true;
+    take_shapes(code, yields);
+    for (i = 0; is_loop && i < n_before + n_states; i++) { /* these may change; what is stacked may not */
+        forget_shape(&yields[i]);
+    }
     if (!is_loop) {
-        graph->is_scan = true;
-        take_shapes(code, yields);
         for (i = 0; i < n_states; i++) {
             if (!yields[i].has_shape && formals[i].has_shape) {
                 yields[i].has_shape = true;

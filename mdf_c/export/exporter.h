@@ -38,7 +38,7 @@ struct onnx_graph {
     struct mdf_text nodes, inputs, outputs; /* fields of a GraphProto */
     const char *name;
     struct name_table output_names;
-    bool is_scan; /* the body of a Scan, the shapes of whose outputs do not change: ONNX Runtime wants to know them */
+    bool is_scan; /* the body of a Scan or Loop, whose outputs tell the shapes that do not change */
     struct onnx_graph *next; /* of all that were begun, to be released */
 };
 

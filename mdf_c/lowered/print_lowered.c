@@ -246,7 +246,7 @@ static void print_steps(struct mdf_text *text, const struct mdf_lowered_op *op, 
     for (i = 0; i < nest->n_steps; i++) {
         mdf_text_printf(text, "%*s", indent, "");
         print_step(text, &nest->steps[i], i);
-        if (nest->steps[i].origin != op->origin) {
+        if (nest->steps[i].origin != NULL && (op->origin == NULL || nest->steps[i].origin->path != op->origin->path)) {
             print_origin(text, nest->steps[i].origin);
         }
         mdf_text_append_string(text, "\n");

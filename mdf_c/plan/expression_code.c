@@ -570,7 +570,9 @@ static mdf_operand compile_conditional(struct target *target, const struct mdf_e
     if (test == MDF_NO_OPERAND || into == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
     }
+    target->compiler->offset = tree->as.list.items[0]->offset; /* where the test is no truth */
     to_else = unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, test);
+    target->compiler->offset = tree->offset;
     value = compile_tree(target, tree->as.list.items[1], MDF_NO_OPERAND);
     if (to_else == SIZE_MAX || compile_move(target, value, into) == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
@@ -689,6 +691,7 @@ static mdf_operand compile_binary(struct target *target, const struct mdf_expres
         if (pair[1] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
+        target->compiler->offset = node->offset;
         snprintf(row, sizeof row, "operator.%s", node->name);
         pair[0] = unit_call_python(target, row, pair, 2, i == 0 ? into : MDF_NO_OPERAND);
     }

@@ -88,10 +88,22 @@ void pass_warning_once(void *context, const mdf_error *warning)
     }
 }
 
+static bool add_origin(struct compiler *compiler, const struct mdf_origin *origin)
+{
+    struct list list = {compiler->origins, compiler->n_origins, compiler->origin_capacity};
+
+    if (!list_add(compiler, &list, origin, sizeof *origin)) {
+        return false; /* the compilation fails, at the latest when it is done */
+    }
+    compiler->origins = list.items;
+    compiler->n_origins = list.n;
+    compiler->origin_capacity = list.capacity;
+    return true;
+}
+
 static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 {
-    struct mdf_origin origin = {compiler->model->document->file, 0, 0, NULL}, *grown;
-    struct list list = {compiler->origins, compiler->n_origins, compiler->origin_capacity};
+    struct mdf_origin origin = {compiler->model->document->file, 0, 0, NULL};
 
     compiler->at = node;
     compiler->text = NULL;
@@ -101,14 +113,27 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
     }
     origin.file = mdf_arena_text(compiler->arena, origin.file, strlen(origin.file));
     origin.path = mdf_arena_text(compiler->arena, compiler->path, strlen(compiler->path));
-    if (origin.path == NULL || origin.file == NULL || !list_add(compiler, &list, &origin, sizeof origin)) {
-        return; /* the compilation fails, at the latest when it is done */
+    if (origin.path != NULL && origin.file != NULL && add_origin(compiler, &origin)) {
+        compiler->origin = (uint32_t)(compiler->n_origins - 1);
     }
-    grown = list.items;
-    compiler->origins = grown;
-    compiler->n_origins = list.n;
-    compiler->origin_capacity = list.capacity;
-    compiler->origin = (uint32_t)(list.n - 1);
+}
+
+/* The origin of an instruction that is made of a part of an expression: of the same path, at the word of that part. */
+static uint32_t origin_of_word(struct compiler *compiler)
+{
+    struct mdf_origin origin;
+    const struct mdf_origin *last;
+
+    if (compiler->at == NULL || compiler->text == NULL || compiler->n_origins == 0) {
+        return compiler->origin;
+    }
+    origin = compiler->origins[compiler->origin];
+    last = &compiler->origins[compiler->n_origins - 1];
+    mdf_node_place(compiler->model->document, compiler->at, compiler->text, compiler->offset, &origin.line, &origin.column);
+    if (last->path == origin.path && last->line == origin.line && last->column == origin.column) {
+        return (uint32_t)(compiler->n_origins - 1);
+    }
+    return add_origin(compiler, &origin) ? (uint32_t)(compiler->n_origins - 1) : compiler->origin;
 }
 
 struct place place_enter(struct compiler *compiler, const char *what, const char *id, const struct mdf_node *node)
@@ -407,7 +432,7 @@ static void note_view(struct unit *unit, mdf_operand view, mdf_operand of)
 
 bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c)
 {
-    struct mdf_instruction instruction = {(uint8_t)opcode, a, b, c, 0, target->compiler->origin};
+    struct mdf_instruction instruction = {(uint8_t)opcode, a, b, c, 0, origin_of_word(target->compiler)};
 
     if (opcode == MDF_OPCODE_BORROW || opcode == MDF_OPCODE_ARRAY || opcode == MDF_OPCODE_DECLARE) {
         note_view(target->unit, a, b);
@@ -452,7 +477,8 @@ static const mdf_operand *keep_operands(struct compiler *compiler, const mdf_ope
 bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
 {
     struct mdf_code_call kept = *call;
-    struct mdf_instruction instruction = {MDF_OPCODE_CALL, 0, 0, 0, (uint32_t)target->unit->calls.n, target->compiler->origin};
+    struct mdf_instruction instruction = {MDF_OPCODE_CALL, 0, 0, 0, (uint32_t)target->unit->calls.n,
+                                          origin_of_word(target->compiler)};
 
     kept.inputs = keep_operands(target->compiler, call->inputs, call->n_inputs);
     kept.outputs = keep_operands(target->compiler, call->outputs, call->n_outputs);

@@ -104,7 +104,7 @@ def onnx_written(case, _):
         results = state.results()
         for name, value in original.results().items():
             if name in results and not _close(value, results[name]):
-                return _different("onnx_written", f"step {step + 1} {name}", value, results[name])
+                return _different("onnx_written", f"step {step + 1} {name}", value_text(value), value_text(results[name]))
         handed_on = {name.removesuffix(".next"): value for name, value in results.items() if name.endswith(".next") and name.removesuffix(".next") in written.inputs}
     return []
 
