@@ -133,12 +133,12 @@ static const struct {
     {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,
      "/dev/stdin:1:1: error: inputs must be an object {name: value} or a list of such objects, not a number\n"},
     {"echo '{\"x\": [\"a\", 1]}' | $RUN $M --inputs /dev/stdin", 1,
-     "tests/data/two_nodes.json:13:89: error: node 'B', parameter 'total': operator '+': does not apply to a float and a list\n"},
+     "tests/data/two_nodes.json:13:96: error: node 'B', parameter 'total': operator '+': does not apply to a float and a list\n"},
     {"echo '{\"parameters\": {\"total\": [1, 2]}}' | $RUN $M --sweep /dev/stdin -i 'x=\"a\"'", 1,
      "tests/data/two_nodes.json: error: --input x: an input of a sweep must be a number or an array of numbers\n"},
     {"echo 'm: {graphs: {g: {nodes: {n: {parameters: {c: {default_initial_value: 2, value: c - 1}, p: {value: 1 / c}}, "
      "output_ports: {o: {value: p}}}}}}}' | $RUN - --from yaml -n 4",
-     1, "standard input:1:99: error: node 'n', parameter 'p': operator '/': division by zero (step 2)\n"},
+     1, "standard input:1:101: error: node 'n', parameter 'p': operator '/': division by zero (step 2)\n"},
     {"HOME= XDG_CACHE_HOME= $RUN $M --compile", 1,
      "--compile: error: there is no folder for compiled models: set HOME or XDG_CACHE_HOME\n"},
     /* models */
