@@ -146,6 +146,27 @@ Test(dialect, each_function_draws_by_its_seed)
     }
 }
 
+/* A state that could set them would run by a projection and bounds that they were made of. */
+Test(dialect, what_other_parts_are_made_of_is_not_kept_changeable)
+{
+    static const struct {
+        const char *name;
+        bool is_refused;
+    } cases[] = {{"R.auto", true}, {"R.hetero", true}, {"R.clip", true}, {"R.termination_threshold", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mdf_error error = {0};
+        mdf_model *model = mdf_model_load_bytes(rules, strlen(rules), "yaml", "m.yaml", NULL, &error);
+        mdf_program *program = mdf_compile_changeable(model, &cases[i].name, 1, NULL, &error);
+
+        cr_expect_eq(program == NULL, cases[i].is_refused, "%s: %s", cases[i].name, error.message);
+        cr_expect(!cases[i].is_refused || strstr(error.message, "made other parts of the model of it") != NULL, "%s",
+                  error.message);
+        mdf_program_free(program);
+        mdf_model_free(model);
+    }
+}
+
 Test(dialect, the_caller_says_which)
 {
     const mdf_options reference = {.dialect = MDF_DIALECT_REFERENCE}, unknown = {.dialect = (mdf_dialect)9};

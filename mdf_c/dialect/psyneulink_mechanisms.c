@@ -47,6 +47,9 @@ static bool find_clip(const struct mechanism *mechanism, double *least, double *
     struct mdf_node *clip = rewriting_find_path(mechanism->node, "parameters.clip.value"), items[2];
 
     clip = clip != NULL ? clip : rewriting_find_path(mechanism->node, "metadata.clip");
+    if (clip != NULL) {
+        clip->is_spent = true;
+    }
     return clip != NULL && mdf_node_length(clip) == 2 && mdf_node_item(clip, 0, &items[0]) && mdf_node_item(clip, 1, &items[1]) &&
            rewriting_number(&items[0], least) && rewriting_number(&items[1], most);
 }
@@ -171,6 +174,7 @@ static bool find_winners(const struct mechanism *mechanism, size_t n, size_t *k)
     if (given == NULL || !rewriting_number(given, &value) || !(value >= 0 && value <= (double)n)) {
         return false;
     }
+    given->is_spent = true;
     *k = (size_t)(value > 0 && value < 1 ? nearbyint(value * (double)n) : value);
     return true;
 }

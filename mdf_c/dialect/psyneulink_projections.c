@@ -343,7 +343,7 @@ static const struct named_matrix *find_named_matrix(const char *name)
 }
 
 /* A number or an array of real numbers; NULL: there is none. */
-static const struct mdf_node *find_reals(struct rewriting *rewriting, struct mdf_node *object, const char *path)
+static struct mdf_node *find_reals(struct rewriting *rewriting, struct mdf_node *object, const char *path)
 {
     struct mdf_node *found = rewriting_find_path(object, path);
 
@@ -359,8 +359,11 @@ static const struct mdf_node *find_reals(struct rewriting *rewriting, struct mdf
 /* "auto" or "hetero", where it is given: the exporter writes a whole number, 1 or 0, where it is not. */
 static const struct mdf_node *find_part(const struct mechanism *mechanism, const char *path, int64_t absent)
 {
-    const struct mdf_node *part = find_reals(mechanism->rewriting, mechanism->node, path);
+    struct mdf_node *part = find_reals(mechanism->rewriting, mechanism->node, path);
 
+    if (part != NULL) {
+        part->is_spent = true;
+    }
     return part != NULL && part->kind == MDF_NODE_INT && part->as.integer == absent ? NULL : part;
 }
 
@@ -392,6 +395,7 @@ static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, s
     given = given != NULL ? given : rewriting_find_path(mechanism->node, "metadata.matrix");
     if (given != NULL) {
         *given = rewriting_make_reals(mechanism->rewriting, given);
+        given->is_spent = true;
     }
     named = find_named_matrix(rewriting_text(given));
     gives_both = named != NULL && strcmp(mechanism_class(mechanism), "KWTAMechanism") == 0;

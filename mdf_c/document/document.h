@@ -27,6 +27,7 @@ struct mdf_node_entry;
 struct mdf_node {
     uint8_t kind;
     uint8_t packed_dtype;  /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL; from ONNX any type but strings and complex ones */
+    bool is_spent;         /* a dialect has made other parts of the model of it, which do not follow where it is set later */
     uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON, ONNX) */
     union {
         bool truth;

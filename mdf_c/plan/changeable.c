@@ -116,6 +116,15 @@ bool keep_changeable(struct target *target, const struct mdf_graph_node *node, c
                       node->id, id);
         return false;
     }
+    if (field->is_spent) {
+        place_at(target->compiler, field);
+        compile_error(
+            target->compiler, MDF_UNSUPPORTED,
+            "'%s.%s' can not be kept changeable: PsyNeuLink's dialect has made other parts of the model of it, which would "
+            "not follow; set it in a run of its own, as --set does",
+            node->id, id);
+        return false;
+    }
     return add(target, node->id, id, field, is_literal ? &parameter->declaration : &undeclared);
 }
 
