@@ -427,12 +427,13 @@ static const struct {
      "\"k\": {\"sender\": \"f\", \"sender_port\": \"o\", \"receiver\": \"g\", \"receiver_port\": \"i\"}",
      "[5.0, 11.0]"},
     /* errors */
-    {"\"f\": {\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"p\": {\"function\": \"onnx::Det\", \"args\": {\"X\": \"x\"}}}, "
+    {"\"f\": {\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"p\": {\"function\": \"onnx::BitCast\", \"args\": {\"input\": "
+     "\"x\", \"to\": 7}}}, "
      "\"output_ports\": {\"o\": {\"value\": \"x\"}, \"y\": {\"value\": \"p\"}}}, "
      "\"g\": {\"parameters\": {\"q\": {\"function\": \"ai.onnx.preview.training::Gradient\", \"args\": {\"Inputs\": [1.0], "
      "\"xs\": [\"o\"], "
      "\"y\": \"y\"}}}, \"output_ports\": {\"d\": {\"value\": \"q\"}}}",
-     "", "there is no derivative of onnx::Det by its input 1 (node 'f', parameter 'p'"},
+     "", "there is no derivative of onnx::BitCast by its input 1 (node 'f', parameter 'p'"},
     {"\"g\": {\"parameters\": {\"q\": {\"function\": \"ai.onnx.preview.training::Gradient\", \"args\": {\"Inputs\": [1.0], "
      "\"xs\": [\"o\"], "
      "\"y\": \"nowhere\"}}}, \"output_ports\": {\"d\": {\"value\": \"q\"}}}",

@@ -240,6 +240,12 @@ static bool cumulative_product(struct mdf_call *call)
     return cumulate(call, true);
 }
 
+static const struct mdf_meaning_scan running_product = {
+    "before:first", "item:scanned",
+    (const struct mdf_meaning_step[]){
+        {"product", "before * item", NULL}, {"given", "before if exclusive else product", NULL}, {NULL, NULL, NULL}},
+    "product given"};
+
 const struct mdf_operator mdf_operators_cumulate[] = {
     {"CumSum", 11, 99, cumulative_sum, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
@@ -247,5 +253,9 @@ const struct mdf_operator mdf_operators_cumulate[] = {
                                     {1, NULL}),
      .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_sum, .by_axis = true}},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .meaning = MDF_MEANING("result", NULL, {"items", "numpy.moveaxis(x0, int(x1), 0)", NULL},
+                            {"scanned", "numpy.flip(items, 0) if reverse else items", NULL},
+                            {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
+                            {"result", "numpy.moveaxis(numpy.flip(all, 0) if reverse else all, 0, int(x1))", NULL}),
      .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_product, .by_axis = true}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

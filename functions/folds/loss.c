@@ -273,8 +273,27 @@ static bool softmax_cross_entropy(struct mdf_call *call)
     return finish_loss(&workspace, &loss, shape);
 }
 
+/* The losses of `logs`, logarithms of probabilities [n, classes, inner]. */
+#define LOSS_STEPS                                                                                                      \
+    {"labels", "numpy.reshape(x1, [x0.shape[0], 1, x0.size // (x0.shape[0] * x0.shape[1])])", NULL},                    \
+        {"is_label", "numpy.reshape(numpy.arange(x0.shape[1]), [x0.shape[1], 1]) == labels", NULL},                     \
+        {"counts", "is_label if ignore_index is None else is_label & (labels != ignore_index)", NULL},                  \
+        {"shares", "counts * 1.0 if x2 is None else counts * numpy.reshape(x2, [x0.shape[1], 1])", NULL},               \
+        {"losses", "-numpy.sum(numpy.where(counts, logs, 0.0) * shares, 1)", NULL},                                     \
+    {                                                                                                                   \
+        "loss",                                                                                                         \
+            "numpy.reshape(losses, x1.shape) if reduction == 'none' else numpy.sum(losses) if reduction == 'sum' else " \
+            "numpy.sum(losses) / numpy.sum(shares)",                                                                    \
+            NULL                                                                                                        \
+    }
+#define SCORES "numpy.reshape(x0, [x0.shape[0], x0.shape[1], x0.size // (x0.shape[0] * x0.shape[1])])"
+
 const struct mdf_operator mdf_operators_loss[] = {
     {"NegativeLogLikelihoodLoss", 12, 99, negative_log_likelihood, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE,
-     NULL},
-    {"SoftmaxCrossEntropyLoss", 12, 99, softmax_cross_entropy, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL},
+     NULL, .meaning = MDF_MEANING("loss", NULL, {"logs", SCORES, NULL}, LOSS_STEPS)},
+    {"SoftmaxCrossEntropyLoss", 12, 99, softmax_cross_entropy, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING("loss logarithms", NULL, {"scores", SCORES, NULL},
+                            {"shifted", "scores - numpy.max(scores, 1, keepdims=True)", NULL},
+                            {"logs", "shifted - numpy.log(numpy.sum(numpy.exp(shifted), 1, keepdims=True))", NULL}, LOSS_STEPS,
+                            {"logarithms", "numpy.reshape(logs, x0.shape)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

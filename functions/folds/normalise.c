@@ -422,22 +422,46 @@ static bool rms_normalization(struct mdf_call *call)
 #define OF_CHANNELS(what) "numpy.reshape(" what ", [-1] + [1] * (x0.ndim - 2))"
 #define SUM_OF_CHANNELS(what, like) "numpy.reshape(gradient.sum_to(" what ", " OF_CHANNELS(like) "), " like ".shape)"
 
+/* By means and variances that are given, one a channel, or one an element of a member of the batch. */
+#define BY_GIVEN(shape)                                                                                     \
+    MDF_MEANING("result", NULL, {"like", shape, NULL},                                                      \
+                {"scale", "numpy.reshape(x1, like) / numpy.sqrt(numpy.reshape(x4, like) + epsilon)", NULL}, \
+                {"result", "(x0 - numpy.reshape(x3, like)) * scale + numpy.reshape(x2, like)", NULL})
+#define A_CHANNEL "[-1] + [1] * (x0.ndim - 2)"
+#define GROUPS(scales)                                                                                                           \
+    MDF_MEANING(                                                                                                                 \
+        "result", NULL, {"grouped", "numpy.reshape(x0, [x0.shape[0], num_groups, x0.size // x0.shape[0] // num_groups])", NULL}, \
+        {"apart", "grouped - numpy.mean(grouped, 2, keepdims=True)", NULL},                                                      \
+        {"normal", "apart / numpy.sqrt(numpy.mean(apart * apart, 2, keepdims=True) + epsilon)", NULL}, {"result", scales, NULL})
+/* Of training, mean and variance are those of the batch, which go into the running ones. */
+#define TRAINED                                                                                                               \
+    MDF_MEANING("result mean variance", NULL, {"like", A_CHANNEL, NULL},                                                      \
+                {"rows", "numpy.reshape(numpy.moveaxis(x0, 1, 0), [x0.shape[1], x0.size // x0.shape[1]])", NULL},             \
+                {"own_mean", "numpy.mean(rows, 1)", NULL}, {"own_variance", "numpy.var(rows, 1)", NULL},                      \
+                {"m", "numpy.reshape(own_mean if training_mode else x3, like)", NULL},                                        \
+                {"v", "numpy.reshape(own_variance if training_mode else x4, like)", NULL},                                    \
+                {"result", "(x0 - m) * (numpy.reshape(x1, like) / numpy.sqrt(v + epsilon)) + numpy.reshape(x2, like)", NULL}, \
+                {"mean", "x3 * momentum + own_mean * (1 - momentum)", NULL},                                                  \
+                {"variance", "x4 * momentum + own_variance * (1 - momentum)", NULL})
+
 const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
     {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
     {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL, .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     NULL, .meaning = TRAINED, .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
     {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL,
      .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("2", OF_CHANNELS("x1"))}, {1, SUM_OF_CHANNELS("dy * " NORMAL("2"), "x1")},
                                     {2, SUM_OF_CHANNELS("dy", "x2")}),
      .form = MDF_FORM_INSTANCE_NORM, .infer = &mdf_rule_same},
     {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL, .infer = &mdf_rule_same},
+     NULL, .meaning = GROUPS("numpy.reshape(normal * numpy.reshape(x1, [-1, 1]) + numpy.reshape(x2, [-1, 1]), x0.shape)"),
+     .infer = &mdf_rule_same},
     {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL, .infer = &mdf_rule_same},
+     NULL, .meaning = GROUPS("numpy.reshape(normal, x0.shape) * " OF_CHANNELS("x1") " + " OF_CHANNELS("x2")),
+     .infer = &mdf_rule_same},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
      NULL, .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("axis", "x1")}, {1, "dy * " NORMAL("axis")}, {2, "dy"}),
      .form = MDF_FORM_LAYER_NORM, .infer = &mdf_rule_same},

@@ -650,6 +650,7 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
 
 const struct mdf_operator mdf_operators_order[] = {
     {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, self1(x0, x1), axis), x0)"}, {1, NULL}),
      .routine = MDF_ROUTINE(plan_top, "other numbers of elements are asked for than when the model was compiled"),
      .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,

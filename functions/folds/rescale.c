@@ -334,7 +334,18 @@ const struct mdf_operator mdf_operators_rescale[] = {
      .derivatives = MDF_DERIVATIVES({0, "(dy - (numpy.sign(x0) if p == 1 else y) * " SUM("dy * y") ") / (" SUM(
                                             "numpy.abs(x0)") " if p == 1 else numpy.sqrt(" SUM("x0 * x0") "))"}),
      .form = MDF_FORM_LP_NORM, .infer = &mdf_rule_same},
-    {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
+    {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL, {"places", "numpy.arange(x0.shape[1])", NULL},
+         {"apart", "numpy.expand_dims(places, 0) - numpy.expand_dims(places, 1)", NULL},
+         {"near", "1.0 * ((apart >= -((size - 1) // 2)) & (apart <= size // 2))", NULL},
+         {"rows", "numpy.reshape(x0, [x0.shape[0], x0.shape[1], x0.size // (x0.shape[0] * x0.shape[1])])", NULL},
+         {"result", "numpy.reshape(rows / (bias + alpha / size * numpy.matmul(near, rows * rows)) ** beta, x0.shape)", NULL}),
+     .infer = &mdf_rule_same},
     {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
-     MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same},
+     MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL, {"apart", "x0 - numpy.mean(x0, axis=[int(a) for a in axes], keepdims=True)", NULL},
+         {"result", "apart / (numpy.sqrt(numpy.mean(apart * apart, axis=[int(a) for a in axes], keepdims=True)) + 1e-9)", NULL}),
+     .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

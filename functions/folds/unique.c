@@ -221,5 +221,8 @@ static bool unique(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_unique[] = {
-    {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_NEEDS_AXIS, NULL},
+    {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
+     .derivatives = MDF_DERIVATIVES(
+         {0,
+          "gradient.send_back(dy, self1(x0) + 1 if axis is None else numpy.take(gradient.numbers(x0), self1(x0), axis), x0)"})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

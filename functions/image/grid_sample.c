@@ -355,5 +355,11 @@ static bool affine_grid(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_grid_sample[] = {
     {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL},
-    {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL},
+    {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL, {"n", "x0.shape[1]", NULL}, {"plain", "self(numpy.zeros_like(x0) + numpy.eye(n, n + 1), x1)", NULL},
+         {"rows", "numpy.reshape(plain, [x0.shape[0], plain.size // (x0.shape[0] * n), n])", NULL},
+         {"result",
+          "numpy.reshape(numpy.matmul(rows, gradient.turn(x0[:, :, :-1], True)) + numpy.expand_dims(x0[:, :, -1], 1), y.shape)",
+          NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -87,6 +87,30 @@ enum { MDF_DERIVATIVE_ANY = -1, MDF_DERIVATIVE_END = -2 };
         }                            \
     }
 
+/* What an operator computes, as expressions (docs/expressions.md) of what a rule for a derivative sees: derivatives are made of
+ * these, where there are no rules. Each step has a name that later ones may use. */
+struct mdf_meaning_step {
+    const char *name; /* NULL ends the list; of a scan the names of what it ends as and of what it stacks, blanks between them */
+    const char *expression;
+    const struct mdf_meaning_scan *scan; /* in the place of an expression */
+};
+
+/* A Scan: in its steps, states and items of what is scanned have names of their own, "NAME:OUTER NAME:OUTER". */
+struct mdf_meaning_scan {
+    const char *states, *scanned;
+    const struct mdf_meaning_step *steps;
+    const char *yields; /* what the states become, then what is stacked */
+};
+
+struct mdf_meaning {
+    const char *outputs; /* of each output the step that computes it, blanks between them; "-": it changes with no input */
+    const struct mdf_meaning_step *steps;
+    const struct mdf_operator *helper; /* what they call "places": a row that gets the call's settings; NULL: none */
+};
+
+#define MDF_MEANING(outputs, helper, ...) \
+    (&(const struct mdf_meaning){outputs, (const struct mdf_meaning_step[]){__VA_ARGS__, {NULL, NULL, NULL}}, helper})
+
 /* What mdf_c/source writes for a call, where neither its element nor its fold nor its move says it. */
 enum mdf_form {
     MDF_FORM_NONE,
@@ -153,6 +177,7 @@ struct mdf_operator {
     const struct mdf_fold *fold; /* what it makes of many elements (functions/kernel/fold.h); NULL: it is no reduction */
     const struct mdf_move *move; /* how it moves elements (functions/kernel/move.h); NULL: it makes others */
     const struct mdf_derivative *derivatives; /* the first row for an input counts; NULL: as element and move say */
+    const struct mdf_meaning *meaning;        /* what derivatives are made of where these say nothing; NULL: nothing */
     enum mdf_form form;                       /* in C; NONE: as element, fold and move say */
     unsigned by_form; /* inputs of which type and shape count, and no element: bit i is input i (mdf_counts_by_form) */
     const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */

@@ -155,7 +155,9 @@ static const char *lowered_as(const struct mdf_operator *row)
 
 static const char *derivative_of(const struct mdf_operator *row)
 {
-    bool any = row->move != NULL, flat = false;
+    bool any = row->move != NULL || row->meaning != NULL || row->of_items != NULL || row->form == MDF_FORM_LIST, flat = false;
+
+    any = any || (row->form >= MDF_FORM_IF && row->form <= MDF_FORM_SCAN); /* body by body */
 
     for (size_t input = 0; !any && input < MDF_DERIVATIVE_INPUTS; input++) {
         const struct mdf_derivative *rule = mdf_derivative_find(row, NULL, input);
@@ -179,7 +181,7 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
     struct mdf_operator_ways ways = {lowered_as(row), false, row->element_of != NULL ? "yes" : derivative_of(row)};
 
     ways.has_c = row->element != NULL || row->element_of != NULL || row->fold != NULL ||
-                 (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL ||
-                 row->routine != NULL || row->of_items != NULL;
+                 (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL || row->routine != NULL ||
+                 row->of_items != NULL;
     return ways;
 }

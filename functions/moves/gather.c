@@ -288,5 +288,9 @@ const struct mdf_operator mdf_operators_gather[] = {
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true, .by_tuples = true), .routine = MDF_ROUTINE(plan_gather_nd, "an index is out of range")},
     {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},
-    {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_ONE_HOT},
+    {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({2, "numpy.array([numpy.sum(dy * (1 - self(x0, x1, numpy.array([0.0, 1.0])))), "
+                                        "numpy.sum(dy * self(x0, x1, numpy.array([0.0, 1.0])))])"},
+                                    {MDF_DERIVATIVE_ANY, NULL}),
+     .form = MDF_FORM_ONE_HOT},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: an array, indices and updates. Goes out: a copy of the array with the updates written, or combined with what was
  * there (add, mul, min, max), where the indices point, in the order of the indices. Integers wrap; min and max keep NaN, as
  * numpy.minimum does; add and mul of bool are "or" and "and". Source: the ONNX operators of these names, all versions. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/operator.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/along.h"
@@ -456,13 +457,72 @@ static bool plan_steps(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 static const char out_of_range[] = "an index is out of range";
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+/* Of numbers of the array's elements, indices, updates: the number where each update goes. */
+static bool find_element_places(struct mdf_call *call)
+{
+    const struct scatter_settings *settings = call->settings;
+    const struct mdf_value *numbers = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1);
+    struct mdf_along along;
+    size_t axis;
+    void *target;
+
+    if (numbers == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, numbers->rank, &axis) ||
+        !mdf_along_begin(call, numbers, axis, &along)) {
+        return false;
+    }
+    target = mdf_call_output(call, 0, (mdf_dtype)numbers->dtype, indices->rank, mdf_value_shape(indices));
+    return target != NULL && mdf_along_gather(&along, target, numbers->data);
+}
+
+static bool find_block_places(struct mdf_call *call)
+{
+    const struct mdf_value *numbers = mdf_call_tensor(call, 0), *updates = mdf_call_tensor(call, 2);
+    size_t n, n_block;
+    const size_t *offsets = numbers != NULL && updates != NULL ? mdf_offsets_of_tuples(call, numbers, 0, &n, &n_block) : NULL;
+    int64_t *target = offsets != NULL ? mdf_call_output(call, 0, MDF_DTYPE_INT64, updates->rank, mdf_value_shape(updates)) : NULL;
+
+    for (size_t i = 0; target != NULL && i < n * n_block && i < updates->length; i++) {
+        target[i] = ((const int64_t *)numbers->data)[offsets[i / n_block] + i % n_block];
+    }
+    return target != NULL;
+}
+
+static const struct mdf_operator element_places = {"ScatterElements.places",  0,    0,
+                                                   find_element_places,       NULL, 0,
+                                                   MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat};
+static const struct mdf_operator block_places = {
+    "ScatterND.places", 0, 0, find_block_places, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat};
+
+/* Of equal largest or smallest ones, what was there and updates, each gets the same share. */
+#define AT "places(gradient.numbers(x0), x1, x2)"
+#define IS_CHOSEN "(x2 == gradient.take(y, " AT "))"
+#define SHARES "(1.0 * (x0 == y) + gradient.send_back(1.0 * " IS_CHOSEN ", " AT ", x0))"
+#define IS_MOST "reduction == 'max' or reduction == 'min'"
+#define COMBINED                                                                                                           \
+    MDF_DERIVATIVES({0, "dy if reduction == 'add' else dy * self(numpy.ones_like(x0), x1, x2) if reduction == 'mul' else " \
+                        "dy * (x0 == y) / " SHARES " if " IS_MOST " else self(dy, x1, numpy.zeros_like(x2))"},             \
+                    {1, NULL},                                                                                             \
+                    {2, "gradient.take(dy, " AT ") if reduction == 'add' else gradient.take(dy * y, " AT                   \
+                        ") / x2 if reduction == 'mul' else "                                                               \
+                        "gradient.take(dy / " SHARES ", " AT ") * " IS_CHOSEN " if " IS_MOST " else "                      \
+                        "gradient.send_back(dy, self(gradient.no_numbers(x0), x1, gradient.numbers(x2)), x2)"})
+#define HELPED_BY(row) .meaning = &(const struct mdf_meaning){.helper = &(row)}, .derivatives = COMBINED
+
 const struct mdf_operator mdf_operators_scatter[] = {
     {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
+     .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
+     .routine = MDF_ROUTINE(plan_elements, out_of_range)},
     {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_SCATTER_ND, .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
+     HELPED_BY(block_places), .form = MDF_FORM_SCATTER_ND, .infer = &mdf_rule_same,
+     .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
     {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives =
+         MDF_DERIVATIVES({0, "self(dy, numpy.zeros_like(x1), x2)"},
+                         {1, "gradient.send_back(dy, self(gradient.no_numbers(x0), gradient.numbers(x1), x2), x1)"}, {2, NULL}),
      .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_steps, out_of_range)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -80,5 +80,7 @@ static bool determinant(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
-const struct mdf_operator mdf_operators_determinant[] = {{"Det", 11, 99, determinant, NULL, 0, MDF_OPERATOR_PURE, NULL},
-                                                         {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_determinant[] = {
+    {"Det", 11, 99, determinant, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

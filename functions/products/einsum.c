@@ -8,6 +8,7 @@
 #include "functions/elements/vector_rows.h"
 #include "functions/products/einsum.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct einsum_settings {
@@ -598,6 +599,119 @@ static bool einsum(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+enum { MOST_TERMS = 6, EQUATION_SIZE = 1024 };
+
+/* Where term number `term` of an equation is; behind the last one, what it yields. */
+static const char *find_term(const char *equation, size_t term, size_t *length)
+{
+    for (; term > 0 && equation[strcspn(equation, ",-")] == ','; term--) {
+        equation += strcspn(equation, ",-") + 1;
+    }
+    *length = strcspn(equation, ",-");
+    return equation;
+}
+
+/* Whether a letter stands in a text more than once. */
+static bool repeats(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (letter_label(text[i]) != ABSENT && memchr(text + i + 1, text[i], n - i - 1) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What an equation yields, as written or by the rule. */
+static void write_result(const char *equation, char result[EQUATION_SIZE])
+{
+    const char *arrow = strstr(equation, "->"), letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    size_t n = 0;
+
+    if (arrow != NULL) {
+        snprintf(result, EQUATION_SIZE, "%s", arrow + 2);
+        return;
+    }
+    n = (size_t)snprintf(result, EQUATION_SIZE, "%s", strstr(equation, "...") != NULL ? "..." : "");
+    for (const char *letter = letters; *letter != '\0'; letter++) {
+        const char *first = strchr(equation, *letter);
+
+        if (first != NULL && strchr(first + 1, *letter) == NULL) {
+            result[n++] = *letter;
+        }
+    }
+    result[n] = '\0';
+}
+
+/* The equation of what goes back to a term: of the result's gradient, the other terms, and ones in the term's shape, which has it
+ * repeat along axes that only the term has. */
+static bool write_back(struct mdf_call *call, const char *equation, size_t n_terms, size_t term, char back[EQUATION_SIZE])
+{
+    char result[EQUATION_SIZE];
+    size_t length, used;
+    const char *own = find_term(equation, term, &length);
+
+    if (strlen(equation) > EQUATION_SIZE / 4 || repeats(own, length)) {
+        return mdf_call_error(call, MDF_UNSUPPORTED, "there is no derivative by a term of '%s' that repeats a letter", equation);
+    }
+    write_result(equation, result);
+    used = (size_t)snprintf(back, EQUATION_SIZE, "%s", result);
+    for (size_t i = 0; i < n_terms; i++) {
+        size_t n;
+        const char *other = find_term(equation, i, &n);
+
+        used += i != term ? (size_t)snprintf(back + used, EQUATION_SIZE - used, ",%.*s", (int)n, other) : 0;
+    }
+    snprintf(back + used, EQUATION_SIZE - used, ",%.*s->%.*s", (int)length, own, (int)length, own);
+    return true;
+}
+
+/* The gradient, terms, ones, and which term it goes back to. */
+static bool hand_back(struct mdf_call *call)
+{
+    const struct einsum_settings *settings = call->settings;
+    const struct mdf_value *inputs[MOST_TERMS + 2];
+    struct mdf_call again = *call;
+    struct einsum_settings changed;
+    char back[EQUATION_SIZE];
+    const int64_t *given;
+    int64_t term;
+    size_t n = 0, n_terms = 0, n_items;
+
+    given = mdf_call_integers(call, MOST_TERMS + 2, 1, &n_items);
+    if (given == NULL || n_items != 1 || mdf_call_tensor(call, 0) == NULL) {
+        return false;
+    }
+    term = *given;
+    inputs[n++] = call->inputs[0];
+    for (size_t i = 0; i < MOST_TERMS && mdf_call_input(call, i + 1) != NULL; i++, n_terms++) {
+        if ((int64_t)i != term) {
+            inputs[n++] = call->inputs[i + 1];
+        }
+    }
+    inputs[n++] = call->inputs[MOST_TERMS + 1];
+    if (!write_back(call, settings->equation, n_terms, (size_t)term, back)) {
+        return false;
+    }
+    changed.equation = back;
+    again.settings = &changed;
+    again.inputs = inputs;
+    again.n_inputs = n;
+    return einsum(&again);
+}
+
+static const struct mdf_operator back = {
+    "Einsum.back", 0, 0, hand_back, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL};
+
+#define BACK(i)                                                             \
+    {                                                                       \
+        i, "places(dy, x0, x1, x2, x3, x4, x5, numpy.ones_like(x), " #i ")" \
+    }
+
 const struct mdf_operator mdf_operators_einsum[] = {
-    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_EINSUM},
+    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = &(const struct mdf_meaning){.helper = &back},
+     .derivatives = MDF_DERIVATIVES(BACK(0), BACK(1), BACK(2), BACK(3), BACK(4), BACK(5)), .form = MDF_FORM_EINSUM},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -288,10 +288,14 @@ static bool plan_choice(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 static const char no_seed[] = "a seed of random numbers is not below 2**32";
 
+/* What is drawn is a constant; where it depends on a parameter by more than a place and a scale, there is no derivative by that.
+ */
+static const struct mdf_derivative draw_derivatives[] = {{0, NULL}, {1, NULL}, {2, NULL}, {MDF_DERIVATIVE_END, NULL}};
+
 #define ROW(name, kernel, formals, why)                                                                            \
     {                                                                                                              \
         "psyneulink.draw_" #name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
-            .routine = MDF_DRAWING_ROUTINE(plan_##name, why)                                                       \
+            .routine = MDF_DRAWING_ROUTINE(plan_##name, why), .derivatives = draw_derivatives                      \
     }
 
 const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {

@@ -2,6 +2,7 @@
  * sum min max any all, and the displays [a, b], (a, b) and {a: b}.
  *
  * What yields its items one by one in Python is a list here. Source: the Python library reference, "Built-in Functions". */
+#include "functions/kernel/derivatives.h"
 #include "functions/folds/ordering.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
@@ -379,6 +380,9 @@ static bool run_all(struct mdf_call *call)
     return find_truth(call, false, &found) && mdf_python_make_bool(call, mdf_call_target(call, 0), !found);
 }
 
+/* Each that equals the result gets its share, of several arguments or of the items of one. */
+#define SHARE "dy * (numpy.asarray(x) == y) / sum([numpy.sum(numpy.asarray(other) == y) * 1.0 for other in xs])"
+
 const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("build_list", run_build, 0, "*items", .form = MDF_FORM_LIST),
     MDF_FUNCTION("build_tuple", run_build, 0, "*items", .form = MDF_FORM_LIST),
@@ -390,10 +394,12 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("zip", run_zip, 0, "*iterables"),
     MDF_FUNCTION("reversed", run_reversed, 0, "sequence"),
     MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse="),
-    MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE, "iterable start="),
-    MDF_FUNCTION("min", run_min, MDF_OPERATOR_ALIKE, "*args",
+    MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE,
+                 "iterable start=", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {1, "dy"})),
+    MDF_FUNCTION("min", run_min, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
                  .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
-    MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .nodes = "Where(Greater(b, a), b, a)"),
-    MDF_FUNCTION("any", run_any, 0, "iterable"),
-    MDF_FUNCTION("all", run_all, 0, "iterable"),
+    MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
+                 .nodes = "Where(Greater(b, a), b, a)"),
+    MDF_FUNCTION("any", run_any, 0, "iterable", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("all", run_all, 0, "iterable", .derivatives = mdf_derivatives_flat),
     {NULL}};

@@ -769,6 +769,10 @@ static const struct mdf_fold sum_to_fit = {.way = &mdf_fold_ways[0],
 /* Inputs of which only the form counts, as sets. */
 enum { FIRST = 1, SECOND = 2, THIRD = 4 };
 
+/* In rules for products: a stack of x, or of products, as matrices; the products of such by w, which stands behind or before. */
+#define AS_ITEMS(what) "gradient.items(" what ", x0, x2, x3)"
+#define OF_ITEMS(items, w) "(numpy.matmul(" items ", " w ") if x3 else numpy.matmul(" w ", " items "))"
+
 const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.numbers", run_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.no_numbers", run_no_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
@@ -794,7 +798,11 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.without_column", run_without_column, 0, "g a", .derivatives = mdf_derivatives_reshaped,
                  .move = MDF_MOVE(1, .in_order = true), .by_form = SECOND),
     MDF_FUNCTION("gradient.lines", run_lines, 0, "a w how", .move = MDF_MOVE(1), .by_form = SECOND),
-    MDF_FUNCTION("gradient.products", run_products, 0, "x g w is_behind", .derivatives = MDF_DERIVATIVES({2, NULL}),
+    MDF_FUNCTION("gradient.products", run_products, 0, "x g w is_behind",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "numpy.reshape(gradient.sum_to(" OF_ITEMS(
+                                             AS_ITEMS("x1"), "gradient.turn(dy, True)") ", " AS_ITEMS("x0") "), x0.shape)"},
+                                     {1, "numpy.reshape(" OF_ITEMS(AS_ITEMS("x0"), "dy") ", x1.shape)"}, {2, NULL}),
                  .by_form = THIRD),
     MDF_FUNCTION("gradient.item", run_item, 0, "g i", .move = MDF_MOVE(1)),
     MDF_FUNCTION("gradient.vector", run_vector, 0, "v like", .derivatives = mdf_derivatives_flat,

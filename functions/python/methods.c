@@ -349,11 +349,15 @@ static bool run_get(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_methods[] = {
-    MDF_FUNCTION("numpy.ndarray.tolist", run_tolist, MDF_OPERATOR_METHOD, "a"),
-    MDF_FUNCTION("numpy.ndarray.item", run_item, MDF_OPERATOR_METHOD, "a *args"),
+    MDF_FUNCTION("numpy.ndarray.tolist", run_tolist, MDF_OPERATOR_METHOD, "a", .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("numpy.ndarray.item", run_item, MDF_OPERATOR_METHOD, "a *args",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "gradient.send_back(dy, self(gradient.numbers(x0), x1) if x1 is not None else "
+                                         "gradient.numbers(x0), x0)"},
+                                     {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.ndarray.copy", run_copy, MDF_OPERATOR_METHOD, "a", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.nonzero", run_nonzero, MDF_OPERATOR_METHOD, "a"),
+    MDF_FUNCTION("numpy.nonzero", run_nonzero, MDF_OPERATOR_METHOD, "a", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("list.index", run_index, MDF_OPERATOR_METHOD, "sequence value"),
     MDF_FUNCTION("list.count", run_count, MDF_OPERATOR_METHOD, "sequence value"),
     MDF_FUNCTION("str.upper", run_upper, MDF_OPERATOR_METHOD, "string"),
@@ -464,10 +468,10 @@ const struct mdf_operator mdf_operators_python_attribute[] = {
     MDF_FUNCTION("shape", get_shape, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
     MDF_FUNCTION("size", get_size, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
     MDF_FUNCTION("ndim", get_ndim, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
-    MDF_FUNCTION("itemsize", get_itemsize, 0, "a"),
+    MDF_FUNCTION("itemsize", get_itemsize, 0, "a", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("dtype", get_dtype, 0, "a"),
     MDF_FUNCTION("T", get_transpose, 0, "a", .move = MDF_MOVE(1)),
-    MDF_FUNCTION("real", get_real, 0, "a"),
-    MDF_FUNCTION("imag", get_imag, 0, "a"),
+    MDF_FUNCTION("real", get_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("imag", get_imag, 0, "a", .derivatives = mdf_derivatives_flat),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

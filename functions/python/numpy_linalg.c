@@ -389,8 +389,22 @@ static bool run_matrix_power(struct mdf_call *call)
 /* The gradient of the right side. */
 #define BACK "numpy.linalg.solve(gradient.turn(x0, True), dy)"
 
+static const struct mdf_meaning_scan powers = {
+    "power:one", "number:numbers",
+    (const struct mdf_meaning_step[]){{"next", "numpy.matmul(power, base)", NULL}, {NULL, NULL, NULL}}, "next"};
+
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
-    MDF_FUNCTION("numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims="),
+    MDF_FUNCTION(
+        "numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"order", "2 if x1 is None else x1", NULL}, {"size", "numpy.abs(x0)", NULL},
+            {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},
+            {"euclidean", "numpy.sqrt(numpy.sum(x0 * x0, x2))", NULL},
+            {"result",
+             "numpy.reshape(euclidean if x1 is None or x1 == 'fro' or x1 == 2 and is_vector else numpy.max(size, x2) if x1 == "
+             "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.sum(size ** x1, x2) ** "
+             "(1 / x1) if is_vector and x1 != 0 else gradient.refuse('this norm'), y.shape)",
+             NULL})),
     MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a",
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),
@@ -400,5 +414,8 @@ const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
     MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b",
                  .derivatives = MDF_DERIVATIVES(
                      {0, "-numpy.matmul(gradient.column(" BACK "), gradient.turn(gradient.column(y), True))"}, {1, BACK})),
-    MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n"),
+    MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n",
+                 .meaning = MDF_MEANING("result", NULL, {"base", "numpy.linalg.inv(x0) if x1 < 0 else x0", NULL},
+                                        {"one", "numpy.zeros_like(x0) + numpy.eye(x0.shape[-1])", NULL},
+                                        {"numbers", "numpy.arange(abs(int(x1)))", NULL}, {"result", NULL, &powers})),
     {NULL}};

@@ -414,9 +414,13 @@ static bool run_type(struct mdf_call *call)
     return !lost_value(given, mdf_call_target(call, 0)) || mdf_call_error(call, MDF_VALUE, "the number is out of bounds");
 }
 
-#define TYPE_ROW(name)                                                 \
-    {                                                                  \
-        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=" \
+#define TYPE_ROW(name)                                                                                      \
+    {                                                                                                       \
+        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=", .derivatives = mdf_derivatives_flat \
+    }
+#define REAL_ROW(name)                                                                                            \
+    {                                                                                                             \
+        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=", .derivatives = MDF_DERIVATIVES({0, "dy"}) \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
@@ -434,29 +438,48 @@ const struct mdf_operator mdf_operators_python_numpy_make[] = {
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("numpy.conjugate", run_array, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype"),
+    MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "dy if numpy.asarray(0.5).astype(x1) != 0 else dy * 0.0"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.zeros", run_zeros, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.ones", run_ones, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.empty", run_zeros, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.full", run_full, 0, "shape fill_value dtype="),
+    MDF_FUNCTION("numpy.full", run_full, 0,
+                 "shape fill_value dtype=", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.zeros_like", run_zeros_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
                  .nodes = "Expand(0, Shape(a))"),
     MDF_FUNCTION("numpy.ones_like", run_ones_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
                  .nodes = "Expand(1, Shape(a))"),
     MDF_FUNCTION("numpy.empty_like", run_zeros_like, 0, "prototype dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
                  .nodes = "Expand(0, Shape(a))"),
-    MDF_FUNCTION("numpy.full_like", run_full_like, 0, "a fill_value dtype=", .by_form = 1, .nodes = "Expand(b, Shape(a))"),
-    MDF_FUNCTION("numpy.arange", run_arange, 0, "start stop= step= dtype="),
-    MDF_FUNCTION("numpy.linspace", run_linspace, 0, "start stop num= endpoint= retstep= dtype="),
-    MDF_FUNCTION("numpy.logspace", run_logspace, 0, "start stop num= endpoint= base= dtype="),
+    MDF_FUNCTION("numpy.full_like", run_full_like, 0, "a fill_value dtype=", .by_form = 1, .nodes = "Expand(b, Shape(a))",
+                 .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.arange", run_arange, 0, "start stop= step= dtype=",
+                 .derivatives = MDF_DERIVATIVES({0, "0.0 if x1 is None else numpy.sum(dy)"},
+                                                {2, "numpy.sum(dy * numpy.arange(y.size))"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.linspace", run_linspace, 0, "start stop num= endpoint= retstep= dtype=",
+                 .derivatives = MDF_DERIVATIVES({0, "dy * (1 - numpy.reshape((numpy.arange(y.shape[0]) / max(y.shape[0] - (0 if "
+                                                    "x3 is not None and not x3 else 1), 1)), [-1] + [1] * (y.ndim - 1)))"},
+                                                {1, "dy * numpy.reshape((numpy.arange(y.shape[0]) / max(y.shape[0] - (0 if x3 is "
+                                                    "not None and not x3 else 1), 1)), [-1] + [1] * (y.ndim - 1))"},
+                                                {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.logspace", run_logspace, 0, "start stop num= endpoint= base= dtype=",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "dy * y * math.log((10.0 if x4 is None else x4)) * (1 - (numpy.arange(y.shape[0]) / "
+                                         "max(y.shape[0] - (0 if x3 is not None and not x3 else 1), 1)))"},
+                                     {1, "dy * y * math.log((10.0 if x4 is None else x4)) * (numpy.arange(y.shape[0]) / "
+                                         "max(y.shape[0] - (0 if x3 is not None and not x3 else 1), 1))"},
+                                     {4, "dy * y / x4 * (x0 + (x1 - x0) * (numpy.arange(y.shape[0]) / max(y.shape[0] - (0 if x3 "
+                                         "is not None and not x3 else 1), 1)))"},
+                                     {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.eye", run_eye, 0, "N M= k= dtype=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.identity", run_identity, 0, "n dtype=", .derivatives = mdf_derivatives_flat),
-    TYPE_ROW("numpy.float64"),
-    TYPE_ROW("numpy.float32"),
-    TYPE_ROW("numpy.float16"),
-    TYPE_ROW("numpy.double"),
-    TYPE_ROW("numpy.single"),
-    TYPE_ROW("numpy.half"),
+    REAL_ROW("numpy.float64"),
+    REAL_ROW("numpy.float32"),
+    REAL_ROW("numpy.float16"),
+    REAL_ROW("numpy.double"),
+    REAL_ROW("numpy.single"),
+    REAL_ROW("numpy.half"),
     TYPE_ROW("numpy.int64"),
     TYPE_ROW("numpy.int32"),
     TYPE_ROW("numpy.int16"),

@@ -1,6 +1,7 @@
 /* numpy_pick.c - numpy's functions that pick elements of an array: diag diagonal tril triu take flatnonzero.
  *
  * Source: numpy 2.4, "Building matrices", "Indexing routines". */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 
@@ -219,5 +220,5 @@ const struct mdf_operator mdf_operators_python_numpy_pick[] = {
     MDF_FUNCTION("numpy.tril", run_tril, 0, "m k=", .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("numpy.triu", run_triu, 0, "m k=", .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("numpy.take", run_take, MDF_OPERATOR_METHOD, "a indices axis=", .move = MDF_MOVE(1, .chooses = true)),
-    MDF_FUNCTION("numpy.flatnonzero", run_flatnonzero, 0, "a"),
+    MDF_FUNCTION("numpy.flatnonzero", run_flatnonzero, 0, "a", .derivatives = mdf_derivatives_flat),
     {NULL}};

@@ -534,8 +534,18 @@ static bool run_correlate(struct mdf_call *call)
 }
 
 /* Of numbers, and of up to two axes, where it is a product of matrices; there is none of more: no item of a list of one. */
-#define OF_DOT(of_number, of_matrices) \
-    "(" of_number " if numpy.array(x0).ndim == 0 or numpy.array(x1).ndim == 0 else [" of_matrices "][int(numpy.array(x1).ndim > 2)])"
+#define OF_DOT(of_number, of_matrices)                                                            \
+    "(" of_number " if numpy.array(x0).ndim == 0 or numpy.array(x1).ndim == 0 else [" of_matrices \
+    "][int(numpy.array(x1).ndim > 2)])"
+
+/* Of convolutions: all products of `a` and what of `v`, or of that turned round, each meets; the result is in the middle of
+ * these. */
+#define CONVOLVED(v)                                                                                                             \
+    .meaning = MDF_MEANING("result", NULL,                                                                                       \
+                           {"apart", "numpy.expand_dims(numpy.arange(x0.size + x1.size - 1), 1) - numpy.arange(x0.size)", NULL}, \
+                           {"met", "gradient.take(" v ", numpy.where((apart >= 0) & (apart < x1.size), apart + 1, 0))", NULL},   \
+                           {"all", "numpy.matmul(met, x0)", NULL},                                                               \
+                           {"result", "numpy.take(all, numpy.arange(y.size) + (all.size - y.size) // 2)", NULL})
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
     MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul,
@@ -548,15 +558,56 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
                                                 {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("
                                                                       "gradient.row(x0), True), "
                                                                       "gradient.product_of_matrices(dy, x0, x1)), x1)")})),
-    MDF_FUNCTION("numpy.vdot", run_vdot, 0, "a b"),
-    MDF_FUNCTION("numpy.inner", run_inner, 0, "a b"),
+    MDF_FUNCTION("numpy.vdot", run_vdot, 0, "a b",
+                 .derivatives = MDF_DERIVATIVES({0, "dy * x1 + numpy.zeros_like(x0)"}, {1, "dy * x0 + numpy.zeros_like(x1)"})),
+    MDF_FUNCTION("numpy.inner", run_inner, 0, "a b",
+                 .meaning =
+                     MDF_MEANING("result", NULL,
+                                 {"result",
+                                  "x0 * x1 if x0.ndim == 0 or x1.ndim == 0 else numpy.reshape(numpy.matmul(numpy.reshape(x0, "
+                                  "[-1, x0.shape[-1]]), numpy.transpose(numpy.reshape(x1, [-1, x1.shape[-1]]))), y.shape)",
+                                  NULL})),
     MDF_FUNCTION("numpy.outer", run_outer, 0, "a b",
                  .derivatives = MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, numpy.ravel(x1)), x0.shape)"},
                                                 {1, "numpy.reshape(numpy.matmul(numpy.ravel(x0), dy), x1.shape)"})),
-    MDF_FUNCTION("numpy.tensordot", run_tensordot, 0, "a b axes="),
-    MDF_FUNCTION("numpy.kron", run_kron, 0, "a b"),
-    MDF_FUNCTION("numpy.cross", run_cross, 0, "a b"),
-    MDF_FUNCTION("numpy.trace", run_trace, MDF_OPERATOR_METHOD, "a offset="),
-    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode="),
-    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode="),
+    MDF_FUNCTION(
+        "numpy.tensordot", run_tensordot, 0, "a b axes=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"pair", "[[], []] if x2 is None else x2", NULL},
+            {"n", "2 if x2 is None else int(x2) if numpy.asarray(x2).ndim == 0 else numpy.asarray(x2[0]).size", NULL},
+            {"first",
+             "x0 if x2 is None or numpy.asarray(x2).ndim == 0 else numpy.transpose(x0, [i for i in range(x0.ndim) if i not in "
+             "[(j + x0.ndim) % x0.ndim for j in x2[0]]] + [(j + x0.ndim) % x0.ndim for j in x2[0]])",
+             NULL},
+            {"second",
+             "x1 if x2 is None or numpy.asarray(x2).ndim == 0 else numpy.transpose(x1, [(j + x1.ndim) % x1.ndim for j in x2[1]] "
+             "+ [i for i in range(x1.ndim) if i not in [(j + x1.ndim) % x1.ndim for j in x2[1]]])",
+             NULL},
+            {"size", "int(numpy.prod(numpy.array([1] + [second.shape[i] for i in range(n)])))", NULL},
+            {"result",
+             "numpy.reshape(numpy.matmul(numpy.reshape(first, [-1, size]), numpy.reshape(second, [size, -1])), y.shape)", NULL})),
+    MDF_FUNCTION("numpy.kron", run_kron, 0, "a b",
+                 .meaning =
+                     MDF_MEANING("result", NULL, {"n", "y.ndim", NULL},
+                                 {"a", "numpy.reshape(x0, [1] * (n - x0.ndim) + [s for s in x0.shape])", NULL},
+                                 {"b", "numpy.reshape(x1, [1] * (n - x1.ndim) + [s for s in x1.shape])", NULL},
+                                 {"result",
+                                  "numpy.reshape(numpy.reshape(a, [a.shape[i // 2] if i % 2 == 0 else 1 for i in range(2 * n)]) "
+                                  "* numpy.reshape(b, [b.shape[i // 2] if i % 2 == 1 else 1 for i in range(2 * n)]), y.shape)",
+                                  NULL})),
+    MDF_FUNCTION(
+        "numpy.cross", run_cross, 0, "a b",
+        .meaning = MDF_MEANING(
+            "result", NULL,
+            {"a", "x0 if x0.shape[-1] == 3 and x1.shape[-1] == 3 else gradient.refuse('products of vectors of two numbers')",
+             NULL},
+            {"result",
+             "numpy.take(a, [1, 2, 0], -1) * numpy.take(x1, [2, 0, 1], -1) - numpy.take(a, [2, 0, 1], -1) * numpy.take(x1, [1, "
+             "2, 0], -1)",
+             NULL})),
+    MDF_FUNCTION("numpy.trace", run_trace, MDF_OPERATOR_METHOD, "a offset=",
+                 .meaning =
+                     MDF_MEANING("result", NULL, {"result", "numpy.sum(numpy.diagonal(x0, 0 if x1 is None else x1), -1)", NULL})),
+    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLVED("x1")),
+    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLVED("numpy.flip(x1)")),
     {NULL}};

@@ -3,6 +3,7 @@
  * Comes in: a shape (none: one number), and for some a place and a scale, numbers. Goes out: draws of the generator that stands
  * for numpy.random, in row-major order: those that numpy gives for the same seed. Source: numpy.random.RandomState, whose stream
  * is frozen; docs/random.md. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
 
@@ -171,19 +172,27 @@ static bool plan_normal(struct mdf_call *call, struct mdf_routine_plan *plan)
     return plan_draws(call, plan, "draw_numpy_normal_around", 2);
 }
 
-#define ROW(name, kernel, formals, plan, why)                                                                  \
+/* What is drawn from the standard distribution is a constant. */
+#define LOW "(0.0 if x0 is None else x0)"
+#define SHARE "((y - " LOW ") / ((1.0 if x1 is None else x1) - " LOW "))"
+static const struct mdf_derivative uniform_rules[] = {
+    {0, "dy * (1 - " SHARE ")"}, {1, "dy * " SHARE}, {2, NULL}, {MDF_DERIVATIVE_END, NULL}};
+static const struct mdf_derivative normal_rules[] = {
+    {0, "dy"}, {1, "dy * (y - " LOW ") / x1"}, {2, NULL}, {MDF_DERIVATIVE_END, NULL}};
+
+#define ROW(name, kernel, formals, plan, why, rules)                                                           \
     {                                                                                                          \
         "numpy.random." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
-            .routine = MDF_DRAWING_ROUTINE(plan, why)                                                          \
+            .routine = MDF_DRAWING_ROUTINE(plan, why), .derivatives = rules                                    \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_random[] = {
-    ROW("random", run_random, "size=", plan_random, NULL),
-    ROW("random_sample", run_random, "size=", plan_random, NULL),
-    ROW("rand", run_rand, "*sizes", plan_random, NULL),
-    ROW("uniform", run_uniform, "low= high= size=", plan_uniform, "a range of random numbers is not finite"),
-    ROW("standard_normal", run_standard_normal, "size=", plan_standard_normal, NULL),
-    ROW("randn", run_randn, "*sizes", plan_standard_normal, NULL),
-    ROW("normal", run_normal, "loc= scale= size=", plan_normal, "a standard deviation is negative"),
+    ROW("random", run_random, "size=", plan_random, NULL, mdf_derivatives_flat),
+    ROW("random_sample", run_random, "size=", plan_random, NULL, mdf_derivatives_flat),
+    ROW("rand", run_rand, "*sizes", plan_random, NULL, mdf_derivatives_flat),
+    ROW("uniform", run_uniform, "low= high= size=", plan_uniform, "a range of random numbers is not finite", uniform_rules),
+    ROW("standard_normal", run_standard_normal, "size=", plan_standard_normal, NULL, mdf_derivatives_flat),
+    ROW("randn", run_randn, "*sizes", plan_standard_normal, NULL, mdf_derivatives_flat),
+    ROW("normal", run_normal, "loc= scale= size=", plan_normal, "a standard deviation is negative", normal_rules),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

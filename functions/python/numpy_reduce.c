@@ -484,6 +484,10 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
 #define FROM_MEAN "(x0 - numpy.mean(x0, x1, keepdims=True))"
 #define FREEDOM "(x0.size / y.size - (x3 if x3 is not None else 0))"
 
+/* The same where some are NaN, which do not count. */
+#define NAN_FROM_MEAN "numpy.where(x0 == x0, x0 - numpy.nanmean(x0, x1, keepdims=True), 0.0)"
+#define NAN_FREEDOM "(" SPREAD_OF("numpy.sum(x0 == x0, x1)") " - (x3 if x3 is not None else 0))"
+
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims=",
                  FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = false), .derivatives = MDF_DERIVATIVES({0, SPREAD})),
@@ -518,12 +522,25 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.nansum", run_nan_sum, 0,
                  "a axis= dtype= keepdims=", .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0)"})),
-    MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims="),
+    MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims=",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) * gradient.others(numpy.where(x0 == x0, x0, 1.0), x1)"})),
     MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims=",
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) / " SPREAD_OF("numpy.sum(x0 == x0, x1)")})),
-    MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims="),
-    MDF_FUNCTION("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims="),
+    MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, "2 * " SPREAD " * " NAN_FROM_MEAN " / " NAN_FREEDOM})),
+    MDF_FUNCTION("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims=",
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD_OF("dy / y") " * " NAN_FROM_MEAN " / " NAN_FREEDOM})),
     MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION("numpy.average", run_average, 0, "a axis= weights= keepdims="),
+    MDF_FUNCTION(
+        "numpy.average", run_average, 0, "a axis= weights= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL,
+            {"weights",
+             "1.0 if x2 is None else x2 if x1 is None or numpy.asarray(x2).ndim == x0.ndim else numpy.moveaxis(numpy.reshape(x2, "
+             "[-1] + [1] * (x0.ndim - 1)), 0, x1)",
+             NULL},
+            {"share", "numpy.zeros_like(x0) + weights", NULL},
+            {"result", "numpy.reshape(numpy.sum(x0 * share, x1) / numpy.sum(share, x1), y.shape)", NULL})),
     {NULL}};

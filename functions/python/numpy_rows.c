@@ -1,6 +1,7 @@
 /* numpy_rows.c - see numpy_rows.h: sort argsort cumsum cumprod; and what goes along one axis by way of parts of it: diff.
  *
  * Source: numpy 2.4, "Sorting, searching, and counting", "Sums, products, differences". */
+#include "functions/kernel/derivatives.h"
 #include "functions/folds/ordering.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
@@ -332,12 +333,36 @@ static bool run_diff(struct mdf_call *call)
     return mdf_python_copy(call, target, held);
 }
 
+static const struct mdf_meaning_scan running_product = {
+    "before:first", "item:items", (const struct mdf_meaning_step[]){{"product", "before * item", NULL}, {NULL, NULL, NULL}},
+    "product product"};
+
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
-    MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis="),
-    MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis="),
+    MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis=",
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, numpy.argsort(x0, -1 if x1 is "
+                                                    "None else x1), -1 if x1 is None else x1), x0)"})),
+    MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumsum),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.reshape(numpy.flip(numpy.cumsum(numpy.flip(dy, x1), x1), x1), x0.shape)"})),
-    MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumprod)),
-    MDF_FUNCTION("numpy.diff", run_diff, 0, "a n= axis="),
+    MDF_FUNCTION("numpy.cumprod", run_cumprod, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumprod),
+                 .meaning =
+                     MDF_MEANING("result", NULL, {"items", "numpy.ravel(x0) if x1 is None else numpy.moveaxis(x0, x1, 0)", NULL},
+                                 {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
+                                 {"result", "all if x1 is None else numpy.moveaxis(all, 0, x1)", NULL})),
+    MDF_FUNCTION(
+        "numpy.diff", run_diff, 0, "a n= axis=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"axis", "-1 if x2 is None else x2", NULL},
+            {"once",
+             "numpy.take(x0, numpy.arange(1, x0.shape[axis]), axis) - numpy.take(x0, numpy.arange(x0.shape[axis] - 1), axis)",
+             NULL},
+            {"twice",
+             "once if x1 is None or x1 == 1 else numpy.take(once, numpy.arange(1, once.shape[axis]), axis) - numpy.take(once, "
+             "numpy.arange(once.shape[axis] - 1), axis)",
+             NULL},
+            {"result",
+             "once if x1 is None or x1 == 1 else twice if x1 == 2 else x0 if x1 == 0 else gradient.refuse('differences of this "
+             "order')",
+             NULL})),
     {NULL}};

@@ -215,5 +215,8 @@ const struct mdf_operator mdf_operators_python_numpy_select[] = {
                  .nodes = "Min(Max(Min(Max(a, b), c), d), e)"),
     MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
     MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
-    MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf="),
+    MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf=",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "dy * numpy.isfinite(x0)"}, {2, "dy * (x0 != x0)"}, {3, "dy * (x0 == math.inf)"},
+                                     {4, "dy * (x0 == -math.inf)"}, {MDF_DERIVATIVE_ANY, NULL})),
     {NULL}};

@@ -2,6 +2,7 @@
  * bincount.
  *
  * Source: numpy 2.4, "Order statistics", "Set routines", "searchsorted", "interp". */
+#include "functions/kernel/derivatives.h"
 #include "functions/folds/ordering.h"
 #include "functions/python/numpy_rows.h"
 #include "functions/python/ufunc.h"
@@ -565,15 +566,56 @@ static bool run_bincount(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
-    MDF_FUNCTION("numpy.median", run_median, 0, "a axis= keepdims="),
+    MDF_FUNCTION(
+        "numpy.median", run_median, 0, "a axis= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"ordered", "numpy.sort(numpy.ravel(x0) if x1 is None else numpy.moveaxis(x0, x1, 0), 0)", NULL},
+            {"result", "numpy.reshape((ordered[(ordered.shape[0] - 1) // 2] + ordered[ordered.shape[0] // 2]) / 2, y.shape)",
+             NULL})),
     MDF_FUNCTION("numpy.nanmedian", run_nan_median, 0, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.percentile", run_percentile, 0, "a q axis= method= keepdims="),
-    MDF_FUNCTION("numpy.quantile", run_quantile, 0, "a q axis= method= keepdims="),
+    MDF_FUNCTION(
+        "numpy.percentile", run_percentile, 0, "a q axis= method= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"is_row", "x2 is None", NULL}, {"axis", "0 if x2 is None else x2", NULL},
+            {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},
+            {"at", "(numpy.asarray(x1) / 100) * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},
+            {"part",
+             "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else "
+             "gradient.refuse('quantiles of another method')",
+             NULL},
+            {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},
+            {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL},
+            {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})),
+    MDF_FUNCTION(
+        "numpy.quantile", run_quantile, 0, "a q axis= method= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"is_row", "x2 is None", NULL}, {"axis", "0 if x2 is None else x2", NULL},
+            {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},
+            {"at", "numpy.asarray(x1) * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},
+            {"part",
+             "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else "
+             "gradient.refuse('quantiles of another method')",
+             NULL},
+            {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},
+            {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL},
+            {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})),
     MDF_FUNCTION("numpy.nanpercentile", run_nan_percentile, 0, "a q axis= method= keepdims="),
     MDF_FUNCTION("numpy.nanquantile", run_nan_quantile, 0, "a q axis= method= keepdims="),
-    MDF_FUNCTION("numpy.unique", run_unique, 0, "ar return_index= return_inverse= return_counts="),
-    MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side="),
-    MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right="),
-    MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right="),
-    MDF_FUNCTION("numpy.bincount", run_bincount, 0, "x weights= minlength="),
+    MDF_FUNCTION("numpy.unique", run_unique, 0, "ar return_index= return_inverse= return_counts=",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, 1.0 * (numpy.expand_dims(y, 1) == numpy.ravel(x0)) / "
+                                         "numpy.sum(numpy.expand_dims(y, 1) == numpy.ravel(x0), 1, keepdims=True)), x0.shape)"},
+                                     {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right=",
+                 .meaning = MDF_MEANING(
+                     "result", NULL, {"at", "numpy.clip(numpy.searchsorted(x1, x0, 'right') - 1, 0, x1.size - 2)", NULL},
+                     {"x_low", "numpy.take(x1, at)", NULL}, {"y_low", "numpy.take(x2, at)", NULL},
+                     {"slope", "(numpy.take(x2, at + 1) - y_low) / (numpy.take(x1, at + 1) - x_low)", NULL},
+                     {"inside", "y_low + (x0 - x_low) * slope", NULL}, {"left", "x2[0] if x3 is None else x3", NULL},
+                     {"right", "x2[-1] if x4 is None else x4", NULL},
+                     {"result", "numpy.where(x0 < x1[0], left, numpy.where(x0 > x1[-1], right, inside))", NULL})),
+    MDF_FUNCTION("numpy.bincount", run_bincount, 0,
+                 "x weights= minlength=", .derivatives = MDF_DERIVATIVES({1, "numpy.take(dy, x0)"}, {MDF_DERIVATIVE_ANY, NULL})),
     {NULL}};

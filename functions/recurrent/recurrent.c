@@ -551,10 +551,13 @@ static bool lstm(struct mdf_call *call)
     return run_network(call, CELL_LSTM);
 }
 
-const struct mdf_operator mdf_operators_recurrent[] = {{"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings),
-                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_rnn, other_length)},
-                                                       {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings),
-                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_gru, other_length)},
-                                                       {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings),
-                                                        MDF_OPERATOR_PURE, NULL, .routine = MDF_ROUTINE(plan_lstm, other_length)},
-                                                       {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+#include "functions/recurrent/recurrent_meaning.inc"
+
+const struct mdf_operator mdf_operators_recurrent[] = {
+    {"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &plain_meaning,
+     .routine = MDF_ROUTINE(plan_rnn, other_length)},
+    {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &gru_meaning,
+     .routine = MDF_ROUTINE(plan_gru, other_length)},
+    {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &lstm_meaning,
+     .routine = MDF_ROUTINE(plan_lstm, other_length)},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

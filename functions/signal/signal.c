@@ -278,8 +278,36 @@ static bool stft(struct mdf_call *call)
     return transform_lines(&workspace, &job, n) && mdf_workspace_end(&workspace);
 }
 
+/* Real and imaginary parts of the transform of n elements, [..., k], of whose signals the first ones count; `sign`: of the angle.
+ */
+#define TRANSFORMED(n)                                                                                                          \
+    {"angles", "2 * math.pi / " n " * (numpy.outer(numpy.arange(k), numpy.arange(rows.shape[-2])) % " n ")", NULL},             \
+        {"real", "rows[..., 0]", NULL}, {"imaginary", "rows[..., 1] if rows.shape[-1] == 2 else numpy.zeros_like(real)", NULL}, \
+        {"cosines", "numpy.transpose(numpy.cos(angles)) * factor", NULL},                                                       \
+        {"sines", "numpy.transpose(numpy.sin(angles)) * factor * sign", NULL},                                                  \
+        {"first", "numpy.matmul(real, cosines) + numpy.matmul(imaginary, sines)", NULL},                                        \
+        {"second", "numpy.matmul(imaginary, cosines) - numpy.matmul(real, sines)", NULL},                                       \
+    {                                                                                                                           \
+        "both", "numpy.stack([first, second], -1)", NULL                                                                        \
+    }
+#define DFT_MEANING(axis)                                                                                                    \
+    MDF_MEANING("result", NULL, {"at", axis, NULL}, {"a", "at if at >= 0 else at + x0.ndim", NULL},                          \
+                {"n", "x0.shape[a] if x1 is None else int(x1)", NULL}, {"k", "y.shape[a]", NULL},                            \
+                {"moved", "numpy.moveaxis(x0, a, -2)", NULL}, {"rows", "moved[..., :n, :]", NULL},                           \
+                {"factor", "1 / n if inverse else 1.0", NULL}, {"sign", "-1.0 if inverse else 1.0", NULL}, TRANSFORMED("n"), \
+                {"result",                                                                                                   \
+                 "numpy.moveaxis(both, -2, a) if y.shape[-1] == 2 else gradient.refuse('a transform back to real numbers')", \
+                 NULL})
+#define STFT_MEANING                                                                                              \
+    MDF_MEANING("result", NULL, {"n", "x2.shape[0] if x3 is None else int(x3)", NULL}, {"k", "y.shape[2]", NULL}, \
+                {"at", "numpy.expand_dims(numpy.arange(y.shape[1]) * int(x1), 1) + numpy.arange(n)", NULL},       \
+                {"cut", "numpy.take(numpy.reshape(x0, [x0.shape[0], x0.shape[1], -1]), at, 1)", NULL},            \
+                {"rows", "cut if x2 is None else cut * numpy.expand_dims(x2, 1)", NULL}, {"factor", "1.0", NULL}, \
+                {"sign", "1.0", NULL}, TRANSFORMED("n"), {"result", "both", NULL})
+
 const struct mdf_operator mdf_operators_signal[] = {
-    {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL},
-    {"DFT", 20, 99, dft_20, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL},
-    {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL},
+    {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = DFT_MEANING("axis")},
+    {"DFT", 20, 99, dft_20, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)")},
+    {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = STFT_MEANING},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: [batch, channels * taps of a block, blocks], the sizes of the image and of a block. Goes out: [batch, channels,
  * image...]. Integers are added in 64 bits, of which the type keeps the low ones. Source: ONNX Col2Im 18. */
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/workspace.h"
 
 #include <string.h>
@@ -220,6 +221,36 @@ static bool col2im(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+/* Numbers of the elements of images that columns are added to, [batch, channels * taps, blocks]; 0: none. */
+static bool find_places(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct mdf_workspace workspace;
+    struct columns job = {0};
+    int64_t *shape = NULL, *places;
+
+    if (x == NULL || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !plan(&workspace, x, &job, &shape)) {
+        return false;
+    }
+    places = mdf_call_output(call, 0, MDF_DTYPE_INT64, 3, mdf_value_shape(x));
+    for (size_t i = 0; places != NULL && i < x->length; i++) {
+        size_t plane = i / job.n_windows / job.n_taps;
+        int64_t place;
+
+        places[i] = find_place(&job, job.rank, i / job.n_windows % job.n_taps, i % job.n_windows, &place)
+                        ? (int64_t)(plane * job.n_image) + place + 1
+                        : 0;
+    }
+    return places != NULL;
+}
+
+static const struct mdf_operator places = {
+    "Col2Im.places", 0, 0, find_places, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat,
+    .by_form = 1};
+
 const struct mdf_operator mdf_operators_col2im[] = {
-    {"Col2Im", 18, 99, col2im, col2im_table, sizeof(struct col2im_settings), MDF_OPERATOR_PURE, NULL},
+    {"Col2Im", 18, 99, col2im, col2im_table, sizeof(struct col2im_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING("image", &places, {"image", "gradient.send_back(x0, places(x0, x1, x2), y)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 #include "functions/windows/pool_windows.h"
@@ -472,22 +473,61 @@ static bool plan_global_norm_2(struct mdf_call *call, struct mdf_routine_plan *p
     return plan_planes(call, WHOLE_NORM, (double)((const struct norm_settings *)call->settings)->integer_p, plan);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+static bool find_places(struct mdf_call *call)
+{
+    const struct mdf_window_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+
+    return x != NULL && mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 7) &&
+           mdf_windows_read(&workspace, settings, x, NULL, &windows) && mdf_windows_count(call, settings, &windows) &&
+           mdf_windows_places(call, &windows, mdf_value_shape(x)[0], mdf_value_shape(x)[1]);
+}
+
+static const struct mdf_operator places = {
+    "pool.places", 0, 0, find_places, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat,
+    .by_form = 1};
+
+/* What windows meet, and of what they make the result. A mean is one of what is met, times what the operator makes of ones. */
+#define OF_WINDOWS(outputs, ...) \
+    MDF_MEANING(outputs, &places, {"at", "places(x0)", NULL}, {"met", "gradient.take(x0, at)", NULL}, __VA_ARGS__)
+#define MAX_STEP                                                                                    \
+    {                                                                                               \
+        "result", "numpy.reshape(numpy.max(numpy.where(at > 0, met, -math.inf), 2), y.shape)", NULL \
+    }
+#define MEAN_STEP                                                                                                             \
+    {                                                                                                                         \
+        "result",                                                                                                             \
+            "numpy.reshape(numpy.sum(met, 2) / numpy.maximum(numpy.sum(at > 0, 2), 1), y.shape) * self(numpy.ones_like(x0))", \
+            NULL                                                                                                              \
+    }
+#define NORM_STEP                                                                              \
+    {                                                                                          \
+        "result", "numpy.reshape(numpy.sum(numpy.abs(met) ** p, 2) ** (1 / p), y.shape)", NULL \
+    }
+/* Of whole planes. */
+#define MAX_SHARE "dy * (x0 == y) / numpy.sum(x0 == y, axis=gradient.axes_from(x0, 2), keepdims=True)"
+#define NORM_SHARE "dy * numpy.sign(x0) * (numpy.abs(x0) / numpy.where(y == 0, 1.0, y)) ** (p - 1)"
+
 const struct mdf_operator mdf_operators_pool[] = {
     {"MaxPool", 1, 99, max_pool, max_table, sizeof(struct pool_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-     .routine = MDF_ROUTINE(plan_max, NULL)},
+     .meaning = OF_WINDOWS("result -", MAX_STEP), .routine = MDF_ROUTINE(plan_max, NULL)},
     {"AveragePool", 1, 99, average_pool, average_table, sizeof(struct pool_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_average, NULL)},
+     .infer = &mdf_rule_rank, .meaning = OF_WINDOWS("result", MEAN_STEP), .routine = MDF_ROUTINE(plan_average, NULL)},
     {"LpPool", 1, 1, norm_pool_1, norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-     .routine = MDF_ROUTINE(plan_norm_1, NULL)},
+     .meaning = OF_WINDOWS("result", NORM_STEP), .routine = MDF_ROUTINE(plan_norm_1, NULL)},
     {"LpPool", 2, 99, norm_pool_2, norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-     .routine = MDF_ROUTINE(plan_norm_2, NULL)},
+     .meaning = OF_WINDOWS("result", NORM_STEP), .routine = MDF_ROUTINE(plan_norm_2, NULL)},
     {"GlobalMaxPool", 1, 99, global_max_pool, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-     .routine = MDF_ROUTINE(plan_global_max, NULL)},
+     .derivatives = MDF_DERIVATIVES({0, MAX_SHARE}), .routine = MDF_ROUTINE(plan_global_max, NULL)},
     {"GlobalAveragePool", 1, 99, global_average_pool, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .derivatives = MDF_DERIVATIVES({0, "dy * numpy.ones_like(x0) * (y.size / x0.size)"}), .infer = &mdf_rule_rank,
      .routine = MDF_ROUTINE(plan_global_average, NULL)},
     {"GlobalLpPool", 1, 1, global_norm_pool_1, global_norm_1_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_global_norm_1, NULL)},
+     .infer = &mdf_rule_rank, .derivatives = MDF_DERIVATIVES({0, NORM_SHARE}), .routine = MDF_ROUTINE(plan_global_norm_1, NULL)},
     {"GlobalLpPool", 2, 99, global_norm_pool_2, global_norm_2_table, sizeof(struct norm_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_global_norm_2, NULL)},
+     .infer = &mdf_rule_rank, .derivatives = MDF_DERIVATIVES({0, NORM_SHARE}), .routine = MDF_ROUTINE(plan_global_norm_2, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

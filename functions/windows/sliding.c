@@ -155,6 +155,52 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
     return true;
 }
 
+/* The number of the element of a plane that a tap of a window meets; 0: it is padding. */
+static int64_t find_place(const struct mdf_windows *windows, int64_t tap, int64_t window)
+{
+    int64_t place = 0, size = 1;
+
+    for (size_t i = windows->rank; i-- > 0;) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+        int64_t at = window % axis->windows * axis->stride + tap % axis->kernel * axis->dilation - axis->pad_begin;
+
+        if (at < 0 || at >= axis->array) {
+            return 0;
+        }
+        place += at * size;
+        size *= axis->array;
+        tap /= axis->kernel;
+        window /= axis->windows;
+    }
+    return place + 1;
+}
+
+bool mdf_windows_places(struct mdf_call *call, const struct mdf_windows *windows, int64_t n, int64_t c)
+{
+    int64_t shape[4] = {n, c, 1, 1}, size = 1, *places, *first;
+    size_t n_plane;
+
+    for (size_t i = 0; i < windows->rank; i++) {
+        shape[2] *= windows->axes[i].kernel;
+        shape[3] *= windows->axes[i].windows;
+        size *= windows->axes[i].array;
+    }
+    n_plane = (size_t)(shape[2] * shape[3]);
+    places = mdf_call_output(call, 0, MDF_DTYPE_INT64, 4, shape);
+    if (places == NULL) {
+        return false;
+    }
+    first = places;
+    for (int64_t plane = 0; plane < n * c; plane++) {
+        for (size_t i = 0; i < n_plane; i++, places++) {
+            *places = plane == 0      ? find_place(windows, (int64_t)i / shape[3], (int64_t)i % shape[3])
+                      : first[i] == 0 ? 0
+                                      : first[i] + plane * size;
+        }
+    }
+    return true;
+}
+
 void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers)
 {
     for (size_t i = 0; i < windows->rank; i++, numbers += 6) {

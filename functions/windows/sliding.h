@@ -44,6 +44,10 @@ bool mdf_windows_read(struct mdf_workspace *workspace, const struct mdf_window_s
 /* Works out how many windows there are, and the padding; false with the error set. */
 bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *settings, struct mdf_windows *windows);
 
+/* Output 0 becomes the numbers of the elements that the windows of n arrays of c planes meet, from 1 on, [n, c, taps, windows]; 0
+ * in the padding. What derivatives are made of. */
+bool mdf_windows_places(struct mdf_call *call, const struct mdf_windows *windows, int64_t n, int64_t c);
+
 /* The axes as windows_routine.inc has them: six numbers each. */
 void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers);
 /* Bytes of what mdf_meet_taps there writes of them. */

@@ -133,5 +133,6 @@ static bool max_unpool(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_unpool[] = {
-    {"MaxUnpool", 9, 99, max_unpool, unpool_table, sizeof(struct mdf_window_settings), MDF_OPERATOR_PURE, NULL},
+    {"MaxUnpool", 9, 99, max_unpool, unpool_table, sizeof(struct mdf_window_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self(gradient.numbers(x0), x1, x2), x0)"})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

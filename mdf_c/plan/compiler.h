@@ -58,10 +58,11 @@ struct compiler {
     const struct mdf_graph_node *node; /* being compiled */
     struct usages *usages;             /* of the node that find_usage was asked of last */
     bool derives;                      /* a rule for a derivative is being compiled: it may name functions that a model can not */
-    mdf_operand dt;                    /* what holds the time increment in the unit of the graph that is compiled */
-    struct unit *root_unit;            /* of the outermost graph */
-    const char *const *wanted;         /* names of parameters that are to be kept changeable */
-    bool *is_met;                      /* of each: there is one of that name */
+    const struct mdf_code_call *derived; /* the call that the rule is of */
+    mdf_operand dt;                      /* what holds the time increment in the unit of the graph that is compiled */
+    struct unit *root_unit;              /* of the outermost graph */
+    const char *const *wanted;           /* names of parameters that are to be kept changeable */
+    bool *is_met;                        /* of each: there is one of that name */
     size_t n_wanted;
     const struct mdf_gradient_request *gradient; /* the program is to be that of derivatives; NULL: of the graph */
     struct list states;      /* struct solver_state: parameters that a solver integrates; see solve/right_side.h */
@@ -173,6 +174,11 @@ size_t unit_emit_jump(struct target *target, enum mdf_opcode opcode, mdf_operand
 void unit_land(struct unit *unit, size_t jump);
 size_t unit_position(const struct unit *unit);
 struct mdf_instruction *unit_instruction(struct unit *unit, size_t index);
+/* Whether an instruction goes on elsewhere; puts instructions before all others, which jump to where they did. */
+bool unit_is_jump(const struct mdf_instruction *instruction);
+bool unit_put_first(struct compiler *compiler, struct unit *unit, const struct list *first);
+/* The last call among instructions [first, end) that makes a list of operands, in `operand`; NULL: none does. */
+const struct mdf_code_call *unit_find_list(struct unit *unit, size_t first, size_t end, mdf_operand operand);
 /* Adds a call with all its operands; `outputs` are slots. */
 bool unit_emit_call(struct target *target, const struct mdf_code_call *call);
 /* Calls a Python row of the operator table; the result goes into slot `into`, or a new one. */
@@ -266,6 +272,11 @@ bool compile_typed_form(struct target *target, const struct mdf_node *node, stru
 /* A constant under a declaration: of its type and, where all sizes are declared, of its shape. */
 bool compile_declared_constant(struct target *target, const struct mdf_node *node, const struct mdf_declaration *declaration,
                                struct mdf_value *value);
+
+/* --- known_truth.c: whether a condition in a rule for a derivative is known from attributes, and from which inputs there are. */
+bool known_truth(struct target *target, const struct mdf_expression *tree, bool *truth);
+/* The same of whether a name, or None, is None. */
+bool known_none(struct target *target, const struct mdf_expression *tree, bool *is_none);
 
 /* The tree of a text, which is parsed once; NULL: it is no expression, which is told where it is compiled. False, with the error
  * set: memory ran out. */

@@ -346,6 +346,55 @@ static mdf_operand unknown_method(struct target *target, const char *name)
     return suggest(target, &nearest);
 }
 
+/* In a rule for a derivative: "self", the operator that it is of, with the output that is meant ("self1": output 1), or its
+ * helper. NULL: another function. */
+static const struct mdf_operator *find_derived(const struct target *target, const char *name, size_t *output)
+{
+    const struct mdf_operator *row = target->compiler->derived != NULL ? target->compiler->derived->operator: NULL;
+
+    *output = 0;
+    if (row != NULL && strncmp(name, "self", 4) == 0 && (name[4] == '\0' || (name[4] == '1' && name[5] == '\0'))) {
+        *output = name[4] == '1';
+        return row;
+    }
+    return row != NULL && row->meaning != NULL && strcmp(name, "places") == 0 ? row->meaning->helper : NULL;
+}
+
+/* A call of these: with the attributes of the derived one. None: no such input. */
+static mdf_operand compile_derived(struct target *target, const struct mdf_operator *row, size_t output,
+                                   const struct mdf_expression *tree)
+{
+    const struct mdf_code_call *derived = target->compiler->derived;
+    size_t n = tree->as.list.n - 1, n_outputs = output < derived->n_outputs ? derived->n_outputs : output + 1;
+    mdf_operand *inputs = mdf_arena_array(&target->compiler->scratch, n, sizeof *inputs),
+                *outputs = mdf_arena_array(&target->compiler->scratch, n_outputs, sizeof *outputs);
+    struct mdf_code_call call = {.operator= row,
+                                 .settings = derived->settings,
+                                 .signature = row == derived->operator? derived->signature : NULL,
+                                 .inputs = inputs,
+                                 .n_inputs = n,
+                                 .outputs = outputs,
+                                 .n_outputs = row == derived->operator? n_outputs : 1 };
+
+    if (inputs == NULL || outputs == NULL) {
+        return compile_out_of_memory(target->compiler);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct mdf_expression *given = tree->as.list.items[i + 1];
+        bool is_left_out = false;
+
+        inputs[i] =
+            known_none(target, given, &is_left_out) && is_left_out ? MDF_NO_OPERAND : compile_tree(target, given, MDF_NO_OPERAND);
+        if (inputs[i] == MDF_NO_OPERAND && !is_left_out) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    for (size_t i = 0; i < call.n_outputs; i++) {
+        outputs[i] = i == output ? unit_new_slot(target, 0) : MDF_NO_OPERAND;
+    }
+    return outputs[output] != MDF_NO_OPERAND && unit_emit_call(target, &call) ? outputs[output] : MDF_NO_OPERAND;
+}
+
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     const struct mdf_expression *callee = tree->as.list.items[0];
@@ -355,10 +404,15 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     mdf_operand self = MDF_NO_OPERAND;
     struct arguments *arguments;
     mdf_operand result = MDF_NO_OPERAND;
+    size_t output;
 
     if (custom != NULL) {
         row = &custom->row;
     } else if (name != NULL) {
+        row = find_derived(target, name, &output);
+        if (row != NULL) {
+            return compile_move(target, compile_derived(target, row, output, tree), into);
+        }
         row = mdf_operator_python(name);
         if (row == NULL || strncmp(name, "operator.", 9) == 0 ||
             (strncmp(name, "gradient.", 9) == 0 && !target->compiler->derives)) {
@@ -563,9 +617,14 @@ static mdf_operand compile_compare(struct target *target, const struct mdf_expre
 
 static mdf_operand compile_conditional(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
-    mdf_operand test = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND), value;
+    mdf_operand test, value;
     size_t to_else, to_end;
+    bool truth = false;
 
+    if (target->compiler->derives && known_truth(target, tree->as.list.items[0], &truth)) {
+        return compile_tree(target, tree->as.list.items[truth ? 1 : 2], into);
+    }
+    test = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
     into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
     if (test == MDF_NO_OPERAND || into == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;

@@ -490,6 +490,52 @@ bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
            list_add(target->compiler, &target->unit->instructions, &instruction, sizeof instruction);
 }
 
+bool unit_is_jump(const struct mdf_instruction *instruction)
+{
+    switch ((enum mdf_opcode)instruction->opcode) {
+    case MDF_OPCODE_JUMP:
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+    case MDF_OPCODE_NEXT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool unit_put_first(struct compiler *compiler, struct unit *unit, const struct list *first)
+{
+    struct list all = *first;
+
+    if (first->n == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < unit->instructions.n; i++) {
+        struct mdf_instruction instruction = ((const struct mdf_instruction *)unit->instructions.items)[i];
+
+        instruction.target += unit_is_jump(&instruction) ? (uint32_t)first->n : 0;
+        if (!list_add(compiler, &all, &instruction, sizeof instruction)) {
+            return false;
+        }
+    }
+    unit->instructions = all;
+    return true;
+}
+
+const struct mdf_code_call *unit_find_list(struct unit *unit, size_t first, size_t end, mdf_operand operand)
+{
+    for (; end > first; end--) {
+        const struct mdf_instruction *instruction = unit_instruction(unit, end - 1);
+        const struct mdf_code_call *call = (const struct mdf_code_call *)unit->calls.items + instruction->target;
+
+        if (instruction->opcode == MDF_OPCODE_CALL && call->operator->form == MDF_FORM_LIST && call->outputs[0] == operand) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
 /* Whether a Python function may give a list, or a boolean, for sure. */
 static unsigned flags_of_result(const struct mdf_operator *row)
 {

@@ -7,6 +7,7 @@
 #include "functions/windows/convolutions/conv.h"
 
 #include "functions/elements/epilogue.h"
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/convolutions/conv_planes.h"
@@ -294,7 +295,25 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     return true;
 }
 
-const struct mdf_operator mdf_operators_conv[] = {{"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings),
-                                                   MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-                                                   .routine = MDF_ROUTINE(plan_conv, NULL)},
-                                                  {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+static bool find_places(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1);
+    struct mdf_conv_plan plan;
+    struct mdf_workspace workspace;
+
+    return x != NULL && weights != NULL && mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, MDF_CONV_ARRAYS) &&
+           mdf_conv_read(&workspace, call->settings, x, weights, NULL, &plan) &&
+           mdf_windows_places(call, &plan.windows, (int64_t)plan.n_batches, (int64_t)plan.n_channels);
+}
+
+static const struct mdf_operator places = {
+    "Conv.places", 0, 0, find_places, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat,
+    .by_form = 3};
+
+const struct mdf_operator mdf_operators_conv[] = {
+    {"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_rank, .meaning = MDF_MEANING("sum", &places, MDF_CONV_STEPS("x0", "x1", "x2", "places(x0, x1)")),
+     .routine = MDF_ROUTINE(plan_conv, NULL)},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

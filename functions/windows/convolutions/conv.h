@@ -23,6 +23,19 @@ struct mdf_conv_plan {
 /* Arrays of the workspace that the two functions below use. */
 enum { MDF_CONV_ARRAYS = 8 };
 
+/* Its meaning (struct mdf_meaning), whose result is the step "sum": products of weights and what the windows meet. */
+#define MDF_CONV_STEPS(x, weights, bias, places)                                                                         \
+    {"met", "gradient.take(" x ", " places ")", NULL},                                                                   \
+        {"rows", "numpy.reshape(met, [met.shape[0], group, met.shape[1] // group * met.shape[2], met.shape[3]])", NULL}, \
+        {"factors", "numpy.reshape(" weights ", [group, " weights ".shape[0] // group, rows.shape[2]])", NULL},          \
+        {"products", "numpy.matmul(factors, rows)", NULL},                                                               \
+    {                                                                                                                    \
+        "sum",                                                                                                           \
+            "numpy.reshape(products if " bias " is None else products + numpy.reshape(" bias                             \
+            ", [group, factors.shape[1], 1]), y.shape)",                                                                 \
+            NULL                                                                                                         \
+    }
+
 /* Reads shapes and attributes; windows.shape holds the shape of the result, of windows.rank + 2 axes. False with the error
  * set. `bias` may be NULL. */
 bool mdf_conv_read(struct mdf_workspace *workspace, const struct mdf_conv_settings *settings, const struct mdf_value *x,

@@ -3,6 +3,7 @@
  * Comes in: X [n, c, ...], W [c, m / group, ...], B [m] or nothing. Goes out: Y [n, m, ...]. Each element of X is a window
  * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions;
  * ConvTransposeWithDynamicPads of ONNX Runtime's com.microsoft, version 1, whose pads are an input. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/sliding.h"
@@ -267,9 +268,41 @@ static bool conv_transpose_with_pads(struct mdf_call *call)
     return conv_transpose(&inner);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+static bool find_places(struct mdf_call *call)
+{
+    const struct mdf_value *x = mdf_call_tensor(call, 0), *weights = mdf_call_tensor(call, 1);
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+    struct group_shape groups;
+
+    return x != NULL && weights != NULL && mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 9) &&
+           plan_transposed(&workspace, x, weights, &windows, &groups) &&
+           mdf_windows_places(call, &windows, windows.shape[0], windows.shape[1]);
+}
+
+static const struct mdf_operator places = {"ConvTranspose.places",
+                                           0,
+                                           0,
+                                           find_places,
+                                           NULL,
+                                           0,
+                                           MDF_OPERATOR_KEEPS_INPUTS,
+                                           NULL,
+                                           .derivatives = mdf_derivatives_flat,
+                                           .by_form = 3};
+
 const struct mdf_operator mdf_operators_conv_transpose[] = {
     {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_routine, NULL)},
+     .infer = &mdf_rule_rank,
+     .meaning = MDF_MEANING(
+         "sum", &places, {"at", "places(x0, x1)", NULL},
+         {"factors", "gradient.turn(numpy.reshape(x1, [group, x1.shape[0] // group, x1.shape[1] * at.shape[2]]), True)", NULL},
+         {"rows", "numpy.reshape(x0, [x0.shape[0], group, x0.shape[1] // group, at.shape[3]])", NULL},
+         {"plain", "gradient.send_back(numpy.matmul(factors, rows), at, y)", NULL},
+         {"sum", "plain if x2 is None else plain + numpy.reshape(x2, [-1] + [1] * (x0.ndim - 2))", NULL}),
+     .routine = MDF_ROUTINE(plan_routine, NULL)},
     {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
      MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

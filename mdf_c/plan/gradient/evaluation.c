@@ -36,41 +36,129 @@ static mdf_operand add_state(struct tracer *tracer, size_t slot)
                : MDF_NO_OPERAND;
 }
 
-/* It yields what the states are now. */
-static struct mdf_code *finish_body(struct step *step, const char *id)
+/* What a state begins as, is in the body, and ends as. A list whose items are known one by one has one of each for every item. */
+struct parts {
+    struct list initials, formals, yields; /* mdf_operand */
+    struct list sizes;                     /* size_t: items of each state; 0: it is no such list */
+    struct list made;                      /* struct mdf_instruction: make the lists in the body, before all else */
+};
+
+static bool add_operand(struct compiler *compiler, struct list *list, mdf_operand operand)
+{
+    return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
+}
+
+static bool add_operands(struct compiler *compiler, struct list *list, const mdf_operand *operands, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!add_operand(compiler, list, operands[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In the body the list is made of `n` new formals, before all else. */
+static bool make_list(struct step *step, struct parts *parts, mdf_operand list, const struct mdf_operator *row, size_t n)
+{
+    struct target *target = &step->tracer.target;
+    struct mdf_instruction *last;
+    mdf_operand *items = trace_new_operands(target->compiler, n, MDF_NO_OPERAND);
+
+    for (size_t i = 0; items != NULL && i < n; i++) {
+        items[i] = unit_new_slot(target, 0);
+    }
+    if (items == NULL || !add_operands(target->compiler, &parts->formals, items, n) ||
+        unit_call_row(target, row, NULL, items, n, list) == MDF_NO_OPERAND) {
+        return false;
+    }
+    last = unit_instruction(target->unit, unit_position(target->unit) - 1);
+    if (!list_add(target->compiler, &parts->made, last, sizeof *last)) {
+        return false;
+    }
+    target->unit->instructions.n--;
+    return true;
+}
+
+static bool add_parts(struct tracer *around, struct step *step, size_t state, struct parts *parts)
 {
     struct compiler *compiler = step->tracer.target.compiler;
-    struct list yields = {0};
+    struct unit *outer = around->target.unit, *unit = step->tracer.target.unit;
+    mdf_operand initial = trace_operand(around, state_slot(step, state)),
+                yield = trace_operand(&step->tracer, state_slot(step, state)),
+                formal = ((const mdf_operand *)step->formals.items)[state];
+    const struct mdf_code_call *first =
+                                   initial != MDF_NO_OPERAND ? unit_find_list(outer, 0, unit_position(outer), initial) : NULL,
+                               *next = yield != MDF_NO_OPERAND ? unit_find_list(unit, 0, unit_position(unit), yield) : NULL;
+    size_t n = first != NULL && next != NULL && first->n_inputs == next->n_inputs ? first->n_inputs : 0;
+
+    if (initial == MDF_NO_OPERAND || yield == MDF_NO_OPERAND || !list_add(compiler, &parts->sizes, &n, sizeof n)) {
+        return false;
+    }
+    if (n == 0) {
+        return add_operand(compiler, &parts->initials, initial) && add_operand(compiler, &parts->formals, formal) &&
+               add_operand(compiler, &parts->yields, yield);
+    }
+    return add_operands(compiler, &parts->initials, first->inputs, n) &&
+           add_operands(compiler, &parts->yields, next->inputs, n) && make_list(step, parts, formal, first->operator, n);
+}
+
+static struct mdf_code *finish_body(struct tracer *around, struct step *step, struct parts *parts, const char *id)
+{
+    struct target *target = &step->tracer.target;
 
     for (size_t i = 0; i < step->states.n; i++) {
-        mdf_operand yield = trace_operand(&step->tracer, state_slot(step, i));
-
-        if (yield == MDF_NO_OPERAND || !list_add(compiler, &yields, &yield, sizeof yield)) {
+        if (!add_parts(around, step, i, parts)) {
             return NULL;
         }
     }
-    return made_loop_body(&step->tracer.target, &step->formals, &yields, MDF_NO_OPERAND, id);
+    return unit_put_first(target->compiler, target->unit, &parts->made)
+               ? made_loop_body(target, &parts->formals, &parts->yields, MDF_NO_OPERAND, id)
+               : NULL;
 }
 
-/* Emits the Loop; what its states end as stands for the slots from now on. */
-static bool emit_loop(struct tracer *first, const struct step *step, struct mdf_code *code, uint64_t n)
+/* What the states end as stands for the slots from now on. */
+static bool take_states(struct tracer *first, const struct step *step, const struct parts *parts, const mdf_operand *outputs)
+{
+    for (size_t i = 0; i < step->states.n; i++) {
+        size_t n = ((const size_t *)parts->sizes.items)[i];
+        mdf_operand slot = state_slot(step, i), now = *outputs;
+
+        if (n > 0) {
+            now = unit_call_python(&first->target, "outputs", outputs, n, MDF_NO_OPERAND);
+        }
+        if (now == MDF_NO_OPERAND) {
+            return false;
+        }
+        first->now[MDF_OPERAND_INDEX(slot)] = now;
+        outputs += n > 0 ? n : 1;
+    }
+    return true;
+}
+
+/* Emits the Loop. */
+static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code, uint64_t n)
 {
     struct compiler *compiler = first->target.compiler;
-    size_t n_states = step->states.n;
-    mdf_operand *operands = trace_new_operands(compiler, 2 * n_states, MDF_NO_OPERAND);
+    size_t n_states = parts->initials.n;
+    mdf_operand *outputs = trace_new_operands(compiler, n_states, MDF_NO_OPERAND);
 
-    for (size_t i = 0; operands != NULL && i < n_states; i++) {
-        operands[i] = trace_operand(first, state_slot(step, i));
-        operands[n_states + i] = operands[i] != MDF_NO_OPERAND ? trace_new_value(first, state_slot(step, i)) : MDF_NO_OPERAND;
-        if (operands[n_states + i] == MDF_NO_OPERAND) {
-            operands = NULL;
+    for (size_t i = 0, at = 0; outputs != NULL && i < step->states.n; i++) {
+        size_t n_items = ((const size_t *)parts->sizes.items)[i];
+
+        for (size_t k = 0; outputs != NULL && k < (n_items > 0 ? n_items : 1); k++, at++) {
+            outputs[at] =
+                unit_new_slot(&first->target, unit_flags(first->from, state_slot(step, i)) &
+                                                  (n_items > 0 ? 0u : (unsigned)(OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL)));
+            outputs = outputs[at] != MDF_NO_OPERAND ? outputs : NULL;
         }
     }
-    if (operands == NULL) {
+    if (outputs == NULL) {
         mdf_code_clear(compiler->memory, code);
         return false;
     }
-    return made_loop_emit(&first->target, code, n, MDF_NO_OPERAND, operands, operands + n_states, n_states);
+    return made_loop_emit(&first->target, code, n, MDF_NO_OPERAND, parts->initials.items, outputs, n_states) &&
+           take_states(first, step, parts, outputs);
 }
 
 /* A body that stands in the unit of `around`, with its code in `unit`. */
@@ -91,14 +179,15 @@ static bool trace_steps(struct tracer *around, bool has_dt, uint64_t n)
 {
     struct unit unit;
     struct step step;
+    struct parts parts = {0};
     struct mdf_code *code = NULL;
     bool done = begin_step(&step, around, &unit, has_dt) && trace_nodes(&step.tracer, false), has_states = step.states.n > 0;
 
     if (done && has_states) {
-        code = finish_body(&step, "step");
+        code = finish_body(around, &step, &parts, "step");
     }
     unit_clear(around->target.compiler, &unit);
-    return done && (!has_states || (code != NULL && emit_loop(around, &step, code, n)));
+    return done && (!has_states || (code != NULL && emit_loop(around, &step, &parts, code, n)));
 }
 
 /* The Loop of n Loops of `size` evaluations each. */
@@ -106,13 +195,14 @@ static bool trace_segments(struct tracer *around, bool has_dt, uint64_t n, uint6
 {
     struct unit unit;
     struct step segment;
+    struct parts parts = {0};
     struct mdf_code *code = NULL;
 
     if (begin_step(&segment, around, &unit, has_dt) && trace_steps(&segment.tracer, has_dt, size)) {
-        code = finish_body(&segment, "steps");
+        code = finish_body(around, &segment, &parts, "steps");
     }
     unit_clear(around->target.compiler, &unit);
-    return code != NULL && emit_loop(around, &segment, code, n);
+    return code != NULL && emit_loop(around, &segment, &parts, code, n);
 }
 
 /* All evaluations but the first and the last. */

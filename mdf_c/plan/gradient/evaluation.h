@@ -11,10 +11,15 @@
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,
                          mdf_operand *result);
 
-/* --- gradient.c: the gradients of what is computed by the instructions from `first` on, by operands that hold before. That of y
- * is `seed`, in its shape; MDF_NO_OPERAND: 1 in all elements. */
-bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, mdf_operand seed, const mdf_operand *xs, size_t n,
-                            mdf_operand *gradients);
+/* Values to derive, with the gradients to begin with, in their shapes; MDF_NO_OPERAND: 1 in all elements. */
+struct derived_value {
+    mdf_operand value, seed;
+};
+
+/* --- gradient.c: the gradients of (the sum of) what is computed by the instructions from `first` on, by operands that hold
+ * before. */
+bool compile_gradients_from(struct target *target, size_t first, const struct derived_value *ys, size_t n_ys,
+                            const mdf_operand *xs, size_t n, mdf_operand *gradients);
 
 /* --- gradient_kept.c: takes out the instructions from `first` on that compute nothing that `roots` need. */
 bool compile_take_out_unread(struct target *target, size_t first, const struct list *roots);

@@ -180,7 +180,9 @@ struct derivation {
 
 static bool derive_by_parameters(struct derivation *derivation, mdf_operand y, mdf_operand seed)
 {
-    return compile_gradients_from(&derivation->target, derivation->first, y, seed, derivation->parameters,
+    const struct derived_value value = {y, seed};
+
+    return compile_gradients_from(&derivation->target, derivation->first, &value, 1, derivation->parameters,
                                   derivation->request->n_by, derivation->results);
 }
 
@@ -195,7 +197,8 @@ static bool derive_forward(struct derivation *derivation)
         return false;
     }
     along = go_along(target, derivation->request, derivation->parameters, derivation->results);
-    return along != MDF_NO_OPERAND && compile_gradients_from(target, first, along, MDF_NO_OPERAND, &seed, 1, derivation->results);
+    return along != MDF_NO_OPERAND && compile_gradients_from(target, first, &(struct derived_value){along, MDF_NO_OPERAND}, 1,
+                                                             &seed, 1, derivation->results);
 }
 
 static bool derive_twice(struct derivation *derivation)

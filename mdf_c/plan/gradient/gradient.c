@@ -517,18 +517,26 @@ static mdf_operand take_result(struct gradient *gradient, const struct list *nam
     return sum != MDF_NO_OPERAND ? sum : gradient_zeros_like(gradient, given);
 }
 
-/* From the tape, backward; MDF_NO_OPERAND: from ones. */
-static bool derive(struct gradient *gradient, mdf_operand y, mdf_operand seed)
+/* From the tape, backward. */
+static bool derive(struct gradient *gradient, const struct derived_value *ys, size_t n)
 {
-    struct track *track = gradient_track(gradient, y);
+    for (size_t i = 0; i < n; i++) {
+        struct track *track = gradient_track(gradient, ys[i].value);
+        mdf_operand seed = ys[i].seed;
 
-    if (!track->is_active) {
-        return true;
-    }
-    track->gradient =
-        seed != MDF_NO_OPERAND ? seed : unit_call_python(gradient->target, PYTHON_ONES_LIKE, &track->value, 1, MDF_NO_OPERAND);
-    if (track->gradient == MDF_NO_OPERAND) {
-        return false;
+        if (!track->is_active) {
+            continue;
+        }
+        if (seed == MDF_NO_OPERAND) {
+            seed = unit_call_python(gradient->target, PYTHON_ONES_LIKE, &track->value, 1, MDF_NO_OPERAND);
+        }
+        if (track->gradient != MDF_NO_OPERAND) {
+            seed = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, seed, MDF_NO_OPERAND);
+        }
+        if (seed == MDF_NO_OPERAND) {
+            return false;
+        }
+        track->gradient = seed;
     }
     return gradient_hand_back_range(gradient, gradient->first_instruction, gradient->n_instructions);
 }
@@ -572,7 +580,8 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
     for (i = 0; i < n_inputs; i++) {
         put_in_place(gradient, &named[i], inputs[i], i < names->xs.n);
     }
-    if (!gradient_make_tape(gradient, y.items, 1) || !derive(gradient, *(const mdf_operand *)y.items, MDF_NO_OPERAND)) {
+    if (!gradient_make_tape(gradient, y.items, 1) ||
+        !derive(gradient, &(struct derived_value){*(const mdf_operand *)y.items, MDF_NO_OPERAND}, 1)) {
         return false;
     }
     for (i = 0; i < names->xs.n; i++) {
@@ -595,16 +604,25 @@ bool compile_gradient(struct target *target, const void *settings, const mdf_ope
     return done;
 }
 
-static bool derive_from(struct gradient *gradient, mdf_operand y, mdf_operand seed, const mdf_operand *xs, size_t n,
+static bool derive_from(struct gradient *gradient, const struct derived_value *ys, size_t n_ys, const mdf_operand *xs, size_t n,
                         mdf_operand *gradients)
 {
+    mdf_operand *values = mdf_arena_array(&gradient->compiler->scratch, n_ys, sizeof *values);
+
+    if (values == NULL) {
+        compile_out_of_memory(gradient->compiler);
+        return false;
+    }
     if (!gradient_make_tracks(gradient)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
         gradient_track(gradient, xs[i])->is_given = gradient_track(gradient, xs[i])->is_active = true;
     }
-    if (!gradient_make_tape(gradient, &y, 1) || !derive(gradient, y, seed)) {
+    for (size_t i = 0; i < n_ys; i++) {
+        values[i] = ys[i].value;
+    }
+    if (!gradient_make_tape(gradient, values, n_ys) || !derive(gradient, ys, n_ys)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -616,11 +634,11 @@ static bool derive_from(struct gradient *gradient, mdf_operand y, mdf_operand se
     return true;
 }
 
-bool compile_gradients_from(struct target *target, size_t first, mdf_operand y, mdf_operand seed, const mdf_operand *xs, size_t n,
-                            mdf_operand *gradients)
+bool compile_gradients_from(struct target *target, size_t first, const struct derived_value *ys, size_t n_ys,
+                            const mdf_operand *xs, size_t n, mdf_operand *gradients)
 {
     struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
-    bool done = derive_from(&gradient, y, seed, xs, n, gradients);
+    bool done = derive_from(&gradient, ys, n_ys, xs, n, gradients);
 
     gradient_clear(&gradient);
     return done;

@@ -81,6 +81,19 @@ mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand);
 /* Zeros in the shape of a value. */
 mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand);
 
+/* What a call takes out of a list, where that is made in the same run, of items that are known one by one; MDF_NO_OPERAND: it is
+ * another call. */
+mdf_operand gradient_find_item(struct gradient *gradient, const struct mdf_code_call *call);
+/* Binds what the expressions of a call's operator can name (functions/kernel/derivatives.h), as far as `text` does: what nobody
+ * reads is not made. */
+bool gradient_bind_call(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, const char *text);
+/* Compiles one of them; `call` NULL: it is none of a call. */
+mdf_operand gradient_compile_text(struct gradient *gradient, struct target *target, const struct mdf_code_call *call,
+                                  const char *text);
+
+/* --- gradient_meaning.c: the same for a call of an operator whose meaning is given by expressions. */
+bool gradient_hand_back_meaning(struct gradient *gradient, const struct mdf_code_call *call);
+
 /* --- gradient_regions.c */
 /* The two arms of a conditional jump, of which the second may be empty; both go on at `end`. */
 struct region {

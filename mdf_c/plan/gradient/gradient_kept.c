@@ -386,32 +386,6 @@ static void mark_all(struct gradient *gradient, const struct list *operands)
     }
 }
 
-static bool is_jump(const struct mdf_instruction *instruction)
-{
-    return instruction->opcode == MDF_OPCODE_JUMP || instruction->opcode == MDF_OPCODE_NEXT ||
-           gradient_is_conditional(instruction);
-}
-
-/* Puts the instructions in front that come first. */
-static bool put_first(struct keeping *keeping)
-{
-    struct list *instructions = &keeping->gradient->unit->instructions, all = keeping->first;
-
-    if (keeping->first.n == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < instructions->n; i++) {
-        struct mdf_instruction instruction = ((const struct mdf_instruction *)instructions->items)[i];
-
-        instruction.target += is_jump(&instruction) ? (uint32_t)keeping->first.n : 0;
-        if (!list_add(keeping->gradient->compiler, &all, &instruction, sizeof instruction)) {
-            return false;
-        }
-    }
-    *instructions = all;
-    return true;
-}
-
 /* Takes out the instructions that do not stay. */
 static bool take_out(struct keeping *keeping)
 {
@@ -430,13 +404,13 @@ static bool take_out(struct keeping *keeping)
     for (size_t i = 0; i < n; i++) {
         if (keeping->stays[i]) {
             instructions[places[i]] = instructions[i];
-            if (is_jump(&instructions[i])) {
+            if (unit_is_jump(&instructions[i])) {
                 instructions[places[i]].target = places[instructions[i].target];
             }
         }
     }
     unit->instructions.n = next;
-    return put_first(keeping);
+    return unit_put_first(keeping->gradient->compiler, unit, &keeping->first);
 }
 
 /* ------------------------------------------------------------------ the loop yields more */

@@ -87,9 +87,11 @@ static bool any_taped(const struct gradient *gradient, size_t first, size_t end)
 
 /* ------------------------------------------------------------------ handing back */
 
-/* Operands from outside a region to which it hands gradients, with the slots that these add up in. */
+/* Operands from outside a region to which it hands gradients: what these are before, and the slots of what they are behind it,
+ * which each arm writes once. */
 struct shared {
-    mdf_operand operand, sum;
+    mdf_operand operand, before, sum;
+    bool may_be_unset; /* only one arm of an earlier jump writes it: what is handed back counts in an arm of such a jump only */
 };
 
 struct collection {
@@ -120,6 +122,37 @@ static bool is_written_in(struct gradient *gradient, const struct region *region
     return false;
 }
 
+static bool is_written_between(struct gradient *gradient, size_t at, size_t end, mdf_operand operand)
+{
+    const struct region range = {.at = at, .end = end};
+
+    return is_written_in(gradient, &range, operand);
+}
+
+/* Whether an operand is written by one arm of a jump whose arms end before `at`. */
+static bool may_be_unset(struct gradient *gradient, size_t first, size_t at, mdf_operand operand)
+{
+    while (first < at) {
+        size_t next = gradient_end_of(gradient, first);
+        struct region region;
+
+        if (!gradient_is_conditional(unit_instruction(gradient->unit, first)) ||
+            !is_written_between(gradient, first + 1, next, operand)) {
+            first = next;
+            continue;
+        }
+        region = gradient_find_region(gradient->unit, first);
+        if (region.end <= at) {
+            return !is_written_between(gradient, first + 1, region.first_end, operand) ||
+                   !is_written_between(gradient, region.second, region.end, operand) ||
+                   may_be_unset(gradient, first + 1, region.first_end, operand) ||
+                   may_be_unset(gradient, region.second, region.end, operand);
+        }
+        first = at < region.first_end ? first + 1 : region.second; /* the jump is within it */
+    }
+    return false;
+}
+
 static bool is_shared(const struct collection *collection, mdf_operand operand)
 {
     for (size_t i = 0; i < collection->shared.n; i++) {
@@ -133,10 +166,11 @@ static bool is_shared(const struct collection *collection, mdf_operand operand)
 static bool collect(struct gradient *gradient, mdf_operand operand)
 {
     struct collection *collection = gradient->collection;
-    struct shared shared = {operand, MDF_NO_OPERAND};
+    struct shared shared = {operand, MDF_NO_OPERAND, MDF_NO_OPERAND, false};
 
     if (gradient_track(gradient, operand)->is_active && !is_shared(collection, operand) &&
         !is_written_in(gradient, collection->region, operand)) {
+        shared.may_be_unset = may_be_unset(gradient, gradient->first_instruction, collection->region->at, operand);
         collection->failed = !list_add(gradient->compiler, &collection->shared, &shared, sizeof shared);
     }
     return collection->failed;
@@ -149,46 +183,67 @@ static bool collect_shared(struct collection *collection)
 
     gradient->collection = collection;
     for (size_t i = collection->region->at; i < collection->region->end && !collection->failed; i++) {
-        if (gradient->is_taped[i]) {
-            gradient_any_input(gradient, unit_instruction(gradient->unit, i), collect);
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
+        mdf_operand item = gradient->is_taped[i] && instruction->opcode == MDF_OPCODE_CALL
+                               ? gradient_find_item(gradient, gradient_call(gradient, instruction))
+                               : MDF_NO_OPERAND;
+
+        if (item != MDF_NO_OPERAND) {
+            collect(gradient, item);
+        } else if (gradient->is_taped[i]) {
+            gradient_any_input(gradient, instruction, collect);
         }
     }
     gradient->collection = outer;
     return !collection->failed;
 }
 
-/* What has been handed to each so far goes into its slot. */
-static bool keep_sums(struct collection *collection)
+/* What an operand's gradient is in front of a region; one that the arm has not written which was run has none: 0. */
+static mdf_operand gradient_before(struct gradient *gradient, const struct shared *shared)
 {
-    struct shared *shared = collection->shared.items;
+    const struct track *track = gradient_track(gradient, shared->operand);
 
-    for (size_t i = 0; i < collection->shared.n; i++) {
-        struct track *track = gradient_track(collection->gradient, shared[i].operand);
-
-        if (track->gradient != shared[i].sum &&
-            !unit_emit(collection->gradient->target, MDF_OPCODE_COPY, shared[i].sum, track->gradient, 0)) {
-            return false;
-        }
-        track->gradient = shared[i].sum;
-    }
-    return true;
+    return shared->may_be_unset && track->gradient == MDF_NO_OPERAND
+               ? unit_call_python(gradient->target, "gradient.zeros", &track->value, 1, MDF_NO_OPERAND)
+               : gradient_or_zeros(gradient, shared->operand);
 }
 
-static bool begin_sums(struct collection *collection)
+static bool make_sums(struct collection *collection)
 {
     struct gradient *gradient = collection->gradient;
     struct shared *shared = collection->shared.items;
 
     for (size_t i = 0; i < collection->shared.n; i++) {
-        mdf_operand so_far = gradient_or_zeros(gradient, shared[i].operand);
-
+        shared[i].before = gradient_before(gradient, &shared[i]);
         shared[i].sum = unit_new_slot(gradient->target, 0);
-        if (so_far == MDF_NO_OPERAND || shared[i].sum == MDF_NO_OPERAND) {
+        if (shared[i].before == MDF_NO_OPERAND || shared[i].sum == MDF_NO_OPERAND) {
             return false;
         }
-        gradient_track(gradient, shared[i].operand)->gradient = so_far;
     }
-    return keep_sums(collection);
+    return true;
+}
+
+/* One arm hands back, from what there was before; what comes of it goes into the slots. */
+static bool hand_back_arm(struct collection *collection, size_t first, size_t end)
+{
+    struct gradient *gradient = collection->gradient;
+    const struct shared *shared = collection->shared.items;
+
+    for (size_t i = 0; i < collection->shared.n; i++) {
+        gradient_track(gradient, shared[i].operand)->gradient = shared[i].before;
+    }
+    if (!gradient_hand_back_range(gradient, first, end)) {
+        return false;
+    }
+    for (size_t i = 0; i < collection->shared.n; i++) {
+        struct track *track = gradient_track(gradient, shared[i].operand);
+
+        if (!unit_emit(gradient->target, MDF_OPCODE_COPY, shared[i].sum, track->gradient, 0)) {
+            return false;
+        }
+        track->gradient = shared[i].sum;
+    }
+    return true;
 }
 
 static bool forget(struct gradient *gradient, mdf_operand operand)
@@ -216,13 +271,13 @@ static bool hand_back_region(struct gradient *gradient, size_t at)
     if (is_overwritten(gradient, at)) {
         return gradient_refuse_change(gradient, &jump);
     }
-    if (!collect_shared(&collection) || !begin_sums(&collection)) {
+    if (!collect_shared(&collection) || !make_sums(&collection)) {
         return false;
     }
     to_second = unit_emit_jump(gradient->target, (enum mdf_opcode)jump.opcode,
                                jump.opcode == MDF_OPCODE_JUMP_WITHOUT_DT ? jump.a : gradient_track(gradient, jump.a)->value);
     gradient->n_regions++;
-    if (to_second == SIZE_MAX || !gradient_hand_back_range(gradient, at + 1, region.first_end) || !keep_sums(&collection)) {
+    if (to_second == SIZE_MAX || !hand_back_arm(&collection, at + 1, region.first_end)) {
         return false;
     }
     to_end = unit_emit_jump(gradient->target, MDF_OPCODE_JUMP, 0);
@@ -230,7 +285,7 @@ static bool hand_back_region(struct gradient *gradient, size_t at)
         return false;
     }
     unit_land(gradient->unit, to_second);
-    if (!gradient_hand_back_range(gradient, region.second, region.end) || !keep_sums(&collection)) {
+    if (!hand_back_arm(&collection, region.second, region.end)) {
         return false;
     }
     unit_land(gradient->unit, to_end);

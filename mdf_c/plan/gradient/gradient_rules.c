@@ -6,6 +6,7 @@
 
 #include "functions/custom/custom.h"
 #include "functions/kernel/move.h"
+#include "functions/python/python.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,23 +50,56 @@ static bool value_of_setting(struct gradient *gradient, const struct mdf_setting
     return true;
 }
 
+static bool bind_value(struct gradient *gradient, struct scope *scope, const char *name, bool is_made, struct mdf_value *value)
+{
+    mdf_operand operand = is_made ? unit_add_constant(gradient->target, value, 0) : compile_out_of_memory(gradient->compiler);
+
+    return operand != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, name, operand);
+}
+
+/* Texts one by one: NAME0, NAME1, ...; None behind the last. */
+static bool bind_texts(struct gradient *gradient, struct scope *scope, const struct mdf_setting *setting, const void *field,
+                       const char *rule)
+{
+    const struct mdf_strings *texts = field;
+
+    for (size_t i = 0; i < MDF_DERIVATIVE_INPUTS; i++) {
+        const char *name = mdf_arena_printf(&gradient->compiler->scratch, "%s%zu", setting->name, i);
+        const char *text = texts->items != NULL && i < texts->n ? texts->items[i] : NULL;
+        struct mdf_value value = {0};
+
+        if (name == NULL) {
+            return compile_out_of_memory(gradient->compiler) != MDF_NO_OPERAND;
+        }
+        if (strstr(rule, name) != NULL &&
+            !bind_value(gradient, scope, name,
+                        text == NULL || mdf_value_make_string(gradient->compiler->memory, &value, text, strlen(text)), &value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool bind_settings(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, const char *rule)
 {
     const struct mdf_setting *setting = call->settings != NULL ? call->operator->settings : NULL;
 
     for (; setting != NULL && setting->name != NULL; setting++) {
+        const void *field = (const char *)call->settings + setting->offset;
         struct mdf_value value = {0};
-        mdf_operand operand;
+        bool is_made;
 
         if (strstr(rule, setting->name) == NULL) {
             continue;
         }
-        if (!value_of_setting(gradient, setting, (const char *)call->settings + setting->offset, &value)) {
-            compile_out_of_memory(gradient->compiler);
-            return false;
+        if (setting->type == MDF_SETTING_STRINGS) {
+            if (!bind_texts(gradient, scope, setting, field, rule)) {
+                return false;
+            }
+            continue;
         }
-        operand = unit_add_constant(gradient->target, &value, 0);
-        if (operand == MDF_NO_OPERAND || !scope_bind(gradient->compiler, scope, setting->name, operand)) {
+        is_made = value_of_setting(gradient, setting, field, &value);
+        if (!bind_value(gradient, scope, setting->name, is_made, &value)) {
             return false;
         }
     }
@@ -97,21 +131,30 @@ static bool bind_list(struct gradient *gradient, struct scope *scope, const stru
     return all != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, "xs", all);
 }
 
-/* What a rule can name, of input `input` of a call (see derivatives.h), as far as its text does: what nobody reads is not made.
- */
-static bool bind_call(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, size_t input,
-                      const char *rule)
+/* Those of some operands that are named "x0", "x1", ... */
+static bool bind_numbered(struct gradient *gradient, struct scope *scope, char letter, const mdf_operand *operands, size_t n,
+                          const char *rule)
 {
-    static const char *const names[MDF_DERIVATIVE_INPUTS] = {"x0", "x1", "x2", "x3", "x4", "x5"};
-    mdf_operand count;
-
     for (size_t i = 0; i < MDF_DERIVATIVE_INPUTS; i++) {
-        if (strstr(rule, names[i]) != NULL &&
-            !bind_operand(gradient, scope, names[i], i < call->n_inputs ? call->inputs[i] : MDF_NO_OPERAND)) {
+        const char *name = mdf_arena_printf(&gradient->compiler->scratch, "%c%zu", letter, i);
+
+        if (name == NULL) {
+            return compile_out_of_memory(gradient->compiler) != MDF_NO_OPERAND;
+        }
+        if (strstr(rule, name) != NULL && !bind_operand(gradient, scope, name, i < n ? operands[i] : MDF_NO_OPERAND)) {
             return false;
         }
     }
-    if (strstr(rule, "xs") != NULL && !bind_list(gradient, scope, call)) {
+    return true;
+}
+
+bool gradient_bind_call(struct gradient *gradient, struct scope *scope, const struct mdf_code_call *call, const char *rule)
+{
+    mdf_operand count;
+
+    if (!bind_numbered(gradient, scope, 'x', call->inputs, call->n_inputs, rule) ||
+        !bind_numbered(gradient, scope, 'y', call->outputs, call->n_outputs, rule) ||
+        (strstr(rule, "xs") != NULL && !bind_list(gradient, scope, call))) {
         return false;
     }
     if (strstr(rule, "count") != NULL) {
@@ -120,25 +163,35 @@ static bool bind_call(struct gradient *gradient, struct scope *scope, const stru
             return false;
         }
     }
-    return bind_operand(gradient, scope, "x", call->inputs[input]) && bind_operand(gradient, scope, "y", call->outputs[0]) &&
-           bind_settings(gradient, scope, call, rule);
+    return bind_operand(gradient, scope, "y", call->outputs[0]) && bind_settings(gradient, scope, call, rule);
+}
+
+mdf_operand gradient_compile_text(struct gradient *gradient, struct target *target, const struct mdf_code_call *call,
+                                  const char *text)
+{
+    struct compiler *compiler = gradient->compiler;
+    const struct mdf_code_call *outer_call = compiler->derived;
+    bool outer = compiler->derives;
+    mdf_operand result;
+
+    compiler->derives = true;
+    compiler->derived = call;
+    result = compile_text(target, text, MDF_NO_OPERAND);
+    compiler->derives = outer;
+    compiler->derived = outer_call;
+    return result;
 }
 
 static mdf_operand follow_rule(struct gradient *gradient, const struct mdf_code_call *call, size_t input, const char *rule)
 {
     struct scope scope = {.unit = gradient->unit};
     struct target target = {gradient->compiler, gradient->unit, &scope};
-    bool outer = gradient->compiler->derives;
-    mdf_operand result;
 
-    if (!bind_call(gradient, &scope, call, input, rule) ||
+    if (!gradient_bind_call(gradient, &scope, call, rule) || !bind_operand(gradient, &scope, "x", call->inputs[input]) ||
         !scope_bind(gradient->compiler, &scope, "dy", gradient_track(gradient, call->outputs[0])->gradient)) {
         return MDF_NO_OPERAND;
     }
-    gradient->compiler->derives = true;
-    result = compile_text(&target, rule, MDF_NO_OPERAND);
-    gradient->compiler->derives = outer;
-    return result;
+    return gradient_compile_text(gradient, &target, call, rule);
 }
 
 /* The operator itself on numbers of the elements of one input, in place of it; 0 in all that share its type. `numbers` names what
@@ -318,17 +371,39 @@ static bool hand_back_list(struct gradient *gradient, const struct mdf_code_call
 /* The call that makes the list in input 0, in the same run; NULL: none does. */
 static const struct mdf_code_call *find_list(struct gradient *gradient, const struct mdf_code_call *call)
 {
-    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
-        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
-        const struct mdf_code_call *made = instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
+    const struct mdf_code_call *made =
+        unit_find_list(gradient->unit, gradient->first_instruction, gradient->n_instructions, call->inputs[0]);
 
-        if (made != NULL && made->operator->form == MDF_FORM_LIST &&
-                                made->outputs[0] == call->inputs[0] && gradient_track(gradient, made->outputs[0])
-                                    ->n_writers == 1) {
-            return made;
-        }
+    return made != NULL && gradient_track(gradient, made->outputs[0])->n_writers == 1 ? made : NULL;
+}
+
+/* The one number that a call takes an item by; false: it is another subscript. */
+static bool find_index(struct gradient *gradient, const struct mdf_code_call *call, int64_t *index)
+{
+    const struct mdf_subscript *subscript = call->settings;
+    const struct mdf_value *value;
+
+    if (call->n_inputs != 2 || subscript->n_parts != 1 || subscript->is_tuple ||
+        subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX || MDF_OPERAND_KIND(call->inputs[1]) != MDF_OPERAND_CONSTANT) {
+        return false;
     }
-    return NULL;
+    value = (const struct mdf_value *)gradient->unit->constants.items + MDF_OPERAND_INDEX(call->inputs[1]);
+    if (value->kind != MDF_KIND_TENSOR || value->dtype != MDF_DTYPE_INT64 || value->rank != 0) {
+        return false;
+    }
+    memcpy(index, value->data, sizeof *index);
+    return true;
+}
+
+mdf_operand gradient_find_item(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    const struct mdf_code_call *list = call->operator->form == MDF_FORM_LIST_ITEM ? find_list(gradient, call) : NULL;
+    int64_t index = 0, n = list != NULL ? (int64_t)list->n_inputs : 0;
+
+    if (list == NULL || !find_index(gradient, call, &index) || index < -n || index >= n) {
+        return MDF_NO_OPERAND;
+    }
+    return list->inputs[index < 0 ? index + n : index];
 }
 
 /* A call of a list is one of its items. */
@@ -363,8 +438,13 @@ static bool hand_back_from(struct gradient *gradient, const struct mdf_instructi
 {
     const struct mdf_code_call call = *gradient_call(gradient, instruction); /* the list of calls grows */
     const struct mdf_code_call *list = call.operator->of_items != NULL ? find_list(gradient, &call) : NULL;
+    mdf_operand item = gradient_find_item(gradient, &call);
     size_t n = call.n_inputs;
 
+    if (item != MDF_NO_OPERAND) {
+        return !gradient_track(gradient, item)->is_active ||
+               gradient_add(gradient, item, gradient_track(gradient, call.outputs[0])->gradient);
+    }
     if (call.operator->form == MDF_FORM_LIST) {
         return hand_back_list(gradient, &call);
     }
@@ -374,6 +454,9 @@ static bool hand_back_from(struct gradient *gradient, const struct mdf_instructi
         return hand_back_to_items(gradient, &call, &kept);
     }
 
+    if (call.operator->meaning != NULL && call.operator->meaning->steps != NULL) {
+        return gradient_hand_back_meaning(gradient, &call);
+    }
     if ((call.operator->flags & MDF_OPERATOR_CUSTOM) != 0 && ((const struct mdf_custom *)call.settings)->derivative != NULL) {
         return gradient_hand_back_custom(gradient, &call);
     }

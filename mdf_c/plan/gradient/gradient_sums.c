@@ -7,12 +7,13 @@
 
 /* The sums, of stacks x of factors and g of gradients of products by w, which stands behind or before x. As lines (see
  * functions/python/gradients.c) where w is a matrix or a vector. */
-static const char *const sum_behind =
-                             "numpy.matmul(gradient.turn(gradient.lines(x, w, 0), True), gradient.lines(g, w, 1)) if w.ndim < 3 "
-                             "else gradient.products(x, g, w, True)",
-                         *const sum_before =
-                             "numpy.matmul(gradient.turn(gradient.lines(g, w, 2), True), gradient.lines(x, w, 3)) "
-                             "if w.ndim < 3 else gradient.products(x, g, w, False)";
+static const char
+    *const sum_behind = "numpy.reshape(numpy.matmul(gradient.turn(gradient.lines(x, w, 0), True), gradient.lines(g, w, 1)), "
+                        "w.shape) if w.ndim < 3 "
+                        "else gradient.products(x, g, w, True)",
+           *const sum_before =
+               "numpy.reshape(numpy.matmul(gradient.turn(gradient.lines(g, w, 2), True), gradient.lines(x, w, 3)), w.shape) "
+               "if w.ndim < 3 else gradient.products(x, g, w, False)";
 
 bool gradient_is_product(struct gradient *gradient, const struct mdf_code_call *call, size_t input)
 {
@@ -94,16 +95,13 @@ static bool sum_product(struct backward *backward, const struct product *product
     struct scope scope = {.unit = gradient->unit};
     struct target target = {gradient->compiler, gradient->unit, &scope};
     mdf_operand captured = backward->control->bodies[0].code->captures[product->capture], sum;
-    bool outer = gradient->compiler->derives;
 
     if (!scope_bind(gradient->compiler, &scope, "x", stack_of(backward, product->factor)) ||
         !scope_bind(gradient->compiler, &scope, "g", stack_of(backward, product->gradient)) ||
         !scope_bind(gradient->compiler, &scope, "w", gradient_track(gradient, captured)->value)) {
         return false;
     }
-    gradient->compiler->derives = true;
-    sum = compile_text(&target, product->is_behind ? sum_behind : sum_before, MDF_NO_OPERAND);
-    gradient->compiler->derives = outer;
+    sum = gradient_compile_text(gradient, &target, NULL, product->is_behind ? sum_behind : sum_before);
     return sum != MDF_NO_OPERAND && gradient_add(gradient, captured, sum);
 }
 

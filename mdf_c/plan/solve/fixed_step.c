@@ -24,7 +24,8 @@ static bool take_stiffness(struct solver *solver, struct target *target, size_t 
                            const mdf_operand *slopes, solver_values stiffness)
 {
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        if (!compile_gradients_from(target, first, slopes[i], MDF_NO_OPERAND, &y[i], 1, &stiffness[i])) {
+        if (!compile_gradients_from(target, first, &(struct derived_value){slopes[i], MDF_NO_OPERAND}, 1, &y[i], 1,
+                                    &stiffness[i])) {
             return false;
         }
     }
