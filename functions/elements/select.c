@@ -163,5 +163,5 @@ const struct mdf_operator mdf_operators_select[] = {
     {"Clip", 11, 99, run_clip, NULL, 0, MDF_OPERATOR_PURE, NULL, .derivatives = mdf_derivatives_clip, .form = MDF_FORM_CLIP,
      .infer = &mdf_rule_same},
     {"IsInf", 10, 99, mdf_element_call, infinity_settings, sizeof(struct infinity_settings), MDF_OPERATOR_PURE, NULL,
-     .element_of = infinity_of, .infer = &mdf_rule_same},
+     .derivatives = mdf_derivatives_flat, .element_of = infinity_of, .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

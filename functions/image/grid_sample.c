@@ -7,6 +7,7 @@
 #include "functions/image/grid_taps.h"
 #include "functions/moves/indexing.h"
 
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/workspace.h"
 #include "mdf_c/base/processor.h"
 
@@ -353,8 +354,55 @@ static bool affine_grid(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* Where a point lies along an axis of `size` elements, number `i` of its coordinates; what pads moves it. */
+#define PLACE(name, i, size)                                                                                                     \
+    {name "_given",                                                                                                              \
+     "(points[..., " i "] + 1) / 2 * (" size " - 1) if align_corners else ((points[..., " i "] + 1) * " size " - 1) / 2", NULL}, \
+        {name "_low", "0.0 if align_corners else -0.5", NULL},                                                                   \
+        {name "_range", "numpy.maximum(" size " - 1.0 if align_corners else 1.0 * " size ", 1.0)", NULL},                        \
+        {name "_turns", "numpy.floor(numpy.abs(" name "_given - " name "_low) / " name "_range)", NULL},                         \
+        {name "_rest", "numpy.abs(" name "_given - " name "_low) - " name "_turns * " name "_range", NULL},                      \
+        {name "_turned", name "_low + numpy.where(" name "_turns % 2 == 0, " name "_rest, " name "_range - " name "_rest)",      \
+         NULL},                                                                                                                  \
+        {name,                                                                                                                   \
+         "numpy.clip(" name "_given, 0.0, " size " - 1.0) if padding_mode == 'border' else numpy.clip(" name                     \
+         "_turned, 0.0, " size " - 1.0) if padding_mode == 'reflection' else " name "_given",                                    \
+         NULL},                                                                                                                  \
+        {name "0", "numpy.rint(" name ") if mode == 'nearest' else numpy.floor(" name ")", NULL},                                \
+        {name "1", name "0 + 1", NULL},                                                                                          \
+    {                                                                                                                            \
+        name "_part", name "0 * 0.0 if mode == 'nearest' else " name " - " name "0", NULL                                        \
+    }
+#define IS_IN(name, size) "(" name " >= 0) & (" name " <= " size " - 1)"
+/* One of the neighbours of a point, times its weight. */
+#define TAP(i, j, k)                                                                                                       \
+    "gradient.take(planes, numpy.where(numpy.expand_dims(" IS_IN("z" i, "depth") " & " IS_IN("y" j, "height") " & " IS_IN( \
+        "x" k, "width") ", 1), first + numpy.astype(numpy.expand_dims((z" i " * height + y" j ") * width + x" k            \
+                        ", 1), 'int64'), 0)) * numpy.expand_dims(" WEIGHT("z", i) " * " WEIGHT("y", j) " * " WEIGHT("x",   \
+                                                                                                                    k) ", 1)"
+#define WEIGHT(name, i) "(" name "_part * " i " + (1 - " name "_part) * (1 - " i "))"
+
 const struct mdf_operator mdf_operators_grid_sample[] = {
-    {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL},
+    {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL, {"checked", "gradient.refuse('a cubic sample') if mode == 'cubic' or mode == 'bicubic' else x0", NULL},
+         {"planes",
+          "checked if x0.ndim == 5 else numpy.expand_dims(checked, 2) if x0.ndim == 4 else gradient.refuse('a sample of this "
+          "rank')",
+          NULL},
+         {"points", "x1 if x0.ndim == 5 else numpy.expand_dims(numpy.append(x1, numpy.zeros_like(x1[..., :1]), -1), 1)", NULL},
+         {"depth", "planes.shape[2]", NULL}, {"height", "planes.shape[3]", NULL}, {"width", "planes.shape[4]", NULL},
+         PLACE("x", "0", "width"), PLACE("y", "1", "height"), PLACE("z", "2", "depth"),
+         {"first",
+          "1 + depth * height * width * numpy.reshape(numpy.arange(planes.shape[0] * planes.shape[1]), [planes.shape[0], "
+          "planes.shape[1], 1, 1, 1])",
+          NULL},
+         {"result",
+          "numpy.reshape(" TAP("0", "0", "0") " + " TAP("0", "0", "1") " + " TAP("0", "1", "0") " + " TAP(
+              "0", "1", "1") " + " TAP("1", "0", "0") " + " TAP("1", "0", "1") " + " TAP("1", "1",
+                                                                                         "0") " + " TAP("1", "1",
+                                                                                                        "1") ", y.shape)",
+          NULL})},
     {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
          "result", NULL, {"n", "x0.shape[1]", NULL}, {"plain", "self(numpy.zeros_like(x0) + numpy.eye(n, n + 1), x1)", NULL},

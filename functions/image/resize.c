@@ -3,6 +3,7 @@
  * Comes in: an array; scales or sizes of its axes. Goes out: the array at the new size, each element the nearest one of the
  * input, or interpolated linearly or with cubics between neighbours. Interpolation goes axis by axis, in float64 for float64 and
  * integers (which are then rounded and saturated), else in float32. Source: ONNX Resize 10 to 19, Upsample 1 to 9, all modes. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/workspace.h"
 #include "functions/moves/indexing.h"
 
@@ -684,8 +685,35 @@ static bool interpolate(struct mdf_workspace *workspace, const struct resize *jo
            mdf_workspace_end(workspace) && extrapolate(job);
 }
 
-/* An axis of its old size, at a scale of 1 and without a region of its own, is left alone. */
-static bool resize_axes(struct mdf_workspace *workspace, struct resize *job)
+/* Output 0 becomes what an axis is multiplied by, [n_out, n_in]. */
+static bool write_matrix(const struct resize *job, size_t number)
+{
+    const struct resized_axis *axis = &job->axes[number];
+    int64_t shape[2] = {(int64_t)axis->n_out, (int64_t)axis->n_in};
+    double *matrix = mdf_call_output(job->call, 0, MDF_DTYPE_FLOAT64, 2, shape);
+    size_t n_taps = axis->is_same || job->mode == MODE_NEAREST ? 1 : axis->n_taps;
+
+    if (matrix == NULL) {
+        return false;
+    }
+    memset(matrix, 0, axis->n_out * axis->n_in * sizeof *matrix);
+    for (size_t place = 0; place < axis->n_out; place++) {
+        for (size_t tap = 0; tap < n_taps; tap++) {
+            size_t source = axis->is_same ? place : (size_t)axis->sources[place * n_taps + tap];
+            bool is_outside = !axis->is_same && job->coordinates == CROP_AND_RESIZE && axis->outside[place];
+
+            matrix[place * axis->n_in + source] += is_outside ? 0
+                                                   : axis->is_same || job->mode == MODE_NEAREST
+                                                       ? 1
+                                                       : axis->weights[place * n_taps + tap];
+        }
+    }
+    return true;
+}
+
+/* An axis of its old size, at a scale of 1 and without a region of its own, is left alone. `shown`: the axis whose
+ * matrix is asked for; -1: none. */
+static bool resize_axes(struct mdf_workspace *workspace, struct resize *job, int64_t shown)
 {
     for (size_t i = 0; i < job->rank; i++) {
         struct resized_axis *axis = &job->axes[i];
@@ -697,6 +725,10 @@ static bool resize_axes(struct mdf_workspace *workspace, struct resize *job)
         if (!axis->is_same && !plan_axis(workspace, job, axis)) {
             return false;
         }
+    }
+    if (shown >= 0) {
+        return shown < (int64_t)job->rank ? write_matrix(job, (size_t)shown)
+                                          : mdf_call_error(job->call, MDF_SHAPE, "there is no axis %lld", (long long)shown);
     }
     return job->mode == MODE_NEAREST ? take_nearest(workspace, job) : interpolate(workspace, job);
 }
@@ -719,7 +751,7 @@ static bool begin(struct mdf_workspace *workspace, struct mdf_call *call, struct
            prepare_axes(workspace, x, job);
 }
 
-static bool resize(struct mdf_call *call)
+static bool run_resize(struct mdf_call *call, int64_t shown)
 {
     const struct resize_settings *settings = call->settings;
     const struct mdf_value *scales = mdf_call_input(call, 2);
@@ -736,21 +768,21 @@ static bool resize(struct mdf_call *call)
         return mdf_call_error(call, MDF_VALUE, "scales and sizes are both given, but one of them is to be");
     }
     return (has_sizes ? read_sizes(&job, &settings->axes, n_axes) : read_scales(&job, 2, &settings->axes, n_axes)) &&
-           read_roi(&job, &settings->axes, n_axes, !has_sizes) && resize_axes(&workspace, &job);
+           read_roi(&job, &settings->axes, n_axes, !has_sizes) && resize_axes(&workspace, &job, shown);
 }
 
-static bool resize_10(struct mdf_call *call)
+static bool run_resize_10(struct mdf_call *call, int64_t shown)
 {
     const struct mdf_ints all = {0};
     struct mdf_workspace workspace;
     struct resize job;
 
     return read_old_settings(call, &job) && begin(&workspace, call, &job) && read_scales(&job, 1, &all, job.rank) &&
-           resize_axes(&workspace, &job);
+           resize_axes(&workspace, &job, shown);
 }
 
 /* Scales are attributes: of each axis, or (version 1) of the two last ones. */
-static bool upsample_1(struct mdf_call *call)
+static bool run_upsample_1(struct mdf_call *call, int64_t shown)
 {
     const struct resize_settings *settings = call->settings;
     double plane[2] = {settings->height_scale, settings->width_scale};
@@ -771,14 +803,82 @@ static bool upsample_1(struct mdf_call *call)
             return false;
         }
     }
-    return resize_axes(&workspace, &job);
+    return resize_axes(&workspace, &job, shown);
 }
 
+/* Which axis a matrix is asked for, behind the operator's inputs. */
+static bool read_shown(struct mdf_call *call, size_t input, int64_t *axis)
+{
+    size_t n = 0;
+    const int64_t *items = mdf_call_integers(call, input, 3, &n);
+
+    *axis = items != NULL && n == 1 ? *items : -1;
+    return *axis >= 0 || (items != NULL && mdf_call_error(call, MDF_VALUE, "there is no such axis"));
+}
+
+static bool resize(struct mdf_call *call)
+{
+    return run_resize(call, -1);
+}
+
+static bool resize_matrix(struct mdf_call *call)
+{
+    int64_t axis;
+
+    return read_shown(call, 4, &axis) && run_resize(call, axis);
+}
+
+static bool resize_10(struct mdf_call *call)
+{
+    return run_resize_10(call, -1);
+}
+
+static bool resize_10_matrix(struct mdf_call *call)
+{
+    int64_t axis;
+
+    return read_shown(call, 2, &axis) && run_resize_10(call, axis);
+}
+
+static bool upsample_1(struct mdf_call *call)
+{
+    return run_upsample_1(call, -1);
+}
+
+static bool upsample_1_matrix(struct mdf_call *call)
+{
+    int64_t axis;
+
+    return read_shown(call, 1, &axis) && run_upsample_1(call, axis);
+}
+
+#define MATRIX_ROW(name, kernel)              \
+    static const struct mdf_operator name = { \
+        #kernel, 0, 0, kernel, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat}
+MATRIX_ROW(matrices, resize_matrix);
+MATRIX_ROW(old_matrices, resize_10_matrix);
+MATRIX_ROW(oldest_matrices, upsample_1_matrix);
+
+/* Axis after axis is multiplied by its matrix. */
+#define AXIS(next, last, number, given)                                                                        \
+    {                                                                                                          \
+        next,                                                                                                  \
+            last " if x0.ndim <= " number " else numpy.moveaxis(numpy.matmul(numpy.moveaxis(" last ", " number \
+                 ", -1), numpy.transpose(places(" given ", " number "))), -1, " number ")",                    \
+            NULL                                                                                               \
+    }
+#define RESIZED(row, given)                                                                                               \
+    MDF_MEANING("e", &row, {"start", "x0 if x0.ndim <= 5 else gradient.refuse('a resize of more than five axes')", NULL}, \
+                AXIS("a", "start", "0", given), AXIS("b", "a", "1", given), AXIS("c", "b", "2", given),                   \
+                AXIS("d", "c", "3", given), AXIS("e", "d", "4", given))
+
 const struct mdf_operator mdf_operators_resize[] = {
-    {"Resize", 10, 10, resize_10, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
-    {"Resize", 11, 99, resize, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {"Resize", 10, 10, resize_10, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank},
+    {"Resize", 11, 99, resize, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank},
     {"Upsample", 1, 8, upsample_1, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank},
+     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank},
     {"Upsample", 9, 99, resize_10, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: X [batch, channels, height, width] and regions, of which a batch number is known. Goes out: for each region and
  * channel a grid of cells: the largest element in each, or the mean or maximum of points sampled in it between elements.
  * Computed in float64. Source: the ONNX operators, all versions. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -404,7 +405,41 @@ static bool roi_align(struct mdf_call *call)
     return (job.n_channels == 0 || align_regions(call, &job)) && mdf_workspace_end(&workspace);
 }
 
+/* How much the elements of an axis count for each cell: [regions, cells, size]. A point lies between two elements; those of a
+ * cell count alike. */
+#define SHARES(name, low, high, cells, size)                                                                                    \
+    {name "_given", "(x1[:, " high "] - x1[:, " low "]) * spatial_scale", NULL},                                                \
+        {name "_length",                                                                                                        \
+         name "_given if coordinate_transformation_mode == 'half_pixel' else numpy.maximum(" name "_given, 1.0)", NULL},        \
+        {name "_cell", "numpy.reshape(" name "_length, [-1, 1, 1]) / " cells, NULL},                                            \
+        {name "_n", "1.0 * sampling_ratio + 0.0 * numpy.floor(" name "_cell) if sampling_ratio else numpy.ceil(" name "_cell)", \
+         NULL},                                                                                                                 \
+        {name "_points", "numpy.arange(int(numpy.max(numpy.maximum(" name "_n, 1.0))))", NULL},                                 \
+        {name "_start",                                                                                                         \
+         "numpy.reshape(x1[:, " low                                                                                             \
+         "], [-1, 1, 1]) * spatial_scale - (0.5 if coordinate_transformation_mode == 'half_pixel' else 0.0)",                   \
+         NULL},                                                                                                                 \
+        {name "_place",                                                                                                         \
+         name "_start + (numpy.expand_dims(numpy.arange(" cells "), 1) + (" name "_points + 0.5) / numpy.maximum(" name         \
+              "_n, 1.0)) * " name "_cell",                                                                                      \
+         NULL},                                                                                                                 \
+        {name "_counts", "(" name "_place >= -1) & (" name "_place <= " size ") & (" name "_points < " name "_n)", NULL},       \
+        {name "_at", "numpy.expand_dims(numpy.clip(" name "_place, 0.0, " size " - 1.0), 3)", NULL},                            \
+    {                                                                                                                           \
+        name,                                                                                                                   \
+            "numpy.sum(numpy.maximum(1 - numpy.abs(" name "_at - numpy.arange(" size ")), 0.0) * numpy.expand_dims(" name       \
+            "_counts, 3), 2) / numpy.maximum(" name "_n, 1.0)",                                                                 \
+            NULL                                                                                                                \
+    }
+
 const struct mdf_operator mdf_operators_roi[] = {
     {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
-    {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL,
+         {"planes", "gradient.refuse('the largest point of a region') if mode == 'max' else numpy.take(x0, x2, 0)", NULL},
+         SHARES("down", "1", "3", "y.shape[2]", "x0.shape[2]"), SHARES("across", "0", "2", "y.shape[3]", "x0.shape[3]"),
+         {"result",
+          "numpy.matmul(numpy.matmul(numpy.expand_dims(down, 1), planes), gradient.turn(numpy.expand_dims(across, 1), True))",
+          NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -5,6 +5,7 @@
  * numbers: after each operation in float64 the result is rounded, which for + - * / and the square root is float32 arithmetic.
  * Scaler of float64 is rounded at its end; Binarizer and Imputer keep the type (Imputer of integers: int64). Source: ONNX
  * ai.onnx.ml, version 1 of each. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/moves/indexing.h"
 #include "functions/onnx_ml/scores.h"
@@ -325,9 +326,17 @@ static bool array_feature_extractor(struct mdf_call *call)
 const struct mdf_operator mdf_operators_ml_features[] = {
     {"ArrayFeatureExtractor", 1, 99, array_feature_extractor, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_FEATURES},
-    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table), .form = MDF_FORM_BINARIZER},
+    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table), .derivatives = mdf_derivatives_flat, .form = MDF_FORM_BINARIZER},
     {"FeatureVectorizer", 1, 99, feature_vectorizer, SETTINGS(vectorizer_table)},
-    {"Imputer", 1, 99, imputer, SETTINGS(imputer_table), .form = MDF_FORM_IMPUTER},
-    {"Normalizer", 1, 99, normalizer, SETTINGS(normalizer_table), .form = MDF_FORM_NORMALIZER},
-    {"Scaler", 1, 99, scaler, SETTINGS(scaler_table), .form = MDF_FORM_SCALER},
+    {"Imputer", 1, 99, imputer, SETTINGS(imputer_table), .derivatives = MDF_DERIVATIVES({0, "dy * (x0 == y)"}),
+     .form = MDF_FORM_IMPUTER},
+    {"Normalizer", 1, 99, normalizer, SETTINGS(normalizer_table),
+     .meaning = MDF_MEANING("result", NULL,
+                            {"length",
+                             "numpy.max(x0, -1, keepdims=True) if norm == 'MAX' else numpy.sum(numpy.abs(x0), -1, keepdims=True) "
+                             "if norm == 'L1' else numpy.sqrt(numpy.sum(x0 * x0, -1, keepdims=True))",
+                             NULL},
+                            {"result", "x0 / length", NULL}),
+     .form = MDF_FORM_NORMALIZER},
+    {"Scaler", 1, 99, scaler, SETTINGS(scaler_table), .derivatives = MDF_DERIVATIVES({0, "dy * scale"}), .form = MDF_FORM_SCALER},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

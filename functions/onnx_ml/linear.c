@@ -177,5 +177,8 @@ const struct mdf_operator mdf_operators_ml_linear[] = {
     {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
      .routine = MDF_ROUTINE(plan_classifier, NULL)},
     {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, numpy.reshape(coefficients, [targets, -1])), x0.shape) "
+                                        "if post_transform == 'NONE' else "
+                                        "gradient.refuse('a transformed score')"}),
      .routine = MDF_ROUTINE(plan_regressor, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

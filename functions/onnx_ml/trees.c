@@ -3,6 +3,7 @@
  * Comes in: rows of features; trees as attributes. Goes out: for each row the weights of the leaves that it ends in, aggregated
  * by target or class; of the classifier the label of the largest, too. Numbers are compared and weights added in float32, one
  * tree after the other, as ONNX Runtime does; in float64 where features or attributes are. Source: ONNX ai.onnx.ml 1, 3, 5. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/lookup.h"
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/forest.h"
@@ -640,9 +641,9 @@ static const char no_leaf[] = "a tree has no leaf for a row";
 
 const struct mdf_operator mdf_operators_ml_trees[] = {
     {"TreeEnsemble", 5, 99, tree_ensemble, ensemble_table, sizeof(struct new_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_ensemble, no_leaf)},
+     .derivatives = mdf_derivatives_flat, .routine = MDF_ROUTINE(plan_ensemble, no_leaf)},
     {"TreeEnsembleClassifier", 1, 99, classifier, classifier_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_classifier, no_leaf)},
+     .derivatives = mdf_derivatives_flat, .routine = MDF_ROUTINE(plan_classifier, no_leaf)},
     {"TreeEnsembleRegressor", 1, 99, regressor, regressor_table, sizeof(struct old_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_regressor, no_leaf)},
+     .derivatives = mdf_derivatives_flat, .routine = MDF_ROUTINE(plan_regressor, no_leaf)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -292,19 +292,22 @@ static const char no_seed[] = "a seed of random numbers is not below 2**32";
  */
 static const struct mdf_derivative draw_derivatives[] = {{0, NULL}, {1, NULL}, {2, NULL}, {MDF_DERIVATIVE_END, NULL}};
 
-#define ROW(name, kernel, formals, why)                                                                            \
+/* Of `like` only the form counts. */
+enum { LIKE_FORM = 1 << 2 };
+
+#define ROW(name, kernel, formals, why, forms)                                                                     \
     {                                                                                                              \
         "psyneulink.draw_" #name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
-            .routine = MDF_DRAWING_ROUTINE(plan_##name, why), .derivatives = draw_derivatives                      \
+            .routine = MDF_DRAWING_ROUTINE(plan_##name, why), .derivatives = draw_derivatives, .by_form = (forms)  \
     }
 
 const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {
-    ROW(normal, run_normal, "generator seed like", no_seed),
-    ROW(uniform, run_uniform, "generator seed like", no_seed),
-    ROW(exponential, run_exponential, "generator seed like", no_seed),
-    ROW(inverted, run_inverted, "generator seed like", no_seed),
-    ROW(gamma, run_gamma, "generator seed like shape", "a shape is below 0, or a seed not below 2**32"),
-    ROW(wald, run_wald, "generator seed like mean scale", "a mean or scale is not above 0, or a seed not below 2**32"),
-    ROW(binomial, run_binomial, "generator seed like p", "a probability is not in [0, 1], or a seed not below 2**32"),
-    ROW(choice, run_choice, "generator seed probabilities", no_seed),
+    ROW(normal, run_normal, "generator seed like", no_seed, LIKE_FORM),
+    ROW(uniform, run_uniform, "generator seed like", no_seed, LIKE_FORM),
+    ROW(exponential, run_exponential, "generator seed like", no_seed, LIKE_FORM),
+    ROW(inverted, run_inverted, "generator seed like", no_seed, LIKE_FORM),
+    ROW(gamma, run_gamma, "generator seed like shape", "a shape is below 0, or a seed not below 2**32", LIKE_FORM),
+    ROW(wald, run_wald, "generator seed like mean scale", "a mean or scale is not above 0, or a seed not below 2**32", LIKE_FORM),
+    ROW(binomial, run_binomial, "generator seed like p", "a probability is not in [0, 1], or a seed not below 2**32", LIKE_FORM),
+    ROW(choice, run_choice, "generator seed probabilities", no_seed, 0),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

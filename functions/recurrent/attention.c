@@ -392,6 +392,33 @@ static bool attention(struct mdf_call *call)
     return attend(&workspace, &q, &k, &v, &y, &job) && mdf_workspace_end(&workspace);
 }
 
+/* Tokens by heads: [batch, head, token, column]. */
+#define HEADS(x, n)                                                                                                 \
+    "(" x " if " x ".ndim == 4 else numpy.swapaxes(numpy.reshape(" x ", [" x ".shape[0], " x ".shape[1], " n ", " x \
+    ".shape[2] // " n "]), 1, 2))"
+
 const struct mdf_operator mdf_operators_attention[] = {
-    {"Attention", 23, 99, attention, attention_table, sizeof(struct attention_settings), MDF_OPERATOR_PURE, NULL},
+    {"Attention", 23, 99, attention, attention_table, sizeof(struct attention_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result key value -", NULL, {"q", HEADS("x0", "q_num_heads"), NULL}, {"k", HEADS("x1", "kv_num_heads"), NULL},
+         {"v", HEADS("x2", "kv_num_heads"), NULL}, {"key", "k if x4 is None else numpy.concatenate([x4, k], 2)", NULL},
+         {"value", "v if x5 is None else numpy.concatenate([x5, v], 2)", NULL},
+         {"keys", "numpy.repeat(key, q.shape[1] // key.shape[1], 1)", NULL},
+         {"values", "numpy.repeat(value, q.shape[1] // value.shape[1], 1)", NULL},
+         {"raw", "numpy.matmul(q, gradient.turn(keys, True)) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)", NULL},
+         {"plain", "raw if softcap is None or softcap == 0 else softcap * numpy.tanh(raw / softcap)", NULL},
+         {"offset", "numpy.arange(keys.shape[2]) - numpy.expand_dims(numpy.arange(q.shape[2]), 1) - (keys.shape[2] - k.shape[2])",
+          NULL},
+         {"causal", "numpy.where(offset > 0, -math.inf, plain) if is_causal else plain", NULL},
+         {"masked", "causal if x3 is None else numpy.where(x3, causal, -math.inf) if x3.dtype == 'bool' else causal + x3", NULL},
+         {"scores",
+          "masked if x6 is None and (left_window_size is None or left_window_size == -1) and (right_window_size is None or "
+          "right_window_size == -1) "
+          "else gradient.refuse('attention by lengths or windows')",
+          NULL},
+         {"largest", "numpy.max(scores, -1, keepdims=True)", NULL},
+         {"powers", "numpy.exp(scores - numpy.where(largest == -math.inf, 0.0, largest))", NULL},
+         {"sums", "numpy.sum(powers, -1, keepdims=True)", NULL},
+         {"out", "numpy.matmul(powers / numpy.where(sums == 0, 1.0, sums), values)", NULL},
+         {"result", "out if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(out, 1, 2), y.shape)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

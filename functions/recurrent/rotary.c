@@ -134,5 +134,23 @@ static bool rotary_embedding(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_rotary[] = {
-    {"RotaryEmbedding", 23, 99, rotary_embedding, rotary_table, sizeof(struct rotary_settings), MDF_OPERATOR_PURE, NULL},
+    {"RotaryEmbedding", 23, 99, rotary_embedding, rotary_table, sizeof(struct rotary_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result", NULL,
+         {"x",
+          "x0 if x0.ndim == 4 else numpy.swapaxes(numpy.reshape(x0, [x0.shape[0], x0.shape[1], num_heads, x0.shape[2] // "
+          "num_heads]), 1, 2)",
+          NULL},
+         {"n", "x.shape[3] if rotary_embedding_dim is None or rotary_embedding_dim == 0 else rotary_embedding_dim", NULL},
+         {"cosines", "numpy.expand_dims(x1 if x3 is None else numpy.take(x1, x3, 0), 1)", NULL},
+         {"sines", "numpy.expand_dims(x2 if x3 is None else numpy.take(x2, x3, 0), 1)", NULL},
+         {"a", "x[..., 0:n:2] if interleaved else x[..., :n // 2]", NULL},
+         {"b", "x[..., 1:n:2] if interleaved else x[..., n // 2:n]", NULL}, {"first", "cosines * a - sines * b", NULL},
+         {"second", "sines * a + cosines * b", NULL},
+         {"turned",
+          "numpy.reshape(numpy.stack([first, second], -1), [s for s in first.shape[:3]] + [n]) if interleaved else "
+          "numpy.append(first, second, -1)",
+          NULL},
+         {"all", "numpy.append(turned, x[..., n:], -1)", NULL},
+         {"result", "all if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(all, 1, 2), x0.shape)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -3,6 +3,7 @@
  * Comes in: a size; of the matrix the number of bands, the length of the transform, the rate and the edges. Goes out: the window,
  * or triangles in mel frequencies over the bins of a onesided transform. Computed in float64. Source: ONNX, version 17 of each.
  */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -138,8 +139,11 @@ static bool mel_weight_matrix(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_window_functions[] = {
-    {"HannWindow", 17, 99, hann, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL},
-    {"HammingWindow", 17, 99, hamming, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL},
-    {"BlackmanWindow", 17, 99, blackman, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL},
+    {"HannWindow", 17, 99, hann, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
+    {"HammingWindow", 17, 99, hamming, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
+    {"BlackmanWindow", 17, 99, blackman, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
+     .derivatives = mdf_derivatives_flat},
     {"MelWeightMatrix", 17, 99, mel_weight_matrix, mel_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

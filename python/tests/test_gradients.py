@@ -168,3 +168,48 @@ def test_a_program_has_products_of_its_own():
     assert np.sum(by["cell.w"] * direction["cell.w"]) == pytest.approx(tangent[0], rel=1e-12)
     again = program.jvp("last", direction, parameters={"cell.w": np.zeros((2, 2))})
     assert not np.array_equal(again[1], tangent)
+
+
+def by_differences(program, at, name, step=1e-5):
+    return (program({**at, name: at[name] + step})[0] - program({**at, name: at[name] - step})[0]) / (2 * step)
+
+
+NOISE = {"n": {"parameters": {"a": {"value": 0.7}, "s": {"value": 0.3}, "x": {"default_initial_value": 0.4, "value": "numpy.tanh(a * x) + numpy.random.normal(a, s)"}},
+               "output_ports": {"y": {"value": "x * x"}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 7])
+def test_what_is_drawn_is_a_constant_times_its_scale_from_its_place(steps):
+    model, at = model_of(nodes=NOISE), {"n.a": 0.7, "n.s": 0.3, "n.x": 0.4}
+    program = mdf_c.gradient(model, "y", list(at), steps=steps, seed=5)
+    value, by = program(at)
+    assert value == mdf_c.run(model, steps=steps, seed=5)["y"]
+    for name in at:
+        assert by[name] == pytest.approx(by_differences(program, at, name), abs=1e-7)
+    assert mdf_c.gradient(model, "y", list(at), steps=steps, seed=5, plain=True)(at)[1] == by
+
+
+def test_a_loop_keeps_what_it_has_drawn():
+    model = model_of(nodes={"n": {"parameters": {"w": {"value": 0.6}, "s": {"value": 0.2}, "x": {"value": [0.1, -0.4, 0.8, 0.3]},
+                                                 "p": {"function": "onnx::Scan", "args": {"initial_state_and_scan_inputs": "[w, x]", "num_scan_inputs": 1, "body": "b"}}},
+                                  "output_ports": {"y": {"value": "numpy.sum(p[1]) * p[0]"}}}})  # fmt: skip
+    model["m"]["graphs"]["b"] = {
+        "metadata": {"inputs": ["h", "t"], "outputs": ["h2", "q"]},
+        "nodes": {"m": {"input_ports": {"h": {}, "t": {}}, "parameters": {"z": {"value": "numpy.random.uniform(t, 2.0)"}},
+                        "output_ports": {"h2": {"value": "numpy.sin(w * h + s * z * h)"}, "q": {"value": "h * z"}}}},
+    }  # fmt: skip
+    at = {"n.w": 0.6, "n.s": 0.2}
+    program = mdf_c.gradient(model, "y", list(at), seed=3)
+    value, by = program(at)
+    assert value == mdf_c.run(model, seed=3)["y"]
+    for name in at:
+        assert by[name] == pytest.approx(by_differences(program, at, name), abs=1e-7)
+    assert mdf_c.hvp(model, "y", list(at), seed=3)({"n.w": 1.0, "n.s": 0.5}, at)[0] == value
+
+
+def test_draws_within_a_branch_are_refused():
+    model = model_of(nodes={"n": {"parameters": {"w": {"value": 0.6}, "p": {"function": "onnx::If", "args": {"cond": "w > 0", "then_branch": "b", "else_branch": "b"}}},
+                                  "output_ports": {"y": {"value": "p * w"}}}})  # fmt: skip
+    model["m"]["graphs"]["b"] = {"metadata": {"inputs": [], "outputs": ["q"]}, "nodes": {"m": {"output_ports": {"q": {"value": "w * numpy.random.normal(0.0, 1.0)"}}}}}
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="draws random numbers"):
+        mdf_c.gradient(model, "y", ["n.w"])

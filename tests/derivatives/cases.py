@@ -98,6 +98,27 @@ OPERATORS = {
         call({"input": "a"}, a=(1, 5, 1)), call({"input": "a", "dft_length": "k", "axis": 1}, a=(1, 4, 2, 2), k=np.array(6)), call({"input": "a", "onesided": 1}, a=(2, 6, 1)),
         call({"input": "a", "inverse": 1}, a=(1, 5, 2)), call({"input": "a", "dft_length": "k"}, opset="17", a=(1, 5, 2), k=np.array(3))],
     "STFT": [call({"signal": "a", "frame_step": 2, "frame_length": 4}, a=(2, 10, 1)), call({"signal": "a", "frame_step": 3, "window": "b"}, a=(1, 11, 1), b=((5,), 0.2, 1))],
+    "Resize": [
+        *(call({"X": "a", "scales": "k", "mode": mode}, a=(1, 2, 3, 4), k=np.array([1.0, 1.0, 1.6, 2.0])) for mode in ("linear", "nearest", "cubic")),
+        call({"X": "a", "sizes": "k", "mode": "linear", "coordinate_transformation_mode": "align_corners"}, a=(2, 1, 5), k=whole(2, 1, 3)),
+        call({"X": "a", "sizes": "k", "mode": "cubic", "antialias": 1, "axes": [1, 2], "exclude_outside": 1}, a=(2, 5, 4), k=whole(3, 7)),
+        call({"X": "a", "scales": [1.0, 2.0], "mode": "nearest"}, opset="10", a=(2, 3)),
+        call({"X": "a", "roi": "kr", "sizes": "k", "mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 2.0}, a=(4, 4), k=whole(3, 5),
+             kr=np.array([-0.2, 0.1, 0.8, 0.9]))],
+    "Upsample": [call({"X": "a", "scales": [1.0, 2.0, 1.5], "mode": "linear"}, opset="8", a=(1, 2, 3)), call({"X": "a", "scales": [2.0, 1.0]}, opset="9", a=(2, 3))],
+    "GridSample": [
+        *(call({"X": "a", "grid": "b", "padding_mode": pad, "align_corners": corners}, a=(2, 2, 4, 3), b=((2, 2, 3, 2), -1.3, 1.3)) for pad in ("zeros", "border", "reflection") for corners in (0, 1)),
+        call({"X": "a", "grid": "b", "mode": "nearest"}, a=(1, 2, 4, 3), b=((1, 2, 2, 2), -1.2, 1.2)), call({"X": "a", "grid": "b"}, a=(1, 1, 3, 2, 3), b=((1, 2, 1, 2, 3), -1.1, 1.1))],
+    "RoiAlign": [call({"X": "a", "rois": "b", "batch_indices": "k", "output_height": 2, "output_width": 3, **more}, a=(2, 2, 6, 7), b=np.array([[0.4, 0.7, 5.1, 4.6], [1.3, 0.2, 6.3, 3.9]]), k=whole(1, 0))
+                 for more in ({"sampling_ratio": 2}, {}, {"coordinate_transformation_mode": "output_half_pixel", "spatial_scale": 0.8})],
+    "Attention": [
+        call({"Q": "a", "K": "b", "V": "c"}, "p[0]", a=(1, 2, 3, 4), b=(1, 2, 5, 4), c=(1, 2, 5, 2)),
+        call({"Q": "a", "K": "b", "V": "c", "attn_mask": "d", "softcap": 1.5, "scale": 0.7}, "p[0]", a=(1, 2, 3, 4), b=(1, 2, 5, 4), c=(1, 2, 5, 2), d=(3, 5)),
+        call({"Q": "a", "K": "b", "V": "c", "is_causal": 1, "q_num_heads": 4, "kv_num_heads": 2}, "p[0]", a=(2, 3, 8), b=(2, 3, 4), c=(2, 3, 4)),
+        call({"Q": "a", "K": "b", "V": "c", "past_key": "d", "past_value": "e", "attn_mask": "k"}, "numpy.append(numpy.ravel(p[0]), numpy.append(p[1], p[2]))", a=(1, 1, 2, 3), b=(1, 1, 2, 3), c=(1, 1, 2, 2),
+             d=(1, 1, 2, 3), e=(1, 1, 2, 2), k=np.array([[True, True, False, True], [True, False, True, True]]))],
+    "RotaryEmbedding": [call({"X": "a", "cos_cache": "b", "sin_cache": "c", "position_ids": "k"}, a=(1, 2, 3, 4), b=(5, 2), c=(5, 2), k=np.array([[0, 4, 2]])),
+                        call({"X": "a", "cos_cache": "b", "sin_cache": "c", "interleaved": 1, "num_heads": 2, "rotary_embedding_dim": 4}, a=(1, 3, 12), b=(1, 3, 2), c=(1, 3, 2))],
     "RNN": recurrent(1, 1),
     "GRU": recurrent(3, 2, linear_before_reset=1),
     "LSTM": recurrent(4, 3, input_forget=1)
@@ -183,6 +204,10 @@ OPERATORS.update({
     "Trilu": [call({"input": "a", "upper": 0}, a=(3, 3))], "DepthToSpace": [call({"input": "a", "blocksize": 2}, a=(1, 4, 2, 1))],
     "SpaceToDepth": [call({"input": "a", "blocksize": 2}, a=(1, 1, 2, 4))], "ReverseSequence": [call({"input": "a", "sequence_lens": [1, 2]}, a=(2, 2))],
     "CenterCropPad": [call({"input_data": "a", "shape": [3, 2]}, a=M)],
+    "ai.onnx.ml::Scaler": [call({"X": "a", "offset": [0.5, 0.1, 0.2], "scale": [2.0, 3.0, 0.5]}, a=M)],
+    "ai.onnx.ml::Imputer": [call({"X": "a", "imputed_value_floats": [0.5], "replaced_value_float": 9.0}, a=M)],
+    "ai.onnx.ml::Normalizer": [call({"X": "a", "norm": norm}, a=(M, 0.2, 1)) for norm in ("MAX", "L1", "L2")],
+    "ai.onnx.ml::LinearRegressor": [call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "targets": 2}, a=M)],
     "ai.onnx.ml::ArrayFeatureExtractor": [call({"X": "a", "Y": [1, 0]}, a=(2, 3))],
 })
 
@@ -223,3 +248,6 @@ EXPRESSIONS.update({
 # differences need; whole numbers; neighbours of a number.
 ELSEWHERE = {"If", "Loop", "Scan", "outputs", "numpy.random.normal", "numpy.random.uniform", "numpy.float16", "numpy.half", "numpy.float32", "numpy.single", "BitShift", "IsInf", "numpy.nextafter",
              "math.nextafter", "build_list", "build_tuple"}
+
+# What is computed in float32: differences have fewer digits.
+ROUGH = {"RotaryEmbedding", "ai.onnx.ml::Scaler", "ai.onnx.ml::Imputer", "ai.onnx.ml::Normalizer", "ai.onnx.ml::LinearRegressor"}

@@ -22,7 +22,7 @@ except ImportError:
     sys.exit(0)
 import itertools
 
-from cases import ELSEWHERE, EXPRESSIONS, OPERATORS
+from cases import ELSEWHERE, EXPRESSIONS, OPERATORS, ROUGH
 
 import mdf_c
 
@@ -87,13 +87,12 @@ class Case:
         slope = lambda h: sum(float(np.sum(array * self.direction[name])) for name, array in programs[1](self.moved(h))[1].items())
         return error, self.compare("Hessian", got, slope)[1]
 
-    @staticmethod
-    def compare(what, got, function):
+    def compare(self, what, got, function):
         differences = [(function(h) - function(-h)) / (2 * h) for h in (STEP, STEP / 2, STEP / 4)]
         once = [(4 * b - a) / 3 for a, b in itertools.pairwise(differences)]
         expected = (16 * once[1] - once[0]) / 15
         error = abs(got - expected) / (1 + abs(expected))
-        return error, None if error < TOLERANCE else f"{what} {got!r}, by differences {expected!r}"
+        return error, None if error < (1e3 * TOLERANCE if self.name in ROUGH else TOLERANCE) else f"{what} {got!r}, by differences {expected!r}"
 
 
 def cases(only):

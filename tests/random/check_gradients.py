@@ -6,7 +6,7 @@
 Half of them are smooth: nodes, edges, states and derivatives in time, over some steps, with Loop, Scan and If in each other, products, reductions, moves and
 conditional expressions. Their derivatives have to be those that differences give, extrapolated to a step of nothing, in a random direction. The others are those of
 grammar.py, which are not made for it: most of these are refused. Of all that is not refused the program of derivatives gives the same bits plainly, when it is lowered, by
-copies of a state, and the value is that of the steps themselves. What goes forward and the Hessian times a vector are held against these."""
+copies of a state, and (of each tenth) as C source, and the value is that of the steps themselves. What goes forward and the Hessian times a vector are held against these."""
 import argparse
 import json
 import math
@@ -24,6 +24,7 @@ try:
 except ImportError:
     print("0 passed, 0 failed")
     sys.exit(0)
+import gradient_source  # noqa: E402
 import grammar  # noqa: E402
 import mdf_c  # noqa: E402
 
@@ -31,6 +32,7 @@ SHAPES = [(), (3,), (2, 3), (3, 3)]
 UNARY = ["numpy.sin({})", "numpy.cos({})", "numpy.tanh({})", "numpy.exp(-{0} * {0})", "numpy.arctan({})", "numpy.sqrt(1 + {0} * {0})", "numpy.log1p({0} * {0})", "-{}",
          "numpy.square({})", "1 / (1 + numpy.exp(-{}))", "({} * 0.5)"]
 BINARY = ["{} + {}", "{} - {}", "{} * {}", "{0} / (1 + {1} * {1})", "numpy.maximum({0}, {1})", "numpy.where({0} > {1}, {0}, {1} * 2)"]
+COMPILE_EVERY = 10  # C source: the compiler takes longer than all else
 SETTINGS = {"max_iterations": 2000, "max_memory": 1 << 28, "threads": 1}
 STEP = 2e-4  # of the widest difference; the others are a half and a quarter of it
 
@@ -272,6 +274,20 @@ def outcome(call):
         return f"{type(error).__name__}: {error.message}"
 
 
+def check_source(made, graph, reference, counts):
+    """The program of derivatives as C source has to leave the same bits."""
+    like = [reference[0], *reference[1].values()]
+    try:
+        got = gradient_source.evaluate(made["model"], made["of"], made["wrt"], made["steps"], made["dt"], graph, like)
+    except gradient_source.Refused:
+        counts["no source"] += 1
+        return None
+    counts["sources"] += 1
+    if isinstance(got, str) or bits((got[0], dict(zip(made["wrt"], got[1:], strict=True)))) != bits(reference):
+        return f"C source: {got}, not {like}"
+    return None
+
+
 def check(made, counts):
     """What is wrong; None: nothing."""
     settings = {**SETTINGS, "graph": made.get("graph", "g")}
@@ -279,6 +295,8 @@ def check(made, counts):
     if isinstance(programs[0], str) or isinstance(programs[1], str):
         counts["refused"] += 1
         same = isinstance(programs[0], str) and programs[0] == programs[1]
+        if same and programs[0] == outcome(lambda: mdf_c.run(made["model"], steps=made["steps"], dt=made["dt"], **settings)):
+            return None  # the model itself is refused
         return f"refused: {programs[0]}" if made["is_smooth"] and same else None if same else f"plain: {programs[0]}\n  fast: {programs[1]}"
     reference = outcome(lambda: evaluate(programs[0].state(), made))
     state = programs[1].state()
@@ -300,6 +318,10 @@ def check(made, counts):
         expected = next(ports[port] for ports in ran.outputs.values() if port in ports)
         if not np.array_equal(np.asarray(expected), np.asarray(reference[0]), equal_nan=True):
             return f"the value is {reference[0]}, of the steps {expected}"
+    if made["seed"] % COMPILE_EVERY == 0:
+        found = check_source(made, settings["graph"], reference, counts)
+        if found:
+            return found
     if not made["is_smooth"] or not made["wrt"]:
         counts["bits"] += 1
         return None
@@ -320,11 +342,11 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--show", action="store_true", help="print the first model that is found")
     asked = parser.parse_args()
-    counts, n_found = dict.fromkeys(("derivatives", "Hessians", "kinks", "bits", "refused", "failing", "no forward", "no Hessian"), 0), 0
+    counts, n_found = dict.fromkeys(("derivatives", "Hessians", "kinks", "bits", "refused", "failing", "no forward", "no Hessian", "sources", "no source"), 0), 0
     warnings.simplefilter("ignore")
     for seed in range(asked.first, asked.first + asked.models):
         made = Maker(seed).make() if seed % 2 == 0 else make_other(seed)
-        found = check(made, counts) if made else None
+        found = check({**made, "seed": seed}, counts) if made else None
         if found:
             n_found += 1
             print(f"model {seed}: {found}")

@@ -1,10 +1,10 @@
 /* evaluation.c - see evaluation.h.
  *
  * Comes in: the code of a graph's nodes, whose slots are written again in each evaluation. Goes out: code in which each operand
- * is written once (trace.h): the first evaluation, then a Loop whose body is a later one, and whose states are the slots that an
- * evaluation reads as an earlier one has left them (where memory is bounded, Loops in a Loop: what derives them keeps the states
- * of the outer one, and those of one inner one at a time), then the last evaluation, which alone computes what only the result
- * needs. */
+ * is written once (trace.h): the first two evaluations, then a Loop whose body is a later one, and whose states are the slots
+ * that an evaluation reads as an earlier one has left them (where memory is bounded, Loops in a Loop: what derives them keeps the
+ * states of the outer one, and those of one inner one at a time), then the last evaluation, which alone computes what only the
+ * result needs. */
 #include "mdf_c/plan/gradient/evaluation.h"
 
 #include "mdf_c/plan/made_loop.h"
@@ -205,10 +205,10 @@ static bool trace_segments(struct tracer *around, bool has_dt, uint64_t n, uint6
     return code != NULL && emit_loop(around, &segment, &parts, code, n);
 }
 
-/* All evaluations but the first and the last. */
+/* All evaluations but the first two and the last. */
 static bool trace_later(struct tracer *first, const struct mdf_gradient_request *request)
 {
-    uint64_t n = request->n_steps - 2, size = 1;
+    uint64_t n = request->n_steps - 3, size = 1;
 
     if (!request->is_bounded || n < FEW_STEPS) {
         return trace_steps(first, request->has_dt, n);
@@ -220,15 +220,14 @@ static bool trace_later(struct tracer *first, const struct mdf_gradient_request 
            (n % size == 0 || trace_steps(first, request->has_dt, n % size));
 }
 
-/* All evaluations but the first. */
+/* All evaluations but the first. The second one stands in front of the loop: what it leaves has the types of all later ones,
+ * where what the first one leaves may be the number in the file. */
 static bool trace_rest(struct tracer *tracer, const struct mdf_gradient_request *request)
 {
-    if (request->n_steps > 2 && !trace_later(tracer, request)) {
-        return false;
-    }
     tracer->has_dt = request->has_dt;
     tracer->is_later = true;
-    return request->n_steps == 1 || trace_nodes(tracer, false);
+    return (request->n_steps < 3 || trace_nodes(tracer, false)) && (request->n_steps < 4 || trace_later(tracer, request)) &&
+           (request->n_steps < 2 || trace_nodes(tracer, false));
 }
 
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,

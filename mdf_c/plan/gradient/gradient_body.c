@@ -64,9 +64,11 @@ bool gradient_copy_bodies(struct gradient *gradient, struct mdf_code_call *call)
 
 bool gradient_refuse_draw(struct gradient *gradient, const struct mdf_operator *draw)
 {
-    compile_error(gradient->compiler, MDF_UNSUPPORTED,
-                  "there is no derivative of a body that draws random numbers (%s): they would have to be drawn again",
-                  draw->name);
+    compile_error(
+        gradient->compiler, MDF_UNSUPPORTED,
+        "there is no derivative of a branch, or of a body within another, that draws random numbers (%s): they would have "
+        "to be drawn again",
+        draw->name);
     return false;
 }
 
@@ -135,10 +137,21 @@ static bool fill_unit(struct gradient *outer, struct derived_body *body)
            add_facts(body, &unit->capture_facts, copy->n_captures, true);
 }
 
+/* What draws random numbers in the bodies within a body; NULL: nothing. */
+static const struct mdf_operator *find_inner_draw(const struct mdf_code *code)
+{
+    const struct mdf_operator *draw = NULL;
+
+    for (size_t i = 0; i < code->n_bodies && draw == NULL; i++) {
+        draw = mdf_code_find_draw(code->bodies[i]);
+    }
+    return draw;
+}
+
 /* Begins to derive a body, of which `formals` change smoothly, and captures as the unit around has it. */
 bool gradient_begin_body(struct gradient *outer, struct derived_body *body, const bool *formals)
 {
-    const struct mdf_operator *draw = mdf_code_find_draw(body->code);
+    const struct mdf_operator *draw = formals != NULL ? find_inner_draw(body->code) : mdf_code_find_draw(body->code);
     struct gradient *gradient = &body->gradient;
 
     if (draw != NULL) {

@@ -64,9 +64,32 @@ static bool takes_items(const struct mdf_code_call *call)
     return subscript != NULL;
 }
 
+static bool is_draw(const struct mdf_code_call *call)
+{
+    return (call->operator->flags & MDF_OPERATOR_RANDOM) != 0;
+}
+
+/* Whether what a call draws has one type and shape: sizes, and what says from where, stay as they are. */
+static bool draws_stable(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->settings, i);
+        bool is_flat = rule != NULL && rule->expression == NULL && !mdf_counts_by_form(call->operator, i);
+
+        if (is_flat ? !is_same(gradient, call->inputs[i]) : !is_stable(gradient, call->inputs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool yields_stable(struct gradient *gradient, const struct mdf_code_call *call)
 {
     bool is_item = takes_items(call);
+
+    if (is_draw(call)) {
+        return draws_stable(gradient, call);
+    }
 
     for (size_t i = 0; i < call->n_inputs; i++) {
         mdf_operand input = call->inputs[i];
@@ -116,11 +139,6 @@ static bool writes_once(struct gradient *gradient, mdf_operand operand)
 {
     return operand != MDF_NO_OPERAND && gradient_track(gradient, operand)->n_writers == 1 &&
            (unit_flags(gradient->unit, operand) & OPERAND_MUTABLE) == 0;
-}
-
-static bool is_draw(const struct mdf_code_call *call)
-{
-    return (call->operator->flags & MDF_OPERATOR_RANDOM) != 0;
 }
 
 static void note_call(struct gradient *gradient, const struct mdf_code_call *call)
@@ -299,7 +317,7 @@ static bool is_kept(struct gradient *gradient, size_t at, size_t end)
         return false;
     }
     call = gradient_call(gradient, instruction);
-    if (!is_of_arrays(call) || !is_dear(call)) {
+    if (!is_draw(call) && (!is_of_arrays(call) || !is_dear(call))) {
         return false;
     }
     for (size_t i = 0; i < call->n_outputs; i++) {
@@ -365,8 +383,13 @@ static bool choose(struct keeping *keeping, size_t first)
         enum gradient_reading reading = reading_of_outputs(gradient, at, end);
         const struct mdf_operator *draw = find_draw(gradient, at, end);
 
-        if (draw != NULL) { /* others draw what comes behind */
+        if (draw != NULL && keeping->backward == NULL) { /* others draw what comes behind */
             reading = GRADIENT_VALUE;
+        } else if (draw != NULL && reading != GRADIENT_UNREAD) { /* the loop keeps what it has drawn */
+            reading = GRADIENT_VALUE;
+            if (!is_kept(gradient, at, end)) {
+                return gradient_refuse_draw(gradient, draw);
+            }
         }
         if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(gradient, at, end)) {
             if (!keep_outputs(keeping, at)) {

@@ -19,8 +19,10 @@ static bool value_of_setting(struct gradient *gradient, const struct mdf_setting
 {
     struct mdf_memory *memory = gradient->compiler->memory;
     const struct mdf_ints *ints = field;
+    const struct mdf_floats *floats = field;
     const char *text;
     int64_t n, *items;
+    double *reals;
 
     switch (setting->type) {
     case MDF_SETTING_INT:
@@ -40,8 +42,17 @@ static bool value_of_setting(struct gradient *gradient, const struct mdf_setting
     case MDF_SETTING_STRING:
         text = *(const char *const *)field;
         return text == NULL || mdf_value_make_string(memory, value, text, strlen(text));
-    case MDF_SETTING_FLOATS: /* none of these is an argument of a rule */
-    case MDF_SETTING_STRINGS:
+    case MDF_SETTING_FLOATS:
+        if (floats->items == NULL) {
+            return true;
+        }
+        n = (int64_t)floats->n;
+        reals = mdf_value_make_tensor(memory, value, MDF_DTYPE_FLOAT64, 1, &n);
+        if (reals != NULL && n > 0) {
+            memcpy(reals, floats->items, floats->n * sizeof *reals);
+        }
+        return reals != NULL;
+    case MDF_SETTING_STRINGS: /* none of these is an argument of a rule; texts are bound one by one */
     case MDF_SETTING_DTYPE:
     case MDF_SETTING_VALUE:
     case MDF_SETTING_GRAPH:
