@@ -48,7 +48,8 @@ static const struct {
     {PORT("\"numpy.sum(x, a=x)\""), "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'a'"},
     {PORT("\"numpy.sum(x, 0, axis=0)\""),
      "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'axis'"},
-    {PORT("\"numpy.sum(x, axsi=0)\""), "m.yaml:3:89: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its arguments are: a axis= dtype= "
+    {PORT("\"numpy.sum(x, axsi=0)\""),
+     "m.yaml:3:89: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its arguments are: a axis= dtype= "
      "keepdims=; did you mean 'axis'?"},
     {PORT("\"math.atan2(1)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},
     {PORT("\"...\""), "m.yaml:3:76: error: node 'n', output port 'o': a slice or '...' stands outside a subscript"},
@@ -368,7 +369,8 @@ static const struct {
     {SCHEDULED("node_specific: {b: {type: Condition, func: f}}"),
      "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can "
      "not hold: say it by conditions that it can, such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not of them"},
-    {SCHEDULED("node_specific: {b: {type: While}}"), "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can "
+    {SCHEDULED("node_specific: {b: {type: While}}"),
+     "m.yaml:6:34: error: condition of node 'b': Condition: the condition is a function of Python, which a model file can "
      "not hold: say it by conditions that it can, such as EveryNCalls, AfterNCalls, Threshold, or All, Any and Not of them"},
     {SCHEDULED("node_specific: {b: {type: CompositeCondition}}"),
      "m.yaml:6:34: error: condition of node 'b': CompositeCondition: the condition is a function of Python, which a model "
@@ -619,10 +621,10 @@ static const struct {
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
      "(node 'f', parameter 'k')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::TopK', args: {X: x, K: 1}}}, output_ports: {o: {value: "
-              "x}, y: {value: 't[0]'}}",
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::BitCast', args: {input: x, to: 7}}}, output_ports: {o: "
+              "{value: x}, y: {value: t}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::BitCast by its input 1 (node 'f', parameter "
      "'t')"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::TopK', args: {X: x, K: 1}}}, output_ports: {o: {value: "
               "x}, y: {value: 't[1]'}}",
@@ -630,13 +632,14 @@ static const struct {
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
      "'t')"},
     {GRADIENT(
-         "parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::Loop', args: {M: 2, v_initial: [x], body: {metadata: "
-         "{inputs: [i, c, w], outputs: [c, o]}, nodes: {k: {input_ports: {w: {}}, parameters: {r: {function: "
-         "'onnx::RandomNormal', args: {shape: [1]}}}, output_ports: {o: {value: w * r}}}}}}}}, output_ports: {o: {value: x}, "
-         "y: {value: t}}",
-         "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of a body that draws random numbers (RandomNormal): "
-     "they would have to be drawn again"},
+         "parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::If', args: {cond: true, then_branch: b, else_branch: b}}}, "
+         "output_ports: {o: {value: x}, y: {value: t}}",
+         "Inputs: ['[1.0]'], xs: [o], y: y",
+         "}, b: {metadata: {inputs: [], outputs: [z]}, nodes: {k: {parameters: {r: {function: 'onnx::RandomNormal', args: "
+         "{shape: "
+         "[1]}}}, output_ports: {z: {value: x * r}}}}"),
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of a branch, or of a body within another, that draws "
+     "random numbers (RandomNormal): they would have to be drawn again"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x * 2}}",
               "Inputs: ['[1.0]'], xs: [o]", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': ai.onnx.preview.training::Gradient needs the attribute 'y'"},
@@ -653,13 +656,15 @@ static const struct {
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
      "(node 'f', output port 'y')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: x.astype(numpy.int64)}}",
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'numpy.meshgrid(x, x)[0]'}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.astype by its input 1 (node 'f', output port "
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.meshgrid by its input 1 (node 'f', output "
+     "port "
      "'y')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: numpy.sort(x)}}",
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: numpy.nanmedian(x)}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.sort by its input 1 (node 'f', output port "
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of numpy.nanmedian by its input 1 (node 'f', output "
+     "port "
      "'y')"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x[0] and x[1]'}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
