@@ -529,7 +529,10 @@ const struct mdf_code_call *unit_find_list(struct unit *unit, size_t first, size
         const struct mdf_instruction *instruction = unit_instruction(unit, end - 1);
         const struct mdf_code_call *call = (const struct mdf_code_call *)unit->calls.items + instruction->target;
 
-        if (instruction->opcode == MDF_OPCODE_CALL && call->operator->form == MDF_FORM_LIST && call->outputs[0] == operand) {
+        bool is_list = instruction->opcode == MDF_OPCODE_CALL &&
+                       (call->operator->form == MDF_FORM_LIST || call->operator->form == MDF_FORM_OUTPUTS);
+
+        if (is_list && call->outputs[0] == operand) {
             return call;
         }
     }

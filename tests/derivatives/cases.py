@@ -246,7 +246,7 @@ EXPRESSIONS.update({
 
 # What is looked at elsewhere: control flow by tests/test_gradient_program.c and tests/random/check_gradients.py; random draws by python/tests/test_gradients.py; what has fewer digits than
 # differences need; whole numbers; neighbours of a number.
-ELSEWHERE = {"If", "Loop", "Scan", "outputs", "numpy.random.normal", "numpy.random.uniform", "numpy.float16", "numpy.half", "numpy.float32", "numpy.single", "BitShift", "IsInf", "numpy.nextafter",
+ELSEWHERE = {"If", "Loop", "Scan", "build_outputs", "numpy.random.normal", "numpy.random.uniform", "numpy.float16", "numpy.half", "numpy.float32", "numpy.single", "BitShift", "IsInf", "numpy.nextafter",
              "math.nextafter", "build_list", "build_tuple"}
 
 # What is computed in float32: differences have fewer digits.

@@ -125,7 +125,7 @@ static bool take_states(struct tracer *first, const struct step *step, const str
         mdf_operand slot = state_slot(step, i), now = *outputs;
 
         if (n > 0) {
-            now = unit_call_python(&first->target, "outputs", outputs, n, MDF_NO_OPERAND);
+            now = unit_call_python(&first->target, PYTHON_OUTPUTS, outputs, n, MDF_NO_OPERAND);
         }
         if (now == MDF_NO_OPERAND) {
             return false;
