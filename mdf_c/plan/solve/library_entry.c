@@ -145,7 +145,8 @@ static bool emit_gradients(struct solver *solver, struct target *target, const s
         return false;
     }
     sum = sum_products(target, weights, slopes, n);
-    if (sum == MDF_NO_OPERAND || !compile_gradients_from(target, first, sum, MDF_NO_OPERAND, y, n, gradients)) {
+    if (sum == MDF_NO_OPERAND ||
+        !compile_gradients_from(target, first, &(struct derived_value){sum, MDF_NO_OPERAND}, 1, y, n, gradients)) {
         return false;
     }
     for (size_t i = n; i < solver->side.n_states; i++) {
