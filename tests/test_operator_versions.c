@@ -1,8 +1,10 @@
 /* test_operator_versions.c - what operators do in their older versions and with rare attributes, types and numbers: cases that
  * comparing with onnx.reference and ONNX Runtime at random (tests/sweep_operators.py) has found. */
+#include "tests/engine.h"
 #include "tests/operator_call.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 /* `expected` is the result, or what the message of the error holds. */
@@ -71,5 +73,31 @@ Test(operator_versions, cases)
         call_operator(cases[i].opset, "1", cases[i].function, cases[i].args, cases[i].output, text);
         cr_expect(strstr(text, cases[i].expected) != NULL, "%s %s(%s): %s, not %s", cases[i].function, cases[i].opset,
                   cases[i].args, text, cases[i].expected);
+    }
+}
+
+/* Identity takes sequences since version 14: before, the items become an array, also where the sequence is lowered. */
+Test(operator_versions, where_no_sequence_is_taken_its_items_are_an_array)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"%s\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": "
+        "\"float64\", \"shape\": [2]}}, \"parameters\": {\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": "
+        "\"[x, x]\"}}, \"i\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"o\": "
+        "{\"value\": \"i\"}}}}}}}}";
+
+    for (int round = 0; round < 4; round++) {
+        const mdf_options options = {.plain = round < 2};
+        struct engine engine;
+        char text[sizeof model + 4];
+
+        snprintf(text, sizeof text, model, round % 2 == 0 ? "13" : "14");
+        cr_assert(engine_begin(&engine, text, &options), "%s", engine.error.message);
+        for (int i = 0; i < 4; i++) {
+            cr_assert_eq(mdf_set_input_json(engine.state, "x", "[1.5, 2.5]", &engine.error), MDF_OK, "%s", engine.error.message);
+            cr_assert_eq(mdf_evaluate(engine.state, 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
+            cr_expect_eq(mdf_value_kind(mdf_output(engine.state, "n", "o")), round % 2 == 0 ? MDF_KIND_TENSOR : MDF_KIND_LIST,
+                         "round %d, evaluation %d", round, i);
+        }
+        engine_end(&engine);
     }
 }

@@ -127,6 +127,14 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
             }
             continue;
         }
+        if (lowering->facts[trial->ids[i]].is_sequence && kind != 's') { /* where one is not taken its items become an array */
+            trial->ids[i] = lowering->facts[trial->ids[i]].rows;
+            if (has_shape(lowering_example(lowering, trial->ids[i]), effective) &&
+                lowering_example(lowering, trial->ids[i])->dtype == effective->dtype) {
+                continue;
+            }
+            return lowering_fail_about(lowering, MDF_REFUSED_CONVERTED_INPUT, trial->given[i], effective);
+        }
         if (lowering_is_constant(lowering, trial->ids[i]) && kind != 's') {
             trial->ids[i] = lowering_add_constant(lowering, effective, false);
         } else if (!lowering->facts[trial->ids[i]].is_open &&

@@ -427,6 +427,14 @@ static mdf_lowered_id run(struct sequence_call *call)
     }
 }
 
+/* Whether the call takes no sequence, so that the items of one become an array (trial.c): Identity before version 14. */
+static bool takes_arrays(const struct mdf_code_call *source)
+{
+    const struct mdf_signature_input *first = source->signature == NULL ? NULL : &source->signature->inputs[0];
+
+    return first != NULL && first->sequences == 0 && !first->formal->maps;
+}
+
 /* The sequence that a call reads; NONE without a refusal: it reads none. */
 static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
@@ -471,7 +479,7 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
     mdf_lowered_id id = makes ? MDF_LOWERED_NONE : find_sequence(lowering, scope, source), result;
 
     *taken = false;
-    if (lowering_has_failed(lowering) || (id == MDF_LOWERED_NONE && !makes)) {
+    if (lowering_has_failed(lowering) || (!makes && (id == MDF_LOWERED_NONE || takes_arrays(source)))) {
         return !lowering_has_failed(lowering);
     }
     if (id != MDF_LOWERED_NONE && source->operator->element == MDF_ELEMENT(kept)) {
