@@ -200,6 +200,18 @@ static const struct good_case good_cases[] = {
           "{\"s\": {\"value\": \"x * w\"}}}}}}, \"else_branch\": {\"c\": {\"nodes\": {\"n\": {\"output_ports\": {\"s\": "
           "{\"value\": \"x\"}}}}}}}}}, \"output_ports\": {\"u\": {\"value\": \"f\"}}"),
      1, NAN, "u 10.0"},
+    /* What a body takes from its node is computed before it: for the first value of what a derivative reads, and of functions. */
+    {NODE("\"parameters\": {\"a\": {\"value\": \"r * 2\"}, \"r\": {\"value\": 3}, \"s\": {\"default_initial_value\": 1, "
+          "\"time_derivative\": \"d\"}, \"d\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"s > 0\", "
+          "\"then_branch\": {\"nodes\": {\"m\": {\"output_ports\": {\"y\": {\"value\": \"a + s\"}}}}}, \"else_branch\": "
+          "{\"nodes\": {\"m\": {\"output_ports\": {\"y\": {\"value\": \"s\"}}}}}}}}, \"output_ports\": {\"s\": "
+          "{\"value\": \"s\"}}"),
+     3, 0.5, "s 9.75"},
+    {NODE("\"functions\": {\"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": true, \"then_branch\": {\"nodes\": "
+          "{\"m\": {\"parameters\": {\"own\": {\"value\": 1}}, \"output_ports\": {\"y\": {\"value\": \"g + own\"}}}}}, "
+          "\"else_branch\": {\"nodes\": {\"m\": {\"output_ports\": {\"y\": {\"value\": \"g\"}}}}}}}, \"g\": {\"value\": "
+          "\"2 + 3\"}, \"own\": {\"value\": \"f * 2\"}}, \"output_ports\": {\"o\": {\"value\": \"own\"}}"),
+     1, NAN, "o 12"},
 };
 
 Test(engine, models_compute_what_they_mean)

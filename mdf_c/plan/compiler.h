@@ -286,6 +286,9 @@ bool is_bare_name(const char *text);
 /* Adds the names that a field's text refers to. */
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names);
 bool names_contain(const struct list *names, const char *name);
+/* --- body_names.c: the same of what the bodies of a call take from around them. */
+bool collect_body_names(struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema,
+                        struct list *names);
 /* The expressions in "[a, b]", a JSON list, or anything else as one: pieces of a variadic argument. */
 bool split_variadic(struct compiler *compiler, const struct mdf_node *node, struct list *pieces);
 

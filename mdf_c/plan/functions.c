@@ -272,6 +272,9 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
     if (definition->function == NULL && !collect_names(compiler, definition->value, names)) {
         return false;
     }
+    if (schema != NULL && !collect_body_names(compiler, definition, schema, names)) {
+        return false;
+    }
     if (defined != NULL && !collect_defined_names(compiler, definition, defined, names)) {
         return false;
     }
