@@ -560,10 +560,10 @@ Test(compile, refusals_have_a_place)
          "Det"},
         {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
          "\"numpy.kron(u, u)\"}}",
-         "place.json:5:18: error: node 'N', output port 'o': it can not be written as C: there is no form in C of the "
+         "place.json:5:19: error: node 'N', output port 'o': it can not be written as C: there is no form in C of the "
          "operator numpy.kron on elements of types uint8 and uint8"},
         {"\"parameters\": {\n \"r\": {\"value\": \"numpy.split(m, 2)\"}}, \"output_ports\": {\"o\": {\"value\": \"r[0]\"}}",
-         "place.json:4:17: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
+         "place.json:4:18: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
          "or nothing"},
     };
     char *output = new_output(), *text = new_output();
