@@ -32,6 +32,18 @@ def without_comments(text):
     return COMMENT.sub(" ", text)
 
 
+def without_meanings(table):
+    """A text without MDF_MEANING(...) and its STEP(...), whose names are of values within it."""
+    parts = re.split(r"\b(?:MDF_MEANING|STEP)\(", table)
+    for i, part in enumerate(parts[1:], 1):
+        depth, end = 1, 0
+        while depth > 0 and end < len(part):
+            depth += {"(": 1, ")": -1}.get(part[end], 0)
+            end += 1
+        parts[i] = part[end:]
+    return "".join(parts)
+
+
 def rows():
     """Operators' names to the files that have their rows."""
     home = collections.defaultdict(set)
@@ -42,7 +54,7 @@ def rows():
                 home[name].add(path)
         for table in re.findall(r"struct mdf_operator mdf_operators_\w+\[\] = \{(.*?)\n?\s*\{NULL", text, re.S):
             of_derivatives = {"dy", "y", "x0", "x1", "x2", "axis", "2"}
-            for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', table)) - of_derivatives:
+            for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', without_meanings(table))) - of_derivatives:
                 home[name].add(path)
     return home
 
@@ -50,7 +62,7 @@ def rows():
 def names_outside(home):
     found = collections.Counter()
     for path in sources():
-        text = re.sub(r"^\s*#\s*include.*$", "", without_comments(read(path)), flags=re.M)
+        text = without_meanings(re.sub(r"^\s*#\s*include.*$", "", without_comments(read(path)), flags=re.M))
         for literal in STRING.findall(text):
             # lists of names between blanks count each
             for word in literal.split() if literal.startswith(" ") and literal.endswith(" ") else [literal]:

@@ -114,7 +114,7 @@ static bool find_activation(struct mdf_call *call, const char *name, struct acti
 /* Parameters are handed out, in order, to the activations that have them. */
 static bool read_activations(struct mdf_call *call, struct network *network)
 {
-    static const char *const defaults[] = {"Sigmoid", "Tanh", "Tanh"};
+    static const char *const gate = "Sigmoid", *const other = "Tanh"; /* where none is named: of the first, of the others */
     const struct recurrent_settings *settings = call->settings;
     size_t n = network->n_directions * network->n_activations, n_alphas = 0, n_betas = 0;
     bool given = settings->activations.items != NULL && settings->activations.n > 0;
@@ -124,7 +124,7 @@ static bool read_activations(struct mdf_call *call, struct network *network)
     }
     for (size_t i = 0; i < n; i++) {
         struct activation *activation = &network->activations[i];
-        const char *standard = defaults[network->kind == CELL_PLAIN ? 1 : i % network->n_activations];
+        const char *standard = network->kind != CELL_PLAIN && i % network->n_activations == 0 ? gate : other;
 
         if (!find_activation(call, given ? settings->activations.items[i] : standard, activation)) {
             return false;

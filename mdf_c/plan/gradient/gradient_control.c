@@ -12,6 +12,11 @@
 
 #include <string.h>
 
+const struct mdf_operator *gradient_scan_row(void)
+{
+    return mdf_operator_onnx("Scan", GRADIENT_FIRST_SCAN);
+}
+
 /* ------------------------------------------------------------------ what changes smoothly */
 
 bool gradient_is_loop(const struct mdf_code_call *call)

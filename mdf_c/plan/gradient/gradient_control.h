@@ -14,6 +14,9 @@ enum {
     GRADIENT_FIRST_SCAN = 9 /* the version of Scan that has no batch */
 };
 
+/* The row of the Scan that ways back are written with. */
+const struct mdf_operator *gradient_scan_row(void);
+
 /* A body once more. */
 struct derived_body {
     const struct mdf_code *code;

@@ -218,7 +218,7 @@ static bool append(struct gradient *gradient, struct list *list, const struct li
 /* The Scan, whose outputs are handed to their receivers. */
 static bool emit_backward(struct backward *backward)
 {
-    const struct mdf_operator *row = mdf_operator_onnx("Scan", GRADIENT_FIRST_SCAN);
+    const struct mdf_operator *row = gradient_scan_row();
     struct gradient *gradient = backward->gradient;
     void *settings = write_settings(backward, row);
     size_t n_states = backward->state_yields.n, n = n_states + backward->scan_yields.n;

@@ -104,7 +104,7 @@ static bool write_body(struct writing *writing, struct target *outer, const stru
 static bool write_scan(struct writing *writing, struct target *target, const struct mdf_meaning_step *step)
 {
     struct gradient *gradient = writing->gradient;
-    const struct mdf_operator *row = mdf_operator_onnx("Scan", GRADIENT_FIRST_SCAN);
+    const struct mdf_operator *row = gradient_scan_row();
     void *settings = gradient_copy_settings(gradient, row, NULL);
     const char *names = step->name, *name;
     struct derived_body body = {0};
