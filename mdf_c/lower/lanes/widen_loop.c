@@ -117,16 +117,16 @@ static bool begin_bounds(struct widened *in)
 {
     struct widening *widening = in->widening;
     const struct mdf_lowered_loop *narrow = in->narrow;
-    mdf_lowered_id active;
+    mdf_lowered_id first, condition, active;
 
     if (narrow->trip_count != MDF_LOWERED_NONE && widening_varies(widening, narrow->trip_count)) {
         in->trip_count = widening_value(widening, narrow->trip_count);
     } else {
         in->loop->trip_count = widening_value(widening, narrow->trip_count);
     }
-    active = go_on(in, in->around,
-                   narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->condition),
-                   mdf_term_whole(widening->lowering, 0));
+    first = mdf_term_whole(widening->lowering, 0);
+    condition = narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->condition);
+    active = go_on(in, in->around, condition, first);
     if (active == MDF_LOWERED_NONE) {
         return lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
     }
