@@ -212,7 +212,9 @@ Test(open_nest, elements_at_computed_places_are_folded)
         cr_expect_eq(expected, sum, "%d: %a is %a", n, expected, sum);
     }
     mdf_explain(lowered.state, how, sizeof how);
-    cr_expect(strstr(how, "step by step") == NULL && strstr(how, "GatherND") == NULL, "%s", how);
+    /* without vectors kernels are as fast */
+    cr_expect_eq(strstr(how, "step by step") == NULL && strstr(how, "GatherND") == NULL,
+                 mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
     engine_end(&plain);
     engine_end(&lowered);
 }
