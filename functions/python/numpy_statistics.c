@@ -565,6 +565,19 @@ static bool run_bincount(struct mdf_call *call)
     return !weighted || mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
+/* Between the two elements nearest to a share, 0 to 1, of the elements in their order. */
+#define QUANTILE_MEANING(share)                                                                                                 \
+    MDF_MEANING("result", NULL,                                                                                                 \
+                {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},               \
+                {"at", share " * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},                              \
+                {"part",                                                                                                        \
+                 "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else " \
+                 "gradient.refuse('quantiles of another method')",                                                              \
+                 NULL},                                                                                                         \
+                {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},                                          \
+                {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL}, \
+                {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})
+
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
     MDF_FUNCTION(
         "numpy.median", run_median, 0, "a axis= keepdims=",
@@ -573,32 +586,10 @@ const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
             {"result", "numpy.reshape((ordered[(ordered.shape[0] - 1) // 2] + ordered[ordered.shape[0] // 2]) / 2, y.shape)",
              NULL})),
     MDF_FUNCTION("numpy.nanmedian", run_nan_median, 0, "a axis= keepdims="),
-    MDF_FUNCTION(
-        "numpy.percentile", run_percentile, 0, "a q axis= method= keepdims=",
-        .meaning = MDF_MEANING(
-            "result", NULL, {"is_row", "x2 is None", NULL}, {"axis", "0 if x2 is None else x2", NULL},
-            {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},
-            {"at", "(numpy.asarray(x1) / 100) * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},
-            {"part",
-             "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else "
-             "gradient.refuse('quantiles of another method')",
-             NULL},
-            {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},
-            {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL},
-            {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})),
-    MDF_FUNCTION(
-        "numpy.quantile", run_quantile, 0, "a q axis= method= keepdims=",
-        .meaning = MDF_MEANING(
-            "result", NULL, {"is_row", "x2 is None", NULL}, {"axis", "0 if x2 is None else x2", NULL},
-            {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},
-            {"at", "numpy.asarray(x1) * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},
-            {"part",
-             "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else "
-             "gradient.refuse('quantiles of another method')",
-             NULL},
-            {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},
-            {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL},
-            {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})),
+    MDF_FUNCTION("numpy.percentile", run_percentile, 0,
+                 "a q axis= method= keepdims=", .meaning = QUANTILE_MEANING("(numpy.asarray(x1) / 100)")),
+    MDF_FUNCTION("numpy.quantile", run_quantile, 0,
+                 "a q axis= method= keepdims=", .meaning = QUANTILE_MEANING("numpy.asarray(x1)")),
     MDF_FUNCTION("numpy.nanpercentile", run_nan_percentile, 0, "a q axis= method= keepdims="),
     MDF_FUNCTION("numpy.nanquantile", run_nan_quantile, 0, "a q axis= method= keepdims="),
     MDF_FUNCTION("numpy.unique", run_unique, 0, "ar return_index= return_inverse= return_counts=",
