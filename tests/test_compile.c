@@ -171,6 +171,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/products.json --typed -n 2",
         "tests/data/compile/features.json --typed --trace -n 2",
         "tests/data/compile/top.yaml --typed",
+        "tests/data/compile/vectors.yaml --typed",
         "tests/data/compile/slices.yaml --typed -n 2",
         "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
         "tests/data/compile/norms.json --typed --trace -n 2",
@@ -424,6 +425,34 @@ Test(compile, a_slice_of_another_size_is_refused)
     cr_expect_eq(run(output, "$BUILD/mdf-run --compile tests/data/compile/slices.yaml -n 3 --inputs %s/inputs.json 2>&1", folder),
                  1);
     cr_expect(strstr(output, "node 'cut': a slice is longer or shorter than when the model was compiled") != NULL, "%s", output);
+    free(output);
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what)) {
+        n++;
+    }
+    return n;
+}
+
+/* Loops of a body are written so that compilers make vectors of them: they need not ask whether arrays overlap, rows are found in
+ * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give. */
+Test(compile, loops_become_vectors)
+{
+    char *output = new_output();
+
+    cr_expect_eq(run(output,
+                     "$BUILD/mdf-compile tests/data/compile/vectors.yaml -o %s/vectors.c && sed -n '/compute_walk/,/^}/p' "
+                     "%s/vectors.c",
+                     folder, folder),
+                 0);
+    cr_expect_eq(count(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
+    cr_expect_eq(count(output, "mdf_item("), 2u, "%s", output);
+    cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
+    cr_expect(strstr(output, "scores[i] = sum[i];\n        }\n        int64_t best;") != NULL, "%s", output);
     free(output);
 }
 

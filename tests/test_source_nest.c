@@ -559,6 +559,21 @@ static void make_index(struct nest_case *test, size_t number)
           NULL, NULL);
 }
 
+/* Of all rows to one, their elements apart: sums in few lanes, with more elements than lanes or fewer. */
+static void make_distances(struct nest_case *test, size_t number)
+{
+    static const size_t lengths[] = {4, 5, 8, 3, 11, 16};
+    size_t n = lengths[number % 6];
+    const int64_t rows[2] = {1, 300}, row[2] = {0, 1};
+    uint8_t apart;
+
+    begin_case(test, number, 2, (const size_t[]){300, n});
+    apart = load(test, input(test, MDF_DTYPE_FLOAT32, 300 * n), 2, 0, rows);
+    apart = element(test, MDF_LOWERED_SUBTRACT, apart, load(test, input(test, MDF_DTYPE_FLOAT32, n), 2, 0, row));
+    store(test, fold(test, MDF_NEST_SUM, element(test, MDF_LOWERED_MULTIPLY, apart, apart), 1, number % 2 == 0 ? 8 : 4), NULL,
+          NULL);
+}
+
 static void make_known(struct nest_case *test, size_t number)
 {
     static const int64_t keys_last[3] = {VALUES * KEYS, KEYS, 1}, values_last[3] = {VALUES * KEYS, 1, VALUES};
@@ -571,14 +586,16 @@ static void make_known(struct nest_case *test, size_t number)
         make_shares(test, number, number == 2);
     } else if (number < 10) {
         make_product(test, number, columns[number - 4]);
-    } else {
+    } else if (number < 22) {
         make_index(test, number);
+    } else {
+        make_distances(test, number);
     }
 }
 
 Test(source_nest, known_nests)
 {
-    check_cases(0, 22, in_vectors, make_known);
+    check_cases(0, 28, in_vectors, make_known);
 }
 
 /* ------------------------------------------------------------------ plans */
@@ -607,6 +624,26 @@ Test(source_nest, the_vector_axis_is_where_elements_are_adjacent)
     nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
     build_end(&test.build);
+}
+
+/* Sums of few elements, or in few lanes, have their lanes for each of many rows. */
+Test(source_nest, rows_have_lanes_side_by_side)
+{
+    static const size_t lanes[] = {8, 4, 4, 4, 8, 4};
+    struct nest_case test;
+    struct nest_plan plan;
+    size_t number, i;
+
+    for (number = 22; number < 28; number++) {
+        make_known(&test, number);
+        nest_plan_make(&plan, test.nest, all_steps);
+        cr_expect_eq(plan.vector, (size_t)0);
+        for (i = 0; i < test.nest->n_steps; i++) {
+            cr_expect(test.nest->steps[i].kind != MDF_NEST_FOLD || nest_plan_lanes(&plan, i) == lanes[number - 22], "%zu: %zu",
+                      number, nest_plan_lanes(&plan, i));
+        }
+        build_end(&test.build);
+    }
 }
 
 Test(source_nest, what_costs_little_is_made_again)

@@ -297,5 +297,5 @@ static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *re
 
 bool lowering_turn_arrays(struct lowering *lowering)
 {
-    return lowering->is_for_source || turn_region(lowering, &lowering->lowered->region);
+    return turn_region(lowering, &lowering->lowered->region);
 }

@@ -5,7 +5,13 @@
 
 #include <string.h>
 
-enum { MOST_COST = 12 /* of what is made again, in additions */ };
+enum {
+    MOST_COST = 12,     /* of what is made again, in additions */
+    COST_OF_LANES = 24, /* to join the lanes of a total, in additions of the elements of a vector */
+    MOST_LANES = 8,     /* that totals have for each index of the vector axis */
+    FEWEST_TOGETHER = 8,
+    MOST_TOGETHER = 4096 /* elements that functions give in a loop of their own */
+};
 
 static bool is_in(struct mdf_nest_set steps, size_t step)
 {
@@ -101,6 +107,35 @@ static bool is_sequential(const struct mdf_lowered_nest *nest, size_t axis)
     return false;
 }
 
+static bool is_in_lanes(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD && step->lanes > 1 && is_real(step);
+}
+
+/* The lanes of a fold that have an element: those without one add nothing, as totals begin with what changes nothing. */
+static size_t used_lanes(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+{
+    size_t n = fold->lanes;
+
+    while (n / 2 >= nest->extents[fold->level]) {
+        n /= 2;
+    }
+    return n;
+}
+
+size_t nest_plan_lanes(const struct nest_plan *plan, size_t step)
+{
+    const struct mdf_nest_step *fold = &plan->nest->steps[step];
+
+    return nest_plan_is_vector(plan, step) && is_in_lanes(fold) ? used_lanes(plan->nest, fold) : 1;
+}
+
+/* What it costs to join lanes, for an index of the axis that goes innermost. */
+static double join_cost(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis)
+{
+    return !is_in_lanes(step) ? 0 : step->level > axis ? 2.0 * (double)used_lanes(nest, step) : COST_OF_LANES;
+}
+
 /* The time of the steps that are within an axis, where it goes innermost. */
 static double axis_cost(const struct nest_plan *plan, size_t axis)
 {
@@ -116,13 +151,21 @@ static double axis_cost(const struct nest_plan *plan, size_t axis)
         if (is_in(plan->steps, i)) {
             double own = step_cost(step, axis, waits) + loop + (waits && step->kind == MDF_NEST_FOLD ? 6 : 0);
 
-            cost += own * (double)mdf_nest_count(nest, 0, level);
+            cost += own * (double)mdf_nest_count(nest, 0, level) +
+                    join_cost(nest, step, axis) * (double)mdf_nest_count(nest, 0, step->level);
         }
     }
     return cost;
 }
 
-/* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next. */
+/* Whether each of some elements side by side can have the totals of a fold for itself. */
+static bool has_few_totals(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+{
+    return !is_in_lanes(fold) || (fold->order == MDF_NEST_IN_LANES && fold->fold <= MDF_NEST_MINIMUM && !fold->has_start &&
+                                  nest->steps[fold->in[0]].level == fold->level + 1 && used_lanes(nest, fold) <= MOST_LANES);
+}
+
+/* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next, or have few lanes. */
 static bool may_be_vector(const struct nest_plan *plan, size_t axis)
 {
     size_t i;
@@ -130,7 +173,7 @@ static bool may_be_vector(const struct nest_plan *plan, size_t axis)
     for (i = 0; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
 
-        if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || (step->lanes > 1 && is_real(step)))) {
+        if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || !has_few_totals(plan->nest, step))) {
             return false;
         }
     }
@@ -153,6 +196,34 @@ static void choose_vector(struct nest_plan *plan)
 
 /* ------------------------------------------------------------------ which loop a step is in */
 
+/* Whether a step in the loop of a depth calls a function, or is made of one that does. */
+static bool calls_function(const struct nest_plan *plan, size_t depth, size_t step)
+{
+    const struct mdf_nest_step *own = &plan->nest->steps[step];
+    size_t k;
+
+    if (own->kind != MDF_NEST_ELEMENT || nest_plan_depth(plan, step) != depth + 1 || nest_plan_is_vector(plan, step)) {
+        return false;
+    }
+    for (k = 0; own->code != MDF_LOWERED_ELEMENTS && k < own->n_in; k++) {
+        if (calls_function(plan, depth, own->in[k])) {
+            return true;
+        }
+    }
+    return own->code == MDF_LOWERED_ELEMENTS;
+}
+
+/* Whether a step is in a later loop of the depth than its operand: a fold is behind what it folds; and what functions give for
+ * all indices is made in a loop of its own, of vectors, before loops within need it. */
+static bool is_behind(const struct nest_plan *plan, size_t depth, size_t step, size_t operand)
+{
+    bool is_within = nest_plan_depth(plan, step) > depth + 1 || nest_plan_is_vector(plan, step);
+    size_t axis = nest_plan_axis(plan, depth), n = axis < plan->nest->n_axes ? plan->nest->extents[axis] : 0;
+
+    return (plan->nest->steps[step].kind == MDF_NEST_FOLD && nest_plan_depth(plan, step) == depth) ||
+           (is_within && n >= FEWEST_TOGETHER && n <= MOST_TOGETHER && calls_function(plan, depth, operand));
+}
+
 /* Of the steps at a depth or below: `place` p of those at it, which stand between loops p - 1 and p; and of the others, which are
  * in loop p. The number of loops. */
 static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo,
@@ -161,14 +232,13 @@ static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf
     size_t n_loops = 0, i, k;
 
     for (i = 0; i < plan->nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = waits_for(plan, i, operands);
 
         places[i] = 0;
         for (k = 0; is_in(todo, i) && k < n; k++) {
-            bool is_behind = step->kind == MDF_NEST_FOLD && nest_plan_depth(plan, i) == depth;
-            uint8_t place = is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind) : 0;
+            uint8_t place =
+                is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind(plan, depth, i, operands[k])) : 0;
 
             places[i] = place > places[i] ? place : places[i];
         }
@@ -188,7 +258,7 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_ne
     memset(latest, MDF_NEST_NONE, sizeof latest);
     for (i = plan->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
-        uint8_t operands[MDF_MAX_OPERANDS + 1], place;
+        uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = waits_for(plan, i, operands);
 
         if (!is_in(todo, i)) {
@@ -198,8 +268,9 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_ne
             latest[i] > places[i]) {
             places[i] = latest[i];
         }
-        place = (uint8_t)(places[i] - (step->kind == MDF_NEST_FOLD && nest_plan_depth(plan, i) == depth));
         for (k = 0; k < n; k++) {
+            uint8_t place = (uint8_t)(places[i] - is_behind(plan, depth, i, operands[k]));
+
             latest[operands[k]] = place < latest[operands[k]] ? place : latest[operands[k]];
         }
     }

@@ -6,7 +6,10 @@
  *
  * One axis may go innermost in all loops (the vector axis: folds over axes within it take elements that are apart, while those
  * along it are adjacent). Loops then are over the other axes, and each group of steps that follow one another without a loop in
- * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays. */
+ * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays, of a fold in
+ * few lanes one for each lane.
+ *
+ * What functions (exp) give for each index of a loop around others is made in a loop of its own, which can be one of vectors. */
 #ifndef MDF_SOURCE_NEST_PLAN_H
 #define MDF_SOURCE_NEST_PLAN_H
 
@@ -52,5 +55,9 @@ size_t nest_plan_depth(const struct nest_plan *plan, size_t step);
 size_t nest_plan_axis(const struct nest_plan *plan, size_t depth);
 /* Whether a register has an element for each index of the vector axis. */
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
+
+/* The totals of a fold in lanes that has one of each for each index of the vector axis: as many as have an element. 1: it has no
+ * such lanes. */
+size_t nest_plan_lanes(const struct nest_plan *plan, size_t step);
 
 #endif

@@ -16,7 +16,10 @@ struct nest_register {
     const char *total; /* of FOLD: the variable, or array, of totals */
     const char *best;  /* of FOLD to an index: the same for the extreme */
     const char *part;  /* of FOLD in blocks: the total of the block at hand */
-    bool is_stored;    /* by the statement that made it */
+    const char
+        *place; /* of LOAD: the index that it has in loops within, in the blocks that are open; NULL: none was made there */
+    size_t place_block; /* in which that is declared */
+    bool is_stored;     /* by the statement that made it */
 };
 
 struct nest_text {

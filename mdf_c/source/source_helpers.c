@@ -63,6 +63,12 @@ static const struct fixed_helper fixed[] = {
     TO_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f"),
     TO_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0"),
     TO_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0"),
+    {"independent", "/* In front of a loop of which no run reads what another one stores. */\n"
+                    "#if defined(__GNUC__) && !defined(__clang__)\n"
+                    "#define MDF_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
+                    "#else\n"
+                    "#define MDF_INDEPENDENT\n"
+                    "#endif\n"},
     {"item", "/* The number of an item, from the front or, below 0, from the back; of one that is not there: 0. */\n"
              "static inline size_t mdf_item(int64_t index, int64_t n, bool *refused)\n"
              "{\n"

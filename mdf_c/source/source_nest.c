@@ -44,6 +44,9 @@ static void close_block(struct nest_text *text)
         if (text->registers[i].block == text->n_blocks) {
             text->registers[i].name = NULL;
         }
+        if (text->registers[i].place_block == text->n_blocks) {
+            text->registers[i].place = NULL;
+        }
     }
     text->n_blocks--;
 }
@@ -70,6 +73,16 @@ void nest_text_close_group(struct nest_text *text)
     }
 }
 
+/* A loop within which there is no other: compilers need not ask whether what it stores is read by another run, as of a nest none
+ * is; of many arrays that may lie anywhere they would give up. */
+static void open_innermost(struct nest_text *text, bool is_independent, const char *head)
+{
+    if (is_independent) {
+        mdf_source_use(text->writer, "independent");
+    }
+    open_block(text, mdf_source_text(text->writer, "%s%s", is_independent ? "MDF_INDEPENDENT " : "", head));
+}
+
 /* In a loop over the vector axis, or out of it, as a step wants. */
 void nest_text_enter(struct nest_text *text, size_t step)
 {
@@ -81,9 +94,10 @@ void nest_text_enter(struct nest_text *text, size_t step)
         const char *index = text->axes[vector].index;
         bool is_even = text->nest->extents[vector] % tile_length(text) == 0;
 
-        open_block(text, mdf_source_text(
-                             text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index,
-                             is_even ? mdf_source_text(text->writer, "%zu", tile_length(text)) : text->axes[vector].end, index));
+        open_innermost(text, true,
+                       mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index,
+                                       is_even ? mdf_source_text(text->writer, "%zu", tile_length(text)) : text->axes[vector].end,
+                                       index));
         text->is_group = true;
     }
 }
@@ -158,6 +172,31 @@ static void end_blocks(struct nest_text *text, const uint8_t *folds)
     nest_text_close_group(text);
 }
 
+/* Whether no run of a loop over an axis reads what another one writes: it holds no other loop, and an element of a total that
+ * lies in memory takes what one run makes. */
+static bool is_independent(const struct nest_text *text, const struct nest_event *opens)
+{
+    const struct nest_event *event;
+    bool writes = false;
+
+    for (event = opens + 1; event->kind != NEST_CLOSE; event++) {
+        const struct mdf_nest_step *step = step_of(text, event->index);
+
+        if (event->kind == NEST_OPEN || event->kind == NEST_TILE) {
+            return false;
+        }
+        if (event->kind == NEST_TAKE && (has_lanes(text, event->index) || has_row(text, event->index))) {
+            if (step->level != opens->index || (has_lanes(text, event->index) && text->lanes[opens->index] != step->lanes &&
+                                                text->nest->extents[opens->index] > step->lanes)) {
+                return false;
+            }
+            writes = true;
+        }
+        writes = writes || event->kind == NEST_KEEP || (event->kind == NEST_COMPUTE && step->kind == MDF_NEST_STORE);
+    }
+    return writes && text->plan->vector == text->nest->n_axes;
+}
+
 static void open_axis(struct nest_text *text, const struct nest_event *event)
 {
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
@@ -181,13 +220,15 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
         return;
     }
     if (text->lanes[axis] == 1) {
-        open_block(text, mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, count, index));
+        open_innermost(text, is_independent(text, event),
+                       mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, count, index));
         return;
     }
     end = mdf_source_text(writer, "%s + %u", block, lanes);
     open_pieces(text, axis, lanes, end, count);
     end = n % lanes == 0 ? end : text->axes[axis].end;
-    open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
+    open_innermost(text, is_independent(text, event),
+                   mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
 }
 
 static void close_axis(struct nest_text *text)
@@ -236,20 +277,26 @@ static const char *whole_index(struct nest_text *text, size_t axis)
                : text->axes[axis].index;
 }
 
-/* The element of a view. */
-static const char *viewed(struct nest_text *text, const struct mdf_nest_view *view, size_t level)
+/* The number of the item that a view looks at, by a register. */
+static const char *item_of(struct nest_text *text, const struct mdf_nest_view *view)
 {
+    return mdf_source_text(text->writer, "%s(%s, %lld, &refused)", mdf_source_use(text->writer, "item"),
+                           nest_text_operand(text, view->at), (long long)view->at_limit);
+}
+
+/* The element that a step loads, or stores. */
+static const char *viewed(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_view *view = &step_of(text, step)->view;
     struct mdf_source_writer *writer = text->writer;
     const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "";
     size_t axis;
 
-    for (axis = 0; axis < level; axis++) {
+    for (axis = 0; axis < step_of(text, step)->level; axis++) {
         index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
     }
     if (view->at != MDF_NEST_NONE) {
-        index = add_term(text, index,
-                         mdf_source_text(writer, "%s(%s, %lld, &refused)", mdf_source_use(writer, "item"),
-                                         nest_text_operand(text, view->at), (long long)view->at_limit),
+        index = add_term(text, index, text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view),
                          view->at_stride);
     }
     return mdf_source_element(writer, view->id, index[0] != '\0' ? index : "0");
@@ -313,7 +360,7 @@ const char *nest_text_operand(struct nest_text *text, size_t step)
         return own->name;
     }
     if (step_of(text, step)->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
-        return viewed(text, &step_of(text, step)->view, step_of(text, step)->level);
+        return viewed(text, step);
     }
     if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
         return mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
@@ -388,7 +435,7 @@ static size_t only_store(const struct nest_text *text, size_t step)
 
 static void write_store(struct nest_text *text, size_t step, const char *element)
 {
-    mdf_source_line(text->writer, "%s = %s;", viewed(text, &step_of(text, step)->view, step_of(text, step)->level), element);
+    mdf_source_line(text->writer, "%s = %s;", viewed(text, step), element);
 }
 
 static bool write_element(struct nest_text *text, size_t step)
@@ -426,7 +473,53 @@ static bool is_fused(const struct nest_text *text, size_t step)
     return false;
 }
 
-static bool compute(struct nest_text *text, size_t step)
+/* Whether a step stands behind an event, before the loop ends that this is in. */
+static bool is_computed_behind(const struct nest_text *text, const struct nest_event *event, size_t step)
+{
+    const struct nest_event *end = text->plan->events + text->plan->n_events;
+    size_t n_open = 1;
+
+    for (event++; event < end && n_open > 0; event++) {
+        if (event->kind == NEST_COMPUTE && event->index == step) {
+            return true;
+        }
+        n_open += event->kind == NEST_OPEN || event->kind == NEST_TILE;
+        n_open -= event->kind == NEST_CLOSE;
+    }
+    return false;
+}
+
+/* Loads in loops within by the index that a register has: the items are found once, in front of these. */
+static void name_places(struct nest_text *text, const struct nest_event *event)
+{
+    size_t step = event->index, i, k;
+
+    for (i = step + 1; i < text->nest->n_steps && !nest_plan_is_vector(text->plan, step); i++) {
+        const struct mdf_nest_step *load = step_of(text, i);
+        struct nest_register *own = &text->registers[i];
+
+        if (load->kind != MDF_NEST_LOAD || load->view.at != step || load->level <= step_of(text, step)->level ||
+            !is_computed_behind(text, event, i)) {
+            continue;
+        }
+        own->place = NULL;
+        for (k = step + 1; k < i && own->place == NULL; k++) {
+            const struct mdf_nest_view *other = &step_of(text, k)->view;
+
+            if (text->registers[k].place != NULL && other->at == step && other->at_limit == load->view.at_limit) {
+                own->place = text->registers[k].place;
+            }
+        }
+        if (own->place == NULL) {
+            nest_text_enter(text, step);
+            own->place = mdf_source_name(text->writer, &text->writer->locals, "item");
+            mdf_source_line(text->writer, "const size_t %s = %s;", own->place, item_of(text, &load->view));
+        }
+        own->place_block = text->n_blocks;
+    }
+}
+
+static bool compute_step(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
 
@@ -441,7 +534,7 @@ static bool compute(struct nest_text *text, size_t step)
         return true;
     }
     if (own->kind == MDF_NEST_LOAD) {
-        const char *element = viewed(text, &own->view, own->level);
+        const char *element = viewed(text, step);
 
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step), nest_text_name(text, step, hint_of(text, step)),
                         element);
@@ -472,6 +565,17 @@ static void keep(struct nest_text *text, size_t step)
     mdf_source_line(text->writer, "%s = %s;", nest_text_kept(text, step), element);
 }
 
+static bool compute(struct nest_text *text, const struct nest_event *event)
+{
+    if (!compute_step(text, event->index)) {
+        return false;
+    }
+    if (step_of(text, event->index)->kind != MDF_NEST_STORE) {
+        name_places(text, event);
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ the nest */
 
 static bool write_event(struct nest_text *text, const struct nest_event *event)
@@ -487,7 +591,7 @@ static bool write_event(struct nest_text *text, const struct nest_event *event)
         close_axis(text);
         break;
     case NEST_COMPUTE:
-        return compute(text, event->index);
+        return compute(text, event);
     case NEST_KEEP:
         keep(text, event->index);
         break;

@@ -91,22 +91,61 @@ static const char *beginning(struct nest_text *text, size_t step)
                                        dtype, "", "");
 }
 
-/* One total for each index of the vector axis. */
+/* The totals of a lane for all indices of the vector axis lie one behind the other: the element of a lane. */
+static const char *total_in_lane(struct nest_text *text, size_t step, const char *lane)
+{
+    return mdf_source_text(text->writer, "%s[%s + %s * %zu]", text->registers[step].total, text->axes[text->plan->vector].index,
+                           lane, tile_length(text));
+}
+
+/* A loop over lanes, with one over the vector axis in it, of which this is the line. */
+static void write_for_lanes(struct nest_text *text, size_t step, size_t n, const char *total, const char *value)
+{
+    nest_text_close_group(text);
+    mdf_source_open(text->writer, "for (size_t lane = 0; lane < %zu; lane++)", n);
+    nest_text_enter(text, step);
+    mdf_source_line(text->writer, "%s = %s;", total, value);
+    nest_text_close_group(text);
+    mdf_source_close(text->writer);
+}
+
+static void join_vector(struct nest_text *text, size_t step)
+{
+    const char *total = total_in_lane(text, step, "lane"), *other,
+               *first =
+                   mdf_source_text(text->writer, "%s[%s]", text->registers[step].total, text->axes[text->plan->vector].index);
+    size_t half = nest_plan_lanes(text->plan, step) / 2;
+
+    for (; half > 1; half /= 2) {
+        other = total_in_lane(text, step, mdf_source_text(text->writer, "(lane + %zu)", half));
+        write_for_lanes(text, step, half, total, combined(text, step, total, other));
+    }
+    if (half == 1) {
+        nest_text_enter(text, step);
+        combine(text, step, first, total_in_lane(text, step, "1"));
+    }
+}
+
+/* One total for each index of the vector axis, and each lane. */
 static void begin_vector(struct nest_text *text, size_t step)
 {
     const struct fold_row *row = &fold_rows[step_of(text, step)->fold];
     struct nest_register *own = &text->registers[step];
     const char *index = text->axes[text->plan->vector].index;
-    size_t n = tile_length(text);
+    size_t n = tile_length(text), n_lanes = nest_plan_lanes(text->plan, step);
 
     if (own->total == NULL) {
-        own->total = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, row->hint);
+        own->total = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n * n_lanes, row->hint);
     }
     if (row->is_index && own->best == NULL) {
         own->best = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->operand_dtype, n, "best");
     }
     if (has_depths(text, step) && own->part == NULL) {
         own->part = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, "part");
+    }
+    if (n_lanes > 1) {
+        write_for_lanes(text, step, n_lanes, total_in_lane(text, step, "lane"), beginning(text, step));
+        return;
     }
     nest_text_enter(text, step);
     mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, beginning(text, step));
@@ -159,15 +198,20 @@ static const char *total_of(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *fold = step_of(text, step);
     const char *total = has_depths(text, step) ? text->registers[step].part : text->registers[step].total, *index;
-    size_t axis = fold->level; /* that is folded */
+    size_t axis = fold->level, n_lanes = nest_plan_lanes(text->plan, step); /* the axis that is folded */
 
+    index = text->axes[axis].index;
+    if (n_lanes > 1) {
+        return total_in_lane(text, step,
+                             text->nest->extents[axis] <= n_lanes ? index
+                                                                  : mdf_source_text(text->writer, "(%s %% %zu)", index, n_lanes));
+    }
     if (nest_plan_is_vector(text->plan, step)) {
         return mdf_source_text(text->writer, "%s[%s]", total, text->axes[text->plan->vector].index);
     }
     if (!has_lanes(text, step) && !has_row(text, step)) {
         return total;
     }
-    index = text->axes[axis].index;
     if (has_row(text, step)) {
         return mdf_source_text(text->writer, "%s[%s]", total, index);
     }
@@ -284,6 +328,7 @@ void nest_text_end(struct nest_text *text, size_t step)
     struct nest_register *own = &text->registers[step];
 
     if (nest_plan_is_vector(text->plan, step)) {
+        join_vector(text, step);
         return;
     }
     nest_text_close_group(text);

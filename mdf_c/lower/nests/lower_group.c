@@ -289,6 +289,42 @@ static size_t last_maker(const struct grouping *grouping, const struct mdf_lower
     return last;
 }
 
+/* Whether a register is made of a fold over axes within `axis`, of elements that lie together along that, and apart along them.
+ */
+static bool is_folded_across(const struct mdf_lowered_nest *nest, size_t step, size_t axis, bool is_within_fold)
+{
+    const struct mdf_nest_step *own = &nest->steps[step];
+    size_t k;
+
+    if (own->kind == MDF_NEST_LOAD) {
+        return is_within_fold && own->level > axis + 1 && own->view.strides[axis] == 1 && own->view.strides[own->level - 1] > 1;
+    }
+    is_within_fold = is_within_fold || (own->kind == MDF_NEST_FOLD && own->level == axis + 1);
+    for (k = 0; k < own->n_in; k++) {
+        if (is_folded_across(nest, own->in[k], axis, is_within_fold)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Loops of C have vectors along one axis of a nest: not along one that is folded, where what is folded, as a product of matrices,
+ * would have them. */
+static bool takes_vectors(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
+        const struct mdf_nest_step *fold = &nest->steps[i];
+
+        if (fold->kind == MDF_NEST_FOLD && nest->steps[fold->in[0]].level == fold->level + 1 &&
+            is_folded_across(nest, fold->in[0], fold->level, false)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Makes a nest part of another op before number `end`, one that makes something of what it loads. What became larger by that may
  * be joined to one before it in turn, which leaves an op without a nest. */
 static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, size_t end, bool only_nests)
@@ -305,7 +341,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         n_tried++;
         other = nest_at(grouping, at);
         both = other == NULL ? NULL : draft_merge(grouping->lowering, other, nest, true);
-        if (both != NULL) {
+        if (both != NULL && !takes_vectors(grouping, both)) {
             become_nest(grouping, at, both);
             if (joins_nest(grouping, both, at, false)) {
                 op->of.nest = NULL;
