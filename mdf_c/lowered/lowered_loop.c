@@ -119,10 +119,26 @@ static bool set_items(const struct mdf_lowered *lowered, const struct mdf_lowere
     return true;
 }
 
+/* The same of a view that has had items of this stack before, and for all of which there is room: its other axes stay. */
+static void set_length(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, struct mdf_value *view)
+{
+    const struct mdf_value *form = &lowered->values[stack->stack].form;
+    size_t n_behind = 1, axis;
+
+    view->length = stack->n_put * lowered->values[stack->item].form.length + count_initial(lowered, stack);
+    for (axis = stack->axis + 1u; axis < form->rank; axis++) {
+        n_behind *= (size_t)form->shape.sizes[axis];
+    }
+    view->shape.sizes[stack->axis] = (int64_t)(!stack->appends ? stack->n_put
+                                               : n_behind == 1 ? view->length
+                                                               : view->length / n_behind);
+}
+
 void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_lowered_call *call)
 {
     struct mdf_lowered_stack *stack = call->stack;
     struct mdf_value *view = &lowered->arrays[call->outputs[0]];
+    void *elements = lowered->arrays[stack->stack].data;
 
     if (call->n_inputs > 0) {
         const void *item = mdf_lowered_elements(lowered, call->inputs[1]);
@@ -132,8 +148,12 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
             memcpy(place, item, stack->item_bytes);
         }
     }
+    if (view->data == elements && stack->n_put > 1) {
+        set_length(lowered, stack, view);
+        return;
+    }
     *view = lowered->values[call->outputs[0]].form;
-    view->data = lowered->arrays[stack->stack].data;
+    view->data = elements;
     set_items(lowered, stack, stack->n_put, view); /* there is room for more */
 }
 
@@ -151,9 +171,8 @@ static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_st
     struct mdf_value *parameter = &lowered->arrays[state->parameter];
     const struct mdf_value *initial = &lowered->arrays[state->initial];
 
-    if (!has_room_for(parameter, initial) &&
-        mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype, initial->rank,
-                              mdf_value_shape(initial)) == NULL) {
+    if (!has_room_for(parameter, initial) && mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype,
+                                                                   initial->rank, mdf_value_shape(initial)) == NULL) {
         return false;
     }
     parameter->strength = lowered->values[state->parameter].form.strength;
