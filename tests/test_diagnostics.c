@@ -1,6 +1,7 @@
 /* test_diagnostics.c - errors with their lines of the file: ten mistakes as the programs tell them, several at once, as lines of
  * JSON, coloured; and places within scalars. docs/diagnostics.md. */
 #include "mdf_c/base/source_text.h"
+#include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
 
 #include <criterion/criterion.h>
@@ -235,12 +236,58 @@ Test(diagnostics, places_in_scalars)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct mdf_source source = {cases[i].text, strlen(cases[i].text)};
+        const struct mdf_source source = {cases[i].text, strlen(cases[i].text), NULL, 0};
         size_t offset = (size_t)(strstr(cases[i].value, cases[i].word) - cases[i].value);
         int line = cases[i].line, column = cases[i].column;
 
         mdf_source_locate(&source, cases[i].value, offset, &line, &column);
         cr_expect(line == cases[i].at_line && column == cases[i].at_column, "%s: %d:%d", cases[i].text, line, column);
+    }
+}
+
+/* Places in a long text, of one line or of many, are found from a mark near by: the same ones as without marks. */
+Test(diagnostics, places_in_a_long_text_are_found_from_marks)
+{
+    enum { N = 2000, MOST_APART = 1024 + 3 };
+    static const char *const items[] = {"a: \xc3\xa9 + b, ", "a: \xc3\xa9 + b\n", "- a: \xf0\x9f\x98\x80\n  c: d\n\n"};
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+        struct mdf_memory memory;
+        struct mdf_arena arena;
+        struct mdf_text text;
+        struct mdf_source plain, marked;
+        size_t length[2] = {0, 0}, last = 0;
+
+        mdf_memory_init(&memory, NULL, 0);
+        mdf_arena_init(&arena, &memory);
+        mdf_text_init(&text, &memory);
+        for (size_t n = 0; n < N; n++) {
+            mdf_text_append(&text, items[i], strlen(items[i]));
+        }
+        plain = marked = (struct mdf_source){text.bytes, text.length, NULL, 0};
+        mdf_source_mark(&marked, &arena);
+        for (size_t n = 0; n < marked.n_marks; n++) {
+            cr_expect(marked.marks[n].byte - last <= MOST_APART, "%zu", n);
+            last = marked.marks[n].byte;
+        }
+        cr_expect(text.length - last <= MOST_APART);
+        for (int line = 1; line < 3 * N + 3; line += 97) {
+            for (int column = 1; column < 12 * N; column += line == 1 ? 89 : 6000) {
+                int at[2][2] = {{line, column}, {line, column}};
+                const char *where[2] = {NULL, NULL};
+                bool found[2];
+
+                found[0] = mdf_source_find_line(&plain, line, &where[0], &length[0]);
+                found[1] = mdf_source_find_line(&marked, line, &where[1], &length[1]);
+                cr_expect(found[0] == found[1] && where[0] == where[1] && length[0] == length[1], "line %d", line);
+                found[0] = mdf_source_locate(&plain, "b", 0, &at[0][0], &at[0][1]);
+                found[1] = mdf_source_locate(&marked, "b", 0, &at[1][0], &at[1][1]);
+                cr_expect(found[0] == found[1] && memcmp(at[0], at[1], sizeof at[0]) == 0, "%d:%d: %d:%d, not %d:%d", line,
+                          column, at[1][0], at[1][1], at[0][0], at[0][1]);
+            }
+        }
+        mdf_text_release(&text);
+        mdf_arena_release(&arena);
     }
 }
 

@@ -109,7 +109,7 @@ bool mdf_diagnostics_get(const mdf_diagnostics *list, size_t index, mdf_diagnost
 void mdf_diagnostics_look_at(struct mdf_diagnostics *list, const struct mdf_source *source)
 {
     if (list != NULL) {
-        list->source = source != NULL ? *source : (struct mdf_source){NULL, 0};
+        list->source = source != NULL ? *source : (struct mdf_source){NULL, 0, NULL, 0};
     }
 }
 

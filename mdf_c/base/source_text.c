@@ -30,27 +30,100 @@ static bool goes_on_name(char c)
     return begins_name(c) || is_digit(c);
 }
 
+/* ------------------------------------------------------------------ places */
+
+/* The first character: a byte order mark is none. */
+static struct mdf_source_mark first_mark(const struct mdf_source *source)
+{
+    bool is_marked = source->size >= 3 && memcmp(source->bytes, "\xef\xbb\xbf", 3) == 0;
+
+    return (struct mdf_source_mark){is_marked ? 3 : 0, 1, 1};
+}
+
+/* Moves a mark to a later byte. */
+static void move_mark(const struct mdf_source *source, struct mdf_source_mark *mark, size_t byte)
+{
+    const char *newline;
+
+    while ((newline = memchr(source->bytes + mark->byte, '\n', byte - mark->byte)) != NULL) {
+        *mark = (struct mdf_source_mark){(size_t)(newline - source->bytes) + 1, mark->line + 1, 1};
+    }
+    mark->column += mdf_source_count(source->bytes + mark->byte, byte - mark->byte);
+    mark->byte = byte;
+}
+
+void mdf_source_mark(struct mdf_source *source, struct mdf_arena *arena)
+{
+    enum { APART = 1024 };
+    struct mdf_source_mark *marks = mdf_arena_allocate(arena, (source->size / APART + 1) * sizeof *marks);
+    struct mdf_source_mark at = first_mark(source);
+    size_t n = 0;
+
+    while (marks != NULL && source->size - at.byte > APART) {
+        size_t next = at.byte + APART;
+
+        while (next < source->size && continues(source->bytes[next])) {
+            next++;
+        }
+        move_mark(source, &at, next);
+        marks[n++] = at;
+    }
+    source->marks = marks;
+    source->n_marks = n;
+}
+
+/* The last mark that does not stand behind a place. */
+static struct mdf_source_mark mark_before(const struct mdf_source *source, int line, int column)
+{
+    size_t low = 0, high = source->n_marks;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct mdf_source_mark *mark = &source->marks[middle];
+
+        if (mark->line < line || (mark->line == line && mark->column <= column)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? source->marks[low - 1] : first_mark(source);
+}
+
+/* The character at a place, or the end of its line; NULL: there is no such line. */
+static const char *find_character(const struct mdf_source *source, int line, int column)
+{
+    const char *end = source->bytes != NULL ? source->bytes + source->size : NULL, *at;
+    struct mdf_source_mark mark;
+
+    if (end == NULL || line < 1) {
+        return NULL;
+    }
+    mark = mark_before(source, line, column);
+    for (at = source->bytes + mark.byte; mark.line < line; mark.line++, mark.column = 1, at++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at == NULL) {
+            return NULL;
+        }
+    }
+    for (; mark.column < column && at < end && *at != '\n'; mark.column++) {
+        for (at++; at < end && continues(*at); at++) {
+        }
+    }
+    return at;
+}
+
 /* ------------------------------------------------------------------ lines and words */
 
 bool mdf_source_find_line(const struct mdf_source *source, int line, const char **begin, size_t *length)
 {
-    const char *at = source->bytes, *end = at != NULL ? at + source->size : NULL;
+    const char *at = find_character(source, line, 1), *end;
 
-    if (at == NULL || line < 1) {
+    if (at == NULL) {
         return false;
     }
-    if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0) {
-        at += 3; /* a byte order mark is no character of the first line */
-    }
-    for (; line > 1; line--) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-
-        if (next == NULL) {
-            return false;
-        }
-        at = next + 1;
-    }
     *begin = at;
+    end = source->bytes + source->size;
     for (*length = 0; at + *length < end && at[*length] != '\n'; ++*length) {
     }
     *length -= *length > 0 && at[*length - 1] == '\r';
@@ -333,13 +406,11 @@ static bool search(struct cursor cursor, const char *part, size_t offset, struct
 bool mdf_source_locate(const struct mdf_source *source, const char *value, size_t offset, int *line, int *column)
 {
     struct cursor cursor = {NULL, NULL, *line, *column, STYLE_PLAIN}, trial, found;
-    const char *begin;
-    size_t length;
 
-    if (*value == '\0' || *column < 1 || !mdf_source_find_line(source, *line, &begin, &length)) {
+    cursor.at = *value != '\0' && *column >= 1 ? find_character(source, *line, *column) : NULL;
+    if (cursor.at == NULL) {
         return false;
     }
-    cursor.at = begin + mdf_source_byte_of(begin, length, *column);
     cursor.end = source->bytes + source->size;
     enter_scalar(&cursor);
     trial = cursor;

@@ -4,6 +4,8 @@
 #ifndef MDF_BASE_SOURCE_TEXT_H
 #define MDF_BASE_SOURCE_TEXT_H
 
+#include "mdf_c/base/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,7 +13,19 @@
 struct mdf_source {
     const char *bytes;
     size_t size;
+    const struct mdf_source_mark *marks; /* in their order; NULL: places are looked for from the first line on */
+    size_t n_marks;
 };
+
+/* Where a character stands, from which others are found. */
+struct mdf_source_mark {
+    size_t byte;
+    int line, column;
+};
+
+/* Marks a text every so often, so that a place is found in a time that does not grow with the text, were it all one line. Without
+ * room in the arena it goes without marks. */
+void mdf_source_mark(struct mdf_source *source, struct mdf_arena *arena);
 
 /* A line without its end. */
 bool mdf_source_find_line(const struct mdf_source *source, int line, const char **begin, size_t *length);

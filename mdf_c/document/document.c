@@ -127,12 +127,13 @@ struct source {
 /* Keeps a text for messages, which can do without. */
 static void keep_text(struct mdf_document *document, const struct source *source, const struct mdf_warnings *warnings)
 {
-    struct mdf_source text = {source->bytes, source->size_bytes};
+    struct mdf_source text = {source->bytes, source->size_bytes, NULL, 0};
 
     if (source->size_bytes > 0 && source->size_bytes <= MDF_KEPT_TEXT_BYTES &&
         mdf_memory_has_room(document->memory, 2 * source->size_bytes)) {
         document->source.bytes = mdf_arena_text(&document->arena, source->bytes, source->size_bytes);
         document->source.size = document->source.bytes != NULL ? source->size_bytes : 0;
+        mdf_source_mark(&document->source, &document->arena);
         document->arena.has_refused = false;
     }
     if (warnings != NULL) {
