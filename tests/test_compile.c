@@ -459,32 +459,39 @@ Test(compile, loops_become_vectors)
 /* Nor has what follows from elements that are other ones: places that are not there, more or fewer rows. */
 Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
 {
-    static const char *const rows[][2] = {
-        {"h=[[-4],[0]]", "an index is out of range"},
-        {"e=[[0,3,2,1],[2,0,-3,2]]", "an index is out of range"},
-        {"l=[1,4]", "an index is out of range"},
-        {"t=[[true,false,false,true],[false,true,true,true],[true,true,false,false]]", "other numbers of elements are not zero"},
-        {"limit=-2.5", "a range has not as many numbers"},
-        {"most=[1]", "other numbers of boxes stay"},
-        {"over=[0]", "types or shapes other than those that the model was compiled for"},
-        {"turned=[6,2]", "types or shapes other than those that the model was compiled for"},
-        {"pads=[0,2,1,0]", "types or shapes other than those that the model was compiled for"},
-        {"g=[[0,-1],[2,4],[0,3]]", "an index is out of range"},
-        {"real_category=[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
+    /* An input, its value when the model is compiled, another one, and what is said of that. */
+    static const char *const rows[][4] = {
+        {"h", "[[-1],[0]]", "[[-4],[0]]", "an index is out of range"},
+        {"e", "[[0,-1,2,1],[2,0,-3,2]]", "[[0,3,2,1],[2,0,-3,2]]", "an index is out of range"},
+        {"l", "[1,3]", "[1,4]", "an index is out of range"},
+        {"t", "[[true,false,false,true],[false,true,true,false],[true,true,false,false]]",
+         "[[true,false,false,true],[false,true,true,true],[true,true,false,false]]", "other numbers of elements are not zero"},
+        {"limit", "-2.0", "-2.5", "a range has not as many numbers"},
+        {"most", "[2]", "[1]", "other numbers of boxes stay"},
+        {"over", "[1]", "[0]", "types or shapes other than those that the model was compiled for"},
+        {"turned", "[-1,6]", "[6,2]", "types or shapes other than those that the model was compiled for"},
+        {"pads", "[0,1,2,0]", "[0,2,1,0]", "types or shapes other than those that the model was compiled for"},
+        {"g", "[[0,-1],[2,3],[0,3]]", "[[0,-1],[2,4],[0,3]]", "an index is out of range"},
+        {"real_category", "[[3.7,1.0],[2.2,2.9]]", "[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
     };
+    enum { N = sizeof rows / sizeof *rows };
     char *output = new_output();
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char inputs[256];
+    for (size_t i = 0; i < N; i++) { /* all are given in each run, which is of one source then */
+        char inputs[2048] = "[{}, {";
 
-        snprintf(inputs, sizeof inputs, "[{}, {\"%.*s\": %s}]", (int)strcspn(rows[i][0], "="), rows[i][0],
-                 strchr(rows[i][0], '=') + 1);
-        write_file("inputs.json", inputs);
+        for (size_t j = 0; j < N; j++) {
+            size_t length = strlen(inputs);
+
+            snprintf(inputs + length, sizeof inputs - length, "%s\"%s\": %s", j > 0 ? ", " : "", rows[j][0],
+                     rows[j][i == j ? 2 : 1]);
+        }
+        write_file("inputs.json", strcat(inputs, "}]"));
         cr_expect_eq(run(output,
                          "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
                          quick, folder),
                      1, "%s", rows[i][0]);
-        cr_expect(strstr(output, rows[i][1]) != NULL, "%s: %.300s", rows[i][0], output);
+        cr_expect(strstr(output, rows[i][3]) != NULL, "%s: %.300s", rows[i][0], output);
     }
     free(output);
 }
