@@ -83,6 +83,9 @@ static int parse(int argc, char **argv, struct compilation *compilation, bool *e
     if (compilation->gradient != NULL && (compilation->derivatives || compilation->request.tunable != NULL)) {
         return usage_error(&line, "--gradient does not go with --derivatives or --tunable");
     }
+    if (compilation->derivatives && mdf_method_takes_own_steps(compilation->request.options.library.method)) {
+        return usage_error(&line, "--derivatives goes with methods of fixed steps: others keep where they are between states that are set");
+    }
     if (compilation->gradient == NULL && compilation->n_steps > 0) {
         return usage_error(&line, "--steps goes with --gradient");
     }
@@ -192,7 +195,7 @@ static int make_text(struct compilation *compilation, const mdf_program *program
 {
     const char *slash = strrchr(compilation->output, '/'), *base = slash != NULL ? slash + 1 : compilation->output;
     struct mdf_source_options how = {compilation->request.name, mdf_ends_with(compilation->output, ".h") ? base : NULL, NULL,
-                                     compilation->derivatives, (size_t)compilation->n_lanes};
+                                     compilation->derivatives, false, NULL, (size_t)compilation->n_lanes};
 
     return make_source(&compilation->request.options, program, &compilation->request.warnings, &how, &compilation->source,
                        how.header != NULL ? &compilation->header : NULL, &compilation->request.error);
@@ -210,7 +213,7 @@ static int compile(struct compilation *compilation)
         program = compilation->gradient != NULL
                       ? compile_request_gradient(request, compilation->gradient, compilation->gradient_of,
                                                  compilation->n_steps > 0 ? compilation->n_steps : 1)
-                      : compile_tunable(request);
+                      : compile_tunable(request, compilation->derivatives);
         status = program != NULL ? make_text(compilation, program) : compile_status(&request->error);
     }
     if (status == EXIT_DONE && write_output(compilation) != MDF_OK) {

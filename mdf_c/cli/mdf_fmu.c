@@ -138,7 +138,11 @@ static bool name_fmu(struct job *job, mdf_error *error)
 /* The model's own source, with its right-hand side where that is asked for. */
 static bool write_model(struct job *job, struct mdf_state *state, bool has_derivatives, mdf_error *error)
 {
-    struct mdf_source_options how = {.name = job->fmu.model_name, .draws = &job->fmu.draws, .has_derivatives = has_derivatives};
+    struct mdf_source_options how = {.name = job->fmu.model_name,
+                                     .draws = &job->fmu.draws,
+                                     .has_derivatives = has_derivatives,
+                                     .has_indicators = true,
+                                     .has_tangents = &job->fmu.has_tangents};
 
     job->fmu.has_derivatives = has_derivatives;
     job->source.length = 0;
@@ -151,7 +155,7 @@ static bool write_model_as_can_be(struct job *job, struct mdf_state *state, mdf_
     mdf_error why = {0};
 
     job->fmu.has_co_simulation = job->kind != KIND_MODEL_EXCHANGE;
-    if (job->kind != KIND_BOTH) {
+    if (job->kind != KIND_BOTH || state->program->right_side.states == NULL) {
         return write_model(job, state, job->kind == KIND_MODEL_EXCHANGE, error);
     }
     if (write_model(job, state, true, &why)) {
@@ -305,6 +309,20 @@ static mdf_status write_archive(struct job *job)
 
 /* ------------------------------------------------------------------ all */
 
+/* With the right-hand side where that is asked for, or there is one. */
+static mdf_program *compile_as_can_be(struct job *job)
+{
+    struct source_request *request = &job->request;
+    mdf_program *program = job->kind != KIND_CO_SIMULATION ? compile_tunable(request, true) : NULL;
+
+    if (program != NULL || job->kind == KIND_MODEL_EXCHANGE ||
+        (job->kind == KIND_BOTH && request->error.code != MDF_UNSUPPORTED)) {
+        return program;
+    }
+    memset(&request->error, 0, sizeof request->error);
+    return compile_tunable(request, false);
+}
+
 static int make_fmu(struct job *job)
 {
     struct source_request *request = &job->request;
@@ -317,7 +335,7 @@ static int make_fmu(struct job *job)
         request->most_tunable = MOST_TUNABLE_ELEMENTS;
     }
     if (status == EXIT_DONE) {
-        program = compile_tunable(request);
+        program = compile_as_can_be(job);
         status = program != NULL ? EXIT_DONE : compile_status(&request->error);
     }
     if (status == EXIT_DONE && program->has_derivative && !(request->options.dt > 0)) {

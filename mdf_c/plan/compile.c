@@ -339,11 +339,17 @@ static bool tell_stop(struct compiler *compiler)
     return false;
 }
 
+/* What there is to be beside, or in place of, a graph's evaluation. */
+struct compiling {
+    const struct mdf_gradient_request *gradient;
+    bool has_right_side, looks_over;
+};
+
 static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
-                                           const struct mdf_gradient_request *gradient, const mdf_options *options,
-                                           bool looks_over, mdf_error *error)
+                                           const mdf_options *options, const struct compiling *what, mdf_error *error)
 {
-    struct compiler compiler = {.model = model, .gradient = gradient, .looks_over = looks_over};
+    struct compiler compiler = {
+        .model = model, .gradient = what->gradient, .has_right_side = what->has_right_side, .looks_over = what->looks_over};
     struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;
@@ -416,18 +422,24 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error)
 {
-    return compile_program(model, parameters, n_parameters, NULL, options, false, error);
+    return compile_program(model, parameters, n_parameters, options, &(struct compiling){NULL, false, false}, error);
+}
+
+struct mdf_program *mdf_program_compile_right_side(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                                   const mdf_options *options, mdf_error *error)
+{
+    return compile_program(model, parameters, n_parameters, options, &(struct compiling){NULL, true, false}, error);
 }
 
 struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error)
 {
-    return compile_program(model, NULL, 0, NULL, options, true, error);
+    return compile_program(model, NULL, 0, options, &(struct compiling){NULL, false, true}, error);
 }
 
 struct mdf_program *mdf_program_compile_gradient(const struct mdf_model *model, const struct mdf_gradient_request *request,
                                                  const mdf_options *options, mdf_error *error)
 {
-    return compile_program(model, request->by, request->n_by, request, options, false, error);
+    return compile_program(model, request->by, request->n_by, options, &(struct compiling){request, false, false}, error);
 }
 
 void mdf_program_release(struct mdf_program *program)

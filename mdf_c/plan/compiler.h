@@ -65,6 +65,7 @@ struct compiler {
     bool *is_met;                        /* of each: there is one of that name */
     size_t n_wanted;
     const struct mdf_gradient_request *gradient; /* the program is to be that of derivatives; NULL: of the graph */
+    bool has_right_side;                         /* it is to have the right-hand side of its equations */
     struct list states;      /* struct solver_state: parameters that a solver integrates; see solve/right_side.h */
     struct list parameters;  /* struct mdf_program_parameter: those that are */
     struct list changeables; /* of changeable.c */

@@ -429,10 +429,14 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
     }
     outcome.several = false;
     if (operand != MDF_NO_OPERAND) {
-        bool is_located = is_integral && node_leaves_conditions_to_solver(builder->compiler);
+        bool is_located = is_integral && node_leaves_conditions_to_solver(builder->compiler),
+             is_looked_at = is_integral && builder->compiler->has_right_side;
         mdf_operand before = operand, holds = MDF_NO_OPERAND;
 
-        operand = compile_conditions(builder, item, operand, is_located ? &holds : NULL);
+        operand = compile_conditions(builder, item, operand, is_located || is_looked_at ? &holds : NULL);
+        if (is_looked_at && !is_located && operand != MDF_NO_OPERAND && operand != before) {
+            node_note_condition(builder, operand, holds);
+        }
         if (is_located && operand != MDF_NO_OPERAND && operand != before) {
             operand = node_leave_to_solver(builder, before, operand, holds);
         } else if (operand != before && !scope_bind(builder->compiler, &builder->before_conditions, item->definition->id, before)) {

@@ -67,6 +67,8 @@ bool node_is_level(const struct node_builder *builder, const struct item *item);
 
 /* Whether conditions of what is integrated are events that the solver locates between evaluations. */
 bool node_leaves_conditions_to_solver(const struct compiler *compiler);
+/* What conditions make of the state that was compiled last, and whether one holds, for its right-hand side. */
+struct solver_state *node_note_condition(struct node_builder *builder, mdf_operand conditioned, mdf_operand holds);
 /* The parameter's value `before` its conditions, which have made it `conditioned` where one `holds`. */
 mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned, mdf_operand holds);
 

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* Notes where a value that changes with time has its derivative. */
-static bool note_integral(struct node_builder *builder, const struct item *item, mdf_operand derivative)
+/* Notes a value that changes with time. */
+static bool note_integral(struct node_builder *builder, const struct item *item)
 {
     struct compiler *compiler = builder->compiler;
     const char *id = item->definition->id;
     struct mdf_program_integral integral = {builder->index, mdf_arena_text(compiler->arena, id, strlen(id)), item->slot,
-                                            derivative, compiler->origins[compiler->origin]};
+                                            compiler->origins[compiler->origin]};
 
     if (builder->target.unit != compiler->root_unit) {
         return true; /* of a graph within a node */
@@ -23,16 +23,54 @@ static bool note_integral(struct node_builder *builder, const struct item *item,
     return list_add(compiler, &compiler->integrals, &integral, sizeof integral);
 }
 
+/* What is to be known of it for a right-hand side; `next` is what holds its value behind the step. */
+static struct solver_state new_state(const struct node_builder *builder, const struct item *item, mdf_operand next)
+{
+    return (struct solver_state){.id = item->definition->id,
+                                 .slot = item->slot,
+                                 .next = next,
+                                 .skip = SIZE_MAX,
+                                 .conditioned = MDF_NO_OPERAND,
+                                 .holds = MDF_NO_OPERAND,
+                                 .is_exact = node_item_is_added(builder, item),
+                                 .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
+                                 .is_changed =
+                                     (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(builder->compiler)) ||
+                                     item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
+                                 .origin = builder->compiler->origins[builder->compiler->origin]};
+}
+
+/* Of a graph within a node, or of what begins anew in each evaluation, there is no right-hand side. */
+static bool can_be_state(struct node_builder *builder, const struct item *item)
+{
+    struct compiler *compiler = builder->compiler;
+    bool is_nested = builder->graph->is_nested;
+
+    if (!is_nested && item->parameter->reset == NULL) {
+        return true;
+    }
+    compile_error(compiler, MDF_UNSUPPORTED, "a time_derivative %s can not be solved by %s (docs/time.md); take the method euler",
+                  is_nested ? "in a graph within a node" : "of a parameter that begins anew in each evaluation",
+                  compiler->root->solver.method == MDF_METHOD_EULER ? "others" : mdf_method_names[compiler->root->solver.method]);
+    return false;
+}
+
 /* value + derivative * dt, in `result`. */
 static bool step_by_itself(struct node_builder *builder, const struct item *item, mdf_operand result)
 {
+    struct compiler *compiler = builder->compiler;
     struct target *target = &builder->target;
-    mdf_operand derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND), change;
+    struct solver_state state = new_state(builder, item, result);
+    mdf_operand change;
 
-    if (derivative == MDF_NO_OPERAND || !note_integral(builder, item, derivative)) {
+    state.derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    state.over = unit_position(target->unit);
+    if (state.derivative == MDF_NO_OPERAND ||
+        (compiler->has_right_side &&
+         !(can_be_state(builder, item) && list_add(compiler, &compiler->states, &state, sizeof state)))) {
         return false;
     }
-    change = unit_call_two(target, PYTHON_MULTIPLY, derivative, builder->compiler->dt, MDF_NO_OPERAND);
+    change = unit_call_two(target, PYTHON_MULTIPLY, state.derivative, compiler->dt, MDF_NO_OPERAND);
     return unit_call_two(target, "numpy.add", item->slot, change, result) != MDF_NO_OPERAND;
 }
 
@@ -46,21 +84,9 @@ static bool step_by_solver(struct node_builder *builder, const struct item *item
 {
     struct compiler *compiler = builder->compiler;
     struct target *target = &builder->target;
-    struct solver_state state = {.id = item->definition->id,
-                                 .slot = item->slot,
-                                 .next = unit_new_slot(target, OPERAND_MAY_BE_LIST),
-                                 .conditioned = MDF_NO_OPERAND,
-                                 .holds = MDF_NO_OPERAND,
-                                 .is_exact = node_item_is_added(builder, item),
-                                 .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
-                                 .is_changed = (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(compiler)) ||
-                                               item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
-                                 .origin = compiler->origins[compiler->origin]};
+    struct solver_state state = new_state(builder, item, unit_new_slot(target, OPERAND_MAY_BE_LIST));
 
-    if (builder->graph->is_nested || item->parameter->reset != NULL) {
-        compile_error(compiler, MDF_UNSUPPORTED, "a time_derivative %s can not be solved by %s (docs/time.md); take the method euler",
-                      builder->graph->is_nested ? "in a graph within a node" : "of a parameter that begins anew in each evaluation",
-                      mdf_method_names[compiler->root->solver.method]);
+    if (!can_be_state(builder, item)) {
         return false;
     }
     state.skip = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
@@ -85,7 +111,7 @@ mdf_operand node_compile_derivative(struct node_builder *builder, const struct i
         builder->compiler->derivative = builder->compiler->origin;
     }
     to_initial = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);
-    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX ||
+    if (result == MDF_NO_OPERAND || to_initial == SIZE_MAX || !note_integral(builder, item) ||
         !(builder->compiler->root->solver.method == MDF_METHOD_EULER ? step_by_itself(builder, item, result)
                                                                      : step_by_solver(builder, item, result))) {
         return MDF_NO_OPERAND;
@@ -103,18 +129,24 @@ mdf_operand node_compile_derivative(struct node_builder *builder, const struct i
     return result;
 }
 
+struct solver_state *node_note_condition(struct node_builder *builder, mdf_operand conditioned, mdf_operand holds)
+{
+    struct compiler *compiler = builder->compiler;
+    struct solver_state *state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
+
+    state->conditioned = conditioned;
+    state->holds = holds;
+    state->located = unit_position(builder->target.unit);
+    return state;
+}
+
 mdf_operand node_leave_to_solver(struct node_builder *builder, mdf_operand before, mdf_operand conditioned, mdf_operand holds)
 {
     struct target *target = &builder->target;
-    struct compiler *compiler = builder->compiler;
-    struct solver_state *state;
+    const struct solver_state *state = node_note_condition(builder, conditioned, holds);
     mdf_operand result;
     size_t to_conditioned, to_end;
 
-    state = (struct solver_state *)compiler->states.items + compiler->states.n - 1;
-    state->conditioned = conditioned;
-    state->holds = holds;
-    state->located = unit_position(target->unit);
     if (state->is_held) { /* that the event's expression is past zero at first is no event */
         return before;
     }

@@ -111,7 +111,7 @@ struct mdf_program_parameter {
 struct mdf_program_integral {
     size_t node;
     const char *id;
-    mdf_operand slot, derivative; /* its value; that of its time_derivative, where there is a time increment */
+    mdf_operand slot; /* its value */
     struct mdf_origin origin;
 };
 
@@ -163,12 +163,14 @@ enum mdf_state_result {
     MDF_STATE_CONDITIONED, /* what its conditions make of it, */
     MDF_STATE_HOLDS,       /* and whether one holds: 1 or 0 */
     MDF_STATE_GRADIENT,    /* of the sum of all slopes times their weights, by it */
+    MDF_STATE_TANGENT,     /* how its slope changes in a direction of the states, inputs and parameters */
     MDF_STATE_N_RESULTS
 };
 
-/* Such a parameter: the slots that its value is taken from, and the weight of its slope; of results of its shape; and of what its node takes as its next value. */
+/* Such a parameter: the slots that its value is taken from, its part of a direction, and the weight of its slope; of results of its shape; and of what its node takes as its next value. */
 struct mdf_program_state {
-    mdf_operand y, weight, results[MDF_STATE_N_RESULTS], next;
+    mdf_operand slot; /* as nodes have it */
+    mdf_operand y, direction, weight, results[MDF_STATE_N_RESULTS], next;
     const char *path; /* in the model */
 };
 
@@ -195,6 +197,19 @@ struct mdf_program_solver {
     struct mdf_range differentiate;   /* slopes by states; empty: there are no derivatives */
     size_t *ports; /* that no edge fills, and that derivatives depend on */
     size_t n_ports;
+};
+
+/* The right-hand side of a graph's differential equations, for who solves them himself: code that no evaluation runs. */
+struct mdf_program_right_side {
+    struct mdf_program_state *states; /* one for each integral, in any order; NULL: it was not asked for */
+    size_t n_states;
+    struct mdf_range begin;         /* sets `y` from what nodes have */
+    struct mdf_range evaluate;      /* slopes, output ports and tests of conditions, as they are at `y` */
+    struct mdf_range condition;     /* what conditions make of `y`; empty: there are none */
+    struct mdf_range direct;        /* sets directions to 1 */
+    struct mdf_range differentiate; /* tangents of slopes and outputs; empty: there are no derivatives */
+    mdf_operand *by_port, *by_parameter; /* the direction of each of the program's; MDF_NO_OPERAND: it is fed by an edge */
+    mdf_operand *of_output;              /* the tangent of each output port, node by node */
 };
 
 struct mdf_program {
@@ -231,6 +246,7 @@ struct mdf_program {
     bool has_derivative;          /* of the outermost graph or one within it: a parameter changes with time */
     struct mdf_origin derivative; /* the first such parameter */
     struct mdf_program_solver solver;
+    struct mdf_program_right_side right_side;
     /* options */
     mdf_dtype real;
     uint64_t max_iterations, max_passes, seed;
@@ -244,6 +260,9 @@ struct mdf_program {
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error);
+/* The same with the right-hand side of its differential equations; where there is none, that is the error. */
+struct mdf_program *mdf_program_compile_right_side(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
+                                                   const mdf_options *options, mdf_error *error);
 /* The same, with warnings of what can hardly be meant besides (docs/diagnostics.md). */
 struct mdf_program *mdf_program_look_over(const struct mdf_model *model, const mdf_options *options, mdf_error *error);
 /* What derivatives are asked for. */

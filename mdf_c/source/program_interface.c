@@ -666,7 +666,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
     if (!write_take_inputs(program, places)) {
         return false;
     }
-    if (!write_begin(program)) {
+    if (!write_begin(program) || (program->has_derivatives && !mdf_source_write_right_side(program))) {
         return false;
     }
     append_set_input(program, places);

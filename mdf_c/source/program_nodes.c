@@ -115,7 +115,7 @@ static bool write_stretch(struct mdf_source_program *program, const struct mdf_l
            mdf_source_write_lowered(&program->writer, mdf_source_find_stretch(program, ranges, n, has_dt));
 }
 
-static bool write_range(struct mdf_source_program *program, struct mdf_range range)
+bool mdf_source_write_range(struct mdf_source_program *program, struct mdf_range range)
 {
     const struct mdf_lowering_range ranges[1] = {{range.first, range.end}};
 
@@ -151,7 +151,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
         }
         mdf_source_copy(program, arriving, value);
     }
-    if (!write_range(program, port->combine)) {
+    if (!mdf_source_write_range(program, port->combine)) {
         return false;
     }
     writer->depth--;
@@ -362,7 +362,7 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
             mdf_source_open(writer, "if (s->has_run[%zu])", edge->sender);
         }
         write_fed(program, node, edge->port);
-        if (!write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
+        if (!mdf_source_write_range(program, edge->weigh) || !mdf_source_write_arrival(program, edge->port, value)) {
             return false;
         }
         mdf_source_close(writer);
@@ -482,7 +482,7 @@ static bool write_reset(struct mdf_source_program *program, size_t index)
     } else {
         mdf_source_open(writer, "if (true)");
     }
-    if (!write_range(program, (struct mdf_range){node->reset, node->initial})) {
+    if (!mdf_source_write_range(program, (struct mdf_range){node->reset, node->initial})) {
         return false;
     }
     mdf_source_close(writer);

@@ -166,6 +166,23 @@ static bool for_each_of_node(struct mdf_source_program *program, const struct md
     return true;
 }
 
+static bool for_each_of_right_side(struct mdf_source_program *program, visitor *visit)
+{
+    const struct mdf_program_right_side *side = &program->graph->program->right_side;
+    const struct mdf_range parts[] = {side->evaluate, side->condition, side->differentiate};
+    size_t n = program->has_tangents ? 3 : 2, i;
+
+    mdf_source_at(&program->writer, "the right-hand side", NULL);
+    for (i = 0; i < n; i++) {
+        const struct mdf_lowering_range range = {parts[i].first, parts[i].end};
+
+        if (!visit(program, &range, 1, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Calls `visit` on every stretch: what combines values in ports and weighs them on edges, and those of nodes; and then, for all
  * of one of these, `settle`. */
 static bool for_each_stretch(struct mdf_source_program *program, visitor *visit, visitor *settle)
@@ -199,7 +216,7 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
             return false;
         }
     }
-    return true;
+    return !program->has_derivatives || for_each_of_right_side(program, visit);
 }
 
 static bool visit_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
@@ -302,6 +319,40 @@ static void read_around(struct mdf_source_program *program)
     }
 }
 
+/* What the functions of a right-hand side give back of a state. */
+static void read_state(struct mdf_source_program *program, const struct mdf_program_state *state)
+{
+    static const char *const names[] = {[MDF_STATE_SLOPE] = "slope",
+                                        [MDF_STATE_CONDITIONED] = "conditioned",
+                                        [MDF_STATE_HOLDS] = "holds",
+                                        [MDF_STATE_TANGENT] = "tangent"};
+    const struct mdf_range condition = program->graph->program->right_side.condition;
+    int k;
+
+    hint_operand(program, state->y, NULL, "looked_at");
+    hint_operand(program, state->direction, NULL, "direction");
+    for (k = 0; k < MDF_STATE_N_RESULTS; k++) {
+        bool is_there = k == MDF_STATE_SLOPE || (k == MDF_STATE_TANGENT && program->has_tangents) ||
+                        ((k == MDF_STATE_CONDITIONED || k == MDF_STATE_HOLDS) && condition.first < condition.end);
+
+        if (is_there) {
+            hint_operand(program, state->results[k], NULL, names[k]);
+            read_operand(program, state->results[k]);
+        }
+    }
+}
+
+static void read_tangents(struct mdf_source_program *program, const struct mdf_program_node *node, size_t first)
+{
+    size_t i;
+
+    for (i = 0; i < node->n_outputs; i++) {
+        hint_operand(program, program->graph->program->right_side.of_output[first + i], node->id,
+                     mdf_source_text(&program->writer, "%s_tangent", node->outputs[i].id));
+        read_operand(program, program->graph->program->right_side.of_output[first + i]);
+    }
+}
+
 /* Slots that something outside of the instructions reads. */
 static void read_from_outside(struct mdf_source_program *program)
 {
@@ -332,12 +383,15 @@ static void read_from_outside(struct mdf_source_program *program)
                      own->ports[i].id);
     }
     for (i = 0; program->has_derivatives && i < own->n_integrals; i++) {
-        hint_operand(program, own->integrals[i].derivative, own->nodes[own->integrals[i].node].id,
-                     mdf_source_text(&program->writer, "%s_derivative", own->integrals[i].id));
         read_operand(program, own->integrals[i].slot);
-        read_operand(program, own->integrals[i].derivative);
     }
-    for (i = 0; program->has_derivatives && i < own->n_events; i++) {
+    for (i = 0; program->has_derivatives && i < own->right_side.n_states; i++) {
+        read_state(program, &own->right_side.states[i]);
+    }
+    for (i = j = 0; program->has_tangents && i < own->n_nodes; j += own->nodes[i++].n_outputs) {
+        read_tangents(program, &own->nodes[i], j);
+    }
+    for (i = 0; program->has_indicators && i < own->n_events; i++) {
         hint_operand(program, own->events[i].test, own->nodes[own->events[i].node].id,
                      mdf_source_text(&program->writer, "%s_%s", own->events[i].parameter, own->events[i].id));
         read_operand(program, own->events[i].test);

@@ -1,8 +1,6 @@
 /* program_states.c - what of the state others may look at and set: tunable parameters, and the values that have time derivatives,
- * with the right-hand side of their differential equation.
- *
- * A step with a time increment of 0 leaves such values as they are, and computes all else from them: what their derivatives are
- * then is the right-hand side. It is one only where nothing else lasts from one evaluation to the next. */
+ * with the right-hand side of their differential equations: functions around code that the program has for that
+ * (mdf_c/plan/solve/right_side_entry.c). */
 #include "mdf_c/source/program_writer.h"
 
 #include <stdarg.h>
@@ -35,138 +33,36 @@ static bool refuse(struct mdf_source_program *program, const char *format, ...)
     return false;
 }
 
-static const struct mdf_program_integral *integral_of(const struct mdf_program *program, size_t slot)
-{
-    size_t i;
-
-    for (i = 0; i < program->n_integrals; i++) {
-        if (program->integrals[i].slot == MDF_OPERAND(MDF_OPERAND_SLOT, slot)) {
-            return &program->integrals[i];
-        }
-    }
-    return NULL;
-}
-
-static const struct mdf_lowered *later_run(const struct mdf_source_program *program, size_t node)
-{
-    const struct mdf_program_node *of = &program->graph->program->nodes[node];
-    struct mdf_lowering_range ranges[2];
-    size_t n = mdf_source_node_ranges(of, false, ranges);
-
-    return mdf_source_find_stretch(program, ranges, n, mdf_source_depends_on_dt(program->graph->program, of));
-}
-
-static bool is_slot(const struct mdf_source_program *program, const struct mdf_value *value)
-{
-    return value >= program->graph->values && value < program->graph->values + program->graph->program->code->n_slots;
-}
-
-static void note_outputs(const struct mdf_source_program *program, const struct mdf_lowered *lowered, bool *is_written)
-{
-    size_t i;
-
-    for (i = 0; lowered != NULL && i < lowered->n_outputs; i++) {
-        if (is_slot(program, lowered->outputs[i].slot)) {
-            is_written[lowered->outputs[i].slot - program->graph->values] = true;
-        }
-    }
-}
-
-/* Nothing that a node reads may be what it, or one after it, has made in the evaluation before, but for integrals. `is_written`:
- * slots that nodes before it make in this evaluation; `is_made`: those that any does. */
-static bool check_node(struct mdf_source_program *program, size_t node, const bool *is_written, const bool *is_made)
-{
-    const struct mdf_lowered *lowered = later_run(program, node);
-    size_t i;
-
-    for (i = 0; lowered != NULL && i < lowered->n_inputs; i++) {
-        const struct mdf_value *source = lowered->values[lowered->inputs[i]].source;
-        size_t slot = (size_t)(source - program->graph->values);
-
-        if (is_slot(program, source) && is_made[slot] && !is_written[slot] &&
-            integral_of(program->graph->program, slot) == NULL) {
-            return refuse(program, "'%s' keeps a value from one evaluation to the next",
-                          program->graph->hints[slot] != NULL ? program->graph->hints[slot]
-                                                              : program->graph->program->nodes[node].id);
-        }
-    }
-    return true;
-}
-
-/* The set that a node runs in. */
-static size_t layer_of(const struct mdf_program *program, size_t node)
-{
-    size_t i, j;
-
-    for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
-            if (program->layers[i].nodes[j] == node) {
-                return i;
-            }
-        }
-    }
-    return program->n_layers;
-}
-
-static bool check_edges(struct mdf_source_program *program)
-{
-    const struct mdf_program *own = program->graph->program;
-    size_t i;
-
-    for (i = 0; i < own->n_edges; i++) {
-        const struct mdf_program_port *port = &own->ports[own->edges[i].port];
-
-        if (port->node == SIZE_MAX || layer_of(own, own->edges[i].sender) >= layer_of(own, port->node)) {
-            mdf_source_at(&program->writer, mdf_source_text(&program->writer, "input port '%s'", port->id), &port->origin);
-            return refuse(program, "node '%s' brings what it computed in the evaluation before",
-                          own->nodes[own->edges[i].sender].id);
-        }
-    }
-    return true;
-}
-
-static bool check_nodes(struct mdf_source_program *program)
-{
-    const struct mdf_program *own = program->graph->program;
-    bool *is_made = mdf_arena_array(&program->writer.arena, own->code->n_slots + 1, sizeof *is_made);
-    bool *is_written = mdf_arena_array(&program->writer.arena, own->code->n_slots + 1, sizeof *is_written);
-    size_t i, j;
-
-    if (is_made == NULL || is_written == NULL) {
-        return mdf_source_out_of_memory(&program->writer);
-    }
-    for (i = 0; i < own->n_nodes; i++) {
-        note_outputs(program, later_run(program, i), is_made);
-    }
-    for (i = 0; i < own->n_layers; i++) {
-        for (j = 0; j < own->layers[i].n_nodes; j++) {
-            size_t node = own->layers[i].nodes[j];
-
-            mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[node].id), NULL);
-            if (own->nodes[node].finished != MDF_NO_OPERAND) {
-                return refuse(program, "the node runs until it is finished");
-            }
-            if (!check_node(program, node, is_written, is_made)) {
-                return false;
-            }
-            note_outputs(program, later_run(program, node), is_written);
-        }
-    }
-    return true;
-}
-
 /* ------------------------------------------------------------------ integrals */
+
+static const struct mdf_program_state *state_of(const struct mdf_source_program *program,
+                                                const struct mdf_program_integral *integral)
+{
+    const struct mdf_program_right_side *side = &program->graph->program->right_side;
+    size_t i;
+
+    for (i = 0; i < side->n_states && side->states[i].slot != integral->slot; i++) {
+    }
+    return &side->states[i];
+}
+
+/* NULL: there is none. */
+static const struct mdf_source_slot *result_of(struct mdf_source_program *program, const struct mdf_program_integral *integral,
+                                               enum mdf_state_result result)
+{
+    return mdf_source_find_operand(program, state_of(program, integral)->results[result]);
+}
 
 static bool check_integral(struct mdf_source_program *program, const struct mdf_program_integral *integral)
 {
-    const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot),
-                                 *derivative = mdf_source_find_operand(program, integral->derivative);
+    const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot);
 
     mdf_source_at(&program->writer, mdf_source_text(&program->writer, "parameter '%s'", integral->id), &integral->origin);
     if (slot == NULL || mdf_dtype_kind(slot->dtype) != 'f') {
         return refuse(program, "its values are no reals");
     }
-    if (derivative == NULL || (derivative->length != 1 && derivative->length != slot->length)) {
+    if (result_of(program, integral, MDF_STATE_SLOPE) == NULL ||
+        result_of(program, integral, MDF_STATE_SLOPE)->length != slot->length) {
         return refuse(program, "its time_derivative has another shape than it");
     }
     return true;
@@ -199,32 +95,21 @@ static bool check_event(struct mdf_source_program *program, const struct mdf_pro
 
 bool mdf_source_check_derivatives(struct mdf_source_program *program)
 {
+    const struct mdf_program *own = program->graph->program;
     size_t i;
 
     mdf_source_at(&program->writer, "the graph", NULL);
-    if (program->graph->program->schedule != NULL) {
-        return refuse(program, "conditions decide which nodes run");
-    }
-    if (program->n_graphs > 1) {
-        return refuse(program, "a node has a graph of its own");
-    }
-    if (mdf_code_find_draw(program->graph->program->code) != NULL) {
-        return refuse(program, "it draws random numbers");
-    }
-    if (program->graph->program->solver.n_states > 0) {
-        return refuse(program, "a method solves them within a step: take the method euler");
-    }
-    for (i = 0; i < program->graph->program->n_integrals; i++) {
-        if (!check_integral(program, &program->graph->program->integrals[i])) {
+    for (i = 0; i < own->n_integrals; i++) {
+        if (!check_integral(program, &own->integrals[i])) {
             return false;
         }
     }
-    for (i = 0; i < program->graph->program->n_events; i++) {
-        if (!check_event(program, &program->graph->program->events[i])) {
+    for (i = 0; i < own->n_events; i++) {
+        if (!check_event(program, &own->events[i])) {
             return false;
         }
     }
-    return check_edges(program) && check_nodes(program);
+    return true;
 }
 
 /* ------------------------------------------------------------------ functions */
@@ -268,28 +153,57 @@ static const char *held_by(struct mdf_source_program *program, const struct mdf_
     return tests[0] != '\0' ? mdf_source_text(&program->writer, "%s ? 0 : ", tests) : "";
 }
 
-enum copied { GET_STATES, SET_STATES, GET_DERIVATIVES };
+enum copied { GET_STATES, SET_STATES, LOOK_AT_STATES, GET_DERIVATIVES, GET_CONDITIONED, GET_TANGENTS };
+
+static void append_copy_of(struct mdf_source_program *program, const struct mdf_program_integral *integral, enum copied what,
+                           size_t first)
+{
+    const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot),
+                                 *y = mdf_source_find_operand(program, state_of(program, integral)->y), *holds;
+    const char *state = number_of(program, "states", first, slot->length),
+               *derivative = number_of(program, "derivatives", first, slot->length);
+    struct mdf_source_writer *writer = &program->writer;
+
+    switch (what) {
+    case GET_STATES:
+        append_copy(program, slot->length, state, element_of(program, slot));
+        break;
+    case SET_STATES:
+        append_copy(program, slot->length, element_of(program, slot),
+                    mdf_source_text(writer, "(%s)%s", mdf_source_type(slot->dtype), state));
+        break;
+    case LOOK_AT_STATES:
+        if (y != NULL) {
+            append_copy(program, slot->length, element_of(program, y),
+                        mdf_source_text(writer, "(%s)%s", mdf_source_type(y->dtype), state));
+        }
+        break;
+    case GET_CONDITIONED:
+        holds = result_of(program, integral, MDF_STATE_HOLDS);
+        if (holds != NULL) {
+            append_copy(program, slot->length, state,
+                        mdf_source_text(writer, "%s != 0 ? (double)%s : %s", element_of(program, holds),
+                                        element_of(program, result_of(program, integral, MDF_STATE_CONDITIONED)), state));
+        }
+        break;
+    case GET_DERIVATIVES:
+    case GET_TANGENTS:
+        append_copy(program, slot->length, derivative,
+                    mdf_source_text(writer, "%s(double)%s", held_by(program, integral),
+                                    element_of(program, result_of(program, integral,
+                                                                  what == GET_DERIVATIVES ? MDF_STATE_SLOPE : MDF_STATE_TANGENT))));
+        break;
+    }
+}
 
 static void append_copies(struct mdf_source_program *program, enum copied what)
 {
+    const struct mdf_program *own = program->graph->program;
     size_t first = 0, i;
 
-    for (i = 0; i < program->graph->program->n_integrals; i++) {
-        const struct mdf_program_integral *integral = &program->graph->program->integrals[i];
-        const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot);
-        const char *state = number_of(program, "states", first, slot->length);
-
-        if (what == GET_STATES) {
-            append_copy(program, slot->length, state, element_of(program, slot));
-        } else if (what == SET_STATES) {
-            append_copy(program, slot->length, element_of(program, slot),
-                        mdf_source_text(&program->writer, "(%s)%s", mdf_source_type(slot->dtype), state));
-        } else {
-            append_copy(program, slot->length, number_of(program, "derivatives", first, slot->length),
-                        mdf_source_text(&program->writer, "%s(double)%s", held_by(program, integral),
-                                        element_of(program, mdf_source_find_operand(program, integral->derivative))));
-        }
-        first += slot->length;
+    for (i = 0; i < own->n_integrals; i++) {
+        append_copy_of(program, &own->integrals[i], what, first);
+        first += mdf_source_find_operand(program, own->integrals[i].slot)->length;
     }
 }
 
@@ -298,23 +212,207 @@ static void append_indicators(struct mdf_source_program *program)
     size_t first = 0, i;
 
     mdf_text_printf(&program->functions, "void %s_indicators(const struct %s *s, double *indicators)\n{\n%s", program->name,
-                    program->name, program->graph->program->n_events == 0 ? "    (void)s;\n    (void)indicators;\n" : "");
+                    program->name, "    (void)s;\n    (void)indicators;\n");
     for (i = 0; i < program->graph->program->n_events; i++) {
         const struct mdf_source_slot *test = mdf_source_find_operand(program, program->graph->program->events[i].test);
 
-        append_copy(program, test->length, number_of(program, "indicators", first, test->length),
-                    mdf_source_text(&program->writer, "%s != 0 ? 1 : -1", element_of(program, test)));
-        first += test->length;
+        if (test != NULL) {
+            append_copy(program, test->length, number_of(program, "indicators", first, test->length),
+                        mdf_source_text(&program->writer, "%s != 0 ? 1 : -1", element_of(program, test)));
+            first += test->length;
+        }
     }
     mdf_text_append_string(&program->functions, "}\n\n");
 }
+
+/* ------------------------------------------------------------------ code of the right-hand side */
+
+static bool is_fed(const struct mdf_program *own, size_t port)
+{
+    size_t i;
+
+    for (i = 0; i < own->n_edges && own->edges[i].port != port; i++) {
+    }
+    return i < own->n_edges;
+}
+
+/* What was set, and default values, as for a step; behind it nothing is there that the next step has not been given. */
+static bool write_inputs(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t i;
+
+    mdf_source_line(&program->writer, "const char *message;");
+    mdf_source_blank(&program->writer);
+    mdf_source_checked_call(program, "take_inputs");
+    for (i = 0; i < own->n_ports; i++) {
+        if (!is_fed(own, i)) {
+            if (!mdf_source_write_default(program, i)) {
+                return false;
+            }
+            mdf_source_line(&program->writer, "s->has_value[%zu] = %s;", i, own->ports[i].holds ? "true" : "false");
+        }
+    }
+    return true;
+}
+
+static bool write_part(struct mdf_source_program *program, const char *name, struct mdf_range range, const char *comment)
+{
+    bool takes_inputs = range.first == program->graph->program->right_side.evaluate.first;
+
+    mdf_source_at(&program->writer, "the right-hand side", NULL);
+    mdf_source_begin_function(program, name);
+    if ((takes_inputs && !write_inputs(program)) || !mdf_source_write_range(program, range)) {
+        return false;
+    }
+    mdf_source_end_function(program, name, comment);
+    return true;
+}
+
+bool mdf_source_write_right_side(struct mdf_source_program *program)
+{
+    const struct mdf_program_right_side *side = &program->graph->program->right_side;
+
+    return write_part(program, "look", side->evaluate, "The right-hand side, and what is looked at beside it.") &&
+           (side->condition.first == side->condition.end ||
+            write_part(program, "act", side->condition, "What conditions make of the states.")) &&
+           (!program->has_tangents ||
+            write_part(program, "go_along", side->differentiate, "How slopes and outputs change in a direction."));
+}
+
+/* "s->message = FUNCTION(s);" and so on. */
+static void append_run(struct mdf_source_program *program, const char *function)
+{
+    mdf_text_printf(&program->functions, "    s->message = %s(s);\n    if (s->message != NULL) {\n        return 1;\n    }\n",
+                    function);
+}
+
+/* ------------------------------------------------------------------ tangents */
+
+static void append_case(struct mdf_source_program *program, size_t i, mdf_operand operand, const char *before, const char *behind)
+{
+    const struct mdf_source_slot *slot = operand != MDF_NO_OPERAND ? mdf_source_find_operand(program, operand) : NULL;
+
+    if (slot != NULL && mdf_dtype_kind(slot->dtype) == 'f') {
+        mdf_text_printf(&program->functions, "        case %zu:\n            %s%s%s\n", i, before,
+                        slot->is_scalar ? slot->name : mdf_source_text(&program->writer, "%s[element]", slot->name), behind);
+    }
+}
+
+static void append_clear(struct mdf_source_program *program, mdf_operand operand)
+{
+    const struct mdf_source_slot *slot = operand != MDF_NO_OPERAND ? mdf_source_find_operand(program, operand) : NULL;
+
+    if (slot != NULL) {
+        mdf_text_printf(&program->functions, "    memset(&%s, 0, sizeof %s);\n", slot->name, slot->name);
+    }
+}
+
+static void append_clear_direction(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    const struct mdf_program_right_side *side = &own->right_side;
+    size_t i;
+
+    mdf_text_printf(&program->functions, "void %s_clear_direction(struct %s *s)\n{\n    (void)s;\n", program->name, program->name);
+    for (i = 0; i < side->n_states; i++) {
+        append_clear(program, side->states[i].direction);
+    }
+    for (i = 0; i < own->n_ports; i++) {
+        append_clear(program, side->by_port[i]);
+    }
+    for (i = 0; i < own->n_parameters; i++) {
+        append_clear(program, side->by_parameter[i]);
+    }
+    mdf_text_append_string(&program->functions, "}\n\n");
+}
+
+/* Elements of states are counted through all of them. */
+static void append_state_cases(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t first = 0, i;
+
+    for (i = 0; i < own->n_integrals; i++) {
+        const struct mdf_program_state *state = state_of(program, &own->integrals[i]);
+        const struct mdf_source_slot *slot = mdf_source_find_operand(program, state->direction);
+        size_t length = mdf_source_find_operand(program, own->integrals[i].slot)->length;
+
+        mdf_text_printf(&program->functions, "        if (element < %zu) {\n", first + length);
+        if (slot != NULL && length > 0) { /* else nothing changes with it */
+            mdf_text_printf(&program->functions, "            %s = value;\n",
+                            length == 1 ? mdf_source_operand_element(program, slot, 0)
+                                        : mdf_source_text(&program->writer, "%s[element - %zu]", slot->name, first));
+        }
+        mdf_text_append_string(&program->functions, "            return;\n        }\n");
+        first += length;
+    }
+}
+
+static void append_set_direction(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    struct mdf_text *text = &program->functions;
+    size_t i;
+
+    mdf_text_printf(text,
+                    "void %s_set_direction(struct %s *s, int of, size_t index, size_t element, double value)\n{\n"
+                    "    (void)s;\n    (void)index;\n    (void)element;\n    (void)value;\n"
+                    "    if (of == %s_of_state) {\n",
+                    program->name, program->name, program->name);
+    append_state_cases(program);
+    mdf_text_printf(text, "    } else if (of == %s_of_input) {\n        switch (index) {\n", program->name);
+    for (i = 0; i < own->n_ports; i++) {
+        append_case(program, i, own->right_side.by_port[i], "", " = value;\n            break;");
+    }
+    mdf_text_printf(text, "        default:\n            break;\n        }\n    } else if (of == %s_of_parameter) {\n        switch (index) {\n",
+                    program->name);
+    for (i = 0; i < own->n_parameters; i++) {
+        append_case(program, i, own->right_side.by_parameter[i], "", " = value;\n            break;");
+    }
+    mdf_text_append_string(text, "        default:\n            break;\n        }\n    }\n}\n\n");
+}
+
+static void append_tangent_of_output(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    struct mdf_text *text = &program->functions;
+    size_t n = 0, i, k;
+
+    mdf_text_printf(text,
+                    "double %s_tangent_of_output(const struct %s *s, size_t index, size_t element)\n{\n"
+                    "    (void)s;\n    (void)element;\n    {\n        switch (index) {\n",
+                    program->name, program->name);
+    for (i = 0; i < own->n_nodes; i++) {
+        for (k = 0; k < own->nodes[i].n_outputs; k++, n++) {
+            append_case(program, n, own->right_side.of_output[n], "return (double)", ";");
+        }
+    }
+    mdf_text_append_string(text, "        default:\n            return 0;\n        }\n    }\n}\n\n");
+}
+
+static void append_tangent_functions(struct mdf_source_program *program)
+{
+    const char *name = program->name;
+
+    append_clear_direction(program);
+    append_set_direction(program);
+    append_tangent_of_output(program);
+    mdf_text_printf(&program->functions, "int %s_tangents(struct %s *s, double *derivatives)\n{\n    (void)derivatives;\n", name,
+                    name);
+    append_run(program, "go_along");
+    append_copies(program, GET_TANGENTS);
+    mdf_text_append_string(&program->functions, "    return 0;\n}\n\n");
+}
+
+/* ------------------------------------------------------------------ the functions */
 
 /* The functions of a model that has a right-hand side. */
 static void append_state_functions(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
-    const char *name = program->name,
-               *unused = program->graph->program->n_integrals == 0 ? "    (void)s;\n    (void)states;\n" : "";
+    const struct mdf_program *own = program->graph->program;
+    const char *name = program->name, *unused = own->n_integrals == 0 ? "    (void)s;\n    (void)states;\n" : "";
 
     mdf_text_printf(text, "void %s_get_states(const struct %s *s, double *states)\n{\n%s", name, name, unused);
     append_copies(program, GET_STATES);
@@ -322,12 +420,21 @@ static void append_state_functions(struct mdf_source_program *program)
     append_copies(program, SET_STATES);
     mdf_text_printf(text,
                     "}\n\nint %s_derivatives(struct %s *s, const double *states, double *derivatives)\n{\n"
-                    "    %s_set_states(s, states);\n    if (%s_step(s, 0.0) != 0) {\n        return 1;\n    }\n"
-                    "    %s_set_states(s, states);\n%s",
-                    name, name, name, name, name, unused[0] != '\0' ? "    (void)derivatives;\n" : "");
+                    "    (void)derivatives;\n    %s_set_states(s, states);\n",
+                    name, name, name);
+    append_copies(program, LOOK_AT_STATES);
+    append_run(program, "look");
     append_copies(program, GET_DERIVATIVES);
+    mdf_text_printf(text, "    return 0;\n}\n\nint %s_act(struct %s *s, double *states)\n{\n%s", name, name, unused);
+    append_copies(program, LOOK_AT_STATES);
+    if (own->right_side.condition.first < own->right_side.condition.end) {
+        append_run(program, "act");
+        append_copies(program, GET_CONDITIONED);
+    }
     mdf_text_append_string(text, "    return 0;\n}\n\n");
-    append_indicators(program);
+    if (program->has_tangents) {
+        append_tangent_functions(program);
+    }
 }
 
 static void append_parameter_function(struct mdf_source_program *program)
@@ -354,6 +461,9 @@ void mdf_source_append_state_functions(struct mdf_source_program *program)
     }
     if (program->has_derivatives) {
         append_state_functions(program);
+    }
+    if (program->has_indicators) {
+        append_indicators(program);
     }
 }
 
@@ -406,6 +516,9 @@ static void append_event_numbers(struct mdf_source_program *program, struct mdf_
         const struct mdf_source_slot *test = mdf_source_find_operand(program, own->events[i].test);
         const char *node = own->nodes[own->events[i].node].id;
 
+        if (test == NULL) {
+            continue;
+        }
         mdf_text_printf(
             text, "    %s = %zu, /* condition '%s' of parameter '%s'%s: %zu */\n",
             mdf_source_enum_name(program, "indicator", node,
@@ -424,6 +537,8 @@ void mdf_source_append_state_numbers(struct mdf_source_program *program, struct 
     }
     if (program->has_derivatives) {
         append_state_numbers(program, text);
+    }
+    if (program->has_indicators) {
         append_event_numbers(program, text);
     }
 }
@@ -438,17 +553,36 @@ void mdf_source_append_state_prototypes(struct mdf_source_program *program, stru
                         "void *%s_parameter(struct %s *s, int parameter);\n",
                         name, name);
     }
+    if (program->has_indicators) {
+        mdf_text_printf(text,
+                        "/* 1 where a condition of a parameter held then, and -1 where it did not. */\n"
+                        "void %s_indicators(const struct %s *s, double *indicators);\n",
+                        name, name);
+    }
     if (program->has_derivatives) {
         mdf_text_printf(
             text,
             "/* All states, after a first step. */\nvoid %s_get_states(const struct %s *s, double *states);\n"
             "void %s_set_states(struct %s *s, const double *states);\n"
             "/* The right-hand side: sets the states, and computes from them, parameters and inputs the outputs and "
-            "the time derivatives.\n * It takes as long as a step. There has to be a first step before (dt NAN), and "
-            "inputs are set as for one. 0: done. */\n"
+            "the time derivatives.\n * There has to be a first step before (dt NAN), and inputs are set as for one. 0: done. */\n"
             "int %s_derivatives(struct %s *s, const double *states, double *derivatives);\n"
-            "/* 1 where a condition of a parameter held then, and -1 where it did not. What it does to states, a step with a "
-            "time\n * increment of 0 does. */\nvoid %s_indicators(const struct %s *s, double *indicators);\n",
+            "/* What conditions make of states, all by the same ones. 0: done. */\n"
+            "int %s_act(struct %s *s, double *states);\n",
             name, name, name, name, name, name, name, name);
+        if (program->has_tangents) {
+            mdf_text_printf(
+                text,
+                "/* How derivatives and outputs change in a direction of states, inputs (by NAME_input_...) and parameters (by\n"
+                " * NAME_parameter_...), at those of the last %s_derivatives. Elements of states are counted through all of "
+                "them. */\n"
+                "enum { %s_of_state, %s_of_input, %s_of_parameter };\n"
+                "void %s_clear_direction(struct %s *s);\n"
+                "void %s_set_direction(struct %s *s, int of, size_t index, size_t element, double value);\n"
+                "/* Those of the derivatives; behind it, those of outputs can be looked at. 0: done. */\n"
+                "int %s_tangents(struct %s *s, double *derivatives);\n"
+                "double %s_tangent_of_output(const struct %s *s, size_t index, size_t element);\n",
+                name, name, name, name, name, name, name, name, name, name, name, name);
+        }
     }
 }

@@ -37,6 +37,8 @@ struct mdf_source_program {
     struct mdf_source_writer writer;
     const char *name;
     bool has_derivatives; /* the right-hand side is asked for */
+    bool has_indicators;  /* events of conditions of parameters are */
+    bool has_tangents;    /* with derivatives of that */
     size_t n_lanes;       /* instances side by side that are asked for; 0: none */
     struct mdf_source_member *lane_members;
     struct mdf_source_names members;
@@ -90,6 +92,8 @@ bool mdf_source_leaves_default(const struct mdf_program *program, const struct m
 
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);
+/* Instructions that run in no node's stretch. */
+bool mdf_source_write_range(struct mdf_source_program *program, struct mdf_range range);
 /* Copies a value from one place to another, converted where the types differ; lengths are equal. */
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from);
 /* Whether the second is the first in a type of whole numbers, which has not all of its digits. */
@@ -114,8 +118,10 @@ bool mdf_source_write_order(struct mdf_source_program *program);
 
 /* --- program_states.c: tunable parameters, and the right-hand side of the differential equation. */
 
-/* Whether the program is one: its values depend on integrals, inputs and parameters alone. False with the reason as the error. */
+/* Whether types and shapes are such that it can be one. False with the reason as the error. */
 bool mdf_source_check_derivatives(struct mdf_source_program *program);
+/* Its code, as functions of the state. */
+bool mdf_source_write_right_side(struct mdf_source_program *program);
 void mdf_source_append_state_numbers(struct mdf_source_program *program, struct mdf_text *text);
 void mdf_source_append_state_prototypes(struct mdf_source_program *program, struct mdf_text *text);
 void mdf_source_append_state_functions(struct mdf_source_program *program);

@@ -127,7 +127,9 @@ static void name_model(struct mdf_source_program *program, const char *hint)
                                            "parameter", "n_parameters", "get_states",  "set_states", "derivatives", "n_states",
                                            "seed",      "indicators",   "n_indicators", "n_lanes",    "lanes",
                                            "lanes_size", "lanes_init", "lanes_seed", "lanes_set_input", "lanes_step",
-                                           "lanes_steps", "lanes_message", "lanes_output", "lanes_parameter"};
+                                           "lanes_steps", "lanes_message", "lanes_output", "lanes_parameter",
+                                           "act",       "of_state",     "of_input",    "of_parameter", "clear_direction",
+                                           "set_direction", "tangents", "tangent_of_output"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
     struct mdf_source_writer *writer = &program->writer;
     size_t n_free = 0, i;
@@ -183,14 +185,44 @@ static bool has_form(struct mdf_source_program *program, const struct mdf_progra
                              mdf_method_names[solver->method]);
 }
 
-bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
-                      struct mdf_text *header, mdf_error *error)
+/* ------------------------------------------------------------------ the right-hand side */
+
+static bool run_range(struct mdf_state *state, struct mdf_range range)
 {
-    struct mdf_source_program program = {.name = "", .has_derivatives = options->has_derivatives, .n_lanes = options->n_lanes};
-    mdf_error own_error = {0};
+    return mdf_frame_run(state->frame, range.first, range.end);
+}
+
+/* Its code is run once, so that its types and shapes are known. False: the error is set. *has_tangents: whether there are
+ * derivatives. */
+static bool warm_right_side(struct mdf_state *state, bool *has_tangents, mdf_error *error)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
+    mdf_error *fault = &state->shared->execution.context.error;
+
+    *has_tangents = false;
+    if (!run_range(state, side->begin) || !run_range(state, side->evaluate) || !run_range(state, side->condition)) {
+        *error = *fault;
+        return false;
+    }
+    *has_tangents = side->differentiate.first < side->differentiate.end && run_range(state, side->direct) &&
+                    run_range(state, side->differentiate);
+    memset(fault, 0, sizeof *fault);
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static bool write_with(struct mdf_state *state, const struct mdf_source_options *options, bool has_tangents,
+                       struct mdf_text *source, struct mdf_text *header, mdf_error *error)
+{
+    struct mdf_source_program program = {.name = "",
+                                         .has_derivatives = options->has_derivatives,
+                                         .has_indicators = options->has_derivatives || options->has_indicators,
+                                         .has_tangents = has_tangents,
+                                         .n_lanes = options->n_lanes};
     bool done, draws;
 
-    mdf_source_begin(&program.writer, &state->shared->memory, &own_error);
+    mdf_source_begin(&program.writer, &state->shared->memory, error);
     mdf_text_init(&program.fields, &state->shared->memory);
     mdf_text_init(&program.copies, &state->shared->memory);
     mdf_text_init(&program.functions, &state->shared->memory);
@@ -207,7 +239,7 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_source_check(&program.writer, &program.functions);
     mdf_source_check(&program.writer, &program.unions);
     mdf_source_check(&program.writer, &program.writer.constants);
-    done = done && own_error.code == MDF_OK;
+    done = done && error->code == MDF_OK;
     mdf_source_release_stretches(&program);
     mdf_text_release(&program.fields);
     mdf_text_release(&program.copies);
@@ -217,6 +249,33 @@ bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *
     mdf_source_end(&program.writer);
     if (options->draws != NULL) {
         *options->draws = draws;
+    }
+    return done;
+}
+
+bool mdf_source_write(struct mdf_state *state, const struct mdf_source_options *options, struct mdf_text *source,
+                      struct mdf_text *header, mdf_error *error)
+{
+    size_t length = source->length, header_length = header != NULL ? header->length : 0;
+    mdf_error own_error = {0};
+    bool has_tangents = false, done;
+
+    if (options->has_derivatives && !warm_right_side(state, &has_tangents, &own_error)) {
+        done = false;
+    } else {
+        done = write_with(state, options, has_tangents, source, header, &own_error);
+    }
+    if (!done && has_tangents && own_error.code == MDF_UNSUPPORTED) { /* they have no form in C */
+        memset(&own_error, 0, sizeof own_error);
+        has_tangents = false;
+        source->length = length;
+        if (header != NULL) {
+            header->length = header_length;
+        }
+        done = write_with(state, options, has_tangents, source, header, &own_error);
+    }
+    if (options->has_tangents != NULL) {
+        *options->has_tangents = has_tangents;
     }
     if (!done && error != NULL && error->code == MDF_OK) {
         *error = own_error;

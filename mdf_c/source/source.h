@@ -12,7 +12,9 @@ struct mdf_source_options {
     const char *name;   /* of the model in C: NAME_init, NAME_step, ...; NULL: after the model */
     const char *header; /* what the source includes as its header; NULL: all is in one text */
     bool *draws; /* becomes whether something draws random numbers; NULL: nobody asks */
-    bool has_derivatives; /* with the right-hand side of the differential equation; where there is none, that is an error */
+    bool has_derivatives; /* with the right-hand side of the differential equation, which the program was compiled with */
+    bool has_indicators; /* with NAME_indicators; a right-hand side has it anyway */
+    bool *has_tangents; /* becomes whether that has derivatives; NULL: nobody asks */
     size_t n_lanes; /* with so many instances side by side, a power of two; where there can be none, that is an error. 0: without */
 };
 

@@ -212,6 +212,214 @@ def test_a_limit_that_lets_go_at_once_is_told(tmp_path, capfd):
     expect_equal(fmu, trace_of(tmp_path / "held.yaml", 9), 2)
 
 
+# ------------------------------------------------------------------ directional derivatives
+
+
+def model_exchange(path, tmp_path, name, version):
+    """A unit whose initialization has ended, and its variables by name."""
+    description = fmpy.read_model_description(path)
+    folder = str(fmpy.extract(path, tmp_path / name))
+    made = fmpy.fmi2.FMU2Model if version == 2 else fmpy.fmi3.FMU3Model
+    unit = made(guid=description.guid, unzipDirectory=folder, modelIdentifier=description.modelExchange.modelIdentifier, instanceName=name)
+    unit.instantiate()
+    if version == 2:
+        unit.setupExperiment(startTime=0.0)
+    unit.enterInitializationMode()
+    unit.exitInitializationMode()
+    unit.enterContinuousTimeMode()
+    return unit, {variable.name: variable for variable in description.modelVariables}
+
+
+def reals(unit, version, variables):
+    get = unit.getReal if version == 2 else unit.getFloat64
+    return np.concatenate([np.atleast_1d(get([v.valueReference]) if version == 2 else get([v.valueReference], nValues=count(v))) for v in variables])
+
+
+def count(variable):
+    return math.prod(int(d.start) for d in variable.dimensions) if variable.dimensions else 1
+
+
+def set_reals(unit, version, variable, values):
+    (unit.setReal if version == 2 else unit.setFloat64)([variable.valueReference], [float(v) for v in values])
+
+
+ARRAYS = """
+arrays:
+  graphs:
+    g:
+      nodes:
+        n:
+          input_ports: {drive: {shape: [2], type: float64, default_value: [0.3, -0.2]}}
+          parameters:
+            W: {value: [[0.1, -1.2], [0.7, 0.4]]}
+            x: {default_initial_value: [0.5, -0.3], time_derivative: 'numpy.tanh(numpy.matmul(W, x)) * drive - x * s'}
+            s: {default_initial_value: 1.5, time_derivative: 'drive[0] * numpy.sum(x) - back * s'}
+            back: {value: 'numpy.exp(0.5 * s)'}
+          output_ports: {x: {value: x}, energy: {value: 'numpy.sum(x * x) * back'}}
+"""
+DERIVED = {
+    "fitzhugh_nagumo": 0.01,
+    "tank": 1,
+    "arrays": 0.1,
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("name", DERIVED)
+def test_directional_derivatives_are_those_of_differences(name, version, tmp_path):
+    dt = DERIVED[name]
+    path = {"tank": MODELS / "tank.yaml"}.get(name, ROOT / f"examples/{name}.yaml")
+    if name == "arrays":
+        path = tmp_path / "arrays.yaml"
+        path.write_text(ARRAYS)
+    unit, variables = model_exchange(make(path, tmp_path / "x.fmu", "--fmi", str(version), dt=dt), tmp_path, "x", version)
+    rates = [v for v in variables.values() if v.derivative is not None]
+    states = [v.derivative for v in rates]
+    unknowns = rates + [v for v in variables.values() if v.causality == "output" and v.type in ("Real", "Float64")]
+    others = [v for v in variables.values() if v.type in ("Real", "Float64") and (v.causality == "input" or v.variability == "tunable")]
+    assert rates and others
+    rng = np.random.default_rng(3)
+    start = reals(unit, version, states)
+    unit.setContinuousStates((fmpy.fmi2.fmi2Real * len(start))(*start), len(start))
+    direction = {v.name: rng.normal(size=count(v)) for v in states + others}
+    got = derivative(unit, version, unknowns, states + others, direction)
+    values = {v.name: reals(unit, version, [v]) for v in others}
+
+    def at(h):
+        moved = start + h * np.concatenate([direction[v.name] for v in states])
+        unit.setContinuousStates((fmpy.fmi2.fmi2Real * len(moved))(*moved), len(moved))
+        for v in others:
+            set_reals(unit, version, v, values[v.name] + h * direction[v.name])
+        return reals(unit, version, unknowns)
+
+    h = 1e-6
+    expected = (at(h) - at(-h)) / (2 * h)
+    at(0)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(got).max() > 0
+    if version == 3:  # the same numbers, from the other side
+        weights = rng.normal(size=len(got))
+        adjoint = unit.getAdjointDerivative(
+            [v.valueReference for v in unknowns], [v.valueReference for v in states + others], weights.tolist(), nSensitivity=sum(map(count, states + others))
+        )
+        along = np.concatenate([direction[v.name] for v in states + others])
+        np.testing.assert_allclose(np.dot(adjoint, along), np.dot(weights, got), rtol=1e-9)
+    unit.terminate()
+    unit.freeInstance()
+
+
+def derivative(unit, version, unknowns, knowns, direction):
+    by = np.concatenate([direction[v.name] for v in knowns]).tolist()
+    references = [v.valueReference for v in unknowns], [v.valueReference for v in knowns]
+    if version == 2:
+        return np.array(unit.getDirectionalDerivative(*references, by))
+    return np.array(unit.getDirectionalDerivative(*references, by, nSensitivity=sum(map(count, unknowns))))
+
+
+def test_directional_derivatives_are_told_where_there_are_some(tmp_path):
+    description = fmpy.read_model_description(make(MODELS / "tank.yaml", tmp_path / "tank.fmu"))
+    assert description.modelExchange.providesDirectionalDerivative
+    unit, of_tank = slave(make(MODELS / "tank.yaml", tmp_path / "tank.fmu"), tmp_path, "tank")
+    unit.exitInitializationMode()
+    with pytest.raises(Exception, match="failed"):
+        unit.getDirectionalDerivative([of_tank["tank.temperature"]], [of_tank["tank.power"]], [1.0])
+    unit.freeInstance()
+
+
+# ------------------------------------------------------------------ methods
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("method", ["rk4", "exponential_euler", "dopri5"])
+def test_steps_by_another_method(method, version, tmp_path):
+    """Co-simulation takes the method's steps, with the numbers of the engine; model exchange has the same right-hand side by any."""
+    model = ROOT / "examples/fitzhugh_nagumo.yaml"
+    fmu = make(model, tmp_path / "fhn.fmu", "--fmi", str(version), "--method", method, dt=0.5)
+    assert validate_fmu(fmu) == []
+    state = mdf_c.load(model).compile(method=method).state()
+    trace = []
+    for i in range(20):
+        state.evaluate(None if i == 0 else 0.5)
+        trace.append({"membrane.V": state.output("membrane", "V"), "membrane.W": state.output("membrane", "W")})
+    expect_equal(fmu, trace, version, dt=0.5)
+    plain = make(model, tmp_path / "plain.fmu", "--fmi", str(version), dt=0.5)
+    ends = [
+        fmpy.simulate_fmu(path, fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-8, stop_time=10, output_interval=1)["membrane.V"].tolist()
+        for path in (fmu, plain)
+    ]
+    assert ends[0] == ends[1]
+
+
+# ------------------------------------------------------------------ events in co-simulation
+
+SPIKES = """
+spikes:
+  graphs:
+    g:
+      nodes:
+        n:
+          parameters:
+            v: {default_initial_value: 0.0, time_derivative: 1.0, conditions: [{id: reset, test: v >= 0.95, value: 0.0}]}
+            w: {default_initial_value: 0.0, time_derivative: -1.0}
+          output_ports: {v: {value: v}, w: {value: w}}
+          METADATA
+"""
+
+
+def event_times(fmu, tmp_path, early, update=None):
+    """Steps of 1 up to 4: when events were told, and where early returns ended."""
+    description = fmpy.read_model_description(fmu)
+    unit = fmpy.fmi3.FMU3Slave(
+        guid=description.guid, unzipDirectory=str(fmpy.extract(fmu, tmp_path / "unit")), modelIdentifier=description.coSimulation.modelIdentifier, instanceName="x"
+    )
+    unit.instantiate(eventModeUsed=True, earlyReturnAllowed=early, intermediateUpdate=update)
+    unit.enterInitializationMode()
+    unit.exitInitializationMode()
+    unit.updateDiscreteStates()
+    unit.enterStepMode()
+    time, told = 0.0, []
+    while time < 4:
+        event, ends, returned, last = unit.doStep(time, math.floor(time) + 1 - time)
+        assert not ends and (early or not returned) and returned == (last < math.floor(time) + 1)
+        time = last
+        if event:
+            told.append(time)
+            unit.enterEventMode()
+            assert unit.updateDiscreteStates()[0] is False
+            unit.enterStepMode()
+    unit.terminate()
+    unit.freeInstance()
+    return told
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_step_ends_early_at_an_event(counted, tmp_path):
+    metadata = "metadata: {events: {half: {crosses: '0.5 + w', direction: falling}}}" if counted else ""
+    text = SPIKES.replace("METADATA", metadata)
+    if counted:
+        text = text.replace("v >= 0.95", "v >= 100")
+    (tmp_path / "spikes.yaml").write_text(text)
+    fmu = make(tmp_path / "spikes.yaml", tmp_path / "spikes.fmu", "--fmi", "3", dt=0.125)
+    assert validate_fmu(fmu) == []
+    # a step of euler looks at what the step before has made
+    assert event_times(fmu, tmp_path, early=True) == ([0.5] if counted else [1.125, 2.25, 3.375])
+    assert event_times(fmu, tmp_path, early=False) == ([1.0] if counted else [2.0, 3.0, 4.0])
+
+
+def test_an_importer_told_of_each_step_may_return(tmp_path):
+    times = []
+
+    def update(environment, time, setRequested, getAllowed, stepFinished, canReturnEarly, requested, early):
+        times.append(time)
+        assert getAllowed and stepFinished and canReturnEarly and not setRequested
+        requested[0] = time == 1.25
+
+    (tmp_path / "spikes.yaml").write_text(SPIKES.replace("METADATA", "").replace("v >= 0.95", "v >= 0.7"))
+    fmu = make(tmp_path / "spikes.yaml", tmp_path / "spikes.fmu", "--fmi", "3", dt=0.25)
+    assert event_times(fmu, tmp_path, early=True, update=update) == [1.0, 2.0, 3.0, 4.0]
+    assert times == [0.25 * i for i in range(1, 17)]
+
+
 # ------------------------------------------------------------------ two of them
 
 

@@ -138,7 +138,7 @@ static bool name_all(struct names *names, struct source_request *request)
     return done && (request->most_tunable == 0 || keep_small(names, request, &quiet, &request->error));
 }
 
-mdf_program *compile_tunable(struct source_request *request)
+mdf_program *compile_tunable(struct source_request *request, bool has_right_side)
 {
     bool are_all = request->tunable != NULL && strcmp(request->tunable, "all") == 0, done = true;
     mdf_program *program = NULL;
@@ -155,7 +155,10 @@ mdf_program *compile_tunable(struct source_request *request)
     if (!done && request->error.code == MDF_OK) {
         mdf_memory_error(&request->memory, &request->error);
     } else if (done) {
-        program = mdf_compile_changeable(request->model, names.items, names.n, &request->options.library, &request->error);
+        program = has_right_side ? mdf_program_compile_right_side(request->model, names.items, names.n, &request->options.library,
+                                                                  &request->error)
+                                 : mdf_compile_changeable(request->model, names.items, names.n, &request->options.library,
+                                                          &request->error);
     }
     mdf_arena_release(&arena);
     return program;

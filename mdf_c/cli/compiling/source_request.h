@@ -74,8 +74,9 @@ int take_model_path(struct source_request *request, const struct command_line *l
                     const char *output);
 /* Loads plugins, the model and what --set says. EXIT_DONE, or the exit status with the error set. */
 int load_source_model(struct source_request *request);
-/* The program, in which the parameters that are to be tunable are changeable. NULL: the error is set. */
-mdf_program *compile_tunable(struct source_request *request);
+/* The program, in which the parameters that are to be tunable are changeable, and the right-hand side where that is asked for.
+ * NULL: the error is set. */
+mdf_program *compile_tunable(struct source_request *request, bool has_right_side);
 /* The program of a value after n_steps evaluations and its derivatives by parameters, NAME,NAME,..., which are changeable. NULL: the error
  * is set. */
 mdf_program *compile_request_gradient(struct source_request *request, const char *of, const char *by, uint64_t n_steps);

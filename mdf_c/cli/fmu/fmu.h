@@ -26,6 +26,7 @@ struct fmu_variable {
         index; /* of the model's inputs, parameters or outputs; of states, derivatives and indicators, of their first element */
     const void *start; /* elements; NULL: it is computed */
     bool is_tunable;   /* a parameter that may be set between steps */
+    bool is_count;     /* an output that counts the events of a node's metadata */
     bool has_initial;  /* a state that has the value of parameter `initial` at first */
     size_t initial;
     mdf_dtype initial_dtype;
@@ -43,6 +44,7 @@ struct fmu {
     double dt;
     bool draws; /* random numbers */
     bool has_derivatives, has_co_simulation; /* the kinds that it can be: of which at least one */
+    bool has_tangents;                       /* derivatives of the right-hand side and outputs in a direction */
     struct fmu_variable *variables;
     size_t n_variables, capacity;
     size_t n_states, n_indicators;

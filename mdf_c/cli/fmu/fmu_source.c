@@ -86,9 +86,9 @@ static void append_variables(const struct fmu *fmu, struct mdf_text *text)
         const struct fmu_variable *variable = &fmu->variables[i];
         size_t index = variable->kind == FMU_INPUT ? n_inputs++ : variable->index;
 
-        mdf_text_printf(text, "    {MDF_FMU_%s, MDF_FMU_%s, %zu, %zu, %u, %u, %s, %s, %zu, MDF_FMU_%s},\n", kinds[variable->kind],
+        mdf_text_printf(text, "    {MDF_FMU_%s, MDF_FMU_%s, %zu, %zu, %u, %u, %s, %s, %s, %zu, MDF_FMU_%s},\n", kinds[variable->kind],
                         type_code(variable->dtype), index, variable->n_elements, variable->reference, variable->n_references,
-                        variable->is_tunable ? "true" : "false", variable->has_initial ? "true" : "false", variable->initial,
+                        variable->is_tunable ? "true" : "false", variable->is_count ? "true" : "false", variable->has_initial ? "true" : "false", variable->initial,
                         type_code(variable->has_initial ? variable->initial_dtype : MDF_DTYPE_FLOAT64));
     }
     mdf_text_printf(text, "};\n\nenum { MDF_FMU_N_VARIABLES = %zu };\n\n", fmu->n_variables);
@@ -142,9 +142,35 @@ static void append_settings(const struct fmu *fmu, struct mdf_text *text)
                     "#define MDF_FMU_TOKEN \"%s\"\n"
                     "#define MDF_FMU_DT %s\n"
                     "#define MDF_FMU_HAS_DERIVATIVES %d\n"
+                    "#define MDF_FMU_HAS_TANGENTS %d\n"
                     "enum { MDF_FMU_N_STATES = %zu, MDF_FMU_N_INDICATORS = %zu, MDF_FMU_MOST_ELEMENTS = %zu };\n\n",
-                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->n_states,
+                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->has_tangents, fmu->n_states,
                     fmu->n_indicators, most_elements(fmu));
+}
+
+/* `of` as the kinds of variables. */
+static void append_tangent_adapters(const struct fmu *fmu, struct mdf_text *text)
+{
+    static const char clear[] = "static void mdf_fmu_clear_direction(mdf_fmu_model *model)\n{\n%s}\n\n",
+                      set[] = "static void mdf_fmu_set_direction(mdf_fmu_model *model, enum mdf_fmu_kind of, size_t index, size_t "
+                              "element, double value)\n{\n%s}\n\n",
+                      run[] = "static int mdf_fmu_find_tangents(mdf_fmu_model *model, double *derivatives)\n{\n%s}\n\n",
+                      get[] = "static double mdf_fmu_tangent_of_output(const mdf_fmu_model *model, size_t index, size_t "
+                              "element)\n{\n%s}\n\n";
+
+    mdf_text_printf(text, clear, fmu->has_tangents ? "    MDF_FMU_MODEL(clear_direction)(model);\n" : "    (void)model;\n");
+    mdf_text_printf(text, set,
+                    fmu->has_tangents ? "    MDF_FMU_MODEL(set_direction)(model, of == MDF_FMU_STATE ? MDF_FMU_MODEL(of_state)\n"
+                                        "                                        : of == MDF_FMU_INPUT ? MDF_FMU_MODEL(of_input)\n"
+                                        "                                                              : MDF_FMU_MODEL(of_parameter),\n"
+                                        "                                 index, element, value);\n"
+                                      : "    (void)model;\n    (void)of;\n    (void)index;\n    (void)element;\n    (void)value;\n");
+    mdf_text_printf(text, run,
+                    fmu->has_tangents ? "    return MDF_FMU_MODEL(tangents)(model, derivatives);\n"
+                                      : "    (void)model;\n    (void)derivatives;\n    return 1;\n");
+    mdf_text_printf(text, get,
+                    fmu->has_tangents ? "    return MDF_FMU_MODEL(tangent_of_output)(model, index, element);\n"
+                                      : "    (void)model;\n    (void)index;\n    (void)element;\n    return 0;\n");
 }
 
 /* What a model without a right-hand side lacks is never called, but there. */
@@ -167,6 +193,10 @@ static void append_adapters(const struct fmu *fmu, struct mdf_text *text)
                         ? "    int status = MDF_FMU_MODEL(derivatives)(model, states, derivatives);\n\n"
                           "    MDF_FMU_MODEL(indicators)(model, indicators);\n    return status;\n"
                         : "    (void)model;\n    (void)states;\n    (void)derivatives;\n    (void)indicators;\n    return 1;\n");
+    mdf_text_printf(text, "static int mdf_fmu_act(mdf_fmu_model *model, double *states)\n{\n%s}\n\n",
+                    fmu->has_derivatives ? "    return MDF_FMU_MODEL(act)(model, states);\n"
+                                         : "    (void)model;\n    (void)states;\n    return 1;\n");
+    append_tangent_adapters(fmu, text);
 }
 
 void fmu_append_source(const struct fmu *fmu, struct mdf_text *text)

@@ -463,6 +463,16 @@ static const char *output_unit(const struct collecting *collecting, const char *
                : parameter_unit(collecting, node, value->as.string.bytes);
 }
 
+/* Whether an output port counts an event of the node's metadata. */
+static bool is_event(const struct collecting *collecting, const char *node, const char *id)
+{
+    const struct mdf_graph_node *of = find_node(collecting, node);
+    const struct mdf_node *metadata = of != NULL ? mdf_node_get(of->source, "metadata") : NULL,
+                          *events = metadata != NULL ? mdf_node_get(metadata, "events") : NULL;
+
+    return events != NULL && mdf_node_get(events, id) != NULL;
+}
+
 static bool add_outputs(struct collecting *collecting)
 {
     const struct mdf_program *program = collecting->program;
@@ -484,6 +494,7 @@ static bool add_outputs(struct collecting *collecting)
                 return false;
             }
             variable->unit = output_unit(collecting, program->nodes[i].id, output->id);
+            variable->is_count = value->dtype == MDF_DTYPE_FLOAT64 && is_event(collecting, program->nodes[i].id, output->id);
         }
     }
     return true;

@@ -329,6 +329,11 @@ static void append_kinds(struct mdf_text *text, const struct fmu *fmu)
     if (fmu->has_derivatives) {
         mdf_text_printf(text, "  <ModelExchange modelIdentifier=\"%s\"%s canGetAndSet%s=\"true\" canSerialize%s=\"true\"",
                         fmu->identifier, memory, state, state);
+        if (fmu->has_tangents) {
+            mdf_text_append_string(text, fmu->version == 2
+                                             ? " providesDirectionalDerivative=\"true\""
+                                             : " providesDirectionalDerivatives=\"true\" providesAdjointDerivatives=\"true\"");
+        }
         append_source_files(text, fmu, "ModelExchange");
     }
     if (fmu->has_co_simulation) {
@@ -339,7 +344,8 @@ static void append_kinds(struct mdf_text *text, const struct fmu *fmu)
         if (fmu->version == 3) {
             mdf_text_append_string(text, " fixedInternalStepSize=\"");
             append_real(text, fmu->dt);
-            mdf_text_append_string(text, "\"");
+            mdf_text_append_string(text, "\" hasEventMode=\"true\" mightReturnEarlyFromDoStep=\"true\" "
+                                         "providesIntermediateUpdate=\"true\" canReturnEarlyAfterIntermediateUpdate=\"true\"");
         }
         append_source_files(text, fmu, "CoSimulation");
     }

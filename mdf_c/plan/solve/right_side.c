@@ -24,11 +24,25 @@ static bool refuse(const struct right_side *side, const struct mdf_origin *origi
     struct compiler *compiler = side->builder->compiler;
     const char *name = mdf_method_names[compiler->program->solver.method];
 
-    mdf_error_set(compiler->error, MDF_UNSUPPORTED, "it can not be solved by %s: %s (docs/time.md); take the method euler", name,
-                  what);
+    if (compiler->program->solver.method == MDF_METHOD_EULER || side->looked.values != NULL) {
+        mdf_error_set(compiler->error, MDF_UNSUPPORTED,
+                      "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
+                      what);
+    } else {
+        mdf_error_set(compiler->error, MDF_UNSUPPORTED, "it can not be solved by %s: %s (docs/time.md); take the method euler",
+                      name, what);
+    }
     mdf_error_at(compiler->error, origin->file, origin->line, origin->column);
     mdf_error_in(compiler->error, "%s", origin->path != NULL ? origin->path : "");
     return false;
+}
+
+/* Where there are no states, what is looked at stands in the graph. */
+static const struct mdf_origin *origin_of_values(const struct right_side *side)
+{
+    const struct compiler *compiler = side->builder->compiler;
+
+    return side->n_states > 0 ? &side->states[0].origin : &compiler->origins[compiler->origin];
 }
 
 static const struct mdf_origin *origin_at(const struct right_side *side, size_t at)
@@ -129,7 +143,10 @@ static bool trace_nested(struct tracing *tracing, const struct mdf_instruction *
 
     if (instruction->opcode == MDF_OPCODE_YIELD) {
         tracing->tracer.now[slot] =
-            stand_in_for(tracing, slot, "a derivative depends on a graph within a node, which has a run of its own");
+            stand_in_for(tracing, slot,
+                         tracing->side->looked.values != NULL
+                             ? "a node has a graph of its own"
+                             : "a derivative depends on a graph within a node, which has a run of its own");
         return tracing->tracer.now[slot] != MDF_NO_OPERAND;
     }
     return true;
@@ -188,6 +205,31 @@ static bool trace_all(struct tracing *tracing)
             if (!trace_node(tracing, &program->nodes[program->layers[i].nodes[k]])) {
                 return false;
             }
+        }
+    }
+    return true;
+}
+
+/* What is looked at beside slopes, as all nodes have left it. */
+static bool take_looked(struct tracing *tracing)
+{
+    struct right_side *side = tracing->side;
+    const struct mdf_program *program = side->builder->compiler->program;
+    const struct list *events = &side->builder->compiler->events;
+    size_t at = side->n_states;
+
+    memcpy(side->looked.values, side->slopes.values, side->n_states * sizeof *side->looked.values);
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
+            side->looked.values[at++] = trace_operand(&tracing->tracer, program->nodes[i].outputs[k].operand);
+        }
+    }
+    for (size_t i = 0; i < events->n; i++) {
+        side->looked.values[at++] = trace_operand(&tracing->tracer, ((const struct mdf_program_event *)events->items)[i].test);
+    }
+    for (size_t i = 0; i < at; i++) {
+        if (side->looked.values[i] == MDF_NO_OPERAND) {
+            return false;
         }
     }
     return true;
@@ -311,6 +353,12 @@ static bool need(struct right_side *side, mdf_operand operand, size_t piece);
 
 static const char keeps_value[] =
     "a derivative depends on a value that is kept from one evaluation to the next (it reads its own, and counts evaluations)";
+static const char output_keeps_value[] = "it keeps a value from one evaluation to the next, which it reads";
+
+static const char *why_kept(const struct right_side *side)
+{
+    return side->looked.values != NULL ? output_keeps_value : keeps_value;
+}
 
 static bool need(struct right_side *side, mdf_operand operand, size_t piece)
 {
@@ -322,13 +370,13 @@ static bool need(struct right_side *side, mdf_operand operand, size_t piece)
         return true;
     }
     if (read == MDF_NO_OPERAND) {
-        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : &side->states[0].origin, keeps_value);
+        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : origin_of_values(side), why_kept(side));
     }
     if (MDF_OPERAND_KIND(read) != MDF_OPERAND_SLOT) {
         return true;
     }
     if (side->opaque[MDF_OPERAND_INDEX(read)] != NULL) {
-        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : &side->states[0].origin,
+        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : origin_of_values(side),
                       side->opaque[MDF_OPERAND_INDEX(read)]);
     }
     writers = &side->writers[MDF_OPERAND_INDEX(read)];
@@ -419,7 +467,7 @@ static bool put_in_order(struct right_side *side, struct right_side_part *part)
             }
         }
     }
-    return waiting == 0 || refuse(side, origin_at(side, pieces[first_waiting].first), keeps_value);
+    return waiting == 0 || refuse(side, origin_at(side, pieces[first_waiting].first), why_kept(side));
 }
 
 /* ------------------------------------------------------------------ what may not be repeated */
@@ -453,7 +501,8 @@ static bool draws_nothing(const struct right_side *side, const struct right_side
 
         for (size_t at = piece->first; at < piece->end; at++) {
             if (draws(side, unit_instruction(side->builder->unit, at))) {
-                return refuse(side, origin_at(side, at), "a derivative draws random numbers");
+                return refuse(side, origin_at(side, at),
+                              side->looked.values != NULL ? "it draws random numbers" : "a derivative draws random numbers");
             }
         }
     }
@@ -472,7 +521,7 @@ static bool make_room(struct right_side *side)
     side->is_made = mdf_arena_array(scratch, side->n_slots, sizeof *side->is_made);
     side->behind = trace_new_operands(side->builder->compiler, side->n_slots, MDF_NO_OPERAND);
     side->opaque = mdf_arena_array(scratch, side->n_slots, sizeof *side->opaque);
-    side->reads_port = mdf_arena_array(scratch, side->builder->compiler->program->n_ports, sizeof *side->reads_port);
+    side->reads_port = mdf_arena_array(scratch, side->builder->compiler->program->n_ports + 1, sizeof *side->reads_port);
     return (side->reads_port != NULL && side->writers != NULL && side->is_made != NULL && side->behind != NULL &&
             side->opaque != NULL) ||
            out_of_memory(side->builder->compiler);
@@ -504,6 +553,15 @@ static bool order_part(struct right_side *side, struct right_side_part *part)
     return find_needed(side, part) && put_in_order(side, part) && draws_nothing(side, part);
 }
 
+/* Which ports it reads says nothing of derivatives. */
+static bool order_looked(struct right_side *side)
+{
+    bool done = order_part(side, &side->looked);
+
+    memset(side->reads_port, 0, side->builder->compiler->program->n_ports * sizeof *side->reads_port);
+    return done;
+}
+
 /* As of states without conditions. */
 static bool begin_parts(struct right_side *side)
 {
@@ -512,11 +570,21 @@ static bool begin_parts(struct right_side *side)
     mdf_operand never = unit_add_bool(&target, false);
 
     side->slopes.n_values = side->n_states;
-    side->slopes.values = trace_new_operands(compiler, side->n_states, MDF_NO_OPERAND);
+    side->slopes.values = trace_new_operands(compiler, side->n_states + 1, MDF_NO_OPERAND);
     side->conditions.n_values = 2 * side->n_states;
-    side->conditions.values = trace_new_operands(compiler, 2 * side->n_states, never);
+    side->conditions.values = trace_new_operands(compiler, 2 * side->n_states + 1, never);
     for (size_t i = 0; side->conditions.values != NULL && i < side->n_states; i++) {
         side->conditions.values[i] = side->states[i].slot;
+    }
+    if (compiler->has_right_side) {
+        side->looked.n_values = side->n_states + compiler->events.n;
+        for (size_t i = 0; i < compiler->program->n_nodes; i++) {
+            side->looked.n_values += compiler->program->nodes[i].n_outputs;
+        }
+        side->looked.values = trace_new_operands(compiler, side->looked.n_values + 1, MDF_NO_OPERAND);
+        if (side->looked.values == NULL) {
+            return false;
+        }
     }
     return never != MDF_NO_OPERAND && side->slopes.values != NULL && side->conditions.values != NULL;
 }
@@ -550,11 +618,12 @@ bool right_side_make(struct right_side *side, struct graph_builder *builder)
         is_written[MDF_OPERAND_INDEX(side->states[i].next)] = true;
     }
     hold_states(&tracing);
-    done = trace_all(&tracing) && make_room(side) && note_written(side, &tracing.tracer);
+    done = trace_all(&tracing) && (side->looked.values == NULL || take_looked(&tracing)) && make_room(side) &&
+           note_written(side, &tracing.tracer);
     if (done) {
         settle(&tracing);
     }
-    done = done && order_part(side, &side->slopes) && (!side->has_events || order_part(side, &side->conditions));
+    done = done && (side->looked.values == NULL || order_looked(side)) && order_part(side, &side->slopes) && (!side->has_events || order_part(side, &side->conditions));
     compiler->origin = origin;
     return done;
 }

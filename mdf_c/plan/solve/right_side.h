@@ -10,12 +10,12 @@
 #include "mdf_c/plan/compiler.h"
 
 /* A parameter with a time derivative. The code of its node, behind a jump over that of its derivative, gives it what the solver
- * has left in `next`. */
+ * has left in `next`; or `next` is what the node itself makes of it in a step. */
 struct solver_state {
     const char *id;
     mdf_operand slot, next;
     mdf_operand derivative;  /* as the node's code has it */
-    size_t skip, over;       /* the jump over the code of the derivative, and what is behind that */
+    size_t skip, over;       /* the jump over the code of the derivative, SIZE_MAX: none; and what is behind that code */
     mdf_operand conditioned; /* what the parameter's conditions make of `next`, where the solver is to locate them; else NO */
     mdf_operand holds;       /* whether one of them does */
     size_t located;          /* where that is there */
@@ -50,6 +50,7 @@ struct right_side {
     size_t n_slots;
     struct right_side_part slopes;     /* of each state */
     struct right_side_part conditions; /* what conditions to locate make of each state, and behind these whether they hold */
+    struct right_side_part looked;     /* where it is asked for: slopes, output ports node by node, tests of conditions */
     bool has_events;                   /* some have */
     bool *reads_port; /* of each port of the program: what is given to it from outside, evaluation by evaluation */
 };

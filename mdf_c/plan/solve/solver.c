@@ -3,7 +3,7 @@
  * Comes in: a graph whose nodes are compiled, and take what the solver has left for them (node.c). Goes out: the same with the
  * first node's code once more, the solver's in front of it: an evaluation with a time increment goes through it before any node
  * runs. It is code as any other: lowered, machine code, C, lanes and derivatives follow. */
-#include "mdf_c/plan/solve/solver.h"
+#include "mdf_c/plan/solve/entry.h"
 
 #include "mdf_c/plan/trace.h"
 
@@ -194,7 +194,11 @@ static bool runs_evenly(struct graph_builder *builder)
     for (size_t i = 0; i < program->n_nodes; i++) {
         is_even = is_even && program->nodes[i].finished == MDF_NO_OPERAND;
     }
-    if (!is_even) {
+    if (!is_even && program->solver.method == MDF_METHOD_EULER) {
+        compile_error(builder->compiler, MDF_UNSUPPORTED,
+                      "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
+                      builder->is_scheduled ? "conditions decide which nodes run" : "a node runs until it is finished");
+    } else if (!is_even) {
         compile_error(
             builder->compiler, MDF_UNSUPPORTED,
             "a graph with %s can not be solved by %s: its nodes do not run once in each evaluation (docs/time.md); take "
@@ -253,6 +257,18 @@ static const bool has_library = true;
 static const bool has_library = false;
 #endif
 
+/* The code of the method, where nodes do not step by themselves. */
+static bool emit_method(struct solver *solver, struct target *target)
+{
+    struct mdf_program *program = target->compiler->program;
+
+    if (!keep_needs(solver, program)) {
+        return false;
+    }
+    return solver->method->kind == MDF_METHOD_LIBRARY ? solver_emit_entry(solver, target)
+                                                      : put_in_place(solver, target, program);
+}
+
 bool compile_solver(struct graph_builder *builder)
 {
     struct compiler *compiler = builder->compiler;
@@ -260,24 +276,23 @@ bool compile_solver(struct graph_builder *builder)
     struct target target = {compiler, builder->unit, &scope};
     struct mdf_program *program = compiler->program;
     struct solver solver = {.method = mdf_method_row(program->solver.method)};
+    bool is_solved = solver.method->kind != MDF_METHOD_IN_NODES && compiler->states.n > 0;
     size_t first = unit_position(builder->unit), end;
 
-    if (solver.method->kind == MDF_METHOD_IN_NODES || compiler->states.n == 0) {
+    if (!is_solved && !compiler->has_right_side) {
         return true;
     }
-    if (solver.method->kind == MDF_METHOD_LIBRARY && !has_library) {
+    if (is_solved && solver.method->kind == MDF_METHOD_LIBRARY && !has_library) {
         compile_error(compiler, MDF_UNSUPPORTED, "%s needs the library SUNDIALS, which this build is without (docs/time.md)",
                       mdf_method_names[program->solver.method]);
         return false;
     }
-    if (!runs_evenly(builder) || !put_held_last(compiler) || !right_side_make(&solver.side, builder) ||
-        !keep_needs(&solver, program)) {
+    if (!runs_evenly(builder) || !put_held_last(compiler) || !right_side_make(&solver.side, builder)) {
         return false;
     }
     end = unit_position(builder->unit);
-    if (!solver_name(&target, "dt", compiler->dt) ||
-        !(solver.method->kind == MDF_METHOD_LIBRARY ? solver_emit_entry(&solver, &target)
-                                                    : put_in_place(&solver, &target, program))) {
+    if (!solver_name(&target, "dt", compiler->dt) || (is_solved && !emit_method(&solver, &target)) ||
+        (compiler->has_right_side && !solver_emit_right_side(&solver, &target))) {
         return false;
     }
     solver_blank(builder->unit, first, end);
