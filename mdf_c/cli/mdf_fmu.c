@@ -309,18 +309,26 @@ static mdf_status write_archive(struct job *job)
 
 /* ------------------------------------------------------------------ all */
 
-/* With the right-hand side where that is asked for, or there is one. */
+/* With the right-hand side where that is asked for, or there is one: where there is none, nothing is said. */
 static mdf_program *compile_as_can_be(struct job *job)
 {
     struct source_request *request = &job->request;
-    mdf_program *program = job->kind != KIND_CO_SIMULATION ? compile_tunable(request, true) : NULL;
+    mdf_program *program = compile_tunable(request, job->kind == KIND_MODEL_EXCHANGE), *with;
+    mdf_options said = request->options.library;
 
-    if (program != NULL || job->kind == KIND_MODEL_EXCHANGE ||
-        (job->kind == KIND_BOTH && request->error.code != MDF_UNSUPPORTED)) {
+    if (program == NULL || job->kind != KIND_BOTH) {
         return program;
     }
-    memset(&request->error, 0, sizeof request->error);
-    return compile_tunable(request, false);
+    request->options.library.warning = NULL;
+    request->options.library.diagnostics = NULL;
+    with = compile_tunable(request, true);
+    request->options.library = said;
+    if (with == NULL && request->error.code == MDF_UNSUPPORTED) {
+        memset(&request->error, 0, sizeof request->error);
+        return program;
+    }
+    mdf_program_free(program);
+    return with;
 }
 
 static int make_fmu(struct job *job)
