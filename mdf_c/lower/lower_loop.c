@@ -81,6 +81,10 @@ static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
     mdf_value_borrow_tensor(lowering->memory, &second, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &second_number);
     mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
     id = loop->result->number = loop_add_parameter(loop, &number);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].is_number = true;
+        lowering->facts[id].most = bounds->n_runs < INT64_MAX ? (int64_t)bounds->n_runs : INT64_MAX;
+    }
     loop->result->is_going_on = loop_add_parameter(loop, &condition);
     if (bounds->n_done > 0) {
         id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));

@@ -75,6 +75,8 @@ struct fact {
     size_t n_items;
     bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
     mdf_lowered_id rows;
+    bool is_number;         /* of a loop's runs, which is `most` at most */
+    int64_t most;
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
     struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
@@ -284,6 +286,13 @@ mdf_lowered_id lowering_reshape(struct lowering *lowering, mdf_lowered_id array,
 mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank);
 /* An array with its axis number `from` as number `to`; the others stay in their order. */
 mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to);
+/* --- lower_range.c: the numbers between which a whole number lies, with both of them; false: it is not known. */
+struct lowering_range {
+    int64_t low, high;
+};
+bool lowering_find_range(const struct lowering *lowering, mdf_lowered_id id, struct lowering_range *range);
+/* a - b; false: it is not known. */
+bool lowering_find_difference(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b, int64_t *difference);
 /* --- lower_part.c: whether an operator gives parts of its first input. */
 bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:

@@ -3,6 +3,7 @@
  *
  * Where elements go is found by running the kernel on positions (functions/kernel/move.h). */
 #include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 
 #include "mdf_c/machine/emit.h"
@@ -564,6 +565,44 @@ static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64
     return begin;
 }
 
+/* Number `i` of the starts or ends, where it is a value of its own. */
+static mdf_lowered_id find_end(const struct slicing *slicing, size_t input, size_t i)
+{
+    mdf_lowered_id id = slicing->trial->ids[input];
+
+    return slicing->n_axes == 1 ? id : lowering_find_element(slicing->lowering, id, i);
+}
+
+/* Where a window begins, in units of so many elements: a slice whose ends are so far apart as in the example, and which is not in
+ * front of its array, whatever the numbers are. Of one axis it may be past the end, which the load looks after. NONE without a
+ * refusal: it is none. */
+static mdf_lowered_id find_window(const struct slicing *slicing, const int64_t *strides, int64_t unit)
+{
+    const int64_t *shape = mdf_value_shape(slicing->trial->effective[0]), *left = mdf_value_shape(&slicing->trial->results[0]);
+    struct lowering *lowering = slicing->lowering;
+    mdf_lowered_id begin = MDF_LOWERED_NONE;
+    size_t i;
+
+    for (i = 0; i < slicing->n_axes; i++) {
+        int64_t axis = slicing->axes[i], longest = left[axis] * slicing->steps[axis], n;
+        mdf_lowered_id start = find_end(slicing, 1, i), end = find_end(slicing, 2, i);
+        struct lowering_range range;
+
+        if (start == MDF_LOWERED_NONE || end == MDF_LOWERED_NONE || !lowering_find_range(lowering, start, &range) ||
+            !lowering_find_difference(lowering, end, start, &n) || range.low < 0 || n > longest ||
+            n <= longest - slicing->steps[axis] ||
+            (slicing->n_axes > 1 && range.high > shape[axis] - 1 - longest + slicing->steps[axis])) {
+            return MDF_LOWERED_NONE;
+        }
+        start = lowering_cast(lowering, start, MDF_DTYPE_INT64);
+        start = strides[axis] == unit ? start
+                                      : mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY, false, start,
+                                                         mdf_term_whole(lowering, strides[axis] / unit));
+        begin = i == 0 ? start : mdf_term_compute(lowering, MDF_LOWERED_ADD, false, begin, start);
+    }
+    return begin;
+}
+
 /* A load from where the slice begins. */
 static mdf_lowered_id slice(struct slicing *slicing)
 {
@@ -571,6 +610,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
     const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
     struct moving moving = {.lowering = slicing->lowering, .region = place_of(slicing->lowering, trial)};
     struct mdf_nest_view view = {.id = trial->ids[0], .at_limit = 1, .cuts = true};
+    mdf_lowered_id window;
     int64_t strides[MDF_INLINE_RANK], left;
     uint8_t axes[MDF_INLINE_RANK], in;
     size_t d;
@@ -586,7 +626,9 @@ static mdf_lowered_id slice(struct slicing *slicing)
         left = mdf_value_shape(data)[d] - 1 - (mdf_value_shape(result)[d] - 1) * slicing->steps[d];
         view.at_limit += left * strides[d] / view.at_stride;
     }
-    view.at = find_begin(slicing, strides, view.at_stride, view.at_limit);
+    window = find_window(slicing, strides, view.at_stride);
+    view.at = window != MDF_LOWERED_NONE ? draft_load(slicing->lowering, slicing->draft, window, NULL)
+                                         : find_begin(slicing, strides, view.at_stride, view.at_limit);
     for (d = 0; d < data->rank; d++) {
         strides[d] *= slicing->steps[d];
     }
