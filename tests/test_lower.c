@@ -105,6 +105,14 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
         "\"output_ports\": {\"o\": {\"value\": \"p[1]\"}, \"r\": {\"value\": \"p[0]\"}}")
 #define CALL(id, function, arguments) ", \"" id "\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}"
 
+/* What an If leaves, an array or its sum, and what comes of that. */
+#define EITHER(condition)                                                                                                          \
+    NODE("\"parameters\": {\"k\": {\"value\": \"k + 1\", \"default_initial_value\": 0}, \"x\": {\"value\": \"k * "                  \
+         "numpy.array([0.5, 1.5, -2.5])\"}, \"c\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"" condition                  \
+         "\", \"then_branch\": {\"t\": {\"nodes\": {\"t\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": "   \
+         "\"numpy.sum(x)\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": {\"input_ports\": {\"x\": {}}, \"output_ports\": "  \
+         "{\"o\": {\"value\": \"x\"}}}}}}}}, \"p\": {\"value\": \"c * 2 + 1\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
+
 struct lowered_case {
     const char *model;
     bool is_lowered; /* at the end */
@@ -174,6 +182,16 @@ static const struct lowered_case cases[] = {
     {GROWS_BY("[s, x]", "1", "numpy.float64(numpy.array([[0.25], [0.75]]))",
               CALL("x", "Transpose", "\"data\": \"w\"") CALL("a", "Softmax", "\"input\": \"j\", \"axis\": 1")
                   CALL("b", "Mul", "\"A\": \"a\", \"B\": \"j\"") CALL("y", "ReduceSum", "\"data\": \"b\", \"keepdims\": 0")),
+     true},
+    /* an array or its sum: the branch that is taken at first, until it is the other one too often */
+    {EITHER("k != 9"), true},
+    {EITHER("k % 2 == 0"), false},
+    /* the branch that is never taken would fail */
+    {NODE("\"parameters\": {\"x\": {\"value\": \"x * 0.5\", \"default_initial_value\": [1.5, -2.5, 3.5]}, \"p\": {\"function\": "
+          "\"onnx::If\", \"args\": {\"cond\": \"x[0] < 4\", \"then_branch\": {\"t\": {\"nodes\": {\"t\": {\"input_ports\": "
+          "{\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + 1\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": "
+          "{\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + numpy.array([1.0, 2.0])\"}}}}}}}}}, "
+          "\"output_ports\": {\"o\": {\"value\": \"p\"}}"),
      true},
     /* as it was, and what comes of its shape */
     {GROWS("numpy.array([[0.25, 0.75]])",

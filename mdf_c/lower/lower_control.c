@@ -1,5 +1,6 @@
 /* lower_control.c - operators with bodies: If as a structured op; Loop and Scan have files of their own. */
 #include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/terms.h"
 
 #include "functions/control/stack.h"
 
@@ -64,32 +65,25 @@ static bool take_branch(struct lowering *lowering, struct scope *scope, const st
     return true;
 }
 
-static bool lower_if(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* Both branches, and the values that they leave. */
+static bool lower_branches(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                           struct mdf_lowered_if *branches)
 {
-    struct mdf_arena *arena = &lowering->lowered->arena;
-    struct mdf_lowered_if *branches = mdf_arena_allocate(arena, sizeof *branches);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
-    mdf_lowered_id *yields[2], condition = lowering_value_of(lowering, scope, source->inputs[0]);
+    mdf_lowered_id *yields[2];
     size_t i;
 
     for (i = 0; i < 2; i++) {
         yields[i] = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *yields[i]);
+        if (yields[i] == NULL) {
+            return lowering_out_of_memory(lowering);
+        }
     }
-    if (branches == NULL || yields[0] == NULL || yields[1] == NULL) {
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, source->n_outputs, sizeof *branches->merges);
+    if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    branches->merges = mdf_arena_array(arena, source->n_outputs, sizeof *branches->merges);
-    if (condition == MDF_LOWERED_NONE || branches->merges == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    if (mdf_is_typed_otherwise(lowering_example(lowering, condition), MDF_DTYPE_BOOL)) {
-        return lowering_fail(lowering, MDF_REFUSED_OTHER_CONDITION);
-    }
-    branches->condition = lowering_truth(lowering, condition);
-    if (branches->condition != MDF_LOWERED_NONE && lowering_is_constant(lowering, branches->condition)) {
-        return take_branch(lowering, scope, source, lowering_is_true(lowering, branches->condition) ? 0 : 1);
-    }
-    if (branches->condition == MDF_LOWERED_NONE || !run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
+    if (!run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
         !run_branch(lowering, scope, source, 1, yields[1], &branches->otherwise)) {
         return false;
     }
@@ -110,6 +104,68 @@ static bool lower_if(struct lowering *lowering, struct scope *scope, const struc
         }
     }
     return lowering_add_op(lowering, lowering->region, &op);
+}
+
+/* The branch that is taken now: where the condition is another one, it bails out. */
+static bool lower_taken(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                        mdf_lowered_id condition)
+{
+    bool taken = *(const bool *)lowering_example(lowering, condition)->data;
+    mdf_lowered_id other = taken ? mdf_term_not(lowering, condition) : condition;
+
+    return lowering_bail_out_if(lowering, other) && take_branch(lowering, scope, source, taken ? 0 : 1);
+}
+
+/* Branches that leave values of different types or shapes, or of which one has no lowered form: outside of loops a condition is
+ * often the same for long, and the branch that it takes stands for both. */
+static bool lower_either(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                         struct mdf_lowered_if *branches)
+{
+    struct mdf_refusal before_it = lowering->refusal, why;
+    const struct mdf_origin *origin = lowering->origin;
+    const char *operator= lowering->operator;
+    struct region *region = lowering->region;
+    size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
+
+    if (counts == NULL || lower_branches(lowering, scope, source, branches)) {
+        return counts != NULL;
+    }
+    if (lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY || lowering->is_for_source || region->depth > 0) {
+        return false;
+    }
+    why = lowering->refusal;
+    lowering->refusal = before_it;
+    lowering->origin = origin;
+    lowering->operator= operator;
+    lowering->region = region;
+    lowering->n_growing = n_growing;
+    lowering_restore_ops(lowering, counts);
+    if (!lower_taken(lowering, scope, source, branches->condition)) {
+        lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
+        return false;
+    }
+    return true;
+}
+
+static bool lower_if(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    mdf_lowered_id condition = lowering_value_of(lowering, scope, source->inputs[0]);
+
+    if (branches == NULL || condition == MDF_LOWERED_NONE) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (mdf_is_typed_otherwise(lowering_example(lowering, condition), MDF_DTYPE_BOOL)) {
+        return lowering_fail(lowering, MDF_REFUSED_OTHER_CONDITION);
+    }
+    branches->condition = lowering_truth(lowering, condition);
+    if (branches->condition == MDF_LOWERED_NONE) {
+        return false;
+    }
+    if (lowering_is_constant(lowering, branches->condition)) {
+        return take_branch(lowering, scope, source, lowering_is_true(lowering, branches->condition) ? 0 : 1);
+    }
+    return lower_either(lowering, scope, source, branches);
 }
 
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)

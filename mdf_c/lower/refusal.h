@@ -78,7 +78,7 @@
     X(OTHER_FORMS, "types or shapes that keep changing between evaluations", "give inputs of one type and shape")         \
     X(LEAVES,                                                                                                             \
       "what the fast way does not cover, too often: a division by zero, a whole number past 64 bits, "                    \
-      "a result that is not finite",                                                                                      \
+      "a result that is not finite, the branch of another shape",                                                         \
       NULL)                                                                                                               \
     X(IDLE, "an evaluation in which nothing runs", NULL)                                                                  \
     X(LEFT,                                                                                                               \

@@ -260,11 +260,13 @@ def _branch(graph):
         found = graph.pick(lambda v: v.shape is not None or v.type.startswith("seq("))
         kinds.append((found.type, found.shape) if found is not None else ("float32", []))
     branches = []
-    for _ in range(2):
+    differs = [shape is not None and not type.startswith("seq(") and rng.random() < 0.1 for type, shape in kinds]
+    for number in range(2):
         body = _body(graph)
         body.grow(rng.choice([0, 0, 1, 2, 3]))
         outputs = []
-        for type, shape in kinds:
+        for (type, shape), other in zip(kinds, differs):
+            shape = shape + [2] if other and number == 1 else shape
             source = graph.pick(lambda v: _same(v, type, shape))
             outputs.append(_yielded(body, type, shape, source) if source is not None or not type.startswith("seq(") else None)
         if None in outputs:
@@ -273,4 +275,5 @@ def _branch(graph):
         outputs = [v if v.name in names or rng.random() < 0.3 else body.call("Identity", [v], [(v.type, v.shape)])[0] for v in outputs]
         branches.append(_finish(body, [], outputs))
     condition = graph.get("bool", [])
+    kinds = [(type, None if other else shape) for (type, shape), other in zip(kinds, differs)]
     return graph.call("If", [condition], kinds, then_branch={"graph": branches[0]}, else_branch={"graph": branches[1]})
