@@ -160,7 +160,9 @@ class NativeBuildHook(BuildHookInterface):
         target = find_target(source, name)
         build = Path(os.environ.get("MDF_C_WHEEL_BUILD", source / "build" / (name or "")))
         self.app.display_info(f"mdf_c: building the engine in {build}, by {os.cpu_count() or 1} jobs")
-        if subprocess.run([*target.make, "all", f"BUILD={build}", *(["CFLAGS=-O2 -g1"] if name else [])], cwd=source).returncode:
+        # Of another processor, tools/check_target.sh adds to CFLAGS where its headers lie.
+        environment = {**os.environ, "CFLAGS": "-O2 -g1"} if name else None
+        if subprocess.run([*target.make, "all", f"BUILD={build}"], cwd=source, env=environment).returncode:
             raise RuntimeError("the engine can not be built: 'make deps', in the folder above this one, installs what it needs")
         staged = build / "wheel" / "native"
         shutil.rmtree(staged, ignore_errors=True)

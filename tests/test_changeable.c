@@ -187,7 +187,8 @@ Test(changeable, what_is_fixed_when_the_model_is_compiled_is_refused)
 
         cr_assert(!compile(&fixture, refused[i].nodes, refused[i].parameter), "'%s' was kept changeable", refused[i].parameter);
         cr_assert_not_null(strstr(fixture.error.message, refused[i].message), "%s", fixture.error.message);
-        cr_assert_gt(fixture.error.line, 0);
+        /* a name that the caller has wrong is at no place of the file */
+        cr_assert_eq(fixture.error.line > 0, fixture.error.code != MDF_NAME);
         end(&fixture);
     }
 }

@@ -7,13 +7,17 @@ Counts, and says with -v of which file:
                  float32 (mdf-convert --float32), so does ONNX Runtime, where it says so
   not compared   ONNX Runtime does not run the .onnx file that the model is, or the inputs that are made up here suit neither
   refused        with the reason
+  no time        not done within --limit seconds (60)
   invalid, differs: exit status 1
 
-Usage: check_onnx_export.py [-v] FILE... (models, or folders of models).
+Inputs are those of a file inputs_0.npz beside the model, where there is one; else they are made up.
+
+Usage: check_onnx_export.py [-v] [--limit SECONDS] FILE... (models, or folders of models).
 """
 
 import argparse
 import collections
+import multiprocessing
 import pathlib
 import re
 import sys
@@ -56,6 +60,15 @@ def of_type(type_text, shape, rng, whole="random"):
     if number is None:
         raise TypeError(type_text)
     return np.asarray(rng.random(size) + (0.5 if whole == "random" else 0), number)
+
+
+def inputs_for(path, wanted, whole):
+    """Values by name: those recorded beside the model, else made up."""
+    recorded, rng = {}, np.random.default_rng(0)
+    if path.with_name("inputs_0.npz").exists():
+        with np.load(path.with_name("inputs_0.npz"), allow_pickle=True) as stored:
+            recorded = {name: stored[name] for name in stored.files}
+    return {one.name: recorded[one.name] if one.name in recorded else of_type(one.type, one.shape, rng, whole) for one in wanted}
 
 
 def same(ours, theirs, tolerance=1e-9):
@@ -141,18 +154,14 @@ def compare_with(path, written, session, whole, tolerance, **settings):
         tolerance = IN_FLOAT32
     original = None
     if path.suffix == ".onnx":  # what ONNX Runtime makes nothing of in the first place
-        given = {}
         original = session_of(path)
-        rng = np.random.default_rng(0)
-        for one in original.get_inputs():
-            given[one.name] = of_type(one.type, one.shape, rng, whole)
+        given = inputs_for(path, original.get_inputs(), whole)
         try:
             original.run(None, given)
         except Exception as error:  # noqa: BLE001
             raise TypeError(f"ONNX Runtime does not run it: {error}") from error
-    rng = np.random.default_rng(0)
     defaults = {one.name: one for one in session.get_overridable_initializers()}
-    given = {one.name: of_type(one.type, one.shape, rng, whole) for one in session.get_inputs() if one.name not in defaults}
+    given = inputs_for(path, [one for one in session.get_inputs() if one.name not in defaults], whole)
     if "OneHot" in operators:  # the depth is a whole number
         given = {name: np.ceil(value).astype(value.dtype) for name, value in given.items()}
     names = [one.name for one in session.get_outputs()]
@@ -249,22 +258,44 @@ def attempt(path, written, session, *arguments, **settings):
         return None, str(failed)
 
 
+def check_and_send(path, sender):
+    with tempfile.TemporaryDirectory() as folder:
+        sender.send(check(path, pathlib.Path(folder)))
+
+
+def check_within(path, limit):
+    """`check` in a process of its own, which ends with the limit, or with itself."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.Process(target=check_and_send, args=(path, sender))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv() if receiver.poll(limit) else ("no time", f"not done in {limit} s")
+    except EOFError:
+        process.join()
+        return "differs", f"the process ended with status {process.exitcode}"
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="for each model")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     counts, reasons = collections.Counter(), collections.Counter()
-    with tempfile.TemporaryDirectory() as name:
-        for path in models(arguments.files):
-            kind, detail = check(path, pathlib.Path(name))
-            counts[kind] += 1
-            if kind in ("refused", "no kernel"):
-                detail = detail.partition("): ")[2] if kind == "no kernel" else detail
-                reasons[f"{kind}: " + re.sub(r"'[^']*'|\d+", "...", detail)[:200]] += 1
-            if kind in ("differs", "invalid") or arguments.verbose:
-                print(f"{path}: {kind}: {detail[:400]}")
+    for path in models(arguments.files):
+        kind, detail = check_within(path, arguments.limit)
+        counts[kind] += 1
+        if kind in ("refused", "no kernel"):
+            detail = detail.partition("): ")[2] if kind == "no kernel" else detail
+            reasons[f"{kind}: " + re.sub(r"'[^']*'|\d+", "...", detail)[:200]] += 1
+        if kind in ("differs", "invalid", "no time") or arguments.verbose:
+            print(f"{path}: {kind}: {detail[:400]}", flush=True)
     print(", ".join(f"{kind} {n}" for kind, n in counts.most_common()))
     for reason, n in reasons.most_common():
         print(f"  {n} {reason}")

@@ -176,7 +176,7 @@ void mdf_nearest_offer(struct mdf_nearest *nearest, const char *candidate)
     d = distance(nearest->name, candidate);
     longer = length > candidate_length ? length : candidate_length;
     shorter = length + candidate_length - longer;
-    if (2 * d >= longer && d != longer - shorter) {
+    if ((2 * d >= longer && d != longer - shorter) || d > shorter) {
         return; /* half of it is another: a guess, no likeness */
     }
     if (d < nearest->best_distance || (d == nearest->best_distance && nearest->best == NULL)) {

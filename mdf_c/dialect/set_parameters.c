@@ -1,7 +1,6 @@
 /* set_parameters.c - see set_parameters.h. */
 #include "mdf_c/dialect/set_parameters.h"
 
-#include "mdf_c/base/error.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/dialect/rewriting.h"
 
@@ -14,7 +13,7 @@ struct setting {
     const struct mdf_node *value;
     size_t n_set;
     bool is_input;               /* an input port has the name */
-    struct mdf_nearest *nearest; /* NULL: parameters are set */
+    struct mdf_parameter_guess *guess; /* NULL: parameters are set */
 };
 
 bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
@@ -23,6 +22,38 @@ bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
 
     return strcmp(id, name) == 0 ||
            (node != NULL && strncmp(name, node, length) == 0 && name[length] == '.' && strcmp(name + length + 1, id) == 0);
+}
+
+void mdf_parameter_guess_begin(struct mdf_parameter_guess *guess, struct mdf_arena *arena, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    guess->arena = arena;
+    guess->named = NULL;
+    mdf_nearest_begin(&guess->whole, name);
+    mdf_nearest_begin(&guess->behind_dot, dot != NULL ? dot + 1 : "");
+}
+
+void mdf_parameter_guess_offer(struct mdf_parameter_guess *guess, const char *node, const char *id)
+{
+    const char *full = node != NULL ? mdf_arena_printf(guess->arena, "%s.%s", node, id) : id;
+    const char *before = mdf_nearest_result(&guess->behind_dot);
+
+    mdf_nearest_offer(&guess->whole, id);
+    if (full != NULL) {
+        mdf_nearest_offer(&guess->whole, full);
+        mdf_nearest_offer(&guess->behind_dot, id);
+        guess->named = mdf_nearest_result(&guess->behind_dot) != before ? full : guess->named;
+    }
+}
+
+mdf_status mdf_parameter_guess_refuse(const struct mdf_parameter_guess *guess, mdf_error *error)
+{
+    const char *best = mdf_nearest_result(&guess->whole);
+
+    mdf_error_set(error, MDF_NAME, "no parameter is called '%s'", guess->whole.name);
+    mdf_error_suggest(error, best != NULL ? best : guess->named);
+    return MDF_NAME;
 }
 
 bool mdf_value_is_constant(const struct mdf_node *field)
@@ -63,13 +94,8 @@ static void set_value(struct setting *setting, struct mdf_node *parameter)
 
 static void visit_parameter(struct setting *setting, const char *node, const char *id, struct mdf_node *parameter)
 {
-    if (setting->nearest != NULL) {
-        const char *full = node != NULL ? mdf_arena_printf(setting->rewriting->arena, "%s.%s", node, id) : NULL;
-
-        mdf_nearest_offer(setting->nearest, id);
-        if (full != NULL) {
-            mdf_nearest_offer(setting->nearest, full);
-        }
+    if (setting->guess != NULL) {
+        mdf_parameter_guess_offer(setting->guess, node, id);
     } else if (mdf_parameter_is_named(node, id, setting->name)) {
         set_value(setting, parameter);
         setting->n_set++;
@@ -115,18 +141,16 @@ static void visit(struct setting *setting, struct mdf_node *tree)
 static mdf_status refuse(struct setting *setting, struct mdf_node *root)
 {
     const struct rewriting *rewriting = setting->rewriting;
-    struct mdf_nearest nearest;
+    struct mdf_parameter_guess guess;
 
     if (setting->is_input) {
         return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an input port, no parameter: give it as an input",
                              setting->name);
     }
-    mdf_nearest_begin(&nearest, setting->name);
-    setting->nearest = &nearest;
+    mdf_parameter_guess_begin(&guess, rewriting->arena, setting->name);
+    setting->guess = &guess;
     visit(setting, root);
-    mdf_error_set(rewriting->error, MDF_NAME, "no parameter is called '%s'", setting->name);
-    mdf_error_suggest(rewriting->error, mdf_nearest_result(&nearest));
-    return MDF_NAME;
+    return mdf_parameter_guess_refuse(&guess, rewriting->error);
 }
 
 mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_node *values,

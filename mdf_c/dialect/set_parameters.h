@@ -7,10 +7,24 @@
 #ifndef MDF_DIALECT_SET_PARAMETERS_H
 #define MDF_DIALECT_SET_PARAMETERS_H
 
+#include "mdf_c/base/error.h"
 #include "mdf_c/document/document.h"
 
 /* Whether `name` is PARAMETER, or NODE.PARAMETER. A parameter of a graph has no node: NULL. */
 bool mdf_parameter_is_named(const char *node, const char *id, const char *name);
+/* The parameter that was probably meant by a name which none has: the nearest by its own name or by NODE.PARAMETER; else, where only
+ * the node is wrong, the nearest by what stands behind the dot. */
+struct mdf_parameter_guess {
+    struct mdf_arena *arena;
+    struct mdf_nearest whole, behind_dot;
+    const char *named; /* NODE.PARAMETER of the one that is nearest behind the dot */
+};
+void mdf_parameter_guess_begin(struct mdf_parameter_guess *guess, struct mdf_arena *arena, const char *name);
+/* A parameter of a node, or (`node` NULL) of a graph. */
+void mdf_parameter_guess_offer(struct mdf_parameter_guess *guess, const char *node, const char *id);
+/* Sets the error: no parameter is called so. */
+mdf_status mdf_parameter_guess_refuse(const struct mdf_parameter_guess *guess, mdf_error *error);
+
 /* Whether a field is there and no expression: a text counts where it is a number. */
 bool mdf_value_is_constant(const struct mdf_node *field);
 

@@ -157,35 +157,31 @@ mdf_operand changeable_operand(struct target *target, const struct mdf_node *fie
 }
 
 /* The names of all parameters of a graph's nodes, those that would do better. */
-static void offer_parameters(const struct mdf_graph *graph, struct mdf_arena *scratch, struct mdf_nearest *nearest)
+static void offer_parameters(const struct mdf_graph *graph, struct mdf_parameter_guess *guess)
 {
     size_t i, j;
 
     for (i = 0; i < graph->n_nodes; i++) {
         for (j = 0; j < graph->nodes[i].n_parameters; j++) {
-            const char *id = graph->nodes[i].parameters[j].definition.id,
-                       *full = mdf_arena_printf(scratch, "%s.%s", graph->nodes[i].id, id);
-
-            mdf_nearest_offer(nearest, id);
-            if (full != NULL) {
-                mdf_nearest_offer(nearest, full);
-            }
+            mdf_parameter_guess_offer(guess, graph->nodes[i].id, graph->nodes[i].parameters[j].definition.id);
         }
     }
 }
 
 bool all_changeables_are_met(struct compiler *compiler, const struct mdf_graph *graph)
 {
-    struct mdf_nearest nearest;
+    struct mdf_parameter_guess guess;
     size_t i;
 
     for (i = 0; i < compiler->n_wanted; i++) {
         if (!compiler->is_met[i]) {
-            mdf_nearest_begin(&nearest, compiler->wanted[i]);
-            offer_parameters(graph, &compiler->scratch, &nearest);
-            place_at(compiler, graph->source);
-            compile_error(compiler, MDF_NAME, "no parameter is called '%s'", compiler->wanted[i]);
-            mdf_error_suggest(compiler->error, mdf_nearest_result(&nearest));
+            mdf_parameter_guess_begin(&guess, &compiler->scratch, compiler->wanted[i]);
+            offer_parameters(graph, &guess);
+            if (compiler->scratch.has_refused) {
+                compile_out_of_memory(compiler);
+            } else {
+                mdf_parameter_guess_refuse(&guess, compiler->error);
+            }
             return false;
         }
     }

@@ -148,20 +148,47 @@ mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed,
 
 /* ------------------------------------------------------------------ parameters */
 
-static mdf_status unknown_parameter(const struct mdf_program *program, const char *name, mdf_error *error)
+bool mdf_program_has_parameter(const struct mdf_program *program, const char *name)
 {
-    struct mdf_nearest nearest;
-    const char *guess;
-    size_t i;
+    size_t i, j;
 
-    mdf_nearest_begin(&nearest, name);
-    for (i = 0; i < program->n_parameters; i++) {
-        mdf_nearest_offer(&nearest, program->parameters[i].id);
+    for (i = 0; i < program->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[i];
+
+        for (j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
+            if (mdf_parameter_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
+                return true;
+            }
+        }
     }
-    guess = mdf_nearest_result(&nearest);
-    return mdf_error_set(error, MDF_NAME,
-                         "the program has no changeable parameter '%s'%s%s%s; name it to mdf_compile_changeable to keep it so",
-                         name, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    return false;
+}
+
+/* A name that no changeable parameter has: one that was not kept so, or none at all. */
+static mdf_status unknown_parameter(const struct mdf_state *state, const char *name, mdf_error *error)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_parameter_guess guess;
+    struct mdf_arena arena;
+
+    if (mdf_program_has_parameter(program, name)) {
+        return mdf_error_set(error, MDF_NAME,
+                             "the program has no changeable parameter '%s': name it where the model is compiled "
+                             "(mdf_compile_changeable, in Python changeable=[...])",
+                             name);
+    }
+    mdf_arena_init(&arena, &state->shared->memory);
+    mdf_parameter_guess_begin(&guess, &arena, name);
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[i];
+
+        for (size_t j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
+            mdf_parameter_guess_offer(&guess, node->id, node->parts[MDF_PART_PARAMETER].items[j].id);
+        }
+    }
+    mdf_parameter_guess_refuse(&guess, error);
+    mdf_arena_release(&arena);
+    return MDF_NAME;
 }
 
 static bool has_declared_shape(const struct mdf_declaration *declaration, const struct mdf_value *value)
@@ -232,7 +259,7 @@ mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, co
             status = set_one(state, parameter, value, error);
         }
     }
-    return n_found > 0 ? status : unknown_parameter(program, name, error);
+    return n_found > 0 ? status : unknown_parameter(state, name, error);
 }
 
 void mdf_parameter_value(struct mdf_memory *memory, struct mdf_value *value, const mdf_tensor *tensor)

@@ -22,4 +22,7 @@ mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, co
  * they stood in the file, and take the type of what they meet; others keep their type. Not for strings. */
 void mdf_parameter_value(struct mdf_memory *memory, struct mdf_value *value, const mdf_tensor *tensor);
 
+/* Whether a node of the program's own graph has a parameter of that name, PARAMETER or NODE.PARAMETER. */
+bool mdf_program_has_parameter(const struct mdf_program *program, const char *name);
+
 #endif

@@ -2,7 +2,7 @@
  * state_inputs.h. */
 #include "mdf_c/run/state_inputs.h"
 
-#include "mdf_c/dialect/set_parameters.h"
+#include "mdf_c/run/restart.h"
 #include "mdf_c/run/declared_shape.h"
 
 #include <string.h>
@@ -10,29 +10,13 @@
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
 #define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
 
-static bool is_parameter(const struct mdf_program *program, const char *name)
-{
-    size_t i, j;
-
-    for (i = 0; i < program->n_nodes; i++) {
-        const struct mdf_program_node *node = &program->nodes[i];
-
-        for (j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
-            if (mdf_parameter_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
     const char *guess;
     size_t i;
 
-    if (is_parameter(program, name)) {
+    if (mdf_program_has_parameter(program, name)) {
         return mdf_error_set(error, MDF_NAME,
                              "'%s' is a parameter, no input port: another value of it is set before (--set, parameters=...)",
                              name);
@@ -42,6 +26,17 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
         mdf_nearest_offer(&nearest, program->ports[i].input_name != NULL ? program->ports[i].input_name : program->ports[i].id);
     }
     guess = mdf_nearest_result(&nearest);
+    for (i = 0; guess == NULL && i < program->n_nodes; i++) {
+        for (size_t j = 0; j < program->nodes[i].parts[MDF_PART_PARAMETER].n; j++) {
+            mdf_nearest_offer(&nearest, program->nodes[i].parts[MDF_PART_PARAMETER].items[j].id);
+        }
+    }
+    if (guess == NULL && mdf_nearest_result(&nearest) != NULL) {
+        return mdf_error_set(error, MDF_NAME,
+                             "no input port is called '%s'; there is a parameter '%s', another value of which is set before "
+                             "(--set, parameters=...)",
+                             name, mdf_nearest_result(&nearest));
+    }
     return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "",
                          guess ? guess : "", guess ? "'?" : "");
 }

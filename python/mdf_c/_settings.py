@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
+import inspect
 import math
 import operator
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -128,6 +130,20 @@ class Settings:
                 raise ValueError(f"{name} must be a number above 0, or 0 for the default, not {getattr(self, name)}")
         if self.functions is not None and not isinstance(self.functions, Functions):
             raise TypeError(f"functions must be a set mdf_c.Functions, not {type(self.functions).__name__}")
+
+
+_NAMES = frozenset(field.name for field in fields(Settings))
+
+
+def settings_of(given: Mapping[str, Any], function: Callable[..., Any]) -> Settings:
+    """The settings among a function's keywords; a TypeError says which keyword is none, and which was probably meant."""
+    unknown = next((name for name in given if name not in _NAMES), None)
+    if unknown is not None:
+        own = (name for name, one in inspect.signature(function).parameters.items() if one.kind is not one.VAR_KEYWORD)
+        nearest = difflib.get_close_matches(unknown, [*own, *_NAMES], 1)
+        hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
+        raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{unknown}'{hint}")
+    return Settings(**given)
 
 
 def functions_of(settings: Settings) -> Functions:

@@ -31,7 +31,7 @@ from ._library import (
     lib,
     text,
 )
-from ._settings import Settings, functions_of, options_of
+from ._settings import Settings, functions_of, options_of, settings_of
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
 from .custom import known_elsewhere
 from .drawing import Drawing, titled
@@ -171,7 +171,7 @@ class Model(Uncopied):
         MdfError
             The model is invalid.
         """
-        return Program(self, Settings(**settings))
+        return Program(self, settings_of(settings, compile))
 
 
 class Program(Uncopied):
@@ -884,7 +884,7 @@ def check(
         else:
             model = Model.__new__(Model)
             found += model._open(Origin.of(source), **limits).found
-        options = Settings(**settings)
+        options = settings_of(settings, check)
         findings = Findings(model._origin, options.graph or (model.graphs[0] if len(model.graphs) == 1 else None))
         given = (ctypes.c_char_p * len(names))(*names)
         lib.mdf_check(

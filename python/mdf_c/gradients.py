@@ -9,7 +9,7 @@ from typing import Any
 from ._documents import Origin, Source
 from ._findings import Findings
 from ._library import Error, c_text, lib
-from ._settings import Settings, options_of
+from ._settings import Settings, options_of, settings_of
 from .engine import Model, Program, State, c_names
 
 _NODE, _VALUE = "gradient", "value"
@@ -209,7 +209,7 @@ def vjp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, d
     >>> product = mdf_c.vjp("net.json", "y", ["n.w"])  # doctest: +SKIP
     >>> value, by = product(cotangent=[1.0, 0.0])  # doctest: +SKIP
     """
-    return VectorJacobian(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+    return VectorJacobian(_read(model, settings), of, wrt, steps, dt, settings_of(settings, vjp))
 
 
 def jvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> JacobianVector:
@@ -220,7 +220,7 @@ def jvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, d
     >>> along = mdf_c.jvp("net.json", "y", ["n.w"])  # doctest: +SKIP
     >>> value, tangent = along({"n.w": direction})  # doctest: +SKIP
     """
-    return JacobianVector(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+    return JacobianVector(_read(model, settings), of, wrt, steps, dt, settings_of(settings, jvp))
 
 
 def hvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any) -> HessianVector:
@@ -231,7 +231,7 @@ def hvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, d
     >>> product = mdf_c.hvp("net.json", "y", ["n.w"])  # doctest: +SKIP
     >>> value, by = product({"n.w": direction})  # doctest: +SKIP
     """
-    return HessianVector(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+    return HessianVector(_read(model, settings), of, wrt, steps, dt, settings_of(settings, hvp))
 
 
 def gradient(
@@ -266,7 +266,7 @@ def gradient(
     >>> cooling = mdf_c.gradient("cooling.yaml", "temperature", ["cup.temperature"], steps=61, dt=10)  # doctest: +SKIP
     >>> value, by = cooling({"cup.temperature": 95.0})  # doctest: +SKIP
     """
-    return Gradient(_read(model, settings), of, wrt, steps, dt, Settings(**settings))
+    return Gradient(_read(model, settings), of, wrt, steps, dt, settings_of(settings, gradient))
 
 
 def value_and_grad(

@@ -13,6 +13,7 @@ import numpy as np
 
 from ._documents import Source
 from ._library import Record, Series, Tensor, lib
+from ._settings import settings_of
 from ._values import dtype_number
 from .drawing import plot_traces, shown, table, titled
 from .engine import Program, State, compile, find_ports, warn_of_run
@@ -316,6 +317,7 @@ def run(
     steps, dt = operator.index(steps), None if dt is None else float(dt)
     if steps < 1:
         raise ValueError("steps must be at least 1")
+    settings_of(settings, run)
     program = compile(model, **settings)
     warn_of_run(program._pointer, program._origin, input_names(inputs), steps, dt)
     state = program.state()

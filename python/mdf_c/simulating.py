@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._documents import Source
+from ._settings import settings_of
 from ._sweep_library import NativeSweep
 from .sampling import Distribution, uniform
 from .sweeping import _ChangeableProgram, _grid, _origin, _plan, _result, instance_seeds, sweep
@@ -116,6 +117,7 @@ def simulator(
         False: all calls have the same seeds (common random numbers, for optimisers).
     """
     names = [parameters] if isinstance(parameters, str) else list(parameters)
+    settings_of(settings, simulator)
     return Simulator(model, names, results, inputs, steps, dt, stop_when, seed, new_seeds, threads, settings)
 
 

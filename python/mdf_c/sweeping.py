@@ -19,7 +19,7 @@ import numpy as np
 from ._documents import Origin, Source, format_of
 from ._findings import Findings
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
-from ._settings import Settings, functions_of, options_of
+from ._settings import Settings, functions_of, options_of, settings_of
 from ._sweep_library import PER_INSTANCE, PER_STEP, REDUCTION_KINDS, STOPPED, TYPED, NativeSweep, Plan, Reduction, Swept, along
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
@@ -255,6 +255,7 @@ def sweep(
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, Mapping):
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
+    settings_of(settings, sweep)
     program = _ChangeableProgram(_origin(model), parameters, settings, stop_when)
     grid = _grid(parameters, combine, samples, sampling, sample_seed, trials, np.size(seeds))
     warn_of_run(program.handle.pointer, _origin(model), input_names(inputs) | set(program.input_names), steps, dt)

@@ -185,8 +185,10 @@ def test_changeable_parameters(examples):
             state.set_parameter("temperature", 1.0)
         state.reset()
         state.set_parameter("time_constant", 10)
-    with pytest.raises(mdf_c.MdfError, match="no changeable parameter 'room'"):
+    with pytest.raises(mdf_c.MdfError, match=r"no changeable parameter 'room': .*changeable=\[\.\.\.\]"):
         program.state({"room": 1})
+    with pytest.raises(mdf_c.MdfError, match="no parameter is called 'cup.rom'; did you mean 'cup.room'"):
+        program.state({"cup.rom": 1})
     assert mdf_c.compile(examples / "cooling.yaml", changeable=[]).settings.changeable == ()
 
 
@@ -198,6 +200,8 @@ def test_changeable_parameters(examples):
         ({"parameters": {"room": object()}}, TypeError, "can not stand in a model"),
         ({"changeable": "room"}, TypeError, "a sequence of names"),
         ({"inputs": {"room": 1}}, mdf_c.MdfError, "'room' is a parameter, no input port"),
+        ({"inputs": {"rom": 1}}, mdf_c.MdfError, "no input port is called 'rom'; there is a parameter 'room'"),
+        ({"paramters": {"room": 1}}, TypeError, r"run\(\) got an unexpected keyword argument 'paramters'; did you mean 'parameters'"),
     ],
 )
 def test_parameters_that_are_refused(examples, settings, error, words):
