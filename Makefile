@@ -166,12 +166,12 @@ layers: $(LIBRARY_OBJECTS)
 python-tests: all
 	@BUILD=$(BUILD) tools/run_python_tests.sh
 
-# TARGET=arm64: for another processor (tools/check_target.sh).
+# TARGET=arm64: for another processor (tools/check_target.sh); check-wheel runs tests of it under qemu-user.
 wheel:
 	@$(if $(TARGET),MDF_C_WHEEL_TARGET=$(TARGET)) python3 -m build --wheel --outdir $(BUILD)/wheel python
 
 check-wheel:
-	@tools/check_wheel.sh
+	@TARGET=$(TARGET) tools/check_wheel.sh
 
 # What "make install" puts into a folder, used from there: by pkg-config, C++, CMake; and that uninstall takes all of it away.
 check-install: all

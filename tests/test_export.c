@@ -111,6 +111,15 @@ Test(export, examples_give_the_same)
     }
 }
 
+/* A NaN is a value like others where an attribute has a default: Imputer replaces the NaN, not the zeros. */
+Test(export, attributes_that_are_nan)
+{
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": \"float32\", \"shape\": [1, 3], "
+               "\"default_value\": [[0.0, NaN, 2.0]]}}, \"functions\": {\"f\": {\"function\": \"ai.onnx.ml::Imputer\", \"args\": {\"X\": "
+               "\"x\", \"imputed_value_floats\": [5.0], \"replaced_value_float\": NaN}}}, \"output_ports\": {\"y\": {\"value\": "
+               "\"f\"}}}}}}}}");
+}
+
 Test(export, expressions_give_the_same)
 {
     static const char *const expressions[] = {

@@ -2,14 +2,16 @@
 # Builds for another processor, and runs suites there under qemu-user: 32 bits, big-endian bytes. For Debian and what is made of it.
 # Usage: check_target.sh TARGET [SUITE...]; TARGET: armhf, arm64, s390x. SUITE: test_dtype, ...; default: all but those of LEFT_OUT.
 #        check_target.sh --make TARGET ARGUMENT...: calls make for the target, with these arguments, and no more.
+#        check_target.sh --run TARGET FOLDER PACKAGE... -- COMMAND...: unpacks packages of the target below FOLDER, unless they are
+#        there, and runs a program of theirs, named by its path in FOLDER, under the emulator.
 # INSTALL_ONLY=1: get compiler and libraries, no more; BUILD_ONLY=1: build, no more. CFLAGS, JOBS as for make.
 #
 # What it installs (as root or by sudo, where it is not there): the cross compiler, qemu-user-static. The target's libraries are
 # unpacked below build/TARGET/sysroot, by an apt of its own: the system's packages and sources stay as they are.
 set -euo pipefail
 
-only_make=
-[ "${1:-}" != --make ] || { only_make=1 && shift; }
+only=
+case ${1:-} in --make | --run) only=$1 && shift ;; esac
 target=${1:?usage: check_target.sh TARGET [SUITE...]}
 shift
 case $target in
@@ -37,24 +39,44 @@ if ! command -v "$triplet-gcc" >/dev/null || [ ! -d "/usr/$triplet/include" ] ||
     DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends $compiler_packages qemu-user-static >&2
 fi
 
-if [ ! -e "$sysroot/done" ]; then
-    rm -rf "$sysroot" "$build/apt"
-    mkdir -p "$build/apt/lists/partial" "$build/apt/archives/partial" "$sysroot"
-    : >"$build/apt/status"
+# unpack FOLDER PACKAGE...: below that folder, with a list of which file is of which package.
+unpack() {
+    local root=$PWD apt=$build/apt folder=$1
+    shift
+    [ ! -e "$folder/done" ] || return 0
+    rm -rf "$folder" "$apt"
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$folder"
+    : >"$apt/status"
     own_apt() {
-        apt-get -q -o "APT::Architecture=$target" -o "APT::Architectures::=$target" -o "Dir::State=$PWD/$build/apt" -o APT::Sandbox::User=root \
-            -o "Dir::State::status=$PWD/$build/apt/status" -o "Dir::Cache=$PWD/$build/apt" "$@"
+        apt-get -q -o "APT::Architecture=$target" -o "APT::Architectures::=$target" -o "Dir::State=$root/$apt" -o APT::Sandbox::User=root \
+            -o "Dir::State::status=$root/$apt/status" -o "Dir::Cache=$root/$apt" "$@"
     }
     own_apt update >&2 || echo "some of the lists were not to be had: going on with the others" >&2
-    # shellcheck disable=SC2086
-    (cd "$build/apt/archives" && PWD=$OLDPWD && own_apt download $libraries >&2)
-    for package in "$build"/apt/archives/*.deb; do
-        dpkg-deb -x "$package" "$sysroot"
-        dpkg-deb -c "$package" | awk -v name="$(dpkg-deb -f "$package" Package)" '{ print name, $6 }' >>"$sysroot/owners"
+    (cd "$apt/archives" && own_apt download "$@" >&2)
+    for package in "$apt"/archives/*.deb; do
+        dpkg-deb -x "$package" "$folder"
+        dpkg-deb -c "$package" | awk -v name="$(dpkg-deb -f "$package" Package)" '{ print name, $6 }' >>"$folder/owners"
     done
-    : >"$sysroot/done"
-fi
+    : >"$folder/done"
+}
+
+# shellcheck disable=SC2086
+unpack "$sysroot" $libraries
 [ -z "${INSTALL_ONLY:-}" ] || exit 0
+
+if [ "$only" = --run ]; then
+    folder=$1 packages=()
+    shift
+    while [ "$1" != -- ]; do
+        packages+=("$1") && shift
+    done
+    shift
+    unpack "$folder" "${packages[@]}"
+    program=$folder/$1
+    shift
+    exec "$(find_qemu)" -L "/usr/$triplet" -E LD_LIBRARY_PATH="$folder/usr/lib/$triplet:$folder/lib/$triplet:$sysroot/usr/lib/$triplet:$sysroot/lib/$triplet:/usr/$triplet/lib" \
+        "$program" "$@"
+fi
 
 # ---------------------------------------------------------------- build
 
@@ -64,7 +86,7 @@ own_headers=
 [ ! -d "$sysroot/usr/include/$triplet" ] || own_headers=" -isystem $sysroot/usr/include/$triplet"
 settings=(BUILD="$build" CC="$triplet-gcc" AR="$triplet-ar" ALONE=1 CFLAGS="${CFLAGS:--Og -g1}$own_headers"
     LDFLAGS="-Wl,-rpath-link,$sysroot/usr/lib/$triplet -Wl,-rpath-link,$sysroot/lib/$triplet")
-if [ -n "$only_make" ]; then
+if [ "$only" = --make ]; then
     exec make --no-print-directory -j"${JOBS:-$(nproc)}" "${settings[@]}" "$@"
 fi
 all_suites=$(cd tests && echo test_*.c)

@@ -55,7 +55,7 @@ static void put_setting(struct mdf_text *attributes, const struct mdf_schema_att
     mdf_text_init(&made, attributes->memory);
     mdf_text_init(&tensor, attributes->memory);
     onnx_put_string(&made, ATTRIBUTE_NAME, attribute->name);
-    if (type == MDF_SETTING_FLOAT && !isnan(*(const double *)field)) {
+    if (type == MDF_SETTING_FLOAT && (attribute->has_default || !isnan(*(const double *)field))) { /* NaN without one: not given */
         onnx_put_float(&made, ATTRIBUTE_FLOAT, (float)*(const double *)field);
         onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_FLOAT);
     } else if (type == MDF_SETTING_STRING && *(const char *const *)field != NULL) {

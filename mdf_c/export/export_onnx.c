@@ -368,6 +368,9 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
     if (symbol->has_shape && symbol->dtype != MDF_DTYPE_NONE) {
         return true;
     }
+    if (value != NULL && (value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT)) {
+        return export_refuse(exporter, "a result of maps, as ZipMap's, is not written: take the array that they are made of");
+    }
     if (value == NULL || value->kind != MDF_KIND_TENSOR || symbol->dtype == MDF_DTYPE_NONE) {
         return export_refuse(exporter, "type or number of axes of a result is not known: declare them");
     }
