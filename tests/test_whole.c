@@ -289,10 +289,77 @@ static void many_both(struct pair *pair, uint64_t n, const char *text)
     cr_expect_eq(n_done, status == MDF_OK ? n : i - 1);
 }
 
+/* The number of outputs that are numbers: records of them, of so many steps. */
+static size_t make_records(const struct engine *engine, uint64_t n, mdf_record *records, size_t most)
+{
+    size_t n_records = 0, i, j;
+
+    for (i = 0; i < mdf_program_n_nodes(engine->program); i++) {
+        for (j = 0; j < mdf_program_n_outputs(engine->program, i) && n_records < most; j++) {
+            mdf_tensor tensor;
+
+            if (mdf_value_tensor(mdf_output_at(engine->state, i, j), &tensor) && tensor.dtype != MDF_DTYPE_STRING) {
+                records[n_records++] =
+                    (mdf_record){.node = i,
+                                 .output = j,
+                                 .dtype = tensor.dtype,
+                                 .rank = tensor.rank,
+                                 .shape = tensor.shape,
+                                 .size_bytes = mdf_dtype_size(tensor.dtype) * mdf_output_at(engine->state, i, j)->length};
+            }
+        }
+    }
+    for (i = 0; i < n_records; i++) {
+        records[i].data = calloc(n, records[i].size_bytes);
+    }
+    return n_records;
+}
+
+/* Evaluations in a row that are written down, each with an input of its own (or none): on one side as a loop, on the other one by
+ * one. */
+static void series_both(struct pair *pair, bool has_input, const char *text)
+{
+    enum { N = 700, MOST = 16 };
+    struct engine *engines[] = {&pair->plain, &pair->whole};
+    struct mdf_text *texts[] = {&pair->want, &pair->got};
+    uint64_t n_done[2], n_recorded[2];
+    mdf_record records[2][MOST];
+    double given[N];
+    mdf_series series = {"N0.x", {MDF_DTYPE_FLOAT64, 0, NULL, given}, sizeof(double)};
+    size_t n[2], i;
+
+    for (i = 0; i < N; i++) {
+        given[i] = draw(9) * 0.75 - 2;
+    }
+    for (int side = 0; side < 2; side++) {
+        mdf_status status;
+
+        n[side] = make_records(engines[side], N, records[side], MOST);
+        memset(&engines[side]->error, 0, sizeof engines[side]->error);
+        status = mdf_evaluate_series(engines[side]->state, &series, has_input, N, 0.01, 0.01, 0, records[side], n[side],
+                                     &n_done[side], &n_recorded[side], &engines[side]->error);
+        describe(engines[side], status, texts[side]);
+    }
+    cr_assert_str_eq(pair->got.bytes, pair->want.bytes, "%s", text);
+    cr_assert(n[0] == n[1] && n_done[0] == n_done[1] && n_recorded[0] == n_recorded[1], "%s", text);
+    for (i = 0; i < n[0]; i++) {
+        cr_assert(memcmp(records[0][i].data, records[1][i].data, n_recorded[0] * records[0][i].size_bytes) == 0, "%s", text);
+        free(records[0][i].data);
+        free(records[1][i].data);
+    }
+}
+
+static bool ran_series(const struct pair *pair)
+{
+    const struct mdf_fast *form = mdf_whole_series_form(pair->whole.state->whole);
+
+    return form != NULL && form->n_runs > 0;
+}
+
 /* How many of so many random models run as one program, and as a loop of it. */
 static void compare_random(uint64_t n, bool has_conditions, unsigned least)
 {
-    unsigned n_whole = 0, n_many = 0;
+    unsigned n_whole = 0, n_many = 0, n_series = 0;
     struct mdf_text model;
 
     mdf_memory_init(&memory, NULL, 0);
@@ -313,6 +380,11 @@ static void compare_random(uint64_t n, bool has_conditions, unsigned least)
         }
         n_whole += pair.whole.state->whole->single.fast.lowered != NULL;
         n_many += pair.whole.state->whole->many.fast.lowered != NULL;
+        pair.whole.state->whole->fewest_in_series = 300;
+        series_both(&pair, !has_conditions && seed % 2 == 0, model.bytes);
+        n_series += ran_series(&pair);
+        many_both(&pair, 9, model.bytes);
+        series_both(&pair, false, model.bytes);
         cr_assert_eq(mdf_state_reset(pair.plain.state, 1, NULL), MDF_OK);
         cr_assert_eq(mdf_state_reset(pair.whole.state, 1, NULL), MDF_OK);
         for (int step = 0; step < 5; step++) {
@@ -324,6 +396,7 @@ static void compare_random(uint64_t n, bool has_conditions, unsigned least)
     mdf_text_release(&model);
     cr_expect_gt(n_whole, least, "%u of %u as one program", n_whole, (unsigned)n);
     cr_expect_gt(n_many, least, "%u of %u as a loop", n_many, (unsigned)n);
+    cr_expect_gt(n_series, least, "%u of %u as a loop with inputs", n_series, (unsigned)n);
 }
 
 Test(whole, random_graphs_give_what_their_nodes_give)

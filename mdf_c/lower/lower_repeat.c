@@ -212,6 +212,95 @@ mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetit
     return id;
 }
 
+/* An array of `n` of them; its example has zeros. */
+static bool make_array_of(struct lowering *lowering, const struct mdf_value *item, size_t n, struct mdf_value *array)
+{
+    int64_t shape[MDF_INLINE_RANK];
+
+    if (item->kind != MDF_KIND_TENSOR || item->dtype == MDF_DTYPE_STRING || item->rank + 1 > MDF_INLINE_RANK) {
+        return lowering_fail(lowering, MDF_REFUSED_NO_NUMBERS);
+    }
+    shape[0] = (int64_t)n;
+    memcpy(shape + 1, mdf_value_shape(item), item->rank * sizeof *shape);
+    if (mdf_value_make_tensor(lowering->memory, array, (mdf_dtype)item->dtype, item->rank + 1u, shape) == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(array->data, 0, array->length * mdf_dtype_size((mdf_dtype)array->dtype));
+    array->strength = item->strength;
+    return true;
+}
+
+/* What is stacked is made by an op of the body: of anything else a copy is. */
+static mdf_lowered_id own_item(struct lowering *lowering, mdf_lowered_id item)
+{
+    const struct mdf_value *form = lowering_example(lowering, item);
+    struct mdf_lowered_op copy = {.code = MDF_LOWERED_COPY, .dtype = form->dtype, .n_in = 1, .in = {item}};
+
+    return lowering->lowered->values[item].place == MDF_LOWERED_RESULT && lowering->facts[item].region == lowering->region
+               ? item
+               : lowering_add_element_op(lowering, copy, form);
+}
+
+bool lowering_stack_runs(struct lowering *lowering, struct repetition *repetition, const mdf_lowered_id *items, size_t n,
+                         mdf_lowered_id *stacks)
+{
+    struct mdf_lowered_loop *loop = repetition->loop;
+    size_t i;
+
+    loop->stacks = mdf_arena_array(&lowering->lowered->arena, n, sizeof *loop->stacks);
+    if (loop->stacks == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n; i++) {
+        mdf_lowered_id item = own_item(lowering, items[i]);
+        struct mdf_value whole = {0};
+        size_t whole_bytes;
+
+        if (item == MDF_LOWERED_NONE || !make_array_of(lowering, lowering_example(lowering, item), loop->n_runs, &whole)) {
+            return false;
+        }
+        stacks[i] = lowering_add_value(lowering, MDF_LOWERED_RESULT, &whole);
+        whole_bytes = whole.length * mdf_dtype_size((mdf_dtype)whole.dtype);
+        mdf_value_clear(lowering->memory, &whole);
+        if (stacks[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        loop->stacks[loop->n_stacks++] =
+            (struct mdf_lowered_stack){.item = item, .stack = stacks[i], .item_bytes = whole_bytes / loop->n_runs};
+        lowering->facts[stacks[i]].depth = repetition->region.outer->depth;
+        lowering->facts[stacks[i]].region = repetition->region.outer;
+        lowering->facts[stacks[i]].is_watched = true;
+    }
+    return true;
+}
+
+bool lowering_rows_repeated(struct lowering *lowering, struct repetition *repetition, const struct mdf_value *rows, size_t n,
+                            mdf_lowered_id *items)
+{
+    struct mdf_lowered_loop *loop = repetition->loop;
+    size_t i;
+
+    loop->rows = mdf_arena_array(&lowering->lowered->arena, n, sizeof *loop->rows);
+    if (loop->rows == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < n; i++) {
+        mdf_lowered_id source = lowering_add_value(lowering, MDF_LOWERED_INPUT, &rows[i]);
+        struct mdf_value item = {0};
+
+        mdf_value_borrow_tensor(lowering->memory, &item, (mdf_dtype)rows[i].dtype, (enum mdf_strength)rows[i].strength,
+                                rows[i].rank - 1u, mdf_value_shape(&rows[i]) + 1, rows[i].data);
+        items[i] = source == MDF_LOWERED_NONE ? source : lowering_add_value(lowering, MDF_LOWERED_PARAMETER, &item);
+        if (items[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+        lowering->lowered->values[source].source = &rows[i];
+        lowering->facts[items[i]].depth = repetition->region.depth;
+        loop->rows[loop->n_rows++] = (struct mdf_lowered_rows){source, items[i], false};
+    }
+    return true;
+}
+
 bool lowering_end_repetition(struct lowering *lowering, struct repetition *repetition, const bool *leaves)
 {
     struct mdf_lowered_loop *loop = repetition->loop;

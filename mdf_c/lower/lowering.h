@@ -266,6 +266,13 @@ void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end
 bool lowering_begin_repetition(struct lowering *lowering, struct scope *scope, struct repetition *repetition);
 /* Before the end: an array of what the scalar `item` is in each run. */
 mdf_lowered_id lowering_stack_repeated(struct lowering *lowering, struct repetition *repetition, mdf_lowered_id item);
+/* The same of values of any shape, in a repetition whose loop has a fixed number of runs; ids of the arrays go to `stacks`. */
+bool lowering_stack_runs(struct lowering *lowering, struct repetition *repetition, const mdf_lowered_id *items, size_t n,
+                         mdf_lowered_id *stacks);
+/* Items of arrays along their first axes, one in each run: the arrays are where `rows` says, of these forms in each call of the
+ * whole. Ids of the items go to `items`. */
+bool lowering_rows_repeated(struct lowering *lowering, struct repetition *repetition, const struct mdf_value *rows, size_t n,
+                            mdf_lowered_id *items);
 bool lowering_end_repetition(struct lowering *lowering, struct repetition *repetition, const bool *leaves);
 /* The value of a slot that has not been met in the body. */
 mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetition *repetition, mdf_operand operand);

@@ -110,6 +110,9 @@ static void dump_graph(struct dump *dump, const struct mdf_state *state)
     if (state->whole != NULL) {
         dump_form(dump, &state->whole->single.fast, "an evaluation of graph ", program->graph_id);
         dump_form(dump, &state->whole->many.fast, "evaluations in a row of graph ", program->graph_id);
+        if (mdf_whole_series_form(state->whole) != NULL) {
+            dump_form(dump, mdf_whole_series_form(state->whole), "a series of evaluations of graph ", program->graph_id);
+        }
     }
     for (i = 0; i < program->n_nodes; i++) {
         if (state->nodes != NULL) {

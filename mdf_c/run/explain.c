@@ -418,16 +418,18 @@ static void explain_whole_refusal(struct mdf_text *text, const struct mdf_state 
 }
 
 /* Evaluations that nobody looked at, where they were not done in one go. */
-static void explain_many(struct mdf_text *text, const struct mdf_whole *whole, int indent)
+static void explain_many(struct mdf_text *text, const struct mdf_fast *fast, const char *which, int indent)
 {
-    if (whole->many.fast.refusal.reason != MDF_REFUSED_NOT) {
+    if (fast != NULL && (fast->refusal.reason != MDF_REFUSED_NOT || fast->has_run)) {
         begin_line(text, indent);
-        mdf_text_append_string(text, "evaluations in a row: one by one\n");
-        write_refusal(text, &whole->many.fast.refusal, indent + STEP);
-    } else if (whole->many.fast.has_run) {
-        begin_line(text, indent);
-        mdf_text_append_string(text, "evaluations in a row: ");
-        write_lowered(text, whole->many.fast.lowered, indent + STEP);
+        mdf_text_append_string(text, which);
+        if (fast->refusal.reason != MDF_REFUSED_NOT) {
+            mdf_text_append_string(text, ": one by one\n");
+            write_refusal(text, &fast->refusal, indent + STEP);
+        } else {
+            mdf_text_append_string(text, ": ");
+            write_lowered(text, fast->lowered, indent + STEP);
+        }
     }
 }
 
@@ -457,7 +459,9 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
         explain_whole_refusal(outer->text, state, indent + STEP);
     }
     if (state->whole != NULL) {
-        explain_many(outer->text, state->whole, indent + STEP);
+        explain_many(outer->text, &state->whole->many.fast, "evaluations in a row", indent + STEP);
+        explain_many(outer->text, mdf_whole_series_form(state->whole), "evaluations in a row with inputs or records",
+                     indent + STEP);
     }
     for (i = 0; i < state->program->n_nodes; i++) {
         explain_node(&explanation, i, is_whole, indent + STEP);

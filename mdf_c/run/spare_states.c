@@ -67,6 +67,7 @@ static void renew_fast(struct mdf_state *state)
     if (state->whole != NULL) {
         mdf_fast_renew(&state->whole->single.fast);
         mdf_fast_renew(&state->whole->many.fast);
+        mdf_whole_forget_series(state->whole);
     }
 }
 

@@ -108,6 +108,22 @@ static uint64_t skip_steps(struct mdf_state *state, const struct mdf_steps *step
     return n;
 }
 
+/* The same of steps with inputs that change, or values that are written down. */
+static uint64_t skip_series(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port **ports,
+                            uint64_t first, double end_s)
+{
+    uint64_t n = 0, n_more;
+
+    if (!mdf_state_set_increment(state, steps->dt)) {
+        return 0;
+    }
+    do {
+        n_more = mdf_whole_skip_series(state, steps, ports, first + n);
+        n += n_more;
+    } while (n_more > 0 && (!isfinite(end_s) || mdf_clock_s() < end_s));
+    return n;
+}
+
 static mdf_status evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port **ports,
                                  uint64_t *n_done, uint64_t *n_recorded, mdf_error *error)
 {
@@ -118,8 +134,10 @@ static mdf_status evaluate_steps(struct mdf_state *state, const struct mdf_steps
 
     keep_inputs(state);
     while (status == MDF_OK && fits && *n_done < steps->n_steps) {
-        if (*n_done > 0 && steps->n_records == 0 && steps->n_inputs == 0 && !mdf_state_is_looked_into(state)) {
-            uint64_t n_skipped = skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once);
+        if (*n_done > 0 && !mdf_state_is_looked_into(state)) {
+            uint64_t n_skipped = steps->n_records == 0 && steps->n_inputs == 0
+                                     ? skip_steps(state, steps, steps->n_steps - *n_done - 1, &at_once)
+                                     : skip_series(state, steps, ports, *n_done, end_s);
 
             *n_done += n_skipped;
             *n_recorded += n_skipped;

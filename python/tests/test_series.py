@@ -1,5 +1,8 @@
 """Inputs that change from step to step, given to the engine as arrays: the same as step by step."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -35,3 +38,30 @@ def test_an_error_in_the_middle_is_told(states):
         record_series(states[0], {"a.x": np.ones((4, 3))}, 4, PORTS[:1])
     with pytest.raises(mdf_c.MdfError, match="no input port is called 'w'"):
         record_series(states[0], {"w": np.ones(4)}, 4, PORTS[:1])
+
+
+RECORDED = Path(__file__).parents[2] / "tests" / "psyneulink" / "recorded"
+MANY = 4500  # of so many, most run as a loop that goes through the inputs
+
+
+def rows_of(steps):
+    """Inputs that each step has, as arrays; None where a step has others, or of another form."""
+    arrays = [{name: np.asarray(value) for name, value in step.items()} for step in steps]
+    if any({n: (a.shape, a.dtype.kind) for n, a in one.items()} != {n: (a.shape, a.dtype.kind) for n, a in arrays[0].items()} for one in arrays):
+        return None
+    return {name: np.stack([one[name] for one in arrays]).astype(float) for name in arrays[0]}
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.json"))[::2], ids=lambda path: path.stem)
+def test_long_series_of_psyneulinks_models_are_steps(path):
+    recorded = json.loads(path.read_text())
+    rows = rows_of(recorded["inputs"])
+    if rows is None:
+        pytest.skip("inputs are not those of one form")
+    program = mdf_c.load(recorded["model"]).compile()
+    ports = list(program.outputs)
+    wanted = record_steps(program.state(), [{name: array[i % len(array)] for name, array in rows.items()} for i in range(MANY)], MANY, ports)
+    for chosen in (range(len(ports)), [len(ports) - 1]):
+        got = record_series(program.state(), rows, MANY, [ports[i] for i in chosen])
+        for array, i in zip(got, chosen):
+            assert np.array_equal(array, wanted[i], equal_nan=array.dtype.kind == "f"), ports[i]

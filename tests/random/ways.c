@@ -57,7 +57,7 @@ static void run_state(struct ways *ways, const mdf_program *program, mdf_state *
 }
 
 /* What a pass made and the verifier refused (mdf_c/lowered/verify.h) costs only time, and so would not be seen. */
-static void check_sound(const mdf_state *state, struct trace *trace)
+void random_check_sound(const mdf_state *state, struct trace *trace)
 {
     static const mdf_error unsound = {.code = MDF_LIMIT, .message = "a lowered form that does not hold: see mdf-run --explain"};
     size_t size = mdf_explain(state, NULL, 0) + 1;
@@ -79,7 +79,7 @@ static void run_program(struct ways *ways, const mdf_program *program, const mdf
         return;
     }
     run_state(ways, program, state, trace);
-    check_sound(state, trace);
+    random_check_sound(state, trace);
     mdf_state_free(state);
 }
 
@@ -489,7 +489,7 @@ static bool run_copied(struct ways *ways, struct trace *trace)
     } else {
         use_all(ways, copies.states[1]);
         run_copies(&copies);
-        check_sound(copies.states[1], &other);
+        random_check_sound(copies.states[1], &other);
         compare_traces(trace, &other, "two states that go on from each other differ");
     }
     mdf_state_free(copies.states[0]);
@@ -519,6 +519,7 @@ const struct random_way random_ways[] = {
     {"after_others", WAY_KEEPS_NOTHING, run_after_others},
     {"fresh", WAY_KEEPS_NOTHING, run_fresh},
     {"sweep", WAY_HAS_REFERENCE, random_run_sweep},
+    {"series", WAY_HAS_REFERENCE, random_run_series},
     {"compiled", WAY_IS_COMPILED, random_run_compiled},
     {NULL, 0, NULL},
 };

@@ -41,6 +41,12 @@ mdf_status random_set_inputs(const struct random_phase *phase, mdf_state *state,
 /* sweep_way.c */
 bool random_run_sweep(struct ways *ways, struct trace *trace);
 
+/* A lowered form that the verifier refused costs only time, and so would not be seen: it is written as an error. */
+void random_check_sound(const mdf_state *state, struct trace *trace);
+
+/* series_way.c */
+bool random_run_series(struct ways *ways, struct trace *trace);
+
 /* compiled_way.c */
 bool random_run_compiled(struct ways *ways, struct trace *trace);
 

@@ -7,6 +7,7 @@
 
 /* It is lowered after so many evaluations: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
+enum { FEWEST_IN_SERIES = 4096 };
 
 /* Elements of all arrays of a graph together, of one with a loop of those that are made around it: what is around the nodes does
  * not matter where they compute more, and lowering takes a copy of each value for a moment. */
@@ -20,6 +21,7 @@ struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_ar
     struct mdf_whole *whole = mdf_arena_allocate(arena, sizeof *whole);
 
     if (whole != NULL) {
+        whole->fewest_in_series = FEWEST_IN_SERIES;
         whole->had_run = mdf_arena_array(arena, program->n_nodes, sizeof *whole->had_run);
     }
     return whole != NULL && whole->had_run != NULL ? whole : NULL;
@@ -163,6 +165,7 @@ void mdf_whole_release(struct mdf_state *state)
 
     mdf_fast_release(&whole->single.fast);
     mdf_fast_release(&whole->many.fast);
+    mdf_whole_forget_series(whole);
     for (i = 0; whole->counters != NULL && i < mdf_whole_n_counters(state->program); i++) {
         mdf_value_clear(&state->shared->memory, &whole->counters[i]);
     }
@@ -198,7 +201,8 @@ static void mark_observed(const struct mdf_state *state)
     }
 }
 
-/* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again, unless it draws. */
+/* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again, unless it draws.
+ */
 static void mark_what_may_go(const struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
@@ -219,8 +223,7 @@ static void mark_what_may_go(const struct mdf_state *state)
     }
 }
 
-/* Twins are the same, unless their node ran last where it computes something else: without a time increment. */
-static bool has_same_aliases(const void *plan)
+bool mdf_whole_has_same_aliases(const void *plan)
 {
     const struct mdf_state *state = plan;
     size_t i;
@@ -272,7 +275,7 @@ static bool make_requests(struct mdf_state *state)
     make_request(state, &whole->many.request, mdf_whole_lower_many,
                  state->program->stop.n_ports > 0 ? MDF_READ_BY_ALL : MDF_READ_BY_NOBODY);
     whole->many.request.keeps = whole->has_alias;
-    whole->many.request.may_run = has_same_aliases;
+    whole->many.request.may_run = mdf_whole_has_same_aliases;
     return true;
 }
 
@@ -455,6 +458,7 @@ static void follow_first_runs(struct mdf_state *state)
         mdf_fast_release(&whole->many.fast);
         memset(&whole->single.fast, 0, sizeof whole->single.fast);
         memset(&whole->many.fast, 0, sizeof whole->many.fast);
+        mdf_whole_forget_series(whole);
         note_who_has_run(state);
     }
     whole->have_all_run = state->leaves_nothing || memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
@@ -571,7 +575,7 @@ static bool has_steady_ports(const struct mdf_state *state)
 
     for (i = 0; i < state->program->n_ports; i++) {
         if (state->ports[i].repeats &&
-            (state->ports[i].is_fed || (state->program->schedule != NULL && !state->program->ports[i].is_required))) {
+            (state->ports[i].is_fed || (state->program->schedule != NULL && !state->program->ports[i].holds))) {
             return false;
         }
     }
@@ -587,16 +591,24 @@ static int64_t count_taken(const struct mdf_state *state)
     return n_taken;
 }
 
+bool mdf_whole_may_skip(const struct mdf_state *state)
+{
+    const struct mdf_whole *whole = state->whole;
+
+    return whole != NULL && !state->program->solver.takes_own_steps && whole->n_runs >= RUNS_BEFORE_LOWERING &&
+           whole->single.fast.lowered != NULL && has_steady_ports(state);
+}
+
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
 {
     bool stops = state->program->stop.n_ports > 0;
     struct mdf_whole *whole = state->whole;
     int64_t n_before;
 
-    if (whole == NULL || state->program->solver.takes_own_steps || n_steps == 0 || n_steps > INT64_MAX || whole->n_runs < RUNS_BEFORE_LOWERING ||
-        whole->single.fast.lowered == NULL || whole->many.fast.is_given_up || !has_steady_ports(state)) {
+    if (n_steps == 0 || n_steps > INT64_MAX || !mdf_whole_may_skip(state) || whole->many.fast.is_given_up) {
         return 0;
     }
+    mdf_whole_forget_series(whole); /* aliases are those of one form */
     whole->n_steps = (int64_t)n_steps;
     n_before = stops ? count_taken(state) : 0;
     if (!mdf_fast_run(&whole->many.fast, &whole->many.request)) {

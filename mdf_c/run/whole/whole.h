@@ -10,7 +10,10 @@
 #include "mdf_c/lower/fast.h"
 #include "mdf_c/plan/program.h"
 
+struct mdf_named_port;
 struct mdf_state;
+struct mdf_steps;
+struct mdf_whole_series;
 
 /* One evaluation; or as many as n_steps says. */
 struct mdf_whole_program {
@@ -23,6 +26,8 @@ struct mdf_whole {
     struct mdf_whole_program single, many;
     unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered; where nothing is left for later ones
                       * (mdf_program_leaves_nothing), those of earlier lives count too */
+    uint64_t fewest_in_series; /* steps: lowering takes as long as so many of them save */
+    struct mdf_whole_series *series; /* many with inputs that change, or values that are written down: whole_series.c; NULL: none */
     bool was_large;  /* in the life before */
     int64_t n_steps, n_taken;
     struct mdf_value *counters; /* see whole_schedule.h; NULL: nothing has been made yet */
@@ -59,6 +64,18 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state);
  * needs is there afterwards, so one must follow. The number that was done. Of a program with a stop all is there afterwards, and
  * the one that was the last wanted is the last done. */
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
+/* The same where inputs change, or values are written down, from step `first` of the steps on: as many as are done at once, or
+ * none. `ports`: of each input the first that is named so. */
+uint64_t mdf_whole_skip_series(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port *const *ports,
+                               uint64_t first);
+/* Whether the state may be taken from one evaluation to another that is far behind by a form: it has been evaluated whole. */
+bool mdf_whole_may_skip(const struct mdf_state *state);
+/* Twins are the same, unless their node ran last where it computes something else: without a time increment. `plan` is the state. */
+bool mdf_whole_has_same_aliases(const void *plan);
+/* The form of that; NULL: there has been none. */
+struct mdf_fast *mdf_whole_series_form(const struct mdf_whole *whole);
+/* Lets it go; it is lowered anew. */
+void mdf_whole_forget_series(struct mdf_whole *whole);
 /* Makes what is gone again, in order to look at an output of a node, or at any of its values (output SIZE_MAX); from then on all
  * is kept. False: memory ran out. */
 bool mdf_whole_materialise(const struct mdf_state *state, size_t node, size_t output);
@@ -84,6 +101,11 @@ bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void
 bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan);
 bool mdf_whole_lower_many_seen(struct lowering *lowering, struct scope *scope, void *plan);
+/* One evaluation of several in a row, after which those slots are there; `mask` NULL, or the array of which nodes ran in each
+ * pass. Behind all of them, slots that follow others are set. */
+bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
+                                mdf_lowered_id *mask);
+bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state);
 /* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
  * has run before. */
 bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_edge *edge);

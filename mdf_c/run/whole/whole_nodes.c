@@ -136,8 +136,8 @@ static bool lower_layer(struct lowering *lowering, struct scope *scope, const st
     return true;
 }
 
-static bool lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
-                             mdf_lowered_id *mask)
+bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
+                                mdf_lowered_id *mask)
 {
     const struct mdf_program *program = state->program;
     struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, state->whole->is_written};
@@ -242,11 +242,11 @@ bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void
 {
     struct mdf_state *state = plan;
 
-    return lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask) &&
+    return mdf_whole_lower_evaluation(lowering, scope, state, state->whole->is_observed, &state->whole->single.mask) &&
            lower_stop(lowering, scope, state);
 }
 
-static bool set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
+bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
 {
     size_t i;
 
@@ -271,9 +271,9 @@ static bool lower_many(struct lowering *lowering, struct scope *scope, struct md
         return false;
     }
     steps.loop->trip_count = n_steps;
-    return lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL) &&
+    return mdf_whole_lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL) &&
            go_on_unless_stopped(lowering, &steps, state) && lowering_end_repetition(lowering, &steps, leaves) &&
-           set_aliases(lowering, scope, state);
+           mdf_whole_set_aliases(lowering, scope, state);
 }
 
 bool mdf_whole_lower_many(struct lowering *lowering, struct scope *scope, void *plan)
