@@ -751,6 +751,9 @@ typedef struct mdf_sweep_options {
     /* Of each axis of the grid: reductions go over it, NULL: over all. What is reduced has a cell for each position along the
      * others together, the last of these changing fastest. */
     const bool *is_reduced;
+    /* So many instances are evaluated side by side, in vector registers (the next lower power of two, at most 64); 1: one by one;
+     * 0: as many as pay. The same bits either way: docs/sweeps.md. */
+    size_t n_lanes;
 } mdf_sweep_options;
 
 /* Checks all that is asked for; `options` must not be NULL. The program must live as long as the sweep. */
@@ -772,6 +775,9 @@ MDF_API mdf_status mdf_sweep_run(mdf_sweep *sweep, void *const *arrays, mdf_erro
  * handler. */
 MDF_API size_t mdf_sweep_n_done(const mdf_sweep *sweep);
 MDF_API void mdf_sweep_interrupt(mdf_sweep *sweep);
+/* Whether the instances of the last mdf_sweep_run were evaluated side by side, and why not, as mdf_explain writes a text. 0, and an
+ * empty text, while the sweep is running. */
+MDF_API size_t mdf_explain_sweep(const mdf_sweep *sweep, char *text, size_t size);
 /* What a reduction has come to, of all instances that the sweep has evaluated, however often it ran, and of those that were
  * added: into the caller's array of the form that mdf_sweep_reduced_form tells. Of no values it is NaN, or 0 where it counts. */
 MDF_API mdf_status mdf_sweep_reduced(const mdf_sweep *sweep, size_t reduction, void *array, mdf_error *error);

@@ -266,6 +266,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_sweep_n_rows, IS_ZERO, 1, 1, P(0, g->sweep))                                                                       \
     ASKS(mdf_sweep_form, IS_FALSE, 1, 2, P(0, g->sweep), 0, P(1, &g->found))                                                    \
     ASKS(mdf_sweep_reduced_form, IS_FALSE, 1, 2, P(0, g->reduced), 0, P(1, &g->found))                                          \
+    ASKS(mdf_explain_sweep, IS_ZERO, 1, 2, P(0, g->sweep), P(1, g->text), sizeof g->text)                                       \
     STATUS(mdf_sweep_reduced, 2, 3, P(0, g->reduced), 0, P(1, g->words), ERROR(2))                                              \
     ASKS(mdf_sweep_save_reduced, IS_ZERO, 1, 2, P(0, g->reduced), P(1, g->saved), sizeof g->saved)                              \
     STATUS(mdf_sweep_add_reduced, 2, 3, P(0, g->reduced), P(1, g->saved), g->n_saved, ERROR(2))                                 \

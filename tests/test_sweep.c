@@ -96,10 +96,8 @@ static mdf_status run(struct fixture *fixture)
 
     mdf_sweep_free(fixture->sweep);
     memset(&fixture->error, 0, sizeof fixture->error);
+    fixture->options.n_lanes = fixture->n_lanes;
     fixture->sweep = mdf_sweep_new(fixture->program, &fixture->options, &fixture->error);
-    if (fixture->sweep != NULL) {
-        fixture->sweep->n_lanes = fixture->n_lanes;
-    }
     return fixture->sweep != NULL ? mdf_sweep_run(fixture->sweep, arrays, &fixture->error) : fixture->error.code;
 }
 
@@ -653,6 +651,21 @@ Test(sweep, threshold_on_a_swept_initial_value)
 
 #define PARAMETER(name, text) "\"" name "\": {" text "}"
 
+/* What mdf_explain_sweep says of a sweep that has run is what was done. */
+static void hold_explanation(const struct fixture *fixture, size_t n_lanes)
+{
+    char text[400], wanted[60] = "sweep: instances one by one\n";
+    size_t length = mdf_explain_sweep(fixture->sweep, text, sizeof text);
+
+    if (fixture->sweep->has_lanes) {
+        snprintf(wanted, sizeof wanted, "sweep: %zu instances side by side\n", n_lanes);
+    }
+    cr_assert_eq(length, strlen(text));
+    cr_assert_eq(strncmp(text, wanted, strlen(wanted)), 0, "%s", text);
+    cr_assert_eq(mdf_explain_sweep(fixture->sweep, text, 1), length);
+    cr_assert_str_empty(text);
+}
+
 /* Whether instances were evaluated side by side, and whether any has other bits than one by one. */
 static void hold_lanes_of(const mdf_options *how, const char *parameters, double first, double step, bool is_side_by_side)
 {
@@ -698,6 +711,7 @@ static void hold_lanes_of(const mdf_options *how, const char *parameters, double
             cr_assert_eq(run(&fixture), status, "%s", fixture.error.message);
             cr_assert_str_eq(fixture.error.message, error.message);
             cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s: %zu lanes, every %zu", parameters, lanes[j], every[i]);
+            hold_explanation(&fixture, lanes[j]);
             cr_assert(status != MDF_OK || memcmp(one_by_one, fixture.results, sizeof one_by_one) == 0, "%s", parameters);
         }
     }

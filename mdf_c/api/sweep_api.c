@@ -1,5 +1,6 @@
 /* sweep_api.c - sweeps. See mdf.h. */
 #include "mdf_c/api/arguments.h"
+#include "mdf_c/run/explain.h"
 #include "mdf_c/run/sweep/sample.h"
 #include "mdf_c/run/sweep/sweep.h"
 
@@ -156,6 +157,22 @@ mdf_status mdf_sweep_run(mdf_sweep *sweep, void *const *arrays, mdf_error *error
     status = mdf_sweep_run_all(sweep, arrays, error);
     atomic_store(&sweep->is_running, false);
     return status;
+}
+
+size_t mdf_explain_sweep(const mdf_sweep *sweep, char *text, size_t size)
+{
+    struct mdf_memory memory;
+    struct mdf_text explanation;
+    size_t length;
+
+    if (sweep == NULL || atomic_load(&sweep->is_running)) {
+        return mdf_give_text(NULL, text, size);
+    }
+    mdf_memory_init(&memory, &sweep->memory.allocator, 0);
+    mdf_text_init(&explanation, &memory);
+    length = mdf_give_text(mdf_sweep_explain(&explanation, sweep) ? &explanation : NULL, text, size);
+    mdf_text_release(&explanation);
+    return length;
 }
 
 size_t mdf_sweep_n_done(const mdf_sweep *sweep)

@@ -70,6 +70,7 @@ class SweepOptions(ctypes.Structure):
         ("reductions", POINTER(NativeReduction)),
         ("n_reductions", c_size_t),
         ("is_reduced", POINTER(c_bool)),
+        ("n_lanes", c_size_t),
     ]
 
 
@@ -80,6 +81,7 @@ for _name, (_result, *_arguments) in {
     "mdf_sweep_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
     "mdf_sweep_run": (c_int, c_void_p, POINTER(c_void_p), POINTER(Error)),
     "mdf_sweep_interrupt": (None, c_void_p),
+    "mdf_explain_sweep": (c_size_t, c_void_p, c_char_p, c_size_t),
     "mdf_sweep_reduced_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
     "mdf_sweep_reduced": (c_int, c_void_p, c_size_t, c_void_p, POINTER(Error)),
     "mdf_sweep_save_reduced": (c_size_t, c_void_p, c_void_p, c_size_t),
@@ -137,6 +139,8 @@ class Plan:
     reductions : list of Reduction
     is_reduced : list of bool
         Of each axis of the grid.
+    lanes : int
+        Instances that are evaluated side by side; 0: as many as pay.
     """
 
     parameters: list[Swept]
@@ -153,6 +157,7 @@ class Plan:
     stops: bool = False
     reductions: list[Reduction] = field(default_factory=list)
     is_reduced: list[bool] = field(default_factory=list)
+    lanes: int = 0
 
     def part(self, first: int, last: int) -> Plan:
         """The plan of the instances [first, last)."""
@@ -223,6 +228,7 @@ class NativeSweep(Uncopied):
             reductions=_reductions(plan),
             n_reductions=len(plan.reductions),
             is_reduced=(c_bool * len(plan.is_reduced))(*plan.is_reduced) if plan.is_reduced else None,
+            n_lanes=plan.lanes,
         )
         error = Error()
         made: list[Handle] = []
@@ -286,6 +292,11 @@ class NativeSweep(Uncopied):
         checked(None, error)
         return arrays
 
+    def explain(self) -> str:
+        """Whether the instances of the last run were evaluated side by side, and why not."""
+        text = ctypes.create_string_buffer(lib.mdf_explain_sweep(self._pointer, None, 0) + 1)
+        lib.mdf_explain_sweep(self._pointer, text, len(text))
+        return text.value.decode()
 
     def reduced(self) -> list[np.ndarray]:
         """What each reduction has come to, shape (cells, rows, *shape of one value, points)."""

@@ -229,6 +229,7 @@ static bool take_options(struct sweep_run *run)
     asked->dt = isnan(options->dt) ? run->file.dt : options->dt;
     asked->record_every = options->trace && !run->file.has_every ? 1 : run->file.every;
     asked->n_threads = options->library.n_threads;
+    asked->n_lanes = (size_t)options->n_lanes;
     asked->progress = show;
     asked->progress_context = run;
     if (run->file.by_step && run->file.n_given_steps != asked->n_steps) {
@@ -331,9 +332,6 @@ static bool make_sweep(struct sweep_run *run)
 {
     mdf_sweep_free(run->sweep);
     run->sweep = mdf_sweep_new(run->program, &run->asked, run->error);
-    if (run->sweep != NULL) {
-        run->sweep->n_lanes = (size_t)run->options->n_lanes;
-    }
     if (run->sweep != NULL && run->dump != NULL) {
         mdf_sweep_dump(run->sweep, run->dump);
     }

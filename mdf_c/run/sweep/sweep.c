@@ -245,6 +245,7 @@ static bool take_options(struct mdf_sweep *sweep, const mdf_sweep_options *optio
     sweep->seeds = options->seeds;
     sweep->stopped_steps = options->stopped_steps;
     sweep->n_threads = options->n_threads;
+    sweep->n_lanes = options->n_lanes;
     sweep->progress = options->progress;
     sweep->progress_context = options->progress_context;
     sweep->n_parameters = options->n_parameters;
