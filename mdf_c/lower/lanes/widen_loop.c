@@ -1,6 +1,7 @@
 /* widen_loop.c - loops of several instances. Where its bounds are the same for all, a loop is what it was, with states, rows and
  * stacks that have lanes. Else it runs until the last of them has done all its runs: `active` says which still do; the states of
- * the others stay as they are. See widening.h. */
+ * the others stay as they are. Truths that go from run to run do so as reals, 1 and 0, which lie in vectors as what they choose
+ * does: to make bytes of masks and masks of bytes costs more than most runs. See widening.h. */
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 
@@ -33,12 +34,38 @@ static struct mdf_lowered_state *new_state(struct widened *in, mdf_lowered_id in
     return initial == MDF_LOWERED_NONE || parameter == MDF_LOWERED_NONE ? NULL : state;
 }
 
-/* A state that the narrow loop has not: truths. */
-static mdf_lowered_id add_truths(struct widened *in, mdf_lowered_id initial)
+static mdf_dtype real_of(const struct widened *in)
 {
-    mdf_lowered_id parameter = initial == MDF_LOWERED_NONE ? initial : widening_add_parameter(in->widening, MDF_DTYPE_BOOL);
+    return in->widening->request->execution->context.real;
+}
 
-    return new_state(in, initial, parameter) == NULL ? MDF_LOWERED_NONE : parameter;
+static mdf_lowered_id as_reals(const struct widened *in, mdf_lowered_id truths)
+{
+    const struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = MDF_DTYPE_BOOL, .n_in = 1, .in = {truths}};
+
+    return widening_compute(in->widening, &op, real_of(in));
+}
+
+static mdf_lowered_id as_truths(const struct widened *in, mdf_lowered_id reals)
+{
+    return widening_compute_two(in->widening, MDF_LOWERED_NOT_EQUAL, real_of(in), reals,
+                                widening_constant(in->widening, real_of(in), 0));
+}
+
+/* A state of truths, as reals, of which it returns the parameter. */
+static mdf_lowered_id add_truths(struct widened *in, mdf_lowered_id reals)
+{
+    mdf_lowered_id parameter = reals == MDF_LOWERED_NONE ? reals : widening_add_parameter(in->widening, real_of(in));
+
+    return new_state(in, reals, parameter) == NULL ? MDF_LOWERED_NONE : parameter;
+}
+
+/* Whether a narrow state is one truth that differs between lanes. */
+static bool is_truth(const struct widened *in, const struct mdf_lowered_state *narrow)
+{
+    const struct mdf_value *form = &in->widening->narrow->values[narrow->parameter].form;
+
+    return form->dtype == MDF_DTYPE_BOOL && form->length == 1 && widening_varies(in->widening, narrow->parameter);
 }
 
 static bool add_states(struct widened *in)
@@ -54,7 +81,12 @@ static bool add_states(struct widened *in)
         }
         initial = widening_varies(in->widening, state->parameter) ? with_lanes(in->widening, state->initial)
                                                                   : widening_value(in->widening, state->initial);
-        if (new_state(in, initial, widening_add(in->widening, MDF_LOWERED_PARAMETER, state->parameter)) == NULL) {
+        if (is_truth(in, state)) {
+            in->widening->ids[state->parameter] = add_truths(in, as_reals(in, initial));
+            if (in->widening->ids[state->parameter] == MDF_LOWERED_NONE) {
+                return false;
+            }
+        } else if (new_state(in, initial, widening_add(in->widening, MDF_LOWERED_PARAMETER, state->parameter)) == NULL) {
             return false;
         }
     }
@@ -112,7 +144,7 @@ static mdf_lowered_id go_on(struct widened *in, mdf_lowered_id active, mdf_lower
     return active;
 }
 
-/* The first mask is an array, also where no condition has one. */
+/* The first mask is an array, also where no condition has one; it goes into the loop as reals. */
 static bool begin_bounds(struct widened *in)
 {
     struct widening *widening = in->widening;
@@ -130,12 +162,14 @@ static bool begin_bounds(struct widened *in)
     if (active == MDF_LOWERED_NONE) {
         return lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
     }
-    if (!widening_has_lanes(widening, active)) {
-        active = widening_spread_number(widening, active, MDF_DTYPE_BOOL);
+    in->active = as_reals(in, active);
+    if (widening_has_lanes(widening, active)) {
+        in->loop->condition = widening_any(widening, in->active, real_of(in));
+    } else {
+        in->active = widening_spread_number(widening, in->active, real_of(in));
+        in->loop->condition = active;
     }
-    in->loop->condition = widening_any(widening, active);
-    in->active = active;
-    return in->loop->condition != MDF_LOWERED_NONE;
+    return in->loop->condition != MDF_LOWERED_NONE && in->active != MDF_LOWERED_NONE;
 }
 
 /* ------------------------------------------------------------------ the end of a run */
@@ -168,11 +202,15 @@ static mdf_lowered_id next_of(struct widened *in, const struct mdf_lowered_state
 {
     struct widening *widening = in->widening;
 
+    mdf_lowered_id next;
+
     if (in->has_own_bounds) {
-        return widening_choose(widening, in->active, state->next, state->parameter, state->parameter);
+        next = widening_choose(widening, in->active, state->next, state->parameter, state->parameter);
+    } else {
+        next = widening_varies(widening, state->parameter) ? with_lanes(widening, state->next)
+                                                           : widening_value(widening, state->next);
     }
-    return widening_varies(widening, state->parameter) ? with_lanes(widening, state->next)
-                                                       : widening_value(widening, state->next);
+    return is_truth(in, state) ? as_reals(in, next) : next;
 }
 
 static bool end_run(struct widened *in)
@@ -187,7 +225,7 @@ static bool end_run(struct widened *in)
             return false;
         }
     }
-    if (in->has_traps && !set_next(in, n++, widening->traps)) {
+    if (in->has_traps && !set_next(in, n++, as_reals(in, widening->traps))) {
         return false;
     }
     if (!in->has_own_bounds) {
@@ -198,10 +236,10 @@ static bool end_run(struct widened *in)
     next_active = go_on(in, in->active,
                     narrow->condition == MDF_LOWERED_NONE ? narrow->condition : widening_value(widening, narrow->next_condition),
                     in->next_number);
-    if (!set_next(in, n, next_active)) {
+    if (!set_next(in, n, as_reals(in, next_active))) {
         return false;
     }
-    in->loop->next_condition = widening_any(widening, in->loop->states[n].next);
+    in->loop->next_condition = widening_any(widening, in->loop->states[n].next, real_of(in));
     return in->loop->next_condition != MDF_LOWERED_NONE;
 }
 
@@ -279,7 +317,7 @@ static bool begin(struct widened *in)
         !add_states(in) || !add_rows(in)) {
         return false;
     }
-    if (in->has_traps && (widening->traps = add_truths(in, widening->traps)) == MDF_LOWERED_NONE) {
+    if (in->has_traps && (widening->traps = add_truths(in, as_reals(in, widening->traps))) == MDF_LOWERED_NONE) {
         return false;
     }
     return !in->has_own_bounds || (in->active = add_truths(in, in->active)) != MDF_LOWERED_NONE;
@@ -322,14 +360,38 @@ static void see_from_inside(struct widened *in)
     }
 }
 
+/* Truths of the narrow form, of their states: in the body, and again behind it. */
+static bool see_truths(struct widened *in)
+{
+    struct widening *widening = in->widening;
+    size_t n = 0, i;
+
+    for (i = 0; i < in->narrow->n_states; i++) {
+        const struct mdf_lowered_state *state = &in->narrow->states[i];
+
+        if (!widening_needs(widening, state->parameter)) {
+            continue;
+        }
+        if (is_truth(in, state)) {
+            widening->ids[state->parameter] = as_truths(in, in->loop->states[n].parameter);
+        }
+        n++;
+    }
+    if (in->has_traps) {
+        widening->traps = as_truths(in, in->loop->states[n++].parameter);
+    }
+    return !lowering_has_failed(widening->lowering);
+}
+
 /* Behind the loop, parameters are what its last run left. */
-static void see_from_outside(struct widened *in)
+static bool see_from_outside(struct widened *in)
 {
     size_t i;
 
     for (i = 0; i < in->loop->n_states; i++) {
         in->widening->lowering->facts[in->loop->states[i].parameter].depth = in->widening->lowering->region->depth;
     }
+    return see_truths(in);
 }
 
 bool widening_loop(struct widening *widening, const struct mdf_lowered_op *source)
@@ -352,16 +414,13 @@ bool widening_loop(struct widening *widening, const struct mdf_lowered_op *sourc
     }
     lowering_begin_region(widening->lowering, &in.region, REGION_BODY);
     see_from_inside(&in);
+    in.active = has_own_bounds ? as_truths(&in, in.active) : in.active;
     widening->mask = has_own_bounds ? in.active : in.around;
-    if (!add_parameters(&in) || !widening_region(widening, &narrow->body) || !end_run(&in) || !add_stacks(&in) ||
+    if (!add_parameters(&in) || !see_truths(&in) || !widening_region(widening, &narrow->body) || !end_run(&in) || !add_stacks(&in) ||
         !lowering_end_region(widening->lowering, &in.loop->body) || !name_stacks(&in)) {
         return false;
     }
     widening->mask = in.around;
-    if (in.has_traps) {
-        widening->traps = in.loop->states[in.loop->n_states - 1 - has_own_bounds].parameter;
-    }
-    see_from_outside(&in);
     op.of.loop = in.loop;
-    return widening_add_op(widening, &op);
+    return widening_add_op(widening, &op) && see_from_outside(&in);
 }

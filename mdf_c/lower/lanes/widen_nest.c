@@ -150,32 +150,30 @@ mdf_lowered_id widening_choose(struct widening *widening, mdf_lowered_id mask, m
     return end_nest(widening, nest, in[0], result) ? result : MDF_LOWERED_NONE;
 }
 
-mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id truths)
+mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id reals, mdf_dtype dtype)
 {
     struct mdf_lowered_nest *nest = begin_nest(widening, 1);
-    mdf_lowered_id zero = mdf_term_real(widening->lowering, 0), result;
+    mdf_lowered_id zero = widening_constant(widening, dtype, 0), result;
     struct mdf_nest_step fold = {.kind = MDF_NEST_FOLD,
-                                 .dtype = MDF_DTYPE_FLOAT64,
+                                 .dtype = (uint8_t)dtype,
                                  .n_in = 1,
-                                 .operand_dtype = MDF_DTYPE_FLOAT64,
+                                 .operand_dtype = (uint8_t)dtype,
                                  .fold = MDF_NEST_SUM, /* of ones and zeros, which is exact */
                                  .lanes = (uint8_t)widening->n_lanes,
                                  .view.at = MDF_NEST_NONE};
     uint8_t in[2];
 
-    result = nest == NULL || zero == MDF_LOWERED_NONE || truths == MDF_LOWERED_NONE
+    result = nest == NULL || zero == MDF_LOWERED_NONE || reals == MDF_LOWERED_NONE
                  ? MDF_LOWERED_NONE
                  : widening_add_number(widening, MDF_DTYPE_BOOL, false);
     if (result == MDF_LOWERED_NONE) {
         return result;
     }
-    in[0] = add_load(widening, nest, truths, true, true);
-    in[0] = add_element(nest, MDF_LOWERED_CAST, MDF_DTYPE_BOOL, MDF_DTYPE_FLOAT64, 1, 1, in);
-    fold.in[0] = in[0];
+    fold.in[0] = add_load(widening, nest, reals, true, true);
     in[0] = add_step(nest, &fold);
     in[1] = add_load(widening, nest, zero, false, true);
     nest->steps[in[1]].level = 0;
-    in[0] = add_element(nest, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, MDF_DTYPE_BOOL, 0, 2, in);
+    in[0] = add_element(nest, MDF_LOWERED_NOT_EQUAL, dtype, MDF_DTYPE_BOOL, 0, 2, in);
     return end_nest(widening, nest, in[0], result) ? result : MDF_LOWERED_NONE;
 }
 

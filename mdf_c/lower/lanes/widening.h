@@ -85,8 +85,8 @@ mdf_lowered_id widening_spread_number(struct widening *widening, mdf_lowered_id 
 /* mask ? then : otherwise, which are narrow values, as is `like`, of the form of the result. */
 mdf_lowered_id widening_choose(struct widening *widening, mdf_lowered_id mask, mdf_lowered_id then, mdf_lowered_id otherwise,
                                mdf_lowered_id like);
-/* Whether any of an array of truths is true: a single one. */
-mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id truths);
+/* Whether any of a number for each lane, 1 or 0, is 1: a single truth. */
+mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id reals, mdf_dtype dtype);
 bool widening_nest(struct widening *widening, const struct mdf_lowered_op *op);
 
 /* --- widen.c */
