@@ -175,7 +175,7 @@ static void add(struct mdf_reduced *reduced, size_t i)
     double values[VALUES];
 
     value_of(i, values);
-    cr_assert(mdf_reduced_add(reduced, i % CELLS, &reduced->plan->quantities[0], MDF_DTYPE_FLOAT64, values));
+    cr_assert(mdf_reduced_add(reduced, &reduced->plan->quantities[0], 1, &(size_t){i % CELLS}, MDF_DTYPE_FLOAT64, values, 0));
 }
 
 static void tell(const struct mdf_reduced *reduced, size_t i, void *array)
@@ -333,7 +333,7 @@ Test(reduction, infinities_and_nan_are_told_as_numpy_does)
         }
         reduced = mdf_reduced_new(&memory, &plan);
         for (j = 0; j < 3; j++) {
-            cr_assert(mdf_reduced_add(reduced, 0, &plan.quantities[0], MDF_DTYPE_FLOAT64, &numbers[i][j]));
+            cr_assert(mdf_reduced_add(reduced, &plan.quantities[0], 1, &(size_t){0}, MDF_DTYPE_FLOAT64, &numbers[i][j], 0));
         }
         for (j = 0; j < 3; j++) {
             tell(reduced, j, &told[j]);
@@ -362,7 +362,7 @@ Test(reduction, whole_numbers_past_those_of_a_double_are_summed)
     }
     reduced = mdf_reduced_new(&memory, &plan);
     for (i = 0; i < 4; i++) {
-        cr_assert(mdf_reduced_add(reduced, 0, &plan.quantities[0], MDF_DTYPE_INT64, &numbers[i]));
+        cr_assert(mdf_reduced_add(reduced, &plan.quantities[0], 1, &(size_t){0}, MDF_DTYPE_INT64, &numbers[i], 0));
     }
     tell(reduced, 0, &mean);
     tell(reduced, 1, &variance);

@@ -316,24 +316,31 @@ static bool add_to_sums(struct mdf_reduced *reduced, const struct mdf_quantity *
     return done;
 }
 
+/* A number that is not finite. */
+static void note_other(struct mdf_reduced_value *value, double real)
+{
+    value->n_nan += isnan(real);
+    value->n_above += real > 0;
+    value->n_below += real < 0;
+}
+
 static bool add_number(struct mdf_reduced *reduced, size_t cell, const struct mdf_quantity *quantity, size_t index,
                        const struct number *number)
 {
     struct mdf_reduced_value *value = &reduced->values[cell * reduced->plan->n_values + quantity->first_value + index];
     double real = number->real + 0.0; /* of the two zeros one */
 
-    if (isnan(real)) {
-        value->n++;
-        value->n_nan++;
-        return true;
+    if (!isnan(real)) {
+        note_range(value, real, real);
     }
-    note_range(value, real, real);
     value->n++;
     if (!isfinite(real)) {
-        value->n_above += real > 0;
-        value->n_below += real < 0;
+        note_other(value, real);
     } else if (!add_to_sums(reduced, quantity, value, number)) {
         return false;
+    }
+    if (isnan(real) || !(quantity->has_histogram || quantity->has_buckets)) {
+        return true;
     }
     if (quantity->has_histogram) {
         count_in_histograms(reduced, cell, quantity, index, real);
@@ -378,16 +385,18 @@ static inline void read_number(mdf_dtype dtype, const void *elements, size_t ind
     }
 }
 
-bool mdf_reduced_add(struct mdf_reduced *reduced, size_t cell, const struct mdf_quantity *quantity, mdf_dtype dtype,
-                     const void *elements)
+bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, size_t n, const size_t *cells,
+                     mdf_dtype dtype, const void *elements, size_t instance_bytes)
 {
     struct number number = {0};
-    size_t i;
+    size_t i, j;
 
-    for (i = 0; i < quantity->n_values; i++) {
-        read_number(dtype, elements, i, &number);
-        if (!add_number(reduced, cell, quantity, i, &number)) {
-            return false;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < quantity->n_values; j++) {
+            read_number(dtype, (const char *)elements + i * instance_bytes, j, &number);
+            if (!add_number(reduced, cells[i], quantity, j, &number)) {
+                return false;
+            }
         }
     }
     return true;

@@ -60,8 +60,9 @@ size_t mdf_reduction_n_points(const mdf_sweep_reduction *reduction);
 struct mdf_reduced *mdf_reduced_new(struct mdf_memory *memory, const struct mdf_reduction_plan *plan);
 void mdf_reduced_free(struct mdf_reduced *reduced);
 /* Each returns false where memory is refused; what has come then is not to be used any more. */
-bool mdf_reduced_add(struct mdf_reduced *reduced, size_t cell, const struct mdf_quantity *quantity, mdf_dtype dtype,
-                     const void *elements);
+/* Adds what n instances have of a quantity, the first at `elements`, each so many bytes behind the one before: to cells[i]. */
+bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, size_t n, const size_t *cells,
+                     mdf_dtype dtype, const void *elements, size_t instance_bytes);
 bool mdf_reduced_merge(struct mdf_reduced *reduced, const struct mdf_reduced *other);
 /* A reduction of all cells: [cells, values of the quantity, points]. */
 bool mdf_reduced_tell(const struct mdf_reduced *reduced, size_t reduction, void *array);

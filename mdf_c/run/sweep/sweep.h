@@ -84,9 +84,22 @@ struct mdf_sweep_target {
 bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error);
 /* Whether a reduction looks at a record. */
 bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record);
-/* Adds the instances [first, first + n), whose rows are in the target. */
-bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
-                      size_t first, size_t n);
+/* Instances that have been evaluated, and are reduced together: what each has is brought here. */
+struct mdf_sweep_batch {
+    size_t n, most;
+    size_t *cells;        /* [most] that they belong to */
+    int64_t *stopped;     /* [most] see mdf_sweep_target */
+    double *stopped_times;
+    void **rows;          /* [most, rows] of each record */
+};
+/* NULL with the error set. */
+struct mdf_sweep_batch *mdf_sweep_batch_new(struct mdf_sweep *sweep, mdf_error *error);
+void mdf_sweep_batch_free(struct mdf_sweep *sweep, struct mdf_sweep_batch *batch);
+/* Brings an instance whose rows are in the target; those that are there are reduced when there is no more room, and when they are
+ * to be. False: memory is refused. */
+bool mdf_sweep_batch_add(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced,
+                         const struct mdf_sweep_target *target, size_t instance);
+bool mdf_sweep_batch_reduce(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced);
 /* Rows of so many instances that nobody else keeps: an array for each record. NULL with the error set. */
 void **mdf_sweep_new_rows(struct mdf_sweep *sweep, size_t n_instances, mdf_error *error);
 void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows);
@@ -133,8 +146,13 @@ static inline void mdf_sweep_next_place(struct mdf_sweep_places *places)
 }
 /* Writes a value of an instance as row number `row` of a record. */
 /* Where it is written. */
-char *mdf_sweep_row_place(const struct mdf_sweep *sweep, const struct mdf_sweep_target *target, size_t number, size_t row,
-                          size_t record);
+static inline char *mdf_sweep_row_place(const struct mdf_sweep *sweep, const struct mdf_sweep_target *target, size_t number,
+                                        size_t row, size_t record)
+{
+    size_t at = (number - target->first + target->first_row) * sweep->n_rows + row;
+
+    return (char *)target->arrays[record] + at * sweep->records[record].size_bytes;
+}
 mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *state, const struct mdf_sweep_target *target,
                                size_t number, size_t row, size_t record, const struct mdf_value *value);
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);

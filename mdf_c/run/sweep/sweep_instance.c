@@ -252,14 +252,6 @@ static mdf_status as_array(const struct instance *instance, const struct mdf_swe
     return MDF_OK;
 }
 
-char *mdf_sweep_row_place(const struct mdf_sweep *sweep, const struct mdf_sweep_target *target, size_t number, size_t row,
-                          size_t record)
-{
-    size_t at = (number - target->first + target->first_row) * sweep->n_rows + row;
-
-    return (char *)target->arrays[record] + at * sweep->records[record].size_bytes;
-}
-
 static char *place_of(const struct instance *instance, size_t record, size_t row)
 {
     return mdf_sweep_row_place(instance->sweep, instance->target, instance->number, row, record);

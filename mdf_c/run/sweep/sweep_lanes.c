@@ -13,7 +13,7 @@ enum { FIRST_AT_ONCE = 64 };
 
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
-    enum { LANES = 16, LANES_OF_FLOAT32 = 32, FEW_STEPS = 64 };
+    enum { LANES = 16, LANES_OF_FLOAT32 = 32, FEW_STEPS = 64, MANY_INSTANCES = 16 * MDF_SWEEP_MOST_LANES };
     size_t n = sweep->n_lanes, lanes = sweep->program->real == MDF_DTYPE_FLOAT32 ? LANES_OF_FLOAT32 : LANES;
 
     if (sweep->program->is_plain) {
@@ -22,6 +22,11 @@ size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
     if (n == 0) {
         bool pays = sweep->n_instances > 2 * lanes || (sweep->n_instances > 4 && sweep->n_steps > FEW_STEPS * (uint64_t)lanes);
 
+        /* What is done between steps, as lanes end and others begin, is then done for more of them at once. */
+        if (sweep->program->stop.n_ports > 0 && sweep->n_instances > MANY_INSTANCES &&
+            mdf_code_find_draw(sweep->program->code) == NULL) {
+            lanes = MDF_SWEEP_MOST_LANES;
+        }
         return pays ? lanes : 1;
     }
     for (lanes = 1; 2 * lanes <= n && lanes < MDF_SWEEP_MOST_LANES; lanes *= 2) {

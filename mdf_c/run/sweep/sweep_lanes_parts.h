@@ -91,6 +91,9 @@ struct mdf_sweep_lanes {
     bool has_numpy;                   /* somebody draws as numpy does */
     struct mdf_value number, single; /* of one lane, to be looked at: a number, which lies there; an array */
     uint64_t at_once;        /* of a stream: evaluations before its lanes are looked at */
+    size_t n_live;           /* see lanes_take_stock */
+    uint64_t n_used, most_taken;
+    size_t next_fresh;       /* of a stream: those before have been put to lanes */
     size_t n_failed;         /* instances in a row */
     size_t n_asked;          /* instances that might have been looked at */
     bool is_ready;
@@ -122,8 +125,9 @@ bool lanes_begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t fi
 /* The values of each instance in a step. */
 bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step);
 bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind);
-/* What has come of a lane in the evaluations of the last program, of which it took n_steps. */
-bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane, uint64_t n_steps);
+/* What has come of live lanes in the evaluations of the last program: of each as many as `taken` says, NULL: n_steps. Afterwards
+ * n_live is how many of them go on, n_used how many evaluations were of instances, most_taken how many the most. */
+bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, const int64_t *taken, uint64_t n_steps);
 /* Hands on instances that are done, or have to be evaluated by themselves; their lanes are empty afterwards. */
 void lanes_settle(struct mdf_sweep_lanes *lanes, struct lane *of, const struct mdf_sweep_feed *feed);
 void lanes_fail(const struct mdf_sweep_lanes *lanes, struct lane *of);

@@ -172,10 +172,15 @@ static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step
 static void take_directly(struct mdf_sweep_lanes *lanes, struct lane_seat *seat, size_t first, size_t n, uint64_t step)
 {
     struct mdf_sweep_places places = mdf_sweep_places_of(lanes->sweep, seat->given, first, step);
+    bool is_word = seat->value.length == lanes->n_lanes && size_of(&seat->value) == sizeof(uint64_t); /* as most are */
     size_t lane;
 
     for (lane = 0; lane < lanes->n_lanes; lane++) {
-        lanes_put(lanes, &seat->value, lane, places.at);
+        if (is_word) {
+            memcpy((char *)seat->value.data + lane * sizeof(uint64_t), places.at, sizeof(uint64_t));
+        } else {
+            lanes_put(lanes, &seat->value, lane, places.at);
+        }
         if (lane + 1 < n) {
             mdf_sweep_next_place(&places);
         }
@@ -307,27 +312,26 @@ static bool has_stopped(struct mdf_sweep_lanes *lanes, size_t lane)
     return value != NULL && mdf_value_number_at(value, NULL, 0, &number) && number != 0;
 }
 
-/* Whether there is nothing to look at: the instance has not ended, nor come to a step that is recorded. */
-static bool only_goes_on(const struct mdf_sweep_lanes *lanes, const struct lane *of, size_t lane)
+/* Of which lanes there is more to look at than whether they go on: NULL, of all; else of those that have a truth there, or have
+ * come to the last step. */
+static const uint8_t *find_lanes_to_look_at(const struct mdf_sweep_lanes *lanes)
 {
-    const struct mdf_sweep *sweep = lanes->sweep;
-    bool may_stop = lanes->stop != NULL && (lanes->stop->value.dtype != MDF_DTYPE_BOOL || lanes->stop->value.rank != 1 ||
-                                            ((const uint8_t *)lanes->stop->value.data)[lane] != 0);
+    static const uint8_t none[MDF_SWEEP_MOST_LANES];
 
-    return !may_stop && lanes->traps.kind != MDF_KIND_TENSOR && of->step < sweep->n_steps &&
-           (sweep->record_every == 0 || !mdf_sweep_is_recorded(sweep, of->step - 1));
+    if (lanes->sweep->record_every > 0 || lanes->traps.kind == MDF_KIND_TENSOR) {
+        return NULL;
+    }
+    return lanes->stop == NULL ? none
+           : lanes->stop->value.dtype == MDF_DTYPE_BOOL && lanes->stop->value.rank == 1 ? lanes->stop->value.data
+                                                                                        : NULL;
 }
 
 /* Rows of steps that it does not take have the values of its last one. */
-bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane, uint64_t n_steps)
+static bool look_at(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane, uint64_t n_steps)
 {
     const struct mdf_sweep *sweep = lanes->sweep;
     bool is_over;
 
-    of->step += n_steps;
-    if (n_steps > 0 && only_goes_on(lanes, of, lane)) {
-        return true;
-    }
     if (is_trapped(lanes, lane)) {
         of->state = LANE_FAILED;
         return true;
@@ -345,6 +349,31 @@ bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lan
         }
     }
     of->state = is_over ? LANE_DONE : LANE_LIVE;
+    return true;
+}
+
+bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, const int64_t *taken, uint64_t n_steps)
+{
+    const uint8_t *look = find_lanes_to_look_at(lanes);
+    const uint64_t last = lanes->sweep->n_steps;
+    uint64_t n = n_steps;
+    size_t i;
+
+    lanes->n_live = 0;
+    lanes->n_used = lanes->most_taken = 0;
+    for (i = 0; i < lanes->n_lanes; i++) {
+        if (of[i].state != LANE_LIVE) {
+            continue;
+        }
+        n = taken != NULL ? (uint64_t)taken[i] : n_steps;
+        lanes->n_used += n;
+        lanes->most_taken = n > lanes->most_taken ? n : lanes->most_taken;
+        of[i].step += n;
+        if ((look == NULL || look[i] != 0 || of[i].step == last || n == 0) && !look_at(lanes, &of[i], i, n)) {
+            return false;
+        }
+        lanes->n_live += of[i].state == LANE_LIVE;
+    }
     return true;
 }
 
@@ -370,17 +399,21 @@ void lanes_settle(struct mdf_sweep_lanes *lanes, struct lane *of, const struct m
     size_t i;
 
     for (i = 0; i < lanes->n_lanes; i++) {
-        if (of[i].state == LANE_DONE) {
-            const struct mdf_sweep_target target = target_of(lanes, &of[i]);
+        struct lane *lane = &of[i];
+
+        if (lane->state == LANE_LIVE || lane->state == LANE_EMPTY) {
+            continue;
+        }
+        if (lane->state == LANE_DONE) {
+            const struct mdf_sweep_target target = target_of(lanes, lane);
 
             lanes->n_failed = 0;
-            feed->finish(feed->context, of[i].number, &target);
-        }
-        if (of[i].state == LANE_FAILED) {
+            feed->finish(feed->context, lane->number, &target);
+        } else {
             lanes->n_failed++;
-            hand_on_failed(lanes, of[i].number, feed);
+            hand_on_failed(lanes, lane->number, feed);
         }
-        of[i].state = of[i].state == LANE_LIVE ? LANE_LIVE : LANE_EMPTY;
+        lane->state = LANE_EMPTY;
     }
     if (lanes->n_failed >= MOST_FAILED * lanes->n_lanes && !mdf_stop_is_asked(&lanes->state->shared->stop)) {
         lanes->is_ready = false;
@@ -424,17 +457,6 @@ bool lanes_imitate(struct mdf_sweep_lanes *lanes, const struct lane *of)
         }
     }
     return true;
-}
-
-static bool take_all_stock(struct mdf_sweep_lanes *lanes, struct lane *of)
-{
-    bool done = true;
-    size_t i;
-
-    for (i = 0; i < lanes->n_lanes && done; i++) {
-        done = of[i].state != LANE_LIVE || lanes_take_stock(lanes, &of[i], i, 1);
-    }
-    return done;
 }
 
 bool lanes_any_lives(const struct mdf_sweep_lanes *lanes, const struct lane *of)
@@ -487,13 +509,13 @@ bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, s
 {
     begin_lanes(lanes, of, first, n);
     if ((!lanes->is_direct && mdf_state_restart(lanes->state, 0, NULL) != MDF_OK) || !lanes_set_swept(lanes, first, n, 0) ||
-        !lanes_run_program(lanes, LANES_FIRST) || !take_all_stock(lanes, of)) {
+        !lanes_run_program(lanes, LANES_FIRST) || !lanes_take_stock(lanes, of, NULL, 1)) {
         return false;
     }
     if (!lanes_any_lives(lanes, of)) {
         return true;
     }
-    return (!lanes->is_stream || lanes_imitate(lanes, of)) && lanes_set_swept(lanes, first, n, 1) && lanes_run_program(lanes, LANES_SECOND) && take_all_stock(lanes, of);
+    return (!lanes->is_stream || lanes_imitate(lanes, of)) && lanes_set_swept(lanes, first, n, 1) && lanes_run_program(lanes, LANES_SECOND) && lanes_take_stock(lanes, of, NULL, 1);
 }
 
 /* ------------------------------------------------------------------ instances that begin by themselves */
@@ -591,7 +613,7 @@ static bool go_on(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
         }
         step += n_skipped;
         if (atomic_load_explicit(&sweep->interrupted, memory_order_relaxed) || !lanes_set_swept(lanes, first, n, step) ||
-            !lanes_run_program(lanes, LANES_SINGLE) || !take_all_stock(lanes, lanes->lanes)) {
+            !lanes_run_program(lanes, LANES_SINGLE) || !lanes_take_stock(lanes, lanes->lanes, NULL, 1)) {
             return false;
         }
     }

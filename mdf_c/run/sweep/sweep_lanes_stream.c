@@ -178,97 +178,109 @@ static bool begin_group(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
     return lanes_imitate(lanes, lanes->lanes);
 }
 
-static void fail_all(struct mdf_sweep_lanes *lanes)
+/* Nothing can be told of those that are in lanes, or wait: they are handed on. */
+static void fail_all(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
 {
     lanes_fail(lanes, lanes->lanes);
     lanes_fail(lanes, lanes->fresh);
+    lanes_settle(lanes, lanes->lanes, feed);
+    lanes_settle(lanes, lanes->fresh, feed);
+    lanes->n_live = 0;
 }
 
 /* Instances that wait go to empty lanes. */
 static bool fill(struct mdf_sweep_lanes *lanes)
 {
-    size_t lane = 0, from;
+    size_t lane = 0;
     struct moves moves = {0};
 
-    for (from = 0; from < lanes->n_lanes; from++) {
-        struct lane left;
+    for (; lanes->next_fresh < lanes->n_lanes; lanes->next_fresh++) {
+        struct lane *from = &lanes->fresh[lanes->next_fresh], left;
 
+        if (from->state != LANE_LIVE) {
+            continue;
+        }
         while (lane < lanes->n_lanes && lanes->lanes[lane].state == LANE_LIVE) {
             lane++;
         }
         if (lane == lanes->n_lanes) {
             break;
         }
-        if (lanes->fresh[from].state == LANE_LIVE) {
-            left = lanes->lanes[lane];
-            lanes->lanes[lane] = lanes->fresh[from];
-            lanes->fresh[from] = left;
-            moves.to[moves.n] = lane;
-            moves.from[moves.n++] = from;
-        }
+        left = lanes->lanes[lane];
+        lanes->lanes[lane] = *from;
+        *from = left;
+        moves.to[moves.n] = lane;
+        moves.from[moves.n++] = lanes->next_fresh;
     }
+    lanes->n_live += moves.n;
     return moves.n == 0 || move_lanes(lanes, &moves);
 }
 
 static bool has_room(const struct mdf_sweep_lanes *lanes)
 {
-    size_t i;
+    return lanes->n_live < (lanes->is_in_step ? 1 : lanes->n_lanes);
+}
 
-    if (lanes->is_in_step) {
-        return !lanes_any_lives(lanes, lanes->lanes);
+/* Begins the next instances that there are. False: there are none. */
+static bool begin_next(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
+{
+    size_t first, n = feed->take(feed->context, lanes->n_lanes, &first), i;
+
+    if (n == 0) {
+        return false;
     }
-    for (i = 0; i < lanes->n_lanes && lanes->lanes[i].state == LANE_LIVE; i++) {
+    lanes->next_fresh = 0;
+    if (!begin_group(lanes, first, n)) {
+        fail_all(lanes, feed);
     }
-    return i < lanes->n_lanes;
+    for (i = 0, lanes->n_live = 0; i < lanes->n_lanes; i++) {
+        lanes->n_live += lanes->lanes[i].state == LANE_LIVE;
+    }
+    lanes_settle(lanes, lanes->lanes, feed); /* some may have ended already */
+    lanes_settle(lanes, lanes->fresh, feed);
+    return true;
 }
 
 /* Fills all lanes, while there are instances. */
 static void refill(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
 {
-    size_t first, n;
-
-    for (;;) {
-        if (lanes_any_lives(lanes, lanes->fresh) && !fill(lanes)) {
-            fail_all(lanes);
+    lanes_settle(lanes, lanes->lanes, feed);
+    do {
+        if (!fill(lanes)) {
+            fail_all(lanes, feed);
         }
-        lanes_settle(lanes, lanes->lanes, feed);
-        lanes_settle(lanes, lanes->fresh, feed);
-        if (!lanes->is_ready || !has_room(lanes) || (n = feed->take(feed->context, lanes->n_lanes, &first)) == 0) {
-            return;
-        }
-        if (!begin_group(lanes, first, n)) {
-            fail_all(lanes);
-        }
-    }
+    } while (lanes->is_ready && has_room(lanes) && begin_next(lanes, feed));
 }
 
 /* ------------------------------------------------------------------ going on */
 
-/* How many steps a lane is to take: at most up to one that is recorded. */
-static uint64_t steps_of(const struct mdf_sweep_lanes *lanes, const struct lane *of)
+/* How many steps come next, from a number on: at most up to one that is recorded. */
+static uint64_t count_steps(const struct mdf_sweep_lanes *lanes, uint64_t step)
 {
-    uint64_t n = mdf_sweep_has_series(lanes->sweep) ? 1 : mdf_sweep_count_unseen(lanes->sweep, of->step) + 1;
+    uint64_t n = mdf_sweep_has_series(lanes->sweep) ? 1 : mdf_sweep_count_unseen(lanes->sweep, step) + 1;
 
-    return of->state != LANE_LIVE ? 0 : n < lanes->at_once ? n : lanes->at_once;
+    return n < lanes->at_once ? n : lanes->at_once;
 }
 
-/* None of the steps has been taken yet. Where all lanes take as many, they are so few as one of them can. */
+/* None of the steps has been taken yet. Where all lanes take as many, they are as many as that takes which has come farthest: those
+ * that are recorded are the last, or all lanes are in step. */
 static bool set_steps(struct mdf_sweep_lanes *lanes)
 {
     int64_t *steps = lanes->steps->value.data;
+    uint64_t farthest = 0;
     size_t i;
 
-    lanes->n_steps = INT64_MAX;
     for (i = 0; i < lanes->n_lanes; i++) {
-        int64_t n = (int64_t)steps_of(lanes, &lanes->lanes[i]);
+        bool lives = lanes->lanes[i].state == LANE_LIVE;
 
         if (lanes->steps->varies) {
-            steps[i] = n;
-        } else if (n > 0 && n < lanes->n_steps) {
-            lanes->n_steps = n;
+            steps[i] = lives ? (int64_t)count_steps(lanes, lanes->lanes[i].step) : 0;
+        } else if (lives && lanes->lanes[i].step > farthest) {
+            farthest = lanes->lanes[i].step;
         }
     }
-    if (!lanes->steps->varies && !lanes_imitate(lanes, lanes->lanes)) {
+    lanes->n_steps = (int64_t)count_steps(lanes, farthest);
+    if (!lanes->steps->varies && lanes->n_live < lanes->n_lanes && !lanes_imitate(lanes, lanes->lanes)) {
         return false;
     }
     if (lanes->taken != NULL && lanes_own(lanes, &lanes->taken->value)) {
@@ -277,18 +289,13 @@ static bool set_steps(struct mdf_sweep_lanes *lanes)
     return lanes->taken == NULL || mdf_value_own_elements(&lanes->taken->value) != NULL;
 }
 
-/* How many steps the instance of a lane has taken; without a stop, all. */
-static uint64_t count_taken(const struct mdf_sweep_lanes *lanes, size_t lane)
-{
-    return lanes->lanes[lane].state != LANE_LIVE ? 0
-           : lanes->taken == NULL                ? (uint64_t)lanes->n_steps
-                                                 : (uint64_t)((const int64_t *)lanes->taken->value.data)[lane];
-}
-
 static bool set_series(struct mdf_sweep_lanes *lanes)
 {
     size_t i;
 
+    if (!mdf_sweep_has_series(lanes->sweep)) {
+        return true;
+    }
     for (i = 0; lanes->lanes[i].state != LANE_LIVE; i++) {
     }
     return lanes_set_swept(lanes, lanes->first, lanes->n_begun, lanes->lanes[i].step);
@@ -297,7 +304,7 @@ static bool set_series(struct mdf_sweep_lanes *lanes)
 /* Evaluations that lanes did without an instance are few, and so are looks at them. */
 static void choose_at_once(struct mdf_sweep_lanes *lanes, uint64_t n_used, uint64_t n_run)
 {
-    enum { MOST_IDLE = 8, FEW_IDLE = 32 };
+    enum { MOST_IDLE = 6, FEW_IDLE = 32 };
     uint64_t n_idle = n_run - n_used;
 
     if (n_idle * MOST_IDLE > n_run && lanes->at_once > LEAST_AT_ONCE) {
@@ -309,30 +316,20 @@ static void choose_at_once(struct mdf_sweep_lanes *lanes, uint64_t n_used, uint6
 
 static bool go_on(struct mdf_sweep_lanes *lanes)
 {
-    uint64_t n_used = 0, most = 0, n;
-    size_t i;
-
     lanes->drawing = lanes->lanes;
-    if (!set_steps(lanes) || !set_series(lanes) || !lanes_run_program(lanes, LANES_MANY)) {
+    if (!set_steps(lanes) || !set_series(lanes) || !lanes_run_program(lanes, LANES_MANY) ||
+        !lanes_take_stock(lanes, lanes->lanes, lanes->taken != NULL ? lanes->taken->value.data : NULL, (uint64_t)lanes->n_steps)) {
         return false;
     }
-    for (i = 0; i < lanes->n_lanes; i++) {
-        n = count_taken(lanes, i);
-        n_used += n;
-        most = n > most ? n : most;
-        if (lanes->lanes[i].state == LANE_LIVE && !lanes_take_stock(lanes, &lanes->lanes[i], i, n)) {
-            return false;
-        }
-    }
-    choose_at_once(lanes, n_used, most * lanes->n_lanes);
+    choose_at_once(lanes, lanes->n_used, lanes->most_taken * lanes->n_lanes);
     return true;
 }
 
 void lanes_run_stream(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_feed *feed)
 {
-    for (refill(lanes, feed); lanes_any_lives(lanes, lanes->lanes); refill(lanes, feed)) {
+    for (lanes->n_live = 0, refill(lanes, feed); lanes->n_live > 0; refill(lanes, feed)) {
         if (!lanes->is_ready || atomic_load_explicit(&lanes->sweep->interrupted, memory_order_relaxed) || !go_on(lanes)) {
-            fail_all(lanes);
+            fail_all(lanes, feed);
         }
     }
 }

@@ -134,7 +134,10 @@ static size_t cell_of(const struct mdf_sweep *sweep, size_t instance)
 {
     size_t rest = sweep->first_instance + instance, cell = 0, n_behind = 1, axis;
 
-    for (axis = sweep->plan.n_cells == 1 ? 0 : sweep->n_grid; axis-- > 0;) {
+    if (sweep->plan.n_cells == 1) {
+        return 0;
+    }
+    for (axis = sweep->n_grid; axis-- > 0;) {
         size_t length = sweep->grid[axis];
 
         if (!sweep->is_reduced[axis]) {
@@ -146,18 +149,6 @@ static size_t cell_of(const struct mdf_sweep *sweep, size_t instance)
     return cell;
 }
 
-static bool add_stop(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, size_t cell, const struct mdf_quantity *quantity,
-                     int64_t step)
-{
-    double time_s = sweep->dt * (double)(step - 1);
-
-    if (step < 0) {
-        return true;
-    }
-    return quantity->record == MDF_REDUCED_STOPPED_STEP ? mdf_reduced_add(reduced, cell, quantity, MDF_DTYPE_INT64, &step)
-                                                        : mdf_reduced_add(reduced, cell, quantity, MDF_DTYPE_FLOAT64, &time_s);
-}
-
 bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record)
 {
     size_t i;
@@ -167,25 +158,111 @@ bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record)
     return i < sweep->plan.n_quantities;
 }
 
-bool mdf_sweep_reduce(const struct mdf_sweep *sweep, struct mdf_reduced *reduced, const struct mdf_sweep_target *target,
-                      size_t first, size_t n)
+/* ------------------------------------------------------------------ several at once */
+
+/* As many as have a few pages of rows. */
+static size_t count_in_batch(const struct mdf_sweep *sweep)
 {
-    size_t i, j;
+    enum { MOST = 64, MOST_BYTES = 1 << 16 };
+    size_t bytes = 1, i;
 
-    for (i = first; i < first + n; i++) {
-        size_t cell = cell_of(sweep, i), row = (i - target->first + target->first_row) * sweep->n_rows;
+    for (i = 0; i < sweep->n_records; i++) {
+        bytes += sweep->n_rows * sweep->records[i].size_bytes; /* which fits, as that of all instances does */
+    }
+    return bytes > MOST_BYTES / MOST ? (bytes > MOST_BYTES ? 1 : MOST_BYTES / bytes) : MOST;
+}
 
-        for (j = 0; j < sweep->plan.n_quantities; j++) {
-            const struct mdf_quantity *quantity = &sweep->plan.quantities[j];
-            const struct mdf_swept_record *record =
-                quantity->record < MDF_REDUCED_STOPPED_STEP ? &sweep->records[quantity->record] : NULL;
+void mdf_sweep_batch_free(struct mdf_sweep *sweep, struct mdf_sweep_batch *batch)
+{
+    if (batch != NULL) {
+        mdf_memory_release(&sweep->memory, batch->cells);
+        mdf_memory_release(&sweep->memory, batch->stopped);
+        mdf_memory_release(&sweep->memory, batch->stopped_times);
+        mdf_sweep_free_rows(sweep, batch->rows);
+        mdf_memory_release(&sweep->memory, batch);
+    }
+}
 
-            if (record == NULL ? !add_stop(sweep, reduced, cell, quantity, target->stopped_steps[i - target->first])
-                               : !mdf_reduced_add(reduced, cell, quantity, record->dtype,
-                                                  (const char *)target->arrays[quantity->record] + row * record->size_bytes)) {
-                return false;
-            }
+struct mdf_sweep_batch *mdf_sweep_batch_new(struct mdf_sweep *sweep, mdf_error *error)
+{
+    struct mdf_sweep_batch *batch = mdf_memory_allocate_zeroed(&sweep->memory, 1, sizeof *batch);
+    size_t most = count_in_batch(sweep);
+
+    if (batch != NULL) {
+        batch->most = most;
+        batch->cells = mdf_memory_allocate_zeroed(&sweep->memory, most, sizeof *batch->cells);
+        batch->stopped = mdf_memory_allocate_zeroed(&sweep->memory, most, sizeof *batch->stopped);
+        batch->stopped_times = mdf_memory_allocate_zeroed(&sweep->memory, most, sizeof *batch->stopped_times);
+        batch->rows = mdf_sweep_new_rows(sweep, most, error);
+    }
+    if (batch == NULL || batch->cells == NULL || batch->stopped == NULL || batch->stopped_times == NULL || batch->rows == NULL) {
+        mdf_sweep_batch_free(sweep, batch);
+        mdf_memory_error(&sweep->memory, error);
+        return NULL;
+    }
+    return batch;
+}
+
+/* When instances stopped is of those that did, which come first afterwards. */
+static bool reduce_stops(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced)
+{
+    size_t n = 0, i;
+    bool done = true;
+
+    for (i = 0; i < batch->n; i++) {
+        if (batch->stopped[i] >= 0) {
+            batch->cells[n] = batch->cells[i];
+            batch->stopped[n] = batch->stopped[i];
+            batch->stopped_times[n++] = sweep->dt * (double)(batch->stopped[i] - 1);
         }
     }
-    return true;
+    for (i = 0; i < sweep->plan.n_quantities && done; i++) {
+        const struct mdf_quantity *quantity = &sweep->plan.quantities[i];
+
+        if (quantity->record == MDF_REDUCED_STOPPED_STEP) {
+            done = mdf_reduced_add(reduced, quantity, n, batch->cells, MDF_DTYPE_INT64, batch->stopped, sizeof *batch->stopped);
+        } else if (quantity->record == MDF_REDUCED_STOPPED_TIME) {
+            done = mdf_reduced_add(reduced, quantity, n, batch->cells, MDF_DTYPE_FLOAT64, batch->stopped_times, sizeof(double));
+        }
+    }
+    return done;
+}
+
+bool mdf_sweep_batch_reduce(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < sweep->plan.n_quantities && done; i++) {
+        const struct mdf_quantity *quantity = &sweep->plan.quantities[i];
+
+        if (quantity->record < MDF_REDUCED_STOPPED_STEP) {
+            const struct mdf_swept_record *record = &sweep->records[quantity->record];
+
+            done = mdf_reduced_add(reduced, quantity, batch->n, batch->cells, record->dtype, batch->rows[quantity->record],
+                                   sweep->n_rows * record->size_bytes);
+        }
+    }
+    done = done && reduce_stops(sweep, batch, reduced);
+    batch->n = 0;
+    return done;
+}
+
+bool mdf_sweep_batch_add(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced,
+                         const struct mdf_sweep_target *target, size_t instance)
+{
+    size_t i;
+
+    for (i = 0; i < sweep->plan.n_quantities; i++) {
+        size_t record = sweep->plan.quantities[i].record;
+
+        if (record < MDF_REDUCED_STOPPED_STEP) {
+            size_t size = sweep->n_rows * sweep->records[record].size_bytes;
+
+            memcpy((char *)batch->rows[record] + batch->n * size, mdf_sweep_row_place(sweep, target, instance, 0, record), size);
+        }
+    }
+    batch->cells[batch->n] = cell_of(sweep, instance);
+    batch->stopped[batch->n++] = target->stopped_steps[instance - target->first];
+    return batch->n < batch->most || mdf_sweep_batch_reduce(sweep, batch, reduced);
 }

@@ -34,6 +34,7 @@ struct worker {
     struct mdf_sweep_lanes *lanes;
     /* Where there are reductions: what has come of this worker's instances, and, where nobody keeps them, the rows of one. */
     struct mdf_reduced *reduced;
+    struct mdf_sweep_batch *batch; /* of these the last ones */
     void **rows;
     int64_t stopped_step;
     uint64_t at_once; /* see struct mdf_sweep_target */
@@ -76,7 +77,8 @@ static mdf_status prepare(struct worker *worker, mdf_error *error)
     if (sweep->reduced != NULL && worker->reduced == NULL) {
         worker->reduced = mdf_reduced_new(&sweep->memory, &sweep->plan);
         worker->rows = mdf_sweep_new_rows(sweep, 1, error);
-        if (worker->reduced == NULL || worker->rows == NULL) {
+        worker->batch = mdf_sweep_batch_new(sweep, error);
+        if (worker->reduced == NULL || worker->rows == NULL || worker->batch == NULL) {
             return mdf_memory_error(&sweep->memory, error);
         }
     }
@@ -105,7 +107,7 @@ static bool keep(struct worker *worker, size_t instance, const struct mdf_sweep_
         sweep->stopped_steps[instance] = target->stopped_steps[instance - target->first];
     }
     worker->n_done++;
-    return worker->reduced == NULL || mdf_sweep_reduce(sweep, worker->reduced, target, instance, 1);
+    return worker->reduced == NULL || mdf_sweep_batch_add(sweep, worker->batch, worker->reduced, target, instance);
 }
 
 static void tell_done(struct worker *worker)
@@ -295,10 +297,14 @@ static void gather(struct crew *crew, struct worker *workers, size_t n_workers)
     size_t i;
 
     for (i = 0; i < n_workers; i++) {
-        if (crew->status == MDF_OK && workers[i].reduced != NULL && !mdf_reduced_merge(sweep->reduced, workers[i].reduced)) {
+        struct mdf_reduced *reduced = workers[i].reduced;
+
+        if (crew->status == MDF_OK && reduced != NULL &&
+            !(mdf_sweep_batch_reduce(sweep, workers[i].batch, reduced) && mdf_reduced_merge(sweep->reduced, reduced))) {
             crew->status = mdf_memory_error(&sweep->memory, &crew->error);
         }
-        mdf_reduced_free(workers[i].reduced);
+        mdf_reduced_free(reduced);
+        mdf_sweep_batch_free(sweep, workers[i].batch);
         mdf_sweep_free_rows(sweep, workers[i].rows);
     }
 }
