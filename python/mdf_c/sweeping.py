@@ -8,9 +8,10 @@ import math
 import os
 import queue
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,15 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-# Parts that a cluster's work is cut into, for each of its threads: enough that a lost worker costs little.
-_CHUNKS_PER_THREAD = 8
+# A part of a cluster's work is to take so long: long beside what it costs to send it, so short that little is lost with a worker.
+_PART_S = 1.0
+# What nothing is known of yet is so many parts for each thread; as many of them wait at once, or this many; and no part has more
+# bytes of results.
+_FIRST_PARTS_PER_THREAD = 64
+_WAITING_PER_THREAD, _LEAST_WAITING = 2, 8
+_MOST_PART_BYTES = 1 << 26
+# MDF_SWEEP_MOST_LANES.
+_MOST_LANES = 64
 # No array is so large that it would be put beside the file.
 _WHOLE = ctypes.c_size_t(-1).value
 
@@ -75,6 +83,8 @@ class SweepResult:
     #: Of reductions that have some: the quantiles that are told, the edges of bins.
     points: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     lengths: tuple[int, ...] = field(default=(), repr=False)
+    #: Whether instances were evaluated side by side, and why not; empty where a cluster evaluated them.
+    explanation: str = field(default="", repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         found = [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
@@ -188,6 +198,7 @@ def sweep(
     samples: int = 0,
     sampling: str = "random",
     sample_seed: int = 0,
+    lanes: int = 0,
     **settings: Any,
 ) -> SweepResult:
     """Evaluates a graph for many values of its parameters and inputs.
@@ -236,6 +247,9 @@ def sweep(
         edges}}``, a name being a recorded port, "stopped_step" or "stopped_time"; True: all of these.
     samples, sampling, sample_seed
         How many values are drawn, and how: see :func:`sample`.
+    lanes : int
+        So many instances are evaluated side by side, in vector registers: a power of two up to 64, 1: one by one, 0: as many
+        as pay. `SweepResult.explanation` says whether they were, and why not.
     **settings
         Those of :class:`mdf_c.Settings`, but for seed and threads.
 
@@ -259,7 +273,9 @@ def sweep(
     program = _ChangeableProgram(_origin(model), parameters, settings, stop_when)
     grid = _grid(parameters, combine, samples, sampling, sample_seed, trials, np.size(seeds))
     warn_of_run(program.handle.pointer, _origin(model), input_names(inputs) | set(program.input_names), steps, dt)
-    plan = _plan(program, grid, inputs, steps, dt, record, every, seeds)
+    if not 0 <= lanes <= _MOST_LANES:
+        raise ValueError(f"lanes must be a number from 0 to {_MOST_LANES}, not {lanes!r}")
+    plan = replace(_plan(program, grid, inputs, steps, dt, record, every, seeds), lanes=lanes)
     if reduce is not None:
         _plan_reductions(program, plan, grid, reduce)
     with _progress(progress, plan.n) as tell:
@@ -271,8 +287,10 @@ def sweep(
             native = NativeSweep(program.handle, plan, 1)
             arrays, stopped = _run_on_cluster(client, program, plan, native, tell)
     if reduce is not None:
-        return _reduced_result(program, plan, grid, native.reduced())
-    return _result(program, plan, grid, arrays, stopped)
+        result = _reduced_result(program, plan, grid, native.reduced())
+    else:
+        result = _result(program, plan, grid, arrays, stopped)
+    return replace(result, explanation=native.explain() if client is None else "")
 
 
 def instance_seeds(seed: int, n: int) -> np.ndarray:
@@ -580,13 +598,33 @@ def _compiled(
     return _compile(Model._read(source), parameters, dict(settings), stop_when)
 
 
+@dataclass
+class _Part:
+    """What has come of some of the instances.
+
+    Attributes
+    ----------
+    seconds : float
+        That a worker's thread took for it.
+    found : list of numpy.ndarray, or bytes
+        For each record (instances, rows, *shape of one value); what reductions come to.
+    stopped : numpy.ndarray
+    """
+
+    seconds: float
+    found: list[np.ndarray] | bytes
+    stopped: np.ndarray
+
+
 def _evaluate_part(
     source: Origin, parameters: tuple[str, ...], settings: tuple, stop_when: str | None, plan: Plan
-) -> tuple[list[np.ndarray], np.ndarray] | bytes:
+) -> _Part:
     """What a worker does: some of the instances, on the one thread that it does it in."""
+    start = time.perf_counter()
     native = NativeSweep(_compiled(source, parameters, settings, stop_when), plan, 1)
     arrays = native.run()
-    return native.saved() if plan.reductions else (arrays, native.stopped_steps)
+    found = native.saved() if plan.reductions else arrays
+    return _Part(time.perf_counter() - start, found, native.stopped_steps)
 
 
 def _is_dask(client: Any) -> bool:
@@ -600,17 +638,6 @@ def _n_threads(client: Any) -> int:
     return getattr(client, "_max_workers", None) or os.cpu_count() or 1
 
 
-def _ending(futures: Iterable[Any]) -> Iterator[Any]:
-    """The futures in the order in which they end, whatever executor they are of."""
-    ended: queue.SimpleQueue = queue.SimpleQueue()
-    n = 0
-    for future in futures:
-        future.add_done_callback(ended.put)
-        n += 1
-    for _ in range(n):
-        yield ended.get()
-
-
 def _cancel(client: Any, futures: list[Any]) -> None:
     if _is_dask(client):
         client.cancel(futures)
@@ -619,35 +646,66 @@ def _cancel(client: Any, futures: list[Any]) -> None:
             future.cancel()
 
 
+class _Parts:
+    """The instances, cut as workers take them: as many as take a worker about _PART_S, as far as is known."""
+
+    def __init__(self, plan: Plan, client: Any) -> None:
+        self._n, self._client, self._next = plan.n, client, 0
+        rows = (plan.steps - 1) // plan.every + 1 if plan.every else 1
+        each = sum(dtype.itemsize * math.prod(shape) for dtype, shape in plan.forms) * rows + 8
+        self._most = max(1, plan.n if plan.reductions else _MOST_PART_BYTES // each)
+        self._size = math.ceil(plan.n / (_n_threads(client) * _FIRST_PARTS_PER_THREAD))
+
+    def is_due(self, n_waiting: int) -> bool:
+        """Whether one more is to be given away, while so many are that have not come back."""
+        most = max(_LEAST_WAITING, _WAITING_PER_THREAD * _n_threads(self._client))
+        return self._next < self._n and n_waiting < most
+
+    def take(self) -> tuple[int, int]:
+        """The next part: its first instance, and the one behind it. What is left at the end is for all threads."""
+        share = math.ceil((self._n - self._next) / (_WAITING_PER_THREAD * _n_threads(self._client)))
+        first, self._next = self._next, min(self._n, self._next + max(1, min(self._size, self._most, share)))
+        return first, self._next
+
+    def learn(self, n: int, seconds: float) -> None:
+        """Of a part that has come back; the next ones are larger by little at a time, as instances may differ."""
+        self._size = max(1, min(4 * self._size, math.ceil(n * _PART_S / max(seconds, 1e-6))))
+
+
 def _run_on_cluster(
     client: Any, program: _ChangeableProgram, plan: Plan, native: NativeSweep, tell: Callable[[int], None] | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Results of all parts; of reductions, `native` gets what they come to."""
-    size = max(1, math.ceil(plan.n / (_n_threads(client) * _CHUNKS_PER_THREAD)))
     settings = tuple({"functions": known_elsewhere(), **program.settings}.items())
     common = (program.source, tuple(program.parameters), settings, program.stop_when)
     # Not pure: dask would take parts that are alike, but for what it can not see, for one.
     options = {"pure": False} if _is_dask(client) else {}
     rows = (plan.steps - 1) // plan.every + 1 if plan.every else 1
     arrays = [] if plan.reductions else [np.empty((plan.n, rows, *shape), dtype) for dtype, shape in plan.forms]
-    stopped = native.stopped_steps
-    futures: dict[Any, int] = {}
+    parts = _Parts(plan, client)
+    waiting: dict[Any, tuple[int, int]] = {}
+    ended: queue.SimpleQueue = queue.SimpleQueue()
     done = 0
     try:
-        for first in range(0, plan.n, size):
-            futures[client.submit(_evaluate_part, *common, plan.part(first, first + size), **options)] = first
-        for future in _ending(futures):
-            first = futures[future]
+        while done < plan.n:
+            while parts.is_due(len(waiting)):
+                first, end = parts.take()
+                future = client.submit(_evaluate_part, *common, plan.part(first, end), **options)
+                waiting[future] = (first, end)
+                future.add_done_callback(ended.put)
+            future = ended.get()
             part = future.result()
-            if isinstance(part, bytes):
-                native.add(part)
+            first, end = waiting.pop(future)
+            parts.learn(end - first, part.seconds)
+            if isinstance(part.found, bytes):
+                native.add(part.found)
             else:
-                for array, values in zip([*arrays, stopped], [*part[0], part[1]]):
-                    array[first : first + size] = values
-            done += min(size, plan.n - first)
+                for array, values in zip([*arrays, native.stopped_steps], [*part.found, part.stopped]):
+                    array[first:end] = values
+            done += end - first
             if tell is not None:
                 tell(done)
     except BaseException:
-        _cancel(client, list(futures))
+        _cancel(client, list(waiting))
         raise
-    return arrays, stopped
+    return arrays, native.stopped_steps

@@ -12,6 +12,8 @@ import pytest
 
 import mdf_c
 from mdf_c._library import lib
+from mdf_c._sweep_library import Plan
+from mdf_c.sweeping import _Parts
 
 # Two parameters, a whole number as initial value, noise and an input.
 CELL = {
@@ -234,6 +236,36 @@ def test_a_grid_side_by_side_has_the_bits_of_its_instances():
         for j in (0, 5, 10):
             single = mdf_c.sweep(NEURON, {"p": [p], "v": axes["v"][[j]]}, steps=50, dt=0.05, every=7, progress=False)["V"]
             assert grid[i, j].tobytes() == single.tobytes()
+
+
+def test_how_many_go_side_by_side_can_be_said_and_is_told():
+    text = {"default_initial_value": 0.0, "time_derivative": "p - v * v * v / 3 + numpy.exp(-v)"}
+    node = {"parameters": {"p": {"value": 0.5}, "v": text}, "output_ports": {"V": {"value": "v"}}}
+    model = {"m": {"graphs": {"g": {"nodes": {"n": node}}}}}
+    how = {"parameters": {"p": np.linspace(0, 2, 40)}, "steps": 50, "dt": 0.05, "progress": False, "threads": 1}
+    results = {lanes: mdf_c.sweep(model, **how, lanes=lanes) for lanes in (0, 1, 4)}
+    assert results[0].explanation == "sweep: 16 instances side by side\n"
+    assert results[1].explanation == "sweep: instances one by one\n"
+    assert results[4].explanation == "sweep: 4 instances side by side\n"
+    assert results[0]["V"].tobytes() == results[1]["V"].tobytes() == results[4]["V"].tobytes()
+    with pytest.raises(ValueError, match="lanes must be a number from 0 to 64"):
+        mdf_c.sweep(model, **how, lanes=65)
+
+
+def test_a_clusters_parts_grow_to_a_second_and_leave_the_end_for_all():
+    class Four:
+        _max_workers = 4
+
+    plan = Plan([], [], [(0, 0)], 0, 1_000_000, [1_000_000], 1, 0.1, 0, [(np.dtype("f8"), ())])
+    parts, sizes = _Parts(plan, Four()), []
+    while parts.is_due(7):
+        first, end = parts.take()
+        assert first == sum(sizes)
+        sizes.append(end - first)
+        parts.learn(sizes[-1], sizes[-1] * 1e-5)
+    assert sum(sizes) == 1_000_000 and sizes[0] == 3907
+    assert sizes[:5] == [3907, 15628, 62512, 100_000, 100_000] and sizes[-1] < 10
+    assert not _Parts(plan, Four()).is_due(8)
 
 
 def test_the_interpreter_goes_on_while_a_sweep_runs():
