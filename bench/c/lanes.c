@@ -1,32 +1,14 @@
 /* lanes.c - what somebody would write by hand for the sweeps of bench/lanes.py: sixteen instances side by side in arrays, which the
- * compiler makes vectors of. Template: REAL, NAME(x). Each function: [n] values of two parameters, n_steps, [n] results of two. */
-#include <math.h>
+ * compiler makes vectors of. Compiled once for each type, -DREAL=double and -DREAL=float. Each function: [n] values of two
+ * parameters, n_steps, [n] results of two. */
 #include <stddef.h>
 #include <stdint.h>
+#include <tgmath.h>
 
-#ifndef REAL
-#define REAL double
-#define NAME(x) x##_double
-#define EXP exp
-#define ABSOLUTE fabs
-#include "lanes.c"
-#undef REAL
-#undef NAME
-#undef EXP
-#undef ABSOLUTE
-#define REAL float
-#define NAME(x) x##_float
-#define EXP expf
-#define ABSOLUTE fabsf
-#include "lanes.c"
-#else
-
-#ifndef LANES
 #define LANES 16
 #define EACH for (size_t l = 0; l < LANES; l++)
-#endif
 
-void NAME(fitzhugh)(size_t n, uint64_t n_steps, const REAL *a, const REAL *current, REAL *v_out, REAL *w_out)
+void fitzhugh(size_t n, uint64_t n_steps, const REAL *a, const REAL *current, REAL *v_out, REAL *w_out)
 {
     for (size_t first = 0; first < n; first += LANES) {
         REAL v[LANES] = {0}, w[LANES] = {0};
@@ -41,22 +23,22 @@ void NAME(fitzhugh)(size_t n, uint64_t n_steps, const REAL *a, const REAL *curre
     }
 }
 
-void NAME(diffusion)(size_t n, uint64_t n_steps, const REAL *drift, const REAL *threshold, REAL *x_out, REAL *t_out)
+void diffusion(size_t n, uint64_t n_steps, const REAL *drift, const REAL *threshold, REAL *x_out, REAL *t_out)
 {
     for (size_t first = 0; first < n; first += LANES) {
         REAL x[LANES] = {0}, t[LANES] = {0};
 
         for (uint64_t step = 0; step < n_steps; step++) {
             EACH {
-                x[l] = ABSOLUTE(x[l]) < threshold[first + l] ? x[l] + drift[first + l] * (REAL)0.001 : x[l];
-                t[l] = ABSOLUTE(x[l]) < threshold[first + l] ? t[l] + (REAL)0.001 : t[l];
+                x[l] = fabs(x[l]) < threshold[first + l] ? x[l] + drift[first + l] * (REAL)0.001 : x[l];
+                t[l] = fabs(x[l]) < threshold[first + l] ? t[l] + (REAL)0.001 : t[l];
             }
         }
         EACH x_out[first + l] = x[l], t_out[first + l] = t[l];
     }
 }
 
-void NAME(lca)(size_t n, uint64_t n_steps, const REAL *input, const REAL *beta, REAL *a_out, REAL *b_out)
+void lca(size_t n, uint64_t n_steps, const REAL *input, const REAL *beta, REAL *a_out, REAL *b_out)
 {
     for (size_t first = 0; first < n; first += LANES) {
         REAL a[LANES] = {0}, b[LANES] = {0};
@@ -71,7 +53,7 @@ void NAME(lca)(size_t n, uint64_t n_steps, const REAL *input, const REAL *beta, 
     }
 }
 
-void NAME(izhikevich)(size_t n, uint64_t n_steps, const REAL *current, const REAL *d, REAL *v_out, REAL *u_out)
+void izhikevich(size_t n, uint64_t n_steps, const REAL *current, const REAL *d, REAL *v_out, REAL *u_out)
 {
     for (size_t first = 0; first < n; first += LANES) {
         REAL v[LANES], u[LANES];
@@ -89,7 +71,7 @@ void NAME(izhikevich)(size_t n, uint64_t n_steps, const REAL *current, const REA
     }
 }
 
-void NAME(stroop)(size_t n, uint64_t n_steps, const REAL *gain, const REAL *strength, REAL *first_out, REAL *second_out)
+void stroop(size_t n, uint64_t n_steps, const REAL *gain, const REAL *strength, REAL *first_out, REAL *second_out)
 {
     static const REAL w[4][3] = {{2.2, -2.2, 4}, {-2.2, 2.2, 4}, {2.6, -2.6, 0}, {-2.6, 2.6, 0}}, s[3] = {1, 0, 0.5},
                       u[2][4] = {{1.3, -1.3, 2.5, -2.5}, {-1.3, 1.3, -2.5, 2.5}};
@@ -102,7 +84,7 @@ void NAME(stroop)(size_t n, uint64_t n_steps, const REAL *gain, const REAL *stre
                 REAL sum = w[i][0] * s[0] + w[i][1] * s[1] + w[i][2] * s[2];
 
                 EACH h[i][l] = h[i][l] + (REAL)0.1 * (sum * strength[first + l] - h[i][l]);
-                EACH a[i][l] = 1 / (1 + EXP(-gain[first + l] * h[i][l]));
+                EACH a[i][l] = 1 / (1 + exp(-gain[first + l] * h[i][l]));
             }
             for (size_t i = 0; i < 2; i++) {
                 EACH {
@@ -115,4 +97,3 @@ void NAME(stroop)(size_t n, uint64_t n_steps, const REAL *gain, const REAL *stre
         EACH first_out[first + l] = o[0][l], second_out[first + l] = o[1][l];
     }
 }
-#endif
