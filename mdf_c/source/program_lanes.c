@@ -2,7 +2,8 @@
  * the lanes innermost, and a step of them all. A lane's values go into a state of its own that nobody else sees, and back: the
  * compiler makes registers of it, and vectors of the loop over the lanes, where the step does not part.
  *
- * All lanes go in step: what says which nodes have run, and which inputs are given, is the same for all of them. */
+ * All lanes go in step: what says which nodes have run, and which inputs are given, is the same for all of them. Where it may not
+ * be: program_lanes_apart.c. */
 #include "mdf_c/source/program_writer.h"
 
 #include <string.h>
@@ -27,15 +28,6 @@ void mdf_source_add_member(struct mdf_source_program *program, const char *type,
     for (end = &program->lane_members; *end != NULL; end = &(*end)->next) {
     }
     *end = member;
-}
-
-bool mdf_source_check_lanes(struct mdf_source_program *program)
-{
-    mdf_source_at(&program->writer, "lanes", NULL);
-    if (program->graph->program->schedule != NULL) {
-        return mdf_source_refuse(&program->writer, "nodes have conditions, which instances side by side may differ in");
-    }
-    return program->n_graphs == 1 || mdf_source_refuse(&program->writer, "a node has a graph of its own");
 }
 
 /* ------------------------------------------------------------------ declarations */
@@ -98,9 +90,11 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
         "int %s_lanes_step(struct %s_lanes *s, double dt);\n"
         "int %s_lanes_steps(struct %s_lanes *s, uint64_t n, double dt, uint64_t *n_done);\n"
         "const char *%s_lanes_message(const struct %s_lanes *s);\n"
-        "/* The elements of an output after a step, those of all lanes side by side; NULL: its node has never run. */\n"
-        "const void *%s_lanes_output(const struct %s_lanes *s, int output);\n",
-        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
+        "/* The elements of an output after a step, those of all lanes side by side; NULL: its node has run in none. Whether it has "
+        "in\n * a lane, which else has zeros. */\n"
+        "const void *%s_lanes_output(const struct %s_lanes *s, int output);\n"
+        "bool %s_lanes_has_output(const struct %s_lanes *s, int output, size_t lane);\n",
+        name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name, name);
     if (program->graph->program->n_parameters > 0) {
         mdf_text_printf(text,
                         "/* The elements of a tunable parameter, those of all lanes side by side; NULL: there is none. */\n"
@@ -112,7 +106,11 @@ static void append_prototypes(struct mdf_source_program *program, struct mdf_tex
 void mdf_source_append_lane_declarations(struct mdf_source_program *program, struct mdf_text *text)
 {
     if (program->n_lanes > 0) {
-        append_struct(program, text);
+        if (mdf_source_lanes_are_apart(program)) {
+            mdf_source_append_apart_struct(program, text);
+        } else {
+            append_struct(program, text);
+        }
         append_prototypes(program, text);
     }
 }
@@ -165,6 +163,17 @@ static void append_flags(struct mdf_source_program *program, bool is_back)
     }
 }
 
+void mdf_source_append_lane_steps(struct mdf_source_program *program)
+{
+    const char *name = program->name;
+
+    mdf_text_printf(&program->functions,
+                    "int %s_lanes_steps(struct %s_lanes *s, uint64_t n, double dt, uint64_t *n_done)\n{\n    uint64_t i = 0;\n\n"
+                    "    while (i < n && %s_lanes_step(s, dt) == 0) {\n        i++;\n    }\n"
+                    "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
+                    name, name, name);
+}
+
 /* Once all nodes have run they always have, which the compiler is told, so that there is one way through a step. */
 static void append_step(struct mdf_source_program *program)
 {
@@ -196,13 +205,9 @@ static void append_step(struct mdf_source_program *program)
     for (i = 0; i < own->n_nodes; i++) {
         mdf_text_printf(text, " && s->has_run[%zu]", i);
     }
-    mdf_text_printf(text,
-                    ") {\n        go_lanes(s, dt, true);\n    } else {\n        go_lanes(s, dt, false);\n    }\n"
-                    "    return s->message != NULL;\n}\n\n"
-                    "int %s_lanes_steps(struct %s_lanes *s, uint64_t n, double dt, uint64_t *n_done)\n{\n    uint64_t i = 0;\n\n"
-                    "    while (i < n && %s_lanes_step(s, dt) == 0) {\n        i++;\n    }\n"
-                    "    if (n_done != NULL) {\n        *n_done = i;\n    }\n    return i < n;\n}\n\n",
-                    name, name, name);
+    mdf_text_append_string(text, ") {\n        go_lanes(s, dt, true);\n    } else {\n        go_lanes(s, dt, false);\n    }\n"
+                                 "    return s->message != NULL;\n}\n\n");
+    mdf_source_append_lane_steps(program);
 }
 
 /* ------------------------------------------------------------------ what is around it */
@@ -296,7 +301,11 @@ static void append_output(struct mdf_source_program *program)
             }
         }
     }
-    mdf_text_append_string(text, "    default:\n        return NULL;\n    }\n}\n\n");
+    mdf_text_printf(text,
+                    "    default:\n        return NULL;\n    }\n}\n\n"
+                    "bool %s_lanes_has_output(const struct %s_lanes *s, int output, size_t lane)\n{\n    (void)lane; /* in step */\n"
+                    "    return %s_lanes_output(s, output) != NULL;\n}\n\n",
+                    program->name, program->name, program->name);
 }
 
 static void append_parameter(struct mdf_source_program *program)
@@ -320,6 +329,10 @@ static void append_parameter(struct mdf_source_program *program)
 void mdf_source_append_lanes(struct mdf_source_program *program, const struct mdf_source_slot *const *places)
 {
     if (program->n_lanes == 0) {
+        return;
+    }
+    if (mdf_source_lanes_are_apart(program)) {
+        mdf_source_append_apart(program);
         return;
     }
     append_init(program);

@@ -127,14 +127,19 @@ void mdf_source_append_state_prototypes(struct mdf_source_program *program, stru
 void mdf_source_append_state_functions(struct mdf_source_program *program);
 
 /* --- program_lanes.c: several instances side by side, where they are asked for. */
-/* Whether the program can have them. False with the reason as the error. */
-bool mdf_source_check_lanes(struct mdf_source_program *program);
 /* A member of the state that holds values; length 0: a scalar. */
 void mdf_source_add_member(struct mdf_source_program *program, const char *type, const char *name, size_t length,
                            const char *comment);
 void mdf_source_append_lane_declarations(struct mdf_source_program *program, struct mdf_text *text);
 /* places: where each input of the next step is put. */
 void mdf_source_append_lanes(struct mdf_source_program *program, const struct mdf_source_slot *const *places);
+/* NAME_lanes_steps, which takes NAME_lanes_step. */
+void mdf_source_append_lane_steps(struct mdf_source_program *program);
+
+/* --- program_lanes_apart.c: where lanes may part, as nodes have conditions or graphs: a state for each. */
+bool mdf_source_lanes_are_apart(const struct mdf_source_program *program);
+void mdf_source_append_apart_struct(struct mdf_source_program *program, struct mdf_text *text);
+void mdf_source_append_apart(struct mdf_source_program *program);
 
 /* --- program_random.c: random numbers, where something draws them. Types in front of the struct, its fields, NAME_seed. */
 void mdf_source_append_generators(const struct mdf_source_program *program, struct mdf_text *text);

@@ -127,7 +127,7 @@ static void name_model(struct mdf_source_program *program, const char *hint)
                                            "parameter", "n_parameters", "get_states",  "set_states", "derivatives", "n_states",
                                            "seed",      "indicators",   "n_indicators", "n_lanes",    "lanes",
                                            "lanes_size", "lanes_init", "lanes_seed", "lanes_set_input", "lanes_step",
-                                           "lanes_steps", "lanes_message", "lanes_output", "lanes_parameter",
+                                           "lanes_steps", "lanes_message", "lanes_output", "lanes_has_output", "lanes_parameter",
                                            "act",       "of_state",     "of_input",    "of_parameter", "clear_direction",
                                            "set_direction", "tangents", "tangent_of_output"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
@@ -153,7 +153,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
         "begin",      "observe",       "count_run",       "open_set",      "end_set",          "run_pass",
         "run_graph",  "is_over",       "is_steady",       "ends_update",   "ends_sequence",    "take_inputs",
         "table_init", "table_seed",    "table_set_input", "table_step",    "table_lend_input", "table_steps",
-        "go_lanes",   "advance",       "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
+        "go_lanes",   "put_lane",      "take_lane",     "bring_outputs", "advance",       "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
     static const char *const members[] = {
         "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
@@ -231,7 +231,6 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
     if (done) {
         begin(&program, options);
         done = mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&
-               (program.n_lanes == 0 || mdf_source_check_lanes(&program)) &&
                mdf_source_write_graphs(&program) && mdf_source_write_interface(&program, options->header, source, header);
     }
     mdf_source_check(&program.writer, &program.fields);

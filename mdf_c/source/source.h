@@ -15,7 +15,7 @@ struct mdf_source_options {
     bool has_derivatives; /* with the right-hand side of the differential equation, which the program was compiled with */
     bool has_indicators; /* with NAME_indicators; a right-hand side has it anyway */
     bool *has_tangents; /* becomes whether that has derivatives; NULL: nobody asks */
-    size_t n_lanes; /* with so many instances side by side, a power of two; where there can be none, that is an error. 0: without */
+    size_t n_lanes; /* with so many instances side by side, a power of two. 0: without */
 };
 
 /* Gives the inputs of step number `step` to a state. */

@@ -101,7 +101,7 @@ static bool hold_output(size_t step, size_t output)
     for (size_t lane = 0; lane < model_n_lanes; lane++) {
         const char *alone = model_output(&one[lane], (int)output);
 
-        if ((wide == NULL) != (alone == NULL)) {
+        if (model_lanes_has_output(&all, (int)output, lane) != (alone != NULL) || (wide == NULL && alone != NULL)) {
             printf("step %zu, %s.%s: one of the two is not there\n", step, port->node, port->port);
             return false;
         }
