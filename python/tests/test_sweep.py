@@ -252,6 +252,28 @@ def test_how_many_go_side_by_side_can_be_said_and_is_told():
         mdf_c.sweep(model, **how, lanes=65)
 
 
+def test_lists_of_ports_go_side_by_side():
+    first = {
+        "parameters": {
+            "p": {"value": 0.5},
+            "x": {"default_initial_value": 0.0, "value": "x + 0.1 * p"},
+            "k": {"default_initial_value": 1, "value": "k + 2"},
+            "a": {"default_initial_value": [1.0, 2.0], "value": "0.9 * a + x"},
+        },
+        "output_ports": {"pair": {"value": "[x, p * x]"}, "mixed": {"value": "[k, x, 1.5]"}, "rows": {"value": "[a, 2 * a]"}},
+    }
+    second = {"input_ports": {"l": {}}, "output_ports": {"sum": {"value": "l[0] + 2 * l[1]"}, "again": {"value": "[l[1], l[0]]"}}}
+    edge = {"sender": "first", "sender_port": "pair", "receiver": "second", "receiver_port": "l"}
+    model = {"m": {"graphs": {"g": {"nodes": {"first": first, "second": second}, "edges": {"e": edge}}}}}
+    for more in ({}, {"every": 1}, {"every": 7}):
+        how = {"parameters": {"first.p": np.linspace(0, 2, 60)}, "steps": 30, "progress": False, "threads": 1, **more}
+        ports = ["pair", "mixed", "rows", "sum", "again"]
+        alone, beside = (mdf_c.sweep(model, **how, record=ports, lanes=lanes) for lanes in (1, 16))
+        assert beside.explanation == "sweep: 16 instances side by side\n"
+        assert all(alone[port].tobytes() == beside[port].tobytes() for port in ports)
+        assert beside["rows"].shape[-2:] == (2, 2) and beside["mixed"].dtype == np.float64
+
+
 def test_a_clusters_parts_grow_to_a_second_and_leave_the_end_for_all():
     class Four:
         _max_workers = 4

@@ -557,7 +557,7 @@ static bool add_outputs(struct widening *widening)
         if (widening->request->outputs[i] == NULL) {
             continue;
         }
-        if (narrow->outputs[i].is_list || narrow->outputs[i].n_items > 0) {
+        if (narrow->outputs[i].is_list) {
             return lowering_fail(widening->lowering, MDF_REFUSED_NO_NUMBERS);
         }
         id = widening_value(widening, narrow->outputs[i].id);

@@ -273,24 +273,35 @@ static void look(void *context, struct mdf_state *state)
     state->shared->execution.context.error = error;
 }
 
-static struct lane_seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+static struct lane_seat *find_item(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, size_t item)
 {
     size_t i;
 
-    for (i = 0; i < lanes->n_seats && lanes->seats[i].slot != slot; i++) {
+    for (i = 0; i < lanes->n_seats && (lanes->seats[i].slot != slot || lanes->seats[i].item != item); i++) {
     }
     return i < lanes->n_seats ? &lanes->seats[i] : NULL;
 }
 
-static struct lane_seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+static struct lane_seat *find_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
 {
-    struct lane_seat *seat = find_seat(lanes, slot);
+    return find_item(lanes, slot, 0);
+}
+
+static struct lane_seat *make_item(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, size_t item)
+{
+    struct lane_seat *seat = find_item(lanes, slot, item);
 
     if (seat == NULL) {
         seat = &lanes->seats[lanes->n_seats++];
         seat->slot = slot;
+        seat->item = item;
     }
     return seat;
+}
+
+static struct lane_seat *make_seat(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
+{
+    return make_item(lanes, slot, 0);
 }
 
 /* Slots of what is swept, as they are set now. */
@@ -455,7 +466,8 @@ static bool connect(struct mdf_sweep_lanes *lanes, struct lane_program *program)
         program->found[i] = program->inputs[i] != NULL ? &seat->value : &program->fixed[i];
     }
     for (i = 0; i < narrow->n_outputs; i++) {
-        program->outputs[i] = make_seat(lanes, narrow->outputs[i].slot);
+        program->outputs[i] =
+            make_item(lanes, narrow->outputs[i].slot, narrow->outputs[i].n_items > 0 ? narrow->outputs[i].index + 1 : 0);
         program->goes[i] = &program->outputs[i]->value;
     }
     return true;
@@ -511,26 +523,44 @@ static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
     return program->wide != NULL || refuse(lanes, MDF_REFUSED_NOT_SAID);
 }
 
+/* A record's own seat, or, of a list, those of its items, which all have to be there. */
+static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *record)
+{
+    const struct mdf_value *value = record->constant;
+    bool is_list = value->kind == MDF_KIND_LIST;
+    size_t n = is_list ? value->length : 1, i;
+
+    record->n_items = is_list ? n : 0;
+    record->seats = mdf_arena_array(&lanes->arena, n, sizeof *record->seats);
+    if (record->seats == NULL) {
+        return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
+    }
+    for (i = 0; i < n; i++) {
+        record->seats[i] = find_item(lanes, value, is_list ? i + 1 : 0);
+        if (record->seats[i] == NULL ? is_list || value->buffer != NULL : record->seats[i]->is_unknown) {
+            return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+        }
+    }
+    record->seats = is_list || record->seats[0] != NULL ? record->seats : NULL;
+    return (is_list && n > 0) || value->kind == MDF_KIND_TENSOR || refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+}
+
 static bool find_recorded(struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_sweep *sweep = lanes->sweep;
     size_t i;
 
     lanes->recorded = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->recorded);
-    lanes->constants = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->constants);
-    lanes->is_kept = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->is_kept);
-    if (lanes->recorded == NULL || lanes->constants == NULL || lanes->is_kept == NULL) {
+    if (lanes->recorded == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
     for (i = 0; i < sweep->n_records; i++) {
-        const struct mdf_value *value = mdf_state_output(lanes->state, sweep->records[i].node, sweep->records[i].output);
+        struct lane_record *record = &lanes->recorded[i];
 
-        lanes->recorded[i] = find_seat(lanes, value);
-        lanes->constants[i] = value;
-        lanes->is_kept[i] = lanes->arrays != NULL || mdf_sweep_reduces(sweep, i);
-        if (value->kind != MDF_KIND_TENSOR || (lanes->recorded[i] == NULL && value->buffer != NULL) ||
-            (lanes->recorded[i] != NULL && lanes->recorded[i]->is_unknown)) {
-            return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+        record->constant = mdf_state_output(lanes->state, sweep->records[i].node, sweep->records[i].output);
+        record->is_kept = lanes->arrays != NULL || mdf_sweep_reduces(sweep, i);
+        if (!find_seats_of(lanes, record)) {
+            return false;
         }
     }
     return true;
@@ -586,7 +616,7 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
 {
     struct lane_seat *const told[] = {lanes->steps, lanes->taken, lanes->stop};
     bool changes = true;
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < sizeof told / sizeof *told; i++) {
         if (told[i] != NULL) {
@@ -594,8 +624,10 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
         }
     }
     for (i = 0; i < lanes->sweep->n_records; i++) {
-        if (lanes->recorded[i] != NULL && lanes->is_kept[i]) {
-            lanes->recorded[i]->is_wanted = true;
+        const struct lane_record *record = &lanes->recorded[i];
+
+        for (j = 0; record->seats != NULL && record->is_kept && j < (record->n_items > 0 ? record->n_items : 1); j++) {
+            record->seats[j]->is_wanted = true;
         }
     }
     while (changes) {

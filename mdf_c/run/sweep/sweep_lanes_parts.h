@@ -14,9 +14,10 @@
 #include "mdf_c/lower/lanes/lanes.h"
 #include "mdf_c/run/sweep/sweep_lanes.h"
 
-/* What stands for a slot. */
+/* What stands for a slot, or for an item of the list that is in one. */
 struct lane_seat {
     const struct mdf_value *slot;
+    size_t item; /* its number, counted from 1; 0: it is the slot's own */
     struct mdf_value value;               /* of all lanes, or one for all */
     struct mdf_value form;                /* of a swept slot: that of one value */
     const struct mdf_swept_values *given; /* of a swept slot whose values go there as they are; NULL: by way of a state */
@@ -29,6 +30,14 @@ struct lane_seat {
     bool is_shared;                       /* the same for all instances */
     bool is_wanted;                       /* somebody looks at it */
     bool is_unknown; /* what is left there depends on a slot that has no seat: nobody may look at it */
+};
+
+/* What is recorded. */
+struct lane_record {
+    struct lane_seat **seats;         /* its own, or those of the items of a list; NULL: it is what `constant` is */
+    size_t n_items;                   /* 0: it is no list */
+    const struct mdf_value *constant;
+    bool is_kept;                     /* somebody gets its rows, or they are reduced */
 };
 
 enum lane_kind { LANES_FIRST, LANES_SECOND, LANES_SINGLE, LANES_MANY, N_LANE_KINDS };
@@ -79,9 +88,7 @@ struct mdf_sweep_lanes {
     struct lane_seat *stop;  /* of a stream: whether an instance has stopped */
     int64_t n_steps;         /* where it is the same for all lanes */
     struct mdf_value traps;
-    struct lane_seat **recorded; /* of each record; NULL: the value in `constants` */
-    const struct mdf_value **constants;
-    bool *is_kept; /* of each record: somebody gets its rows, or they are reduced */
+    struct lane_record *recorded; /* each record */
     struct lane *lanes; /* [n_lanes] */
     struct lane *fresh; /* [n_lanes] of a stream: instances that have begun, to take the places of others */
     size_t first, n_begun;   /* of a stream: the instances that have begun last */

@@ -262,14 +262,42 @@ static bool write_directly(const struct mdf_sweep_lanes *lanes, const struct mdf
                            size_t lane, size_t record)
 {
     const struct mdf_swept_record *form = &lanes->sweep->records[record];
-    const struct lane_seat *seat = lanes->recorded[record];
+    const struct lane_seat *seat = lanes->recorded[record].seats != NULL ? lanes->recorded[record].seats[0] : NULL;
 
-    if (seat == NULL || !seat->has_lanes || seat->value.dtype != form->dtype || seat->value.rank != form->rank + 1 ||
+    if (seat == NULL || lanes->recorded[record].n_items > 0 || !seat->has_lanes || seat->value.dtype != form->dtype || seat->value.rank != form->rank + 1 ||
         (form->rank > 0 && memcmp(mdf_value_shape(&seat->value), form->shape, form->rank * sizeof *form->shape) != 0)) {
         return false;
     }
     take_lane(lanes, &seat->value, lane, mdf_sweep_row_place(lanes->sweep, target, of->number, of->row, record));
     return true;
+}
+
+/* The list of what lies in a lane, as the array that it is recorded as. False: it is none, or memory is refused. */
+static bool make_list_array(struct mdf_sweep_lanes *lanes, const struct lane_record *record, size_t lane, struct mdf_value *array)
+{
+    struct mdf_memory *memory = lanes_memory(lanes);
+    struct mdf_value list = {0}, *items = mdf_value_make_list(memory, &list, record->n_items);
+    bool done = items != NULL;
+    size_t i;
+
+    for (i = 0; i < record->n_items && done; i++) {
+        const struct mdf_value *item = look_at_lane(lanes, record->seats[i], lane);
+
+        done = item != NULL && mdf_value_copy_apart(memory, &items[i], item);
+    }
+    done = done && mdf_value_from_nested_list(memory, array, &list) > 0;
+    mdf_value_clear(memory, &list);
+    return done;
+}
+
+/* What a record has in a lane, in `made` where it has to be made. NULL: memory is refused, or it is no array. */
+static const struct mdf_value *look_at_record(struct mdf_sweep_lanes *lanes, const struct lane_record *record, size_t lane,
+                                              struct mdf_value *made)
+{
+    if (record->n_items > 0) {
+        return make_list_array(lanes, record, lane, made) ? made : NULL;
+    }
+    return record->seats != NULL ? look_at_lane(lanes, record->seats[0], lane) : record->constant;
 }
 
 static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
@@ -278,13 +306,17 @@ static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lan
     size_t i;
 
     for (i = 0; i < lanes->sweep->n_records; i++) {
+        struct mdf_value made = {0};
         const struct mdf_value *value;
+        bool done;
 
-        if (!lanes->is_kept[i] || write_directly(lanes, &target, of, lane, i)) {
+        if (!lanes->recorded[i].is_kept || write_directly(lanes, &target, of, lane, i)) {
             continue;
         }
-        value = lanes->recorded[i] != NULL ? look_at_lane(lanes, lanes->recorded[i], lane) : lanes->constants[i];
-        if (value == NULL || mdf_sweep_write_row(lanes->sweep, lanes->state, &target, of->number, of->row, i, value) != MDF_OK) {
+        value = look_at_record(lanes, &lanes->recorded[i], lane, &made);
+        done = value != NULL && mdf_sweep_write_row(lanes->sweep, lanes->state, &target, of->number, of->row, i, value) == MDF_OK;
+        mdf_value_clear(lanes_memory(lanes), &made);
+        if (!done) {
             return false;
         }
     }
