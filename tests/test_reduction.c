@@ -372,6 +372,76 @@ Test(reduction, whole_numbers_past_those_of_a_double_are_summed)
     mdf_arena_release(&arena);
 }
 
+/* ------------------------------------------------------------------ several instances at once */
+
+enum { SEVERAL = 150, TWO = 2 };
+
+/* What has come of numbers of 8 bytes, in two cells, so many at once, as bytes. */
+static void add_in_groups(struct mdf_reduction_plan *plan, mdf_dtype dtype, const void *numbers, size_t together, struct mdf_text *bytes)
+{
+    struct mdf_reduced *reduced = mdf_reduced_new(&memory, plan);
+    size_t cells[SEVERAL], i;
+
+    cr_assert_not_null(reduced);
+    for (i = 0; i < SEVERAL; i++) {
+        cells[i] = i >= 100 && i < 120;
+    }
+    for (i = 0; i < SEVERAL; i += together) {
+        size_t n = together < SEVERAL - i ? together : SEVERAL - i;
+
+        cr_assert(mdf_reduced_add(reduced, &plan->quantities[0], n, cells + i, dtype, (const char *)numbers + i * 8, 8));
+    }
+    mdf_text_init(bytes, &memory);
+    mdf_reduced_write(reduced, bytes);
+    mdf_reduced_free(reduced);
+}
+
+static void hold_groups(mdf_dtype dtype, const void *numbers)
+{
+    static const mdf_sweep_reduction of_one[] = {{0, MDF_REDUCTION_MEAN, NULL, 0}, {0, MDF_REDUCTION_VAR, NULL, 0}};
+    size_t n_kinds, i;
+
+    for (n_kinds = 1; n_kinds <= 2; n_kinds++) {
+        struct mdf_reduction_plan plan = {.n_cells = TWO};
+        struct mdf_text one_by_one, together;
+        struct mdf_arena arena;
+
+        mdf_arena_init(&arena, &memory);
+        for (i = 0; i < n_kinds; i++) {
+            cr_assert(mdf_reduction_add(&plan, &arena, &of_one[i], n_kinds, 1, dtype == MDF_DTYPE_INT64));
+        }
+        add_in_groups(&plan, dtype, numbers, 1, &one_by_one);
+        add_in_groups(&plan, dtype, numbers, SEVERAL, &together);
+        cr_assert_eq(one_by_one.length, together.length);
+        cr_assert_eq(memcmp(one_by_one.bytes, together.bytes, together.length), 0);
+        mdf_text_release(&one_by_one);
+        mdf_text_release(&together);
+        mdf_arena_release(&arena);
+    }
+}
+
+Test(reduction, several_instances_at_once_come_to_what_they_do_one_by_one)
+{
+    static const double others[] = {1.0, -0.0, INFINITY, -INFINITY, NAN, 0x1p-1074};
+    double reals[SEVERAL];
+    int64_t wholes[SEVERAL];
+    size_t i, j;
+
+    for (i = 0; i < SEVERAL; i++) {
+        reals[i] = ldexp((double)(i * 7919 % 1013) - 500, (int)(i % 40) - 20);
+        wholes[i] = (int64_t)(i * 7919 % 1013) - 500;
+    }
+    hold_groups(MDF_DTYPE_INT64, wholes);
+    for (j = 0; j < sizeof others / sizeof *others; j++) {
+        reals[90] = others[j];
+        hold_groups(MDF_DTYPE_FLOAT64, reals);
+    }
+    wholes[3] = INT64_MIN;
+    wholes[70] = INT64_MAX;
+    wholes[71] = ((int64_t)1 << 53) + 1;
+    hold_groups(MDF_DTYPE_INT64, wholes);
+}
+
 /* ------------------------------------------------------------------ bytes that are something else */
 
 Test(reduction, broken_bytes_are_refused_and_leave_nothing)

@@ -145,6 +145,20 @@ bool mdf_exact_sum_add(struct mdf_exact_sum *sum, struct mdf_memory *memory, dou
     return add_narrow(sum, memory, whole, position, signbit(number) != 0);
 }
 
+bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory, const double *numbers, size_t n)
+{
+    unsigned position;
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < n && done; i++) {
+        uint64_t whole = take_apart(numbers[i], &position);
+
+        done = add_narrow(sum, memory, whole, position, signbit(numbers[i]) != 0);
+    }
+    return done;
+}
+
 bool mdf_exact_sum_add_square(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
 {
     unsigned position;

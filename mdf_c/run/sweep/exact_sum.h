@@ -20,6 +20,8 @@ void mdf_exact_sum_release(struct mdf_exact_sum *sum, struct mdf_memory *memory)
 /* Each returns false where memory is refused; the sum is then as it was. `number` is finite. */
 bool mdf_exact_sum_add(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number);
 bool mdf_exact_sum_add_square(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number);
+/* Several finite ones. */
+bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory, const double *numbers, size_t n);
 /* The same of a whole number, magnitude and sign, which a double may not hold. */
 bool mdf_exact_sum_add_whole(struct mdf_exact_sum *sum, struct mdf_memory *memory, uint64_t magnitude, bool is_negative);
 bool mdf_exact_sum_add_square_of_whole(struct mdf_exact_sum *sum, struct mdf_memory *memory, uint64_t magnitude);

@@ -385,21 +385,107 @@ static inline void read_number(mdf_dtype dtype, const void *elements, size_t ind
     }
 }
 
-bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, size_t n, const size_t *cells,
-                     mdf_dtype dtype, const void *elements, size_t instance_bytes)
+enum { MOST_TOGETHER = 64 };
+
+/* Several reals of one cell, of which nothing is asked that needs a look at each by itself: the least, the most, the sum. False: one
+ * is not finite, and none has been added; *done: memory was not refused. */
+static bool add_reals(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, struct mdf_reduced_value *value,
+                      const double *reals, size_t n, bool *done)
+{
+    double least = reals[0], most = reals[0], none = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        least = reals[i] < least ? reals[i] : least;
+        most = reals[i] > most ? reals[i] : most;
+        none += reals[i] - reals[i]; /* NaN where one is not finite */
+    }
+    if (isnan(none)) {
+        return false;
+    }
+    note_range(value, least + 0.0, most + 0.0);
+    value->n += n;
+    *done = !quantity->has_sum || mdf_exact_sum_add_all(&value->sum, reduced->memory, reals, n);
+    for (i = 0; i < n && quantity->has_squares && *done; i++) {
+        *done = mdf_exact_sum_add_square(&value->squares, reduced->memory, reals[i]);
+    }
+    return true;
+}
+
+/* The same of whole numbers, whose sum fits where each is that small. */
+static bool add_wholes(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, struct mdf_reduced_value *value,
+                       const int64_t *wholes, size_t n, bool *done)
+{
+    static const int64_t small = (int64_t)1 << 53; /* of MOST_TOGETHER */
+    int64_t least = wholes[0], most = wholes[0], sum = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        least = wholes[i] < least ? wholes[i] : least;
+        most = wholes[i] > most ? wholes[i] : most;
+    }
+    if (least < -small || most > small) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        sum += wholes[i];
+    }
+    note_range(value, (double)least, (double)most);
+    value->n += n;
+    *done = !quantity->has_sum ||
+            mdf_exact_sum_add_whole(&value->sum, reduced->memory, (uint64_t)(sum < 0 ? -sum : sum), sum < 0);
+    for (i = 0; i < n && quantity->has_squares && *done; i++) {
+        *done = mdf_exact_sum_add_square_of_whole(&value->squares, reduced->memory, (uint64_t)(wholes[i] < 0 ? -wholes[i] : wholes[i]));
+    }
+    return true;
+}
+
+/* How many instances from the first on belong to one cell. */
+static size_t count_alike(const size_t *cells, size_t n)
+{
+    size_t i;
+
+    for (i = 1; i < n && i < MOST_TOGETHER && cells[i] == cells[0]; i++) {
+    }
+    return i;
+}
+
+static bool add_each(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, size_t n, size_t cell, mdf_dtype dtype,
+                     const char *elements, size_t instance_bytes)
 {
     struct number number = {0};
     size_t i, j;
 
     for (i = 0; i < n; i++) {
         for (j = 0; j < quantity->n_values; j++) {
-            read_number(dtype, (const char *)elements + i * instance_bytes, j, &number);
-            if (!add_number(reduced, cells[i], quantity, j, &number)) {
+            read_number(dtype, elements + i * instance_bytes, j, &number);
+            if (!add_number(reduced, cell, quantity, j, &number)) {
                 return false;
             }
         }
     }
     return true;
+}
+
+bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *quantity, size_t n, const size_t *cells,
+                     mdf_dtype dtype, const void *elements, size_t instance_bytes)
+{
+    bool are_together = quantity->n_values == 1 && instance_bytes == sizeof(uint64_t) && !quantity->has_buckets &&
+                        !quantity->has_histogram;
+    bool done = true;
+    size_t i, k;
+
+    for (i = 0; i < n && done; i += k) {
+        const void *first = (const char *)elements + i * instance_bytes;
+        struct mdf_reduced_value *value = &reduced->values[cells[i] * reduced->plan->n_values + quantity->first_value];
+
+        k = count_alike(cells + i, n - i);
+        if (!(are_together && dtype == MDF_DTYPE_FLOAT64 && add_reals(reduced, quantity, value, first, k, &done)) &&
+            !(are_together && dtype == MDF_DTYPE_INT64 && add_wholes(reduced, quantity, value, first, k, &done))) {
+            done = add_each(reduced, quantity, k, cells[i], dtype, first, instance_bytes);
+        }
+    }
+    return done;
 }
 
 static bool merge_value(struct mdf_memory *memory, struct mdf_reduced_value *value, const struct mdf_reduced_value *other)

@@ -263,12 +263,18 @@ static bool write_directly(const struct mdf_sweep_lanes *lanes, const struct mdf
 {
     const struct mdf_swept_record *form = &lanes->sweep->records[record];
     const struct lane_seat *seat = lanes->recorded[record].seats != NULL ? lanes->recorded[record].seats[0] : NULL;
+    char *place;
 
     if (seat == NULL || lanes->recorded[record].n_items > 0 || !seat->has_lanes || seat->value.dtype != form->dtype || seat->value.rank != form->rank + 1 ||
         (form->rank > 0 && memcmp(mdf_value_shape(&seat->value), form->shape, form->rank * sizeof *form->shape) != 0)) {
         return false;
     }
-    take_lane(lanes, &seat->value, lane, mdf_sweep_row_place(lanes->sweep, target, of->number, of->row, record));
+    place = mdf_sweep_row_place(lanes->sweep, target, of->number, of->row, record);
+    if (form->size_bytes == sizeof(uint64_t) && seat->value.rank == 1) { /* as most are */
+        memcpy(place, (const char *)seat->value.data + lane * sizeof(uint64_t), sizeof(uint64_t));
+    } else {
+        take_lane(lanes, &seat->value, lane, place);
+    }
     return true;
 }
 

@@ -257,9 +257,14 @@ bool mdf_sweep_batch_add(const struct mdf_sweep *sweep, struct mdf_sweep_batch *
         size_t record = sweep->plan.quantities[i].record;
 
         if (record < MDF_REDUCED_STOPPED_STEP) {
+            const char *rows = mdf_sweep_row_place(sweep, target, instance, 0, record);
             size_t size = sweep->n_rows * sweep->records[record].size_bytes;
 
-            memcpy((char *)batch->rows[record] + batch->n * size, mdf_sweep_row_place(sweep, target, instance, 0, record), size);
+            if (size == sizeof(uint64_t)) { /* as most are */
+                memcpy((char *)batch->rows[record] + batch->n * sizeof(uint64_t), rows, sizeof(uint64_t));
+            } else {
+                memcpy((char *)batch->rows[record] + batch->n * size, rows, size);
+            }
         }
     }
     batch->cells[batch->n] = cell_of(sweep, instance);
