@@ -34,7 +34,7 @@ IMAGE_ABSENT := $(filter-out $(IMAGE_FORMATS),$(patsubst %/,%,$(dir $(IMAGE_LIBR
 IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(format) | tr a-z A-Z))
 # SUNDIALS' CVODES, which pkg-config does not know in Debian.
 SOLVER_LIBRARIES := $(if $(shell echo | $(CC) -include cvodes/cvodes.h -E -xc - >/dev/null 2>&1 && echo yes),cvodes/sundials_cvodes)
-SOLVER_ABSENT := $(addprefix mdf_c/run/solve/,$(if $(SOLVER_LIBRARIES),solve_absent.c,solve_cvode.c cvode_events.c cvode_jacobian.c cvode_library.c))
+SOLVER_ABSENT := $(addprefix mdf_c/run/solve/,$(if $(SOLVER_LIBRARIES),solve_absent.c,solve_cvode.c cvode_events.c cvode_jacobian.c cvode_library.c cvode_sensitivities.c))
 LIBRARY_SOURCES := $(filter-out $(SOLVER_ABSENT) $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
 PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c mdf_c/cli/mdf_fmu.c
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))

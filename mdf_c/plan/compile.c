@@ -4,6 +4,7 @@
 #include "mdf_c/base/processor.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/graph_ports.h"
+#include "mdf_c/plan/solve/method.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -345,11 +346,17 @@ struct compiling {
     bool has_right_side, looks_over;
 };
 
+/* A solver of its own steps has no derivatives through its steps: the library solves for these too. */
+static bool is_derived_by_library(const struct compiling *what, const mdf_options *options)
+{
+    return what->gradient != NULL && mdf_method_row(options->method)->kind == MDF_METHOD_LIBRARY;
+}
+
 static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                            const mdf_options *options, const struct compiling *what, mdf_error *error)
 {
     struct compiler compiler = {
-        .model = model, .gradient = what->gradient, .has_right_side = what->has_right_side, .looks_over = what->looks_over};
+        .model = model, .gradient = what->gradient, .has_right_side = what->has_right_side || is_derived_by_library(what, options), .looks_over = what->looks_over};
     struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;

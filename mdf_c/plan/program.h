@@ -210,6 +210,12 @@ struct mdf_program_right_side {
     struct mdf_range differentiate; /* tangents of slopes and outputs; empty: there are no derivatives */
     mdf_operand *by_port, *by_parameter; /* the direction of each of the program's; MDF_NO_OPERAND: it is fed by an edge */
     mdf_operand *of_output;              /* the tangent of each output port, node by node */
+
+    /* Of a program of derivatives that a library finds: its evaluation is so many in a row. 0: it is none. */
+    uint64_t n_steps;
+    struct mdf_range initial; /* `y` as the first one sets it, and in `direction` how that changes in the direction of parameters */
+    size_t of;                /* the output port that is derived */
+    mdf_operand *results;     /* of each of the program's parameters: the derivative by it */
 };
 
 struct mdf_program {

@@ -610,7 +610,7 @@ static bool prepare_solver(struct mdf_state *state, bool is_first)
     const struct mdf_program_solver *solver = &state->program->solver;
     size_t i;
 
-    if (is_first && solver->n_states > 0 && !isnan(state->shared->execution.dt)) {
+    if (is_first && solver->n_states > 0 && state->program->right_side.n_steps == 0 && !isnan(state->shared->execution.dt)) {
         mdf_error_set(&context_of(state)->error, MDF_USAGE,
                       "the first evaluation sets the initial values: by %s it gets no time increment",
                       mdf_method_names[solver->method]);

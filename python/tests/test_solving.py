@@ -42,6 +42,51 @@ def test_gradient(method):
     assert abs(float(by["n.rate"]) - (value(1 + 1e-5) - value(1 - 1e-5)) / 2e-5) < 1e-8
 
 
+SPIRAL = {"m": {"graphs": {"g": {"nodes": {"n": {
+    "input_ports": {"push": {"default_value": 0.25}},
+    "parameters": {
+        "W": {"value": [[-0.4, 1.1], [-0.9, 0.2]]},
+        "x0": {"value": [0.7, -0.2]},
+        "x": {"default_initial_value": "2.0 * x0", "time_derivative": "numpy.tanh(numpy.matmul(W, x)) * back + push"},
+        "back": {"value": "1.0 / (1.0 + numpy.sum(x * x))"}},
+    "output_ports": {"o": {"value": "x * back"}}}}}}}}
+
+
+@pytest.mark.parametrize("method", ["cvode_adams", "cvode_bdf"])
+def test_sensitivities(method):
+    """CVODES solves for derivatives beside the states: those of fine fixed steps, and the value has the bits of a run."""
+    of = ["n.W", "n.x0"]
+    exact = mdf_c.value_and_grad(SPIRAL, "o", of, steps=801, dt=0.005, method="rk4", inputs={"push": 0.1})[1]
+    errors = []
+    for tolerance in (1e-5, 1e-10):
+        settings = {"steps": 11, "dt": 0.4, "method": method, "rtol": tolerance, "atol": tolerance, "inputs": {"push": 0.1}}
+        value, by = mdf_c.value_and_grad(SPIRAL, "o", of, **settings)
+        np.testing.assert_array_equal(value, mdf_c.run(SPIRAL, **settings).results["o"])
+        assert [np.shape(by[name]) for name in of] == [(2, 2), (2,)]
+        errors.append(max(np.abs(by[name] - exact[name]).max() for name in of))
+    assert errors[0] < 3e-3 and errors[1] < 1e-7
+
+
+def test_sensitivities_of_the_first_value():
+    value, by = mdf_c.value_and_grad(SPIRAL, "o", ["n.x0", "n.W"], method="cvode_bdf")
+    expected = mdf_c.value_and_grad(SPIRAL, "o", ["n.x0", "n.W"])
+    np.testing.assert_array_equal(value, expected[0])
+    np.testing.assert_allclose(by["n.x0"], expected[1]["n.x0"], rtol=1e-13)
+    assert not by["n.W"].any()
+
+
+def test_sensitivities_that_there_are_not():
+    ball = {"m": {"graphs": {"g": {"nodes": {"n": {
+        "parameters": {"x": {"default_initial_value": 1.0, "time_derivative": -1.0, "conditions": [{"id": "up", "test": "x < 0", "value": 1.0}]}},
+        "output_ports": {"o": {"value": "x"}}}}}}}}
+    with pytest.raises(mdf_c.MdfError, match="no derivatives of a solution by cvode_bdf here: events change states"):
+        mdf_c.value_and_grad(ball, "o", ["n.x"], steps=3, dt=0.1, method="cvode_bdf")
+    with pytest.raises(mdf_c.MdfError, match="it has gradients, no other products"):
+        mdf_c.jvp(DECAY, "o", ["n.rate"], steps=3, dt=0.1, method="cvode_bdf")
+    plain = {"m": {"graphs": {"g": {"nodes": {"n": {"parameters": {"a": {"value": 2.0}, "n": {"value": "n + a"}}, "output_ports": {"o": {"value": "n"}}}}}}}}
+    assert mdf_c.value_and_grad(plain, "o", ["n.a"], steps=3, dt=0.1, method="cvode_bdf")[1]["n.a"] == 3
+
+
 def test_refused():
     with pytest.raises(mdf_c.MdfError, match="no derivatives over the steps of a graph with a method that chooses its steps"):
         mdf_c.value_and_grad(DECAY, "o", ["n.rate"], steps=11, dt=0.1, method="dopri5")

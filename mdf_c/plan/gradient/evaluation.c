@@ -242,7 +242,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     if (builder->is_scheduled) {
         return trace_refuse(&first, "conditions");
     }
-    if (builder->compiler->program->solver.takes_own_steps) {
+    if (builder->compiler->program->solver.takes_own_steps && request->n_steps > 1) {
         return trace_refuse(&first, "a method that chooses its steps (take one of fixed steps: docs/time.md)");
     }
     is_written = trace_writes(&first, 0, unit_position(builder->unit));

@@ -5,6 +5,8 @@
  * names of the parameters. Inputs are those of the graph, and hold for all evaluations. */
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/gradient/evaluation.h"
+#include "mdf_c/plan/solve/entry.h"
+#include "mdf_c/plan/trace.h"
 
 #include <string.h>
 
@@ -44,13 +46,14 @@ static mdf_operand find_value(struct compiler *compiler, const char *name)
     return MDF_NO_OPERAND;
 }
 
-/* The slot of a parameter that is kept changeable; that there is one of that name has been made sure of. */
-static mdf_operand find_parameter(struct compiler *compiler, const char *name)
+/* The slot of a parameter that is kept changeable, and its number; that there is one of that name has been made sure of. */
+static mdf_operand find_parameter(struct compiler *compiler, const char *name, size_t *number)
 {
     const struct mdf_program_parameter *parameters = compiler->parameters.items;
 
     for (size_t i = 0; i < compiler->parameters.n; i++) {
         if (mdf_parameter_is_named(parameters[i].node, parameters[i].id, name)) {
+            *number = i;
             return parameters[i].slot;
         }
     }
@@ -107,7 +110,9 @@ static bool keep_node(struct compiler *compiler, const struct mdf_program_node *
     program->n_nodes = program->n_layers = 1;
     program->n_results = made->n_outputs;
     program->n_edges = 0;
-    program->solver.n_states = program->solver.n_ports = 0; /* its one evaluation has all their steps */
+    if (program->right_side.n_steps == 0) {
+        program->solver.n_states = program->solver.n_ports = 0; /* its one evaluation has all their steps */
+    }
     program->takes_first = false;
     return true;
 }
@@ -175,6 +180,7 @@ struct derivation {
     size_t first; /* of the instructions that compute the value */
     mdf_operand value;
     mdf_operand *parameters; /* slots */
+    size_t *numbers;         /* of these, among the program's */
     mdf_operand *results;    /* one for each parameter; of JVP, the tangent */
 };
 
@@ -237,12 +243,13 @@ static bool find_parameters(struct compiler *compiler, struct derivation *deriva
 
     derivation->parameters = mdf_arena_array(&compiler->scratch, n, sizeof *derivation->parameters);
     derivation->results = mdf_arena_array(&compiler->scratch, n, sizeof *derivation->results);
-    if (derivation->parameters == NULL || derivation->results == NULL) {
+    derivation->numbers = mdf_arena_array(&compiler->scratch, n, sizeof *derivation->numbers);
+    if (derivation->parameters == NULL || derivation->results == NULL || derivation->numbers == NULL) {
         compile_out_of_memory(compiler);
         return false;
     }
     for (size_t i = 0; i < request->n_by; i++) {
-        derivation->parameters[i] = find_parameter(compiler, request->by[i]);
+        derivation->parameters[i] = find_parameter(compiler, request->by[i], &derivation->numbers[i]);
         if (derivation->parameters[i] == MDF_NO_OPERAND) {
             return false;
         }
@@ -274,6 +281,167 @@ static bool name_outputs(struct derivation *derivation, struct mdf_program_node 
     return compile_take_out_unread(&derivation->target, derivation->first, &roots);
 }
 
+/* ------------------------------------------------------------------ by a library */
+
+/* What is derived: an output port, counted node by node. */
+static size_t find_output(const struct mdf_program *program, mdf_operand operand)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++, n++) {
+            if (program->nodes[i].outputs[k].operand == operand) {
+                return n;
+            }
+        }
+    }
+    return n;
+}
+
+/* The states as the first evaluation sets them: the value and the seed of each. */
+static bool trace_initials(struct graph_builder *builder, struct derivation *derivation, struct derived_value *values)
+{
+    const struct mdf_program_right_side *side = &builder->compiler->program->right_side;
+    const struct mdf_gradient_request once = {.n_steps = 1};
+    struct scope scope = {.unit = derivation->target.unit};
+    struct target *target = &derivation->target, inner = {target->compiler, target->unit, &scope};
+
+    for (size_t i = 0; i < side->n_states; i++) {
+        mdf_operand slot = MDF_NO_OPERAND;
+
+        if (!compile_evaluations(builder, &once, side->states[i].slot, &slot) || !solver_name(&inner, "x", slot)) {
+            return false;
+        }
+        values[i].value = solver_compute(&inner, NULL, "numpy.multiply(x, 1.0)");
+        values[i].seed = values[i].value != MDF_NO_OPERAND
+                             ? unit_call_python(target, PYTHON_ONES_LIKE, &values[i].value, 1, MDF_NO_OPERAND)
+                             : MDF_NO_OPERAND;
+        if (values[i].seed == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* They, and how they change in the direction of parameters, in slots of the states. */
+static bool emit_initials(struct graph_builder *builder, struct derivation *derivation)
+{
+    struct mdf_program_right_side *side = &builder->compiler->program->right_side;
+    struct target *target = &derivation->target;
+    struct compiler *compiler = target->compiler;
+    size_t n = side->n_states, first = unit_position(target->unit), second;
+    struct derived_value *values = mdf_arena_array(&compiler->scratch, n + 1, sizeof *values);
+    mdf_operand *seeds = trace_new_operands(compiler, n + 1, MDF_NO_OPERAND),
+                *tangents = trace_new_operands(compiler, n + 1, MDF_NO_OPERAND),
+                *directions = trace_new_operands(compiler, derivation->request->n_by + 1, MDF_NO_OPERAND), along;
+    struct list roots = {0};
+
+    if (values == NULL || seeds == NULL || tangents == NULL || directions == NULL || !trace_initials(builder, derivation, values)) {
+        return false;
+    }
+    second = unit_position(target->unit);
+    for (size_t i = 0; i < derivation->request->n_by; i++) {
+        directions[i] = side->by_parameter[derivation->numbers[i]];
+    }
+    for (size_t i = 0; i < n; i++) {
+        seeds[i] = values[i].seed;
+    }
+    if (!compile_gradients_from(target, first, values, n, derivation->parameters, derivation->request->n_by, derivation->results)) {
+        return false;
+    }
+    along = entry_sum_products(target, derivation->results, directions, derivation->request->n_by);
+    if (along == MDF_NO_OPERAND ||
+        !compile_gradients_from(target, second, &(struct derived_value){along, MDF_NO_OPERAND}, 1, seeds, n, tangents)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!list_add(compiler, &roots, &values[i].value, sizeof values[i].value) ||
+            !list_add(compiler, &roots, &tangents[i], sizeof tangents[i])) {
+            return false;
+        }
+    }
+    if (!compile_take_out_unread(target, first, &roots)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!unit_emit(target, MDF_OPCODE_COPY, side->states[i].y, values[i].value, 0) ||
+            !unit_emit(target, MDF_OPCODE_COPY, side->states[i].direction, tangents[i], 0)) {
+            return false;
+        }
+    }
+    side->initial = (struct mdf_range){first, unit_position(target->unit)};
+    return true;
+}
+
+/* The library looks at all ports. */
+static bool keep_ports(struct compiler *compiler)
+{
+    struct mdf_program *program = compiler->program;
+
+    program->solver.ports = mdf_arena_array(compiler->arena, program->n_ports + 1, sizeof *program->solver.ports);
+    for (size_t i = 0; program->solver.ports != NULL && i < program->n_ports; i++) {
+        program->solver.ports[i] = i;
+    }
+    program->solver.n_ports = program->n_ports;
+    return program->solver.ports != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
+static bool can_be_derived(struct compiler *compiler, const struct mdf_gradient_request *request, size_t n_outputs_before)
+{
+    const struct mdf_program_right_side *side = &compiler->program->right_side;
+    const char *why = request->kind != MDF_REQUEST_GRADIENT          ? "it has gradients, no other products of derivatives"
+                      : side->condition.first < side->condition.end ? "events change states, and with them their derivatives, in jumps"
+                      : side->differentiate.first == side->differentiate.end
+                          ? "something on the way has no derivative (docs/gradients.md)"
+                      : n_outputs_before == SIZE_MAX ? "it derives output ports"
+                                                     : NULL;
+
+    if (why != NULL) {
+        compile_error(compiler, MDF_UNSUPPORTED, "there are no derivatives of a solution by %s here: %s",
+                      mdf_method_names[compiler->program->solver.method], why);
+    }
+    return why == NULL;
+}
+
+/* The evaluation's node copies what the right-hand side leaves; all else is the library's work (mdf_c/run/solve). */
+static bool derive_by_library(struct graph_builder *builder, struct derivation *derivation, mdf_operand of)
+{
+    struct compiler *compiler = builder->compiler;
+    struct mdf_program_right_side *side = &compiler->program->right_side;
+    const struct mdf_gradient_request *request = derivation->request;
+    struct mdf_program_node node = {.id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .n_ports = compiler->program->n_ports};
+    size_t output = find_output(compiler->program, of);
+    mdf_operand value;
+
+    side->results = mdf_arena_array(compiler->arena, compiler->parameters.n + 1, sizeof *side->results);
+    if (side->results == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    if (!can_be_derived(compiler, request, output) || !emit_initials(builder, derivation)) {
+        return false;
+    }
+    side->of = output;
+    side->n_steps = request->n_steps;
+    node.first = node.reset = node.initial = node.main = unit_position(builder->unit);
+    value = unit_own_copy(&derivation->target, of);
+    node.end = unit_position(builder->unit);
+    node.n_outputs = 1 + request->n_by;
+    node.outputs = mdf_arena_array(compiler->arena, node.n_outputs, sizeof *node.outputs);
+    if (node.outputs == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < compiler->parameters.n; i++) {
+        side->results[i] = unit_new_slot(&derivation->target, 0);
+    }
+    for (size_t i = 0; i < node.n_outputs; i++) {
+        if (!name_output(compiler, &node.outputs[i], i == 0 ? "value" : request->by[i - 1],
+                         i == 0 ? value : side->results[derivation->numbers[i - 1]])) {
+            return false;
+        }
+    }
+    return keep_ports(compiler) && keep_output_parts(compiler, &node) && keep_node(compiler, &node);
+}
+
 bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf_gradient_request *request)
 {
     struct compiler *compiler = builder->compiler;
@@ -289,8 +457,13 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
                                     .n_ports = compiler->program->n_ports};
     mdf_operand of = find_value(compiler, request->of);
 
-    if (of == MDF_NO_OPERAND || !find_parameters(compiler, &derivation) ||
-        !compile_evaluations(builder, request, of, &derivation.value) || !derive(&derivation) ||
+    if (of == MDF_NO_OPERAND || !find_parameters(compiler, &derivation)) {
+        return false;
+    }
+    if (compiler->program->solver.states != NULL) {
+        return derive_by_library(builder, &derivation, of);
+    }
+    if (!compile_evaluations(builder, request, of, &derivation.value) || !derive(&derivation) ||
         !name_outputs(&derivation, &node)) {
         return false;
     }

@@ -293,7 +293,8 @@ bool solver_emit_right_side(struct solver *solver, struct target *target)
     struct directions directions = {0};
     size_t first = unit_position(target->unit);
 
-    kept->states = entry_new_states(solver, target);
+    kept->states = target->compiler->program->solver.states; /* a library's, where one solves them */
+    kept->states = kept->states != NULL ? kept->states : entry_new_states(solver, target);
     kept->n_states = solver->side.n_states;
     if (kept->states == NULL || !new_slots(target, kept) || !find_directions(solver, target, kept, &directions) ||
         !entry_emit_begin(solver, target, kept->states)) {

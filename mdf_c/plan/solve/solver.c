@@ -279,7 +279,7 @@ bool compile_solver(struct graph_builder *builder)
     bool is_solved = solver.method->kind != MDF_METHOD_IN_NODES && compiler->states.n > 0;
     size_t first = unit_position(builder->unit), end;
 
-    if (!is_solved && !compiler->has_right_side) {
+    if (!is_solved && (!compiler->has_right_side || compiler->gradient != NULL)) {
         return true;
     }
     if (is_solved && solver.method->kind == MDF_METHOD_LIBRARY && !has_library) {

@@ -44,6 +44,14 @@
     X(CVodeSetRootDirection)      \
     X(CVodeSetNoInactiveRootWarn) \
     X(CVodeGetRootInfo)           \
+    X(CVodeSensInit)              \
+    X(CVodeSensEEtolerances)      \
+    X(CVodeSetSensErrCon)         \
+    X(CVodeGetSens)               \
+    X(CVodeSetNonlinearSolverSensStg) \
+    X(SUNNonlinSol_FixedPointSens) \
+    X(N_VCloneVectorArray)        \
+    X(N_VDestroyVectorArray)      \
     X(CVode)                      \
     X(CVodeFree)
 

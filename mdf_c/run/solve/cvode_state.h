@@ -30,12 +30,17 @@ struct mdf_solve {
     struct mdf_value *inputs; /* of each of the solver's ports, when it began */
     double time;
     bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
-    struct mdf_solve_part evaluate, condition, differentiate;
+    struct mdf_solve_part evaluate, condition, differentiate, along; /* the last: tangents of slopes and outputs */
     uint32_t *readers; /* of each slot: of what parts compute, their results are all that is looked at */
 
     /* The Jacobian, where there are derivatives: its band, weights of slopes, and gradients by the states; else NULL. */
     size_t lower, upper;
     double *weights, *gradient;
+
+    /* Derivatives by parameters: of all states by each of their elements. */
+    N_Vector *sensitivities;
+    SUNNonlinearSolver nonlinear_sensitivities;
+    size_t n_parameters;
 
     /* Events; NULL where there are none. Of each element: */
     double *conditioned, *holds; /* what its conditions make of it, and whether one holds; one behind the other */
@@ -56,6 +61,23 @@ double *mdf_solve_element(const struct mdf_solve *solve, size_t i);
 
 /* Sets the weights of slopes that code reads. False: the error is set. */
 bool mdf_solve_set_weights(struct mdf_state *state);
+
+/* Where elements of the states go: what code looks at, what nodes take next, weights of slopes, a direction. */
+enum mdf_solve_place { MDF_SOLVE_Y, MDF_SOLVE_NEXT, MDF_SOLVE_WEIGHT, MDF_SOLVE_DIRECTION };
+
+/* --- solve_cvode.c */
+bool mdf_solve_scatter(struct mdf_state *state, const double *elements, enum mdf_solve_place to);
+/* Runs a part as it is; then takes a result of each state. */
+bool mdf_solve_run(struct mdf_state *state, struct mdf_solve_part *part);
+bool mdf_solve_take(struct mdf_state *state, enum mdf_state_result result, double *elements);
+/* CVODE for states that are in their slots: *n elements. */
+bool mdf_solve_make_for(struct mdf_state *state, size_t *n);
+/* Without events. */
+bool mdf_solve_go_to(struct mdf_state *state, double time);
+
+/* --- cvode_sensitivities.c: an evaluation of a program of derivatives. */
+bool mdf_solve_derive(struct mdf_state *state);
+void mdf_solve_release_sensitivities(struct mdf_solve *solve);
 
 /* --- cvode_jacobian.c: the linear solver of BDF, with exact derivatives where there are some. */
 bool mdf_solve_make_linear(struct mdf_state *state);

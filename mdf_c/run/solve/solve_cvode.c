@@ -71,18 +71,16 @@ static void gather(struct mdf_state *state, double *elements)
     }
 }
 
-enum destination { TO_Y, TO_NEXT, TO_WEIGHT };
-
-static mdf_operand slot_for(const struct mdf_program_state *of, enum destination to)
+static mdf_operand slot_for(const struct mdf_program_state *of, enum mdf_solve_place to)
 {
-    return to == TO_Y ? of->y : to == TO_NEXT ? of->next : of->weight;
+    return to == MDF_SOLVE_Y ? of->y : to == MDF_SOLVE_NEXT ? of->next : to == MDF_SOLVE_WEIGHT ? of->weight : of->direction;
 }
 
 /* Into slots of the forms that `y` has. */
-static bool scatter(struct mdf_state *state, const double *elements, enum destination to)
+bool mdf_solve_scatter(struct mdf_state *state, const double *elements, enum mdf_solve_place to)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
-    size_t n = solver->n_states - (to == TO_WEIGHT ? solver->n_held : 0);
+    size_t n = solver->n_states - (to == MDF_SOLVE_WEIGHT ? solver->n_held : 0);
 
     for (size_t i = 0; i < n; i++) {
         const struct mdf_value *y = slot_of(state, solver->states[i].y);
@@ -126,13 +124,13 @@ static void give_part(struct mdf_state *state, struct mdf_solve_part *part, stru
     }
 }
 
-static bool run_part(struct mdf_state *state, struct mdf_solve_part *part)
+bool mdf_solve_run(struct mdf_state *state, struct mdf_solve_part *part)
 {
     return (!state->program->is_plain && mdf_fast_run(&part->fast, &part->request)) ||
            mdf_frame_run(state->frame, part->range.first, part->range.end);
 }
 
-static bool take_results(struct mdf_state *state, enum mdf_state_result result, double *elements)
+bool mdf_solve_take(struct mdf_state *state, enum mdf_state_result result, double *elements)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
     bool is_of_all = result == MDF_STATE_CONDITIONED || result == MDF_STATE_HOLDS;
@@ -156,15 +154,15 @@ static bool take_results(struct mdf_state *state, enum mdf_state_result result, 
 
 bool mdf_solve_set_weights(struct mdf_state *state)
 {
-    return scatter(state, state->solve->weights, TO_WEIGHT);
+    return mdf_solve_scatter(state, state->solve->weights, MDF_SOLVE_WEIGHT);
 }
 
 bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results)
 {
-    bool done = !mdf_state_is_interrupted(state) && scatter(state, y, TO_Y) && run_part(state, part);
+    bool done = !mdf_state_is_interrupted(state) && mdf_solve_scatter(state, y, MDF_SOLVE_Y) && mdf_solve_run(state, part);
 
     for (size_t k = 0; done && k < part->n_results; k++) {
-        done = take_results(state, part->first_result + k, results + k * state->solve->n_all);
+        done = mdf_solve_take(state, part->first_result + k, results + k * state->solve->n_all);
     }
     state->solve->is_lost = !done;
     return done;
@@ -199,6 +197,7 @@ static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
 {
     const struct mdf_cvode_library *library = &solve->library;
 
+    mdf_solve_release_sensitivities(solve);
     if (solve->cvode != NULL) {
         library->CVodeFree(&solve->cvode);
     }
@@ -242,6 +241,7 @@ void mdf_solve_release(struct mdf_state *state)
     mdf_fast_release(&solve->evaluate.fast);
     mdf_fast_release(&solve->condition.fast);
     mdf_fast_release(&solve->differentiate.fast);
+    mdf_fast_release(&solve->along.fast);
     for (size_t i = 0; solve->inputs != NULL && i < state->program->solver.n_ports; i++) {
         mdf_value_clear(memory, &solve->inputs[i]);
     }
@@ -281,6 +281,10 @@ static bool make_solve(struct mdf_state *state)
     give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
     give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
     give_part(state, &solve->differentiate, solver->differentiate, MDF_STATE_GRADIENT, 1);
+    if (state->program->right_side.n_steps > 0) {
+        give_part(state, &solve->along, state->program->right_side.differentiate, MDF_STATE_TANGENT, 1);
+        solve->readers[MDF_OPERAND_INDEX(state->program->right_side.of_output[state->program->right_side.of])] = MDF_READ_BY_ALL;
+    }
     return true;
 }
 
@@ -417,6 +421,24 @@ static bool is_at(double time, double to)
     return to - time <= 4 * DBL_EPSILON * fmax(fabs(time), fabs(to));
 }
 
+bool mdf_solve_make_for(struct mdf_state *state, size_t *n)
+{
+    size_t n_all;
+
+    state->solve->time = 0;
+    return count(state, &n_all, n) && (*n == 0 || make_vectors(state, n_all, *n));
+}
+
+bool mdf_solve_go_to(struct mdf_state *state, double time)
+{
+    struct mdf_solve *solve = state->solve;
+    int code;
+
+    solve->is_lost = false;
+    code = is_at(solve->time, time) ? CV_SUCCESS : solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
+    return code >= 0 || (!solve->is_lost && mdf_solve_fail(state, MDF_VALUE, text_of(code)));
+}
+
 static bool solve_to(struct mdf_state *state, double time)
 {
     struct mdf_solve *solve = state->solve;
@@ -443,6 +465,9 @@ bool mdf_solve_advance(struct mdf_state *state)
 {
     double dt = state->shared->execution.dt;
 
+    if (state->program->right_side.n_steps > 0) {
+        return (state->solve != NULL || make_solve(state)) && mdf_solve_derive(state);
+    }
     if (isnan(dt)) {
         mdf_solve_restart(state);
         return true;
@@ -451,10 +476,10 @@ bool mdf_solve_advance(struct mdf_state *state)
         return false;
     }
     if (state->solve->n == 0) {
-        return scatter(state, NULL, TO_NEXT);
+        return mdf_solve_scatter(state, NULL, MDF_SOLVE_NEXT);
     }
     if (dt > 0 && !solve_to(state, state->solve->time + dt)) {
         return false;
     }
-    return scatter(state, NV_DATA_S(state->solve->y), TO_NEXT);
+    return mdf_solve_scatter(state, NV_DATA_S(state->solve->y), MDF_SOLVE_NEXT);
 }

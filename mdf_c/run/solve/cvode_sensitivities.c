@@ -1,0 +1,255 @@
+/* cvode_sensitivities.c - derivatives of a solution by parameters, by CVODES: forward sensitivities, behind each of its steps.
+ *
+ * Comes in: a state of a program of derivatives (mdf_c/plan/gradient/evaluation_gradient.c). Goes out: the output port's value
+ * after all evaluations, as the right-hand side leaves it, and its derivatives. The states' own steps are those without
+ * derivatives: the test of errors is of the states alone, so that the value has the same bits. */
+#include "mdf_c/run/solve/cvode_state.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
+{
+    return mdf_frame_slot(state->frame, slot);
+}
+
+static bool run_range(struct mdf_state *state, struct mdf_range range)
+{
+    return mdf_frame_run(state->frame, range.first, range.end);
+}
+
+/* Zeros in the shape of a value. NULL: the error is set. */
+static double *clear_like(struct mdf_state *state, mdf_operand slot, const struct mdf_value *like)
+{
+    double *elements = mdf_value_make_tensor(&state->shared->memory, slot_of(state, slot), MDF_DTYPE_FLOAT64, like->rank,
+                                             mdf_value_shape(like));
+
+    if (elements == NULL) {
+        mdf_solve_out_of_memory(state);
+    } else if (like->length > 0) {
+        memset(elements, 0, like->length * sizeof *elements);
+    }
+    return elements;
+}
+
+/* A direction of one element of all parameters, by its number; of none with SIZE_MAX. */
+static bool direct(struct mdf_state *state, size_t element)
+{
+    const struct mdf_program *program = state->program;
+
+    for (size_t i = 0; i < program->n_parameters; i++) {
+        const struct mdf_value *parameter = slot_of(state, program->parameters[i].slot);
+        double *elements = clear_like(state, program->right_side.by_parameter[i], parameter);
+
+        if (elements == NULL) {
+            return false;
+        }
+        if (element < parameter->length) {
+            elements[element] = 1;
+            element = SIZE_MAX;
+        } else if (element != SIZE_MAX) {
+            element -= parameter->length;
+        }
+    }
+    return true;
+}
+
+/* Nothing changes with the inputs. */
+static bool hold_inputs(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+
+    for (size_t i = 0; i < program->n_ports; i++) {
+        mdf_operand direction = program->right_side.by_port[i];
+
+        if (direction != MDF_NO_OPERAND && clear_like(state, direction, slot_of(state, program->ports[i].slot)) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t count_parameters(struct mdf_state *state)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < state->program->n_parameters; i++) {
+        n += slot_of(state, state->program->parameters[i].slot)->length;
+    }
+    return n;
+}
+
+/* ------------------------------------------------------------------ slopes of sensitivities */
+
+static int find_slopes(int n, realtype time, N_Vector y, N_Vector slopes, N_Vector *by, N_Vector *slopes_by, void *context,
+                       N_Vector a, N_Vector b)
+{
+    struct mdf_state *state = context;
+    bool done = !mdf_state_is_interrupted(state) && mdf_solve_scatter(state, NV_DATA_S(y), MDF_SOLVE_Y);
+
+    (void)time, (void)slopes, (void)a, (void)b;
+    for (int i = 0; done && i < n; i++) {
+        done = direct(state, (size_t)i) && mdf_solve_scatter(state, NV_DATA_S(by[i]), MDF_SOLVE_DIRECTION) &&
+               mdf_solve_run(state, &state->solve->along) && mdf_solve_take(state, MDF_STATE_TANGENT, NV_DATA_S(slopes_by[i]));
+    }
+    state->solve->is_lost = !done;
+    return done ? 0 : -1;
+}
+
+/* How the initial values change: in the states' directions, as code leaves them there. */
+static bool find_initials(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_solve *solve = state->solve;
+
+    for (size_t i = 0; i < solve->n_parameters; i++) {
+        double *elements = NV_DATA_S(solve->sensitivities[i]);
+
+        if (!direct(state, i) || !run_range(state, program->right_side.initial)) {
+            return false;
+        }
+        for (size_t k = 0; k < program->solver.n_states - program->solver.n_held; k++) {
+            const struct mdf_value *direction = slot_of(state, program->right_side.states[k].direction);
+
+            if (direction->dtype != MDF_DTYPE_FLOAT64 ||
+                direction->length != slot_of(state, program->right_side.states[k].y)->length) {
+                return mdf_solve_fail(state, MDF_SHAPE, "needs derivatives of the shape of their state");
+            }
+            memcpy(elements, direction->data, direction->length * sizeof *elements);
+            elements += direction->length;
+        }
+    }
+    return true;
+}
+
+static bool make_sensitivities(struct mdf_state *state)
+{
+    struct mdf_solve *solve = state->solve;
+    const struct mdf_cvode_library *library = &solve->library;
+    bool is_stiff = state->program->solver.method == MDF_METHOD_CVODE_BDF;
+
+    solve->n_parameters = count_parameters(state);
+    if (solve->n_parameters == 0) {
+        return true;
+    }
+    solve->sensitivities = library->N_VCloneVectorArray((int)solve->n_parameters, solve->y);
+    if (solve->sensitivities == NULL) {
+        return mdf_solve_out_of_memory(state);
+    }
+    if (!find_initials(state)) {
+        return false;
+    }
+    if (library->CVodeSensInit(solve->cvode, (int)solve->n_parameters, CV_STAGGERED, find_slopes, solve->sensitivities) !=
+            CV_SUCCESS ||
+        library->CVodeSensEEtolerances(solve->cvode) != CV_SUCCESS ||
+        library->CVodeSetSensErrCon(solve->cvode, SUNFALSE) != CV_SUCCESS) {
+        return mdf_solve_out_of_memory(state);
+    }
+    if (!is_stiff) {
+        solve->nonlinear_sensitivities =
+            library->SUNNonlinSol_FixedPointSens((int)solve->n_parameters, solve->y, 0, solve->context);
+        if (solve->nonlinear_sensitivities == NULL ||
+            library->CVodeSetNonlinearSolverSensStg(solve->cvode, solve->nonlinear_sensitivities) != CV_SUCCESS) {
+            return mdf_solve_out_of_memory(state);
+        }
+    }
+    return true;
+}
+
+void mdf_solve_release_sensitivities(struct mdf_solve *solve)
+{
+    if (solve->sensitivities != NULL) {
+        solve->library.N_VDestroyVectorArray(solve->sensitivities, (int)solve->n_parameters);
+    }
+    if (solve->nonlinear_sensitivities != NULL) {
+        solve->library.SUNNonlinSolFree(solve->nonlinear_sensitivities);
+    }
+    solve->sensitivities = NULL;
+    solve->nonlinear_sensitivities = NULL;
+    solve->n_parameters = 0;
+}
+
+/* ------------------------------------------------------------------ an evaluation */
+
+/* What nodes have as the states' values, which an output port may be. */
+static bool show_states(struct mdf_state *state)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
+
+    for (size_t i = 0; i < side->n_states; i++) {
+        if (!mdf_value_copy(&state->shared->memory, slot_of(state, side->states[i].slot), slot_of(state, side->states[i].y))) {
+            return mdf_solve_out_of_memory(state);
+        }
+    }
+    return true;
+}
+
+/* The derivative of the sum of the output's elements by one element of the parameters. */
+static bool derive_output(struct mdf_state *state, size_t element, double *derivative)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
+    const struct mdf_value *tangent;
+
+    if (!direct(state, element) ||
+        !mdf_solve_scatter(state, state->solve->n > 0 ? NV_DATA_S(state->solve->sensitivities[element]) : NULL, MDF_SOLVE_DIRECTION) ||
+        !mdf_solve_run(state, &state->solve->along)) {
+        return false;
+    }
+    tangent = slot_of(state, side->of_output[side->of]);
+    if (tangent->kind != MDF_KIND_TENSOR || tangent->dtype != MDF_DTYPE_FLOAT64) {
+        return mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
+    }
+    *derivative = 0;
+    for (size_t i = 0; i < tangent->length; i++) {
+        *derivative += ((const double *)tangent->data)[i];
+    }
+    return true;
+}
+
+static bool derive_outputs(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    size_t element = 0;
+
+    for (size_t i = 0; i < program->n_parameters; i++) {
+        const struct mdf_value *parameter = slot_of(state, program->parameters[i].slot);
+        double *derivatives = clear_like(state, program->right_side.results[i], parameter);
+
+        if (derivatives == NULL) {
+            return false;
+        }
+        for (size_t k = 0; k < parameter->length; k++) {
+            if (!derive_output(state, element++, &derivatives[k])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool mdf_solve_derive(struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+    struct mdf_solve *solve = state->solve;
+    double dt = state->shared->execution.dt;
+    size_t n = 0;
+
+    if (isnan(dt) && program->right_side.n_steps > 1) {
+        return mdf_solve_fail(state, MDF_USAGE, "needs a time increment");
+    }
+    if (!hold_inputs(state) || !direct(state, SIZE_MAX) ||
+        !run_range(state, program->right_side.initial) || !mdf_solve_make_for(state, &n) || n == 0 || !make_sensitivities(state)) {
+        return false;
+    }
+    for (uint64_t i = 1; i < program->right_side.n_steps; i++) {
+        if (!mdf_solve_go_to(state, solve->time + dt)) {
+            return false;
+        }
+    }
+    if (solve->n_parameters > 0 && program->right_side.n_steps > 1 &&
+        solve->library.CVodeGetSens(solve->cvode, &solve->time, solve->sensitivities) != CV_SUCCESS) {
+        return mdf_solve_out_of_memory(state);
+    }
+    return mdf_solve_scatter(state, NV_DATA_S(solve->y), MDF_SOLVE_Y) && show_states(state) &&
+           run_range(state, program->right_side.evaluate) && derive_outputs(state);
+}
