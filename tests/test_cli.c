@@ -154,6 +154,7 @@ Test(cli, dumps)
                  {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
                  {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
                  {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
+                 {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
                  {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
                  {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
                   "first_passage_nests.txt"},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { LONGEST_ALONE = 4096, MOST_TRIED = 6 }; /* elements; ops that a nest may join */
+enum { MANY_TIMES = 64 };                      /* as many points as another nest has: that costs little by itself */
 
 static bool is_array_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
@@ -325,6 +326,18 @@ static bool takes_vectors(const struct grouping *grouping, const struct mdf_lowe
     return false;
 }
 
+/* Whether a nest gets elements from one of far fewer points, which folds nothing: together they would go along its axis first,
+ * and a fold over that axis, as of comparisons of all with all, could not join them. */
+static bool stays_apart(const struct mdf_lowered_nest *maker, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < maker->n_steps && maker->steps[i].kind != MDF_NEST_FOLD; i++) {
+    }
+    return i == maker->n_steps && maker->n_axes > 0 &&
+           mdf_nest_count(nest, 0, nest->n_axes) / MANY_TIMES >= mdf_nest_count(maker, 0, maker->n_axes);
+}
+
 /* Makes a nest part of another op before number `end`, one that makes something of what it loads. What became larger by that may
  * be joined to one before it in turn, which leaves an op without a nest. */
 static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, size_t end, bool only_nests)
@@ -340,7 +353,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         }
         n_tried++;
         other = nest_at(grouping, at);
-        both = other == NULL ? NULL : draft_merge(grouping->lowering, other, nest, true);
+        both = other == NULL || stays_apart(other, nest) ? NULL : draft_merge(grouping->lowering, other, nest, true);
         if (both != NULL && !takes_vectors(grouping, both)) {
             become_nest(grouping, at, both);
             if (joins_nest(grouping, both, at, false)) {
