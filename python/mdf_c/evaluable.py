@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from ._conditions import ConditionReader, as_time_scale
-from ._documents import Source
+from ._documents import Source, as_bytes
 from ._library import PART_FUNCTION, PART_INPUT, PART_OUTPUT, PART_PARAMETER, lib
 from ._scheduler import Scheduler
 from .engine import Model, State, compile
@@ -164,8 +165,11 @@ class EvaluableGraph:
 
     def __init__(self, graph: Source, verbose: bool = False, **settings: Any) -> None:
         self.graph, self.verbose = graph, verbose
-        settings.setdefault("dialect", "psyneulink" if _is_psyneulinks(graph) else "reference")
-        self.state = compile(graph if isinstance(graph, Model) else Model(graph), **settings).state()
+        source = graph
+        if "dialect" not in settings:
+            settings["dialect"] = "psyneulink" if _is_psyneulinks(graph) else "reference"
+            source = _with_draws_of_onnx(graph) if _is_psyneulinks(graph) else graph
+        self.state = compile(source if isinstance(source, Model) else Model(source), **settings).state()
         ids = self.state.program.nodes
         given = {node.id: node for node in getattr(graph, "nodes", ())}
         nodes = [given.get(id) or SimpleNode(id=id) for id in ids]
@@ -251,6 +255,19 @@ def _is_psyneulinks(graph: Any) -> bool:
     compositions what class it is, and whether that is executed until it is finished."""
     metadata = getattr(graph, "metadata", None) or {}
     return str(metadata.get("type")).endswith("Composition") and "execute_until_finished" in metadata
+
+
+def _with_draws_of_onnx(graph: Any) -> dict[str, Any]:
+    """The graph as a document in which calls of ONNX that draw random numbers are nothing but that: by their seed they give the same
+    numbers in each run, as with modeci_mdf. (By the names of PsyNeuLink's distributions the dialect would draw PsyNeuLink's numbers.)"""
+    document = json.loads(as_bytes(graph)[0])  # type: ignore[index] # it is no path
+    graphs = [each for model in document.values() for each in model["graphs"].values()]
+    for function in (
+        function for each in graphs for node in each["nodes"].values() for function in node.get("functions", {}).values()
+    ):
+        if str(function.get("function")).lower().startswith("onnx::random"):
+            (function.get("metadata") or {}).pop("type", None)
+    return document
 
 
 class SimpleNode(SimpleNamespace):

@@ -47,7 +47,10 @@ MANY = 4500  # of so many, most run as a loop that goes through the inputs
 def rows_of(steps):
     """Inputs that each step has, as arrays; None where a step has others, or of another form."""
     arrays = [{name: np.asarray(value) for name, value in step.items()} for step in steps]
-    if any({n: (a.shape, a.dtype.kind) for n, a in one.items()} != {n: (a.shape, a.dtype.kind) for n, a in arrays[0].items()} for one in arrays):
+    if any(
+        {n: (a.shape, a.dtype.kind) for n, a in one.items()} != {n: (a.shape, a.dtype.kind) for n, a in arrays[0].items()}
+        for one in arrays
+    ):
         return None
     return {name: np.stack([one[name] for one in arrays]).astype(float) for name in arrays[0]}
 
@@ -60,7 +63,9 @@ def test_long_series_of_psyneulinks_models_are_steps(path):
         pytest.skip("inputs are not those of one form")
     program = mdf_c.load(recorded["model"]).compile()
     ports = list(program.outputs)
-    wanted = record_steps(program.state(), [{name: array[i % len(array)] for name, array in rows.items()} for i in range(MANY)], MANY, ports)
+    wanted = record_steps(
+        program.state(), [{name: array[i % len(array)] for name, array in rows.items()} for i in range(MANY)], MANY, ports
+    )
     for chosen in (range(len(ports)), [len(ports) - 1]):
         got = record_series(program.state(), rows, MANY, [ports[i] for i in chosen])
         for array, i in zip(got, chosen):

@@ -101,3 +101,22 @@ def test_from_onnx_loses_nothing(up, tmp_path):
         for name, value in expected.items():
             assert found[name].dtype == value.dtype
             np.testing.assert_array_equal(found[name], value)
+
+
+def test_draws_in_a_graph_of_psyneulinks_are_those_of_onnx():
+    """The same ones in each run, by the seed, as with modeci_mdf: PsyNeuLink's tests of its export give them to PsyNeuLink."""
+    arguments = {"low": -1.0, "high": 1.0, "seed": 0, "shape": (1, 2)}
+    graph = mdf.Graph(id="g", metadata={"type": "Composition", "execute_until_finished": True})
+    node = mdf.Node(id="n", metadata={"type": "TransferMechanism"})
+    function = mdf.Function(
+        id="noise", function="onnx::RandomUniform", args=arguments, metadata={"type": "UniformDist", "variable": [[0, 0]]}
+    )
+    node.functions.append(function)
+    node.output_ports.append(mdf.OutputPort(id="y", value="noise", shape=(1, 2)))
+    graph.nodes.append(node)
+    evaluable = mdf_c.EvaluableGraph(graph)
+    for _ in range(2):
+        evaluable.evaluate()
+        drawn = evaluable.enodes["n"].evaluable_outputs["y"].curr_value
+        assert np.array_equal(drawn, mdf_c.functions.onnx.randomuniform(**arguments))
+    assert function.metadata["type"] == "UniformDist", "the graph itself is left alone"

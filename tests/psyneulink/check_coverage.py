@@ -19,7 +19,7 @@ import numpy as np
 
 warnings.simplefilter("ignore")
 
-import compositions  # noqa: E402
+import building  # noqa: E402
 import one_by_one  # noqa: E402
 import psyneulink as pnl  # noqa: E402
 from check_live import agree  # noqa: E402
@@ -55,8 +55,8 @@ def alone(kind):
             return kind(name="T")
         return pnl.ProcessingMechanism(name="T", function=kind())
 
-    mechanism = compositions.fresh(build)()
-    composition = compositions.comp(mechanism)
+    mechanism = building.fresh(build)()
+    composition = building.comp(mechanism)
     inputs = {"T": [[np.full_like(np.ravel(port.defaults.value), 0.7, float).tolist() for port in mechanism.external_input_ports]] * 2}
     program = mdf_c.psyneulink.compile(composition)
     program.run(inputs, 2)

@@ -19,7 +19,6 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import compositions  # noqa: E402
-import controlling  # noqa: E402, F401 - adds to the compositions
 import learning  # noqa: E402
 import one_by_one  # noqa: E402
 

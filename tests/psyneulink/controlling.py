@@ -2,7 +2,7 @@
 trial to trial, and those that draw random numbers. They join the others of compositions.py."""
 
 import psyneulink as pnl
-from compositions import comp, composition, refused
+from building import comp, composition, refused
 
 TRIALS = [[1.0], [-1.0], [2.0], [0.5], [-0.3], [1.5]]
 SAMPLES = [1.0, 2.0, -0.5, 0.3]

@@ -6,7 +6,7 @@ LEARNING maps a name to a function without arguments; what it returns are the co
 
 import numpy as np
 import psyneulink as pnl
-from compositions import fresh
+from building import fresh
 
 LEARNING = {}
 NOT_LEARNED = {}

@@ -1,0 +1,69 @@
+"""Compositions that are refused, and the words that say so."""
+
+import psyneulink as pnl
+from building import alone, comp, processing, refused
+from psyneulink.core.globals.utilities import _SeededPhilox
+
+
+def twice(variable):
+    return 2 * variable
+
+
+@refused(["ProcessingMechanism 'T'", "Python function, 'twice'"])
+def python_function():
+    return processing(twice, [[1.0]])
+
+
+@refused(["TransferMechanism 'T'", "output port 'DOUBLE'", "Python function, 'twice'"])
+def python_function_of_a_port():
+    return alone(pnl.TransferMechanism(name="T", output_ports=[{pnl.NAME: "DOUBLE", pnl.FUNCTION: twice}]), [[1.0]])
+
+
+@refused(["TransferMechanism 'T'", "its noise is", "<lambda>"])
+def noise_of_python():
+    return alone(pnl.TransferMechanism(name="T", noise=lambda: 0.5), [[1.0]])
+
+
+@refused(["NormalDist", "_SeededPhilox", "RandomState"])
+def another_generator():
+    noise = pnl.NormalDist()
+    noise.parameters.random_state.set(_SeededPhilox([3]), None)
+    mechanism = pnl.TransferMechanism(name="T", noise=noise)
+    mechanism.parameters.noise.get(None).parameters.random_state.set(_SeededPhilox([3]), None)
+    return alone(mechanism, [[1.0]])
+
+
+@refused(["ContrastiveHebbianMechanism 'T'", "code of their own"])
+def class_with_code():
+    return alone(pnl.ContrastiveHebbianMechanism(name="T", input_size=2, hidden_size=0, target_size=2), [[1.0, 2.0]])
+
+
+@refused(["TransferMechanism 'T'", "does not add up its projections"])
+def product_of_projections():
+    return alone(pnl.TransferMechanism(name="T", input_ports=[{pnl.FUNCTION: pnl.LinearCombination(operation=pnl.PRODUCT)}]), [[1.0]])
+
+
+@refused(["RecurrentTransferMechanism 'T'", "AtTrialStart"])
+def reset_of_recurrence():
+    mechanism = pnl.RecurrentTransferMechanism(name="T", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
+    return alone(mechanism, [[1.0]])
+
+
+@refused(["Composition 'comp'", "While"])
+def condition_of_python():
+    a = pnl.TransferMechanism(name="A")
+    result = comp(a)
+    result.scheduler.add_condition(a, pnl.While(twice, 1))
+    return result, {"A": [[1.0]]}, 1
+
+
+@refused(["Composition 'comp'", "default_absolute_time_unit"])
+def another_unit_of_time():
+    result = comp(pnl.TransferMechanism(name="A"))
+    result.scheduler.default_absolute_time_unit = 2 * result.scheduler.default_absolute_time_unit
+    return result, {"A": [[1.0]]}, 1
+
+
+@refused(["TransferMechanism 'A_B'", "rename one of them"])
+def names_that_become_one():
+    return comp([pnl.TransferMechanism(name="A B"), pnl.TransferMechanism(name="A_B")]), {"A B": [[1.0]]}, 1

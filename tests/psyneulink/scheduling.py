@@ -1,0 +1,135 @@
+"""Compositions whose mechanisms run by conditions, or by time."""
+
+import math
+
+import psyneulink as pnl
+from building import comp, composition
+from modeci_mdf.functions.standard import mdf_functions
+
+# Absolute time
+
+
+def timed(mode, conditions, end):
+    """A chain of three that run by time; the last one adds up."""
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    result = comp([a, b, pnl.IntegratorMechanism(name="C", function=pnl.SimpleIntegrator)])
+    result.scheduler.mode = mode
+    for name, condition in conditions.items():
+        result.scheduler.add_condition(result.nodes[name], condition)
+    result.termination_processing = {pnl.TimeScale.TRIAL: end}
+    return result, {"A": [[1.0], [2.0], [5.0]]}, 4
+
+
+def intervals():
+    """In one unit: between several PsyNeuLink rounds, by which what is to run at a time may not."""
+    return {
+        "A": pnl.TimeInterval(repeat=2),
+        "B": pnl.TimeInterval(repeat="3 ms", start=3),
+        "C": pnl.TimeInterval(repeat=1, unit="ms", end="30 ms"),
+    }
+
+
+@composition
+def exact_time():
+    return timed(pnl.SchedulingMode.EXACT_TIME, intervals(), pnl.TimeTermination(t=9))
+
+
+@composition
+def standard_time():
+    return timed(pnl.SchedulingMode.STANDARD, intervals(), pnl.TimeTermination(t=9))
+
+
+@composition
+def exact_time_passes():
+    conditions = {"A": pnl.TimeInterval(start=2), "B": pnl.TimeInterval(start=2), "C": pnl.TimeInterval(start=1, start_inclusive=False)}
+    return timed(pnl.SchedulingMode.EXACT_TIME, conditions, pnl.AfterNPasses(3))
+
+
+@composition
+def exact_time_defaults():
+    return timed(pnl.SchedulingMode.EXACT_TIME, {}, pnl.AfterNPasses(4))
+
+
+# Schedules
+
+
+@composition
+def ex_SimpleBranching_conditional():
+    a, b, c, d = (pnl.TransferMechanism(name=name) for name in "ABCD")
+    result = comp([a, b, c], [a, b, d])
+    result.scheduler.add_condition_set(
+        {a: pnl.AtNCalls(a, 0), b: pnl.Always(), c: pnl.EveryNCalls(b, 5), d: pnl.EveryNCalls(c, 2)}
+    )
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def ex_SimpleLinear_conditional():
+    a, b, c = (pnl.TransferMechanism(name=name) for name in "ABC")
+    result = comp([a, b, c])
+    result.scheduler.add_condition_set({a: pnl.AtNCalls(a, 0), b: pnl.Always(), c: pnl.EveryNCalls(b, 5)})
+    return result, {"A": [[1.0]]}, 2
+
+
+def scheduled():
+    a = pnl.IntegratorMechanism(name="A", function=pnl.SimpleIntegrator(rate=0.5))
+    b = pnl.TransferMechanism(name="B", function=pnl.Linear(slope=2.0))
+    c = pnl.TransferMechanism(name="C", function=pnl.Linear(slope=3.0, intercept=1.0))
+    return comp([a, b, c]), a, b, c
+
+
+@composition
+def sched_afterncalls_any_all_not():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition(b, pnl.All(pnl.AfterNCalls(a, 3), pnl.Not(pnl.AtPass(4))))
+    result.scheduler.add_condition(c, pnl.Any(pnl.AfterNCalls(b, 2), pnl.AtPass(1)))
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterNCalls(c, 4)}
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def sched_everyncalls():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition_set({b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2)})
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def sched_nwhen():
+    result, a, b, c = scheduled()
+    result.scheduler.add_condition_set({b: pnl.NWhen(pnl.AfterNCalls(a, 2), 1), c: pnl.EveryNCalls(b, 1)})
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterNPasses(5)}
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_model_basic():
+    a = pnl.TransferMechanism(name="A", function=pnl.Linear(slope=5.0, intercept=2.0))
+    b = pnl.TransferMechanism(name="B", function=pnl.Logistic())
+    result = comp([a, b])
+    result.scheduler.add_condition_set({a: pnl.EveryNPasses(1), b: pnl.EveryNCalls(a, 2)})
+    result.termination_processing = {
+        pnl.TimeScale.RUN: pnl.AfterNTrials(1),
+        pnl.TimeScale.TRIAL: pnl.All(pnl.Not(pnl.BeforeNCalls(b, 5))),
+    }
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_ddi_threshold():
+    function = pnl.DriftDiffusionIntegrator(rate=0.5, offset=1, non_decision_time=1, seed=0, noise=0.0, threshold=100.0)
+    a = pnl.IntegratorMechanism(name="A", function=function)
+    result = comp(a)
+    reached = [pnl.Threshold(a, "value", sign * 100.0, test, (0, 0)) for sign, test in ((1, ">="), (-1, "<="))]
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.Or(*reached)}
+    return result, {"A": [[1.0]]}, 1
+
+
+@composition
+def mdf_model_udfs():
+    a = pnl.TransferMechanism(name="A")
+    functions = {"B": pnl.UserDefinedFunction(mdf_functions["sin"]["function"], scale=1), "C": pnl.UserDefinedFunction(math.cos)}
+    b, c = (pnl.ProcessingMechanism(name=name, function=function) for name, function in functions.items())
+    result = comp([a, b, c])
+    result.scheduler.add_condition_set({b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2)})
+    return result, {"A": [[10.0]]}, 1
