@@ -3,9 +3,10 @@
 usage: lanes.py [--mdf-run build/mdf-run] [--only NAME] [--rounds 5] [--instances 4096] [--steps 4000]
 
 Each figure is the least of all rounds, in which all take turns; what starting takes is left out, as few steps are taken off many.
-Of two threads it is the time that passes, of all others processor time; times(2) is how many times faster two threads are, by the
-time that passes. Then the milliseconds of processor of 120,000 first passages, without what one instance takes, from start to
-end. Needs gcc; results are held against those of C."""
+All are processor time; cost(2) is that of two threads over that of one, times(2) how many times faster two threads are by the time
+that passes, which says something where two processors have nothing else to do. Then the milliseconds of processor of 120,000 first
+passages, without what a program takes that evaluates one: of a grid, where neighbours are much alike, and of drifts that are drawn.
+Needs gcc; results are held against those of C."""
 
 import argparse
 import ctypes
@@ -169,9 +170,9 @@ def measure(sweep, libraries, settings):
 def row(name, best, differs):
     cells = [name]
     for kind in TYPES:
-        c, one, two = best[kind, "C"], best[kind, "1"], best[kind, "2", "passed"]
-        cells += [f"{c:.3g}", f"{one:.3g}", f"{one / c:.2f}", f"{best[kind, 'alone']:.3g}", f"{two:.3g}"]
-        cells += [f"{best[kind, '1', 'passed'] / two:.2f}"]
+        c, one, two = best[kind, "C"], best[kind, "1"], best[kind, "2"]
+        cells += [f"{c:.3g}", f"{one:.3g}", f"{one / c:.2f}", f"{best[kind, 'alone']:.3g}", f"{two / one:.2f}"]
+        cells += [f"{best[kind, '1', 'passed'] / best[kind, '2', 'passed']:.2f}"]
     return "| " + " | ".join([*cells, f"{differs:.0e}"]) + " |"
 
 
@@ -182,27 +183,35 @@ def build(folder, kind):
     return ctypes.CDLL(path)
 
 
+def used_by(command):
+    """Milliseconds of processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
+
+
 def passages(settings, folder):
     """Of the drift-diffusion model, with means: those side by side, and one by one."""
-    ranges = {"n.drift": [5, 15], "n.threshold": [0.7, 1.0]}
-    path, best = os.path.join(folder, "passages.json"), {}
-    with open(os.path.join(folder, "diffusion.json"), "w") as file:
+    model, path, best = os.path.join(folder, "diffusion.json"), os.path.join(folder, "passages.json"), {}
+    rest = {"steps": 3000, "dt": 0.001, "stop_when": "abs(n.X) >= 0.5", "record": ["n.X"], "reduce": {"count": True, "mean": True}}
+    kinds = {
+        "one": {"parameters": {"n.drift": [5.0], "n.threshold": [1.0]}},
+        "of a grid": {"parameters": {"n.drift": {"linspace": [5, 15, 400]}, "n.threshold": {"linspace": [0.7, 1.0, 300]}}},
+        "of drawn drifts": {"parameters": {"n.drift": {"uniform": [5, 15]}, "n.threshold": [1.0]}, "samples": 120000},
+    }
+    with open(model, "w") as file:
         json.dump(MODELS["diffusion"][0], file)
     for _ in range(4 * settings.rounds):
         for way in ("1", "alone"):
-            for shape in ((1, 1), (400, 300)):
-                swept = {name: {"linspace": [*ends, n]} for (name, ends), n in zip(ranges.items(), shape)}
+            for kind, swept in kinds.items():
                 with open(path, "w") as file:
-                    sweep = {"parameters": swept, "steps": 3000, "dt": 0.001, "stop_when": "abs(n.X) >= 0.5", "record": ["n.X"]}
-                    json.dump({**sweep, "reduce": {"count": True, "mean": True}}, file)
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                command = [settings.mdf_run, "--sweep", path, os.path.join(folder, "diffusion.json"), "--quiet", *WAYS[way]]
-                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                best[way, shape] = min(best.get((way, shape), np.inf), used * 1e3)
-    for way, what in (("1", "side by side"), ("alone", "one by one")):
-        print(f"120,000 first passages of 55 steps, {what}: {best[way, (400, 300)] - best[way, (1, 1)]:.1f} ms")
+                    json.dump({**swept, **rest}, file)
+                used = used_by([settings.mdf_run, "--sweep", path, model, "--quiet", *WAYS[way]])
+                best[way, kind] = min(best.get((way, kind), np.inf), used)
+    for kind in list(kinds)[1:]:
+        beside, alone = (best[way, kind] - best[way, "one"] for way in ("1", "alone"))
+        print(f"120,000 first passages of 55 steps, {kind}: {beside:.1f} ms side by side, {alone:.1f} ms one by one")
 
 
 def main():
@@ -213,7 +222,7 @@ def main():
     parser.add_argument("--instances", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=4000)
     settings = parser.parse_args()
-    head = ["C", "lanes", "/ C", "one by one", "two threads", "times(2)"]
+    head = ["C", "lanes", "/ C", "one by one", "cost(2)", "times(2)"]
     print("| model |" + "".join(f" {text} |" for text in [*head, *(text + ", float32" for text in head), "difference"]))
     print("|---|" + "---:|" * (2 * len(head) + 1))
     with tempfile.TemporaryDirectory() as folder:

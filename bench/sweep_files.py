@@ -90,7 +90,7 @@ def kill_and_resume(settings, folder, seconds):
     while True:
         process = subprocess.Popen(command_of(settings, folder, killed, ["--resume"]))
         try:
-            process.wait(numbers.uniform(0.2, 1) * seconds / (settings.kills + 1) if n_killed < settings.kills else None)
+            process.wait(numbers.uniform(0.1, 0.7) * seconds / (settings.kills + 1) if n_killed < settings.kills else None)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

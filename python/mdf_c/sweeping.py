@@ -605,7 +605,7 @@ class _Part:
     Attributes
     ----------
     seconds : float
-        That a worker's thread took for it.
+        That a worker took for it: of a processor, where others use it too.
     found : list of numpy.ndarray, or bytes
         For each record (instances, rows, *shape of one value); what reductions come to.
     stopped : numpy.ndarray
@@ -620,11 +620,12 @@ def _evaluate_part(
     source: Origin, parameters: tuple[str, ...], settings: tuple, stop_when: str | None, plan: Plan
 ) -> _Part:
     """What a worker does: some of the instances, on the one thread that it does it in."""
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     native = NativeSweep(_compiled(source, parameters, settings, stop_when), plan, 1)
     arrays = native.run()
     found = native.saved() if plan.reductions else arrays
-    return _Part(time.perf_counter() - start, found, native.stopped_steps)
+    seconds = min(time.perf_counter() - start, time.process_time() - start_cpu)
+    return _Part(seconds, found, native.stopped_steps)
 
 
 def _is_dask(client: Any) -> bool:
@@ -651,20 +652,29 @@ class _Parts:
 
     def __init__(self, plan: Plan, client: Any) -> None:
         self._n, self._client, self._next = plan.n, client, 0
+        self._n_threads, self._asked_s = _n_threads(client), time.monotonic()
         rows = (plan.steps - 1) // plan.every + 1 if plan.every else 1
         each = sum(dtype.itemsize * math.prod(shape) for dtype, shape in plan.forms) * rows + 8
         self._most = max(1, plan.n if plan.reductions else _MOST_PART_BYTES // each)
-        self._size = math.ceil(plan.n / (_n_threads(client) * _FIRST_PARTS_PER_THREAD))
+        self._size = math.ceil(plan.n / (self._n_threads * _FIRST_PARTS_PER_THREAD))
+
+    def _threads(self) -> int:
+        """Workers may come and go; a scheduler is asked now and then."""
+        if time.monotonic() - self._asked_s > _PART_S:
+            self._n_threads, self._asked_s = _n_threads(self._client), time.monotonic()
+        return self._n_threads
 
     def is_due(self, n_waiting: int) -> bool:
         """Whether one more is to be given away, while so many are that have not come back."""
-        most = max(_LEAST_WAITING, _WAITING_PER_THREAD * _n_threads(self._client))
+        most = max(_LEAST_WAITING, _WAITING_PER_THREAD * self._threads())
         return self._next < self._n and n_waiting < most
 
     def take(self) -> tuple[int, int]:
-        """The next part: its first instance, and the one behind it. What is left at the end is for all threads."""
-        share = math.ceil((self._n - self._next) / (_WAITING_PER_THREAD * _n_threads(self._client)))
-        first, self._next = self._next, min(self._n, self._next + max(1, min(self._size, self._most, share)))
+        """The next part: its first instance, and the one behind it. What is left at the end is for all threads, but no part is
+        shorter than an eighth of the others."""
+        share = math.ceil((self._n - self._next) / (_WAITING_PER_THREAD * self._threads()))
+        n = min(self._most, self._size, max(share, self._size // 8))
+        first, self._next = self._next, min(self._n, self._next + max(1, n))
         return first, self._next
 
     def learn(self, n: int, seconds: float) -> None:
