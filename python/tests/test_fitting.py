@@ -80,6 +80,15 @@ def test_errors_of_the_data_weight_it_and_a_normal_prior_pulls():
     assert abs(pulled["slope"]) < 1e-6
 
 
+def test_data_and_parameters_may_stand_by_themselves():
+    rest = {name: value for name, value in DECAY_KEYS.items() if name != "parameters"}
+    assert mdf_c.fit(model_of(DECAY), decay_data(), {"n.rate": 0.3}, **rest)["rate"] == pytest.approx(0.7, rel=1e-7)
+    with pytest.raises(mdf_c.MdfError, match="observe {NODE.PORT: COLUMN} says which output port"):
+        mdf_c.fit(model_of(DECAY), decay_data(), {"n.rate": 0.3}, time="t", dt=0.1)
+    with pytest.raises(TypeError, match="a model, and then a specification, or data and parameters"):
+        mdf_c.fit(model_of(DECAY), decay_data(), {"n.rate": 0.3}, DECAY_KEYS)
+
+
 def test_rows_are_steps_of_a_run_by_their_times_and_missing_ones_are_left_out():
     data = decay_data()
     data["v"][3] = np.nan

@@ -38,8 +38,8 @@ _SETTINGS = (
 
 def fit(
     model: Source | Model,
+    *given: Any,
     specification: str | os.PathLike | Mapping[str, Any] | None = None,
-    *,
     progress: Callable[[int, float], None] | None = None,
     resume: str | os.PathLike | None = None,
     **keys: Any,
@@ -50,6 +50,8 @@ def fit(
     ----------
     model
         What :func:`mdf_c.load` takes, or a Model.
+    given
+        One argument: `specification`. Two: the keys ``data`` and ``parameters``.
     specification : path or dict, optional
         A FIT file (JSON, YAML), or its keys as a dict.
     progress : callable, optional
@@ -78,6 +80,12 @@ def fit(
     """
     begin = time.perf_counter()
     needs("scipy", "scipy")
+    if len(given) > 2 or (given and specification is not None):
+        raise TypeError("fit() takes a model, and then a specification, or data and parameters")
+    if len(given) == 1:
+        specification = given[0]
+    elif given:
+        keys = {**dict(zip(("data", "parameters"), given)), **keys}
     settings = {name: keys.pop(name) for name in _SETTINGS if name in keys}
     spec = read_specification(specification, keys)
     if spec.graph is not None:

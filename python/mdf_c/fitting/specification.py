@@ -418,7 +418,10 @@ def read_specification(given: str | os.PathLike | Mapping[str, Any] | None, keys
 
 def _check(spec: Specification, entries: Mapping[str, Placed]) -> None:
     if bool(spec.observed) == (spec.first_passage is not None):
-        raise spec.place.fault("one of the keys 'observe' {NODE.PORT: column} and 'first_passage' is needed, and only one")
+        raise spec.place.fault(
+            "one of the keys 'observe' and 'first_passage' is needed, and only one: observe {NODE.PORT: COLUMN} says which output port goes "
+            "with which column of the data"
+        )
     if not spec.parameters:
         raise entries["parameters"].fault("there is nothing to fit: say at least one NODE.PARAMETER")
     if spec.time is not None and spec.step is not None:
