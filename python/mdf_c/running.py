@@ -30,6 +30,17 @@ _BUDGET_S = 0.05
 Inputs = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
 
+class Traces(dict[str, np.ndarray]):
+    """What was recorded, by NODE.PORT; a PORT that only one node has stands for it."""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        found = [key for key in self if isinstance(name, str) and key.endswith(f".{name}")]
+        if len(found) != 1:
+            why = f"is recorded of {' and '.join(found)}: name one of them" if found else "was not recorded (record=...)"
+            raise KeyError(f"'{name}' {why}; there are {', '.join(self) or 'none'}")
+        return self[found[0]]
+
+
 @dataclass(repr=False)
 class Result:
     """What a run computed. ``result["NODE.PORT"]``, ``result["PORT"]`` and ``result["NAME"]`` look values up.
@@ -46,7 +57,7 @@ class Result:
     outputs : dict of str to dict of str to value
         Every output port after the last step, by node and port.
     trace : dict of str to numpy.ndarray
-        Recorded ports, by NODE.PORT: the first axis is the step. A port whose form changes has an array of objects.
+        Recorded ports, by NODE.PORT or a unique PORT: the first axis is the step. A port whose form changes has an array of objects.
     times : numpy.ndarray, shape (steps,)
         Time of each step; NaN without a time increment.
     bodies : list of dict
@@ -333,7 +344,7 @@ def run(
         _advise_of_arrays(error, inputs)
         raise
     times = np.full(steps, np.nan) if dt is None else dt * np.arange(steps)
-    trace = {f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)}
+    trace = Traces({f"{node}.{port}": array for (node, port), array in zip(recorder.ports, recorder.arrays)})
     return Result(program, state, steps, state.results(), state.outputs(), trace, times, bodies or [], state.profile() if profile else {})
 
 

@@ -1,5 +1,6 @@
 """load, compile, check, run: steps, inputs, traces, tables."""
 
+import copy
 import json
 import pickle
 from pathlib import Path
@@ -256,3 +257,12 @@ def test_scheduling_mode():
     for mode in ("exact", "EXACT_TIME"):
         with pytest.raises(ValueError, match="scheduling_mode must be 'standard' or 'exact_time'"):
             mdf_c.compile(model, scheduling_mode=mode)
+
+
+def test_a_trace_is_found_by_its_port_alone(examples):
+    result = mdf_c.run(examples / "cooling.yaml", steps=3, dt=10, record=["temperature"])
+    assert result.trace["temperature"] is result.trace["cup.temperature"] and list(result.trace) == ["cup.temperature"]
+    with pytest.raises(KeyError, match="'drinkable' was not recorded .*; there are cup.temperature"):
+        result.trace["drinkable"]
+    assert copy.copy(result).trace["temperature"] is result.trace["temperature"]
+    assert pickle.loads(pickle.dumps(result)).trace["temperature"][0] == 90
