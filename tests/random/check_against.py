@@ -98,6 +98,8 @@ RULES = [
     ("onnxruntime", _has_empty_sequence_with_state, "the state of a sequence of no steps is the initial one, by the equations of the operators; there it is zeros"),
     ("onnxruntime", _has_extreme_of_bare_leaves, "a leaf that has no weight for a target gives it nothing, as where there are several targets; there, with one target, it "
                                                  "gives 0, which is then the smallest or largest"),
+    ("modeci_mdf", _holds(r'"default_value": \['), "a list that is a port's default value stays a list of Python there, whose + joins and whose * repeats; a port's value is an array"),
+    ("onnx.reference", _holds(r'"op": "Global(Max|Average)Pool"'), "of arrays of other ranks than 4 it reduces other axes"),
     ("onnx.reference", _yields_what_it_did_not_make, "such values are the same Python object in several places"),
     ("onnx.reference", _has_loop_without_condition, "a Loop without a condition ends by its body's"),
     ("onnx.reference", _has_loop_that_stacks, "what a Loop stacks of numbers without axes has an axis too many"),
