@@ -256,7 +256,7 @@ Test(diagnostics, places_in_a_long_text_are_found_from_marks)
         struct mdf_arena arena;
         struct mdf_text text;
         struct mdf_source plain, marked;
-        size_t length[2] = {0, 0}, last = 0;
+        size_t last = 0;
 
         mdf_memory_init(&memory, NULL, 0);
         mdf_arena_init(&arena, &memory);
@@ -274,12 +274,14 @@ Test(diagnostics, places_in_a_long_text_are_found_from_marks)
         for (int line = 1; line < 3 * N + 3; line += 97) {
             for (int column = 1; column < 12 * N; column += line == 1 ? 89 : 6000) {
                 int at[2][2] = {{line, column}, {line, column}};
-                const char *where[2] = {NULL, NULL};
+                struct mdf_source_line lines[2] = {{0}};
                 bool found[2];
 
-                found[0] = mdf_source_find_line(&plain, line, &where[0], &length[0]);
-                found[1] = mdf_source_find_line(&marked, line, &where[1], &length[1]);
-                cr_expect(found[0] == found[1] && where[0] == where[1] && length[0] == length[1], "line %d", line);
+                found[0] = mdf_source_find_line(&plain, line, column, &lines[0]);
+                found[1] = mdf_source_find_line(&marked, line, column, &lines[1]);
+                cr_expect(found[0] == found[1] && lines[0].bytes == lines[1].bytes && lines[0].length == lines[1].length &&
+                              lines[0].at == lines[1].at,
+                          "%d:%d", line, column);
                 found[0] = mdf_source_locate(&plain, "b", 0, &at[0][0], &at[0][1]);
                 found[1] = mdf_source_locate(&marked, "b", 0, &at[1][0], &at[1][1]);
                 cr_expect(found[0] == found[1] && memcmp(at[0], at[1], sizeof at[0]) == 0, "%d:%d: %d:%d, not %d:%d", line,

@@ -2,6 +2,7 @@
  * answer does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for
  * four times the items. And what it costs that a sequence grows in a loop: counted in bytes of lists. */
 #include "mdf_c/base/text.h"
+#include "mdf_c/source/source.h"
 #include "tests/engine.h"
 
 #include <criterion/criterion.h>
@@ -155,13 +156,28 @@ static void give_inputs(const mdf_program *program, mdf_state *state)
     free(names);
 }
 
-/* How many texts are compared until a state is there, and has its inputs. */
+/* Writes the model as C, if it has a form there. */
+static void write_source(mdf_state *state, struct mdf_memory *memory)
+{
+    const struct mdf_source_options how = {.name = "model"};
+    struct mdf_text source;
+    mdf_error error = {0};
+
+    mdf_text_init(&source, memory);
+    if (mdf_source_warm_up(state, NULL, NULL, (double)NAN, &error)) {
+        mdf_source_write(state, &how, &source, NULL, &error);
+    }
+    mdf_text_release(&source);
+}
+
+/* How many texts are compared until a model has been looked over, a state is there, has its inputs, and is written as C. */
 static size_t work_of(const struct growing *growing, size_t n)
 {
     struct mdf_memory memory;
     struct mdf_text text;
     mdf_error error = {0};
-    mdf_options options = {.n_threads = 1};
+    mdf_diagnostics *diagnostics = mdf_diagnostics_new(NULL, NULL);
+    mdf_options options = {.n_threads = 1, .diagnostics = diagnostics};
     mdf_model *model;
     mdf_program *program = NULL;
     mdf_state *state = NULL;
@@ -179,9 +195,12 @@ static size_t work_of(const struct growing *growing, size_t n)
     }
     cr_assert_not_null(state, "%s: %s", growing->what, error.message);
     give_inputs(program, state);
+    mdf_check(model, NULL, 0, 1, (double)NAN, &options, &error);
+    write_source(state, &memory);
     mdf_state_free(state);
     mdf_program_free(program);
     mdf_model_free(model);
+    mdf_diagnostics_free(diagnostics);
     mdf_text_release(&text);
     return n_comparisons;
 }

@@ -187,21 +187,20 @@ static void copy_line(struct entry *entry, const char *line, size_t from, size_t
 /* The line of the file, with the word that stands at the place. */
 static void show_source(struct entry *entry, const struct mdf_source *source)
 {
-    size_t length, at, word, from, to;
-    const char *line;
+    struct mdf_source_line line;
+    size_t word, from, to;
 
     if (entry->error.file[0] == '\0' || entry->error.column < 1 ||
-        !mdf_source_find_line(source, entry->error.line, &line, &length)) {
+        !mdf_source_find_line(source, entry->error.line, entry->error.column, &line)) {
         return;
     }
-    at = mdf_source_byte_of(line, length, entry->error.column);
-    word = mdf_source_word(line, length, at);
-    entry->end_column = entry->error.column + mdf_source_count(line + at, word);
-    from = mdf_source_count(line, length) > MOST_SHOWN ? step_back(line, at, MOST_BEFORE) : 0;
-    to = from + mdf_source_byte_of(line + from, length - from, MOST_SHOWN + 1);
-    entry->source_column = mdf_source_count(line + from, at - from) + 1 + (from > 0 ? 3 : 0);
+    word = mdf_source_word(line.bytes, line.length, line.at);
+    entry->end_column = entry->error.column + mdf_source_count(line.bytes + line.at, word);
+    from = mdf_source_count(line.bytes, line.length) > MOST_SHOWN ? step_back(line.bytes, line.at, MOST_BEFORE) : 0;
+    to = from + mdf_source_byte_of(line.bytes + from, line.length - from, MOST_SHOWN + 1);
+    entry->source_column = mdf_source_count(line.bytes + from, line.at - from) + 1 + (from > 0 ? 3 : 0);
     entry->has_source = true;
-    copy_line(entry, line, from, to, length);
+    copy_line(entry, line.bytes, from, to, line.length);
 }
 
 /* ------------------------------------------------------------------ adding */

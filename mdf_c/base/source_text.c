@@ -115,18 +115,26 @@ static const char *find_character(const struct mdf_source *source, int line, int
 
 /* ------------------------------------------------------------------ lines and words */
 
-bool mdf_source_find_line(const struct mdf_source *source, int line, const char **begin, size_t *length)
+bool mdf_source_find_line(const struct mdf_source *source, int line, int column, struct mdf_source_line *found)
 {
-    const char *at = find_character(source, line, 1), *end;
+    enum { REACH = 1 << 14 };
+    const char *at = find_character(source, line, column), *first, *end;
 
     if (at == NULL) {
         return false;
     }
-    *begin = at;
+    first = source->bytes + first_mark(source).byte;
     end = source->bytes + source->size;
-    for (*length = 0; at + *length < end && at[*length] != '\n'; ++*length) {
+    for (found->bytes = at; found->bytes > first && found->bytes[-1] != '\n' && at - found->bytes < REACH; found->bytes--) {
     }
-    *length -= *length > 0 && at[*length - 1] == '\r';
+    found->at = (size_t)(at - found->bytes);
+    for (found->length = found->at; at < end && *at != '\n' && found->length - found->at < REACH; at++) {
+        found->length++;
+    }
+    if (found->length > 0 && found->bytes[found->length - 1] == '\r') {
+        found->length--;
+    }
+    found->at = found->at < found->length ? found->at : found->length;
     return true;
 }
 

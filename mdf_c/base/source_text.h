@@ -27,8 +27,13 @@ struct mdf_source_mark {
  * room in the arena it goes without marks. */
 void mdf_source_mark(struct mdf_source *source, struct mdf_arena *arena);
 
-/* A line without its end. */
-bool mdf_source_find_line(const struct mdf_source *source, int line, const char **begin, size_t *length);
+/* A line without its end; of a very long one what stands around a place. */
+struct mdf_source_line {
+    const char *bytes;
+    size_t length, at; /* at: the byte of the place */
+};
+
+bool mdf_source_find_line(const struct mdf_source *source, int line, int column, struct mdf_source_line *found);
 /* The byte of a line at which a column begins; its length past the end. */
 size_t mdf_source_byte_of(const char *line, size_t length, int column);
 /* Characters in so many bytes. */

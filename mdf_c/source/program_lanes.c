@@ -18,16 +18,15 @@ struct mdf_source_member {
 void mdf_source_add_member(struct mdf_source_program *program, const char *type, const char *name, size_t length,
                            const char *comment)
 {
-    struct mdf_source_member *member = mdf_arena_allocate(&program->writer.arena, sizeof *member), **end;
+    struct mdf_source_member *member = mdf_arena_allocate(&program->writer.arena, sizeof *member);
 
     if (member == NULL) {
         mdf_source_out_of_memory(&program->writer);
         return;
     }
     *member = (struct mdf_source_member){NULL, type, name, comment, length};
-    for (end = &program->lane_members; *end != NULL; end = &(*end)->next) {
-    }
-    *end = member;
+    *program->last_lane_member = member;
+    program->last_lane_member = &member->next;
 }
 
 /* ------------------------------------------------------------------ declarations */

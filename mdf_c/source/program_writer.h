@@ -40,7 +40,7 @@ struct mdf_source_program {
     bool has_indicators;  /* events of conditions of parameters are */
     bool has_tangents;    /* with derivatives of that */
     size_t n_lanes;       /* instances side by side that are asked for; 0: none */
-    struct mdf_source_member *lane_members;
+    struct mdf_source_member *lane_members, **last_lane_member;
     struct mdf_source_names members;
     struct mdf_text fields;    /* of the state */
     struct mdf_text copies;    /* of its part for copies of inputs that can be lent */

@@ -662,9 +662,9 @@ static void free_axes(struct nest_text *text)
     size_t axis;
 
     for (axis = 0; axis < text->nest->n_axes; axis++) {
-        mdf_source_free_name(names, text->axes[axis].index);
-        mdf_source_free_name(names, text->axes[axis].block);
-        mdf_source_free_name(names, text->axes[axis].end);
+        mdf_source_free_name(text->writer, names, text->axes[axis].index);
+        mdf_source_free_name(text->writer, names, text->axes[axis].block);
+        mdf_source_free_name(text->writer, names, text->axes[axis].end);
     }
 }
 

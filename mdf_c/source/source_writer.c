@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -94,46 +95,46 @@ const char *mdf_source_text(struct mdf_source_writer *writer, const char *format
 
 /* ------------------------------------------------------------------ names */
 
-static struct mdf_source_name **list_of(struct mdf_source_names *names, const char *text)
+static bool is_taken(const struct mdf_source_names *names, const char *text)
 {
-    uint32_t hash = 2166136261u;
+    const size_t *n = name_table_find(&names->taken, text);
 
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
-    }
-    return &names->lists[hash % MDF_SOURCE_NAME_LISTS];
-}
-
-static bool is_taken(struct mdf_source_names *names, const char *text)
-{
-    const struct mdf_source_name *name;
-
-    for (name = *list_of(names, text); name != NULL && strcmp(name->text, text) != 0; name = name->next) {
-    }
-    return name != NULL;
+    return n != NULL && *n > 0;
 }
 
 void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *text)
 {
-    struct mdf_source_name *name = mdf_arena_allocate(&writer->arena, sizeof *name), **list = list_of(names, text);
+    size_t *n = name_table_add(&names->taken, &writer->arena, text);
 
-    if (name == NULL) {
+    if (n == NULL) {
         mdf_source_out_of_memory(writer);
         return;
     }
-    name->text = text;
-    name->next = *list;
-    *list = name;
+    ++*n;
 }
 
-void mdf_source_free_name(struct mdf_source_names *names, const char *name)
+/* Where the number of a name begins that has one: "sum_12" has 12. */
+static const char *find_number(const char *name)
 {
-    struct mdf_source_name **link = list_of(names, name);
+    const char *number = strrchr(name, '_');
 
-    while (*link != NULL && (*link)->text != name) {
-        link = &(*link)->next;
+    return number != NULL && number[1] != '\0' && number[1 + strspn(number + 1, "0123456789")] == '\0' ? number + 1 : NULL;
+}
+
+void mdf_source_free_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name)
+{
+    size_t *n = name_table_find(&names->taken, name), *next;
+    const char *number = find_number(name);
+
+    if (n != NULL && *n > 0) {
+        --*n;
     }
-    *link = *link != NULL ? (*link)->next : NULL;
+    if (number != NULL) { /* it is looked for from there on again */
+        next = name_table_find(&names->next, mdf_source_text(writer, "%.*s", (int)(number - 1 - name), name));
+        if (next != NULL && *next > strtoul(number, NULL, 10)) {
+            *next = strtoul(number, NULL, 10);
+        }
+    }
 }
 
 static bool is_letter(char c)
@@ -178,14 +179,20 @@ const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_
 {
     char stem[64];
     const char *text;
-    unsigned number;
+    size_t *next;
 
     sanitise(hint != NULL && hint[0] != '\0' ? hint : "value", stem);
     text = mdf_source_text(writer, "%s", stem);
-    for (number = 2; is_taken(names, text) || is_taken(&writer->globals, text) || is_taken(&writer->locals, text) ||
-                     mdf_source_is_reserved(text);
-         number++) {
-        text = mdf_source_text(writer, "%s_%u", stem, number);
+    next = name_table_add(&names->next, &writer->arena, text);
+    if (next == NULL) {
+        mdf_source_out_of_memory(writer);
+        return "";
+    }
+    for (bool is_first = true; is_taken(names, text) || is_taken(&writer->globals, text) || is_taken(&writer->locals, text) ||
+                               mdf_source_is_reserved(text);
+         is_first = false) {
+        *next = is_first ? (*next > 2 ? *next : 2) : *next + 1;
+        text = mdf_source_text(writer, "%s_%zu", stem, *next);
         if (text[0] == '\0') {
             return "";
         }

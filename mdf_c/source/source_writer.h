@@ -6,6 +6,7 @@
 #ifndef MDF_SOURCE_SOURCE_WRITER_H
 #define MDF_SOURCE_SOURCE_WRITER_H
 
+#include "mdf_c/base/name_table.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/code/code.h"
 #include "mdf_c/lowered/lowered.h"
@@ -16,16 +17,10 @@ struct mdf_source_helper {
     const char *name, *definition;
 };
 
-struct mdf_source_name {
-    struct mdf_source_name *next;
-    const char *text;
-};
-
-enum { MDF_SOURCE_NAME_LISTS = 256 };
-
-/* Identifiers that are taken. */
+/* Identifiers that are taken. All zero: none. */
 struct mdf_source_names {
-    struct mdf_source_name *lists[MDF_SOURCE_NAME_LISTS];
+    struct name_table taken; /* how often each is */
+    struct name_table next;  /* stems: what is behind the numbers that are known to be taken; 0: not looked for yet */
 };
 
 /* An array constant that lies at file scope. */
@@ -107,7 +102,7 @@ const char *mdf_source_name(struct mdf_source_writer *writer, struct mdf_source_
 /* Whether a name is among the global ones. */
 bool mdf_source_is_taken(struct mdf_source_writer *writer, const char *name);
 /* The name is free again. */
-void mdf_source_free_name(struct mdf_source_names *names, const char *name);
+void mdf_source_free_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name);
 /* Takes a name as it is. */
 void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_names *names, const char *name);
 

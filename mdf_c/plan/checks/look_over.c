@@ -44,6 +44,7 @@ struct mentions {
     struct name_table first;  /* of each name: the first place, counted from 1 */
     struct name_table others; /* names that stand in another place too */
     struct name_table graphs; /* of the model, whose texts are noted already */
+    const struct mentions *around; /* of what stands in no node; NULL: none */
 };
 
 static bool note_name(struct mentions *mentions, const char *name, size_t place)
@@ -135,13 +136,14 @@ static bool is_mentioned(const struct mentions *mentions, const char *name, size
 {
     const size_t *first = name_table_find(&mentions->first, name);
 
-    return first != NULL && (*first != besides + 1 || name_table_find(&mentions->others, name) != NULL);
+    return (first != NULL && (*first != besides + 1 || name_table_find(&mentions->others, name) != NULL)) ||
+           (mentions->around != NULL && name_table_find(&mentions->around->first, name) != NULL);
 }
 
 /* ------------------------------------------------------------------ parts of nodes that nothing uses */
 
 /* Places: functions, then parameters, then all else. */
-static bool note_node(struct mentions *mentions, const struct graph_builder *builder, const struct mdf_graph_node *node)
+static bool note_node(struct mentions *mentions, const struct mdf_graph_node *node)
 {
     size_t place = 0, i;
 
@@ -163,18 +165,18 @@ static bool note_node(struct mentions *mentions, const struct graph_builder *bui
             return false;
         }
     }
-    return note_texts(mentions, builder->graph->conditions, place) && note_name(mentions, "is_finished", place); /* conditions look at it */
+    return note_name(mentions, "is_finished", place); /* conditions look at it */
 }
 
-static bool look_at_node(const struct graph_builder *builder, const struct mdf_graph_node *node)
+static bool look_at_node(const struct graph_builder *builder, const struct mdf_graph_node *node, const struct mentions *conditions)
 {
     struct compiler *compiler = builder->compiler;
-    struct mentions mentions = {.compiler = compiler};
+    struct mentions mentions = {.compiler = compiler, .around = conditions};
     struct place place = place_enter(compiler, "node", node->id, node->source);
     bool computes = node->n_functions + node->n_parameters + node->n_output_ports > 0;
     size_t i;
 
-    if (!note_node(&mentions, builder, node)) {
+    if (!note_node(&mentions, node)) {
         compile_out_of_memory(compiler);
         return false;
     }
@@ -204,17 +206,32 @@ static bool look_at_node(const struct graph_builder *builder, const struct mdf_g
 
 /* ------------------------------------------------------------------ parts of the graph that nothing uses */
 
-static bool is_result(const struct mdf_graph *graph, const char *node, const char *port)
+/* The name of a port among results; NULL: out of memory. */
+static const char *result_name(struct compiler *compiler, const char *node, const char *port)
+{
+    return node == NULL ? port : mdf_arena_printf(&compiler->scratch, "%s\n%s", node, port);
+}
+
+/* The ports that the graph declares as its outputs, each with its node where it has one. */
+static bool note_results(struct compiler *compiler, const struct mdf_graph *graph, struct name_table *results)
 {
     size_t i;
 
     for (i = 0; i < graph->n_outputs; i++) {
-        if (strcmp(graph->outputs[i].port, port) == 0 &&
-            (graph->outputs[i].node == NULL || strcmp(graph->outputs[i].node, node) == 0)) {
-            return true;
+        const char *name = result_name(compiler, graph->outputs[i].node, graph->outputs[i].port);
+
+        if (name == NULL || name_table_add(results, &compiler->scratch, name) == NULL) {
+            return false;
         }
     }
-    return false;
+    return true;
+}
+
+static bool is_result(struct compiler *compiler, const struct name_table *results, const char *node, const char *port)
+{
+    const char *name = result_name(compiler, node, port);
+
+    return name_table_find(results, port) != NULL || name == NULL || name_table_find(results, name) != NULL;
 }
 
 /* Ports that hold the bare name of a function stand for its outputs, one after the other: none can be left out. */
@@ -239,6 +256,7 @@ static bool look_at_graph(const struct graph_builder *builder)
     const struct mdf_graph *graph = builder->graph;
     struct compiler *compiler = builder->compiler;
     struct mentions mentions = {.compiler = compiler};
+    struct name_table results = {0};
     size_t i, j;
 
     for (i = 0; i < graph->n_nodes; i++) {
@@ -247,7 +265,8 @@ static bool look_at_graph(const struct graph_builder *builder)
             return false;
         }
     }
-    if (!note_texts(&mentions, graph->conditions, graph->n_nodes) || !note_texts(&mentions, mdf_node_get(graph->source, "edges"), graph->n_nodes)) {
+    if (!note_texts(&mentions, graph->conditions, graph->n_nodes) ||
+        !note_texts(&mentions, mdf_node_get(graph->source, "edges"), graph->n_nodes) || !note_results(compiler, graph, &results)) {
         compile_out_of_memory(compiler);
         return false;
     }
@@ -259,7 +278,7 @@ static bool look_at_graph(const struct graph_builder *builder)
         for (j = 0; j < node->n_output_ports; j++) {
             const struct mdf_output_port *port = &node->output_ports[j];
 
-            if (!graph_is_consumed(builder, i, j) && !is_one_of_several(node, j) && !is_result(graph, node->id, port->id) && !is_mentioned(&mentions, port->id, i)) {
+            if (!graph_is_consumed(builder, i, j) && !is_one_of_several(node, j) && !is_result(compiler, &results, node->id, port->id) && !is_mentioned(&mentions, port->id, i)) {
                 tell_unused(compiler, "unused-output", "output port", port->id, port->source,
                             "no edge leads from it, and the outputs that the graph declares are others");
             }
@@ -622,6 +641,7 @@ static bool look_at_shapes(const struct graph_builder *builder, const struct mdf
 
 bool compile_look_over(const struct graph_builder *builder, const struct mdf_program *program)
 {
+    struct mentions conditions = {.compiler = builder->compiler};
     size_t i;
 
     if (!look_at_shapes(builder, program) || !look_over_units(builder)) {
@@ -630,8 +650,12 @@ bool compile_look_over(const struct graph_builder *builder, const struct mdf_pro
     if (builder->compiler->model->dialect == MDF_DIALECT_PSYNEULINK) {
         return true; /* its exporter writes what is not used too */
     }
+    if (!note_texts(&conditions, builder->graph->conditions, 0)) {
+        compile_out_of_memory(builder->compiler);
+        return false;
+    }
     for (i = 0; i < builder->graph->n_nodes; i++) {
-        if (!look_at_node(builder, &builder->graph->nodes[i])) {
+        if (!look_at_node(builder, &builder->graph->nodes[i], &conditions)) {
             return false;
         }
     }
