@@ -68,6 +68,7 @@ SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
 FMU_TEXTS := build/generated/fmu_texts.inc
+PLUGIN_TEXTS := build/generated/plugin_texts.inc
 ONNX_MESSAGES := build/generated/onnx.pb-c
 # Of each build: another processor may have others.
 LATE_NAMES := $(BUILD)/generated/late_libraries.h
@@ -336,6 +337,13 @@ $(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h
 	@tools/list_helper_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
 
 $(BUILD)/objects/mdf_c/source/source_helpers.o: $(HELPER_TEXTS)
+
+# What kernels of plugins see, as a text.
+$(PLUGIN_TEXTS): tools/list_plugin_texts.sh mdf_c/mdf.h
+	@mkdir -p $(@D)
+	@tools/list_plugin_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
+
+$(BUILD)/objects/mdf_c/source/source_custom.o: $(PLUGIN_TEXTS)
 
 # What FMUs have in common, as texts.
 $(FMU_TEXTS): tools/list_fmu_texts.sh $(wildcard mdf_c/cli/fmu/runtime/*.inc)

@@ -396,7 +396,17 @@ typedef struct mdf_function {
     unsigned flags;
     void *context;                  /* for call->context */
     void (*release)(void *context); /* called once nothing can call the function any more; NULL: nothing is to be done */
+    /* For C source (mdf-compile, mdf-run --compile): the kernel's name in C; NULL: models that call the function have no form in C.
+     * Who names it promises that results hang on the inputs alone, so that the kernel may also be called beforehand, and more or
+     * less often than the model says. Not with `context` or MDF_FUNCTION_SERIAL. */
+    const char *c_name;
+    /* C that defines the kernel, and what it calls besides math.h and string.h: MDF_FUNCTION_SOURCE makes it. NULL: the source that
+     * is written declares the kernel, `mdf_status NAME(mdf_function_call *call)`, and has to be linked with it. */
+    const char *c_source;
 } mdf_function;
+
+/* Functions of C, and the same as the text NAME, a `static const char []`. No line in it may begin with '#'. */
+#define MDF_FUNCTION_SOURCE(name, ...) __VA_ARGS__ static const char name[] = #__VA_ARGS__
 
 /* Adds a function to a set. Where it is refused, `release` is not called. */
 MDF_API mdf_status mdf_register_function(mdf_functions *functions, const mdf_function *function, mdf_error *error);

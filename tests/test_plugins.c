@@ -658,15 +658,61 @@ Test(plugin_file, example, .init = set_up, .fini = tear_down)
     cr_expect_eq(run(text, "$BUILD/mdf-run examples/plugin/saturate.json -i drive=[1,-4,2] 2>&1"), 1);
     cr_expect_not_null(strstr(text, "unknown function 'mylab::saturate': functions of other domains come from a plugin"), "%s",
                        text);
-    cr_expect_eq(run(text, "$BUILD/mdf-compile --plugin $FOLDER/mylab.so examples/plugin/saturate.json -i drive=[1,-4,2] "
-                           "-o $FOLDER/x.c 2>&1"),
-                 1);
-    cr_expect_not_null(
-        strstr(
-            text,
-            "function 'squashed': it can not be written as C: a custom function, which is called as it is; run the model without "
-            "compiling it"),
-        "%s", text);
+}
+
+/* The kernels as C source: the same as by the library, step by step; what they refuse, in their words. */
+Test(plugin_file, in_c, .init = set_up, .fini = tear_down)
+{
+    static const struct {
+        const char *command;
+        int status;
+        const char *message;
+    } cases[] = {
+        /* three ways, of which two are compared with the first */
+        {"for way in '' --plain --compile; do $BUILD/mdf-run --plugin $FOLDER/mylab.so examples/plugin/saturate.json --inputs "
+         "$FOLDER/steps.json -n 4 --trace --quiet $way >$FOLDER/\"way$way\" || exit 1; done; cmp $FOLDER/way $FOLDER/way--plain && cmp "
+         "$FOLDER/way $FOLDER/way--compile && wc -l <$FOLDER/way 2>&1",
+         0, ""},
+        {"$BUILD/mdf-compile --plugin $FOLDER/mylab.so examples/plugin/saturate.json -i drive=[1,-4,2] -o $FOLDER/s.h && ${CC:-cc} "
+         "-std=c11 -Wall -Wextra -Wpedantic -Werror -c -o $FOLDER/s.o $FOLDER/s.c && ${CC:-cc} -std=c11 -Werror -Imdf_c -include mdf.h "
+         "-c -o $FOLDER/s.o $FOLDER/s.c 2>&1",
+         0, ""},
+        {"$BUILD/mdf-run --compile --plugin $FOLDER/mylab.so examples/plugin/saturate.json --set squash.limit=-1 -i drive=[1,-4,2] 2>&1", 2,
+         "no parameter is called 'squash.limit'"},
+        {"sed 's/2[.]0/\"drive[0]\"/' examples/plugin/squash.json >$FOLDER/m.json && $BUILD/mdf-run --compile --plugin $FOLDER/mylab.so "
+         "$FOLDER/m.json --inputs $FOLDER/below.json -n 3 2>&1",
+         1, "node 'squash': mylab::saturate: the limit has to be above 0"},
+        {"$BUILD/mdf-run --compile --plugin $FOLDER/mylab.so examples/plugin/saturate.json --inputs $FOLDER/fewer.json -n 3 2>&1", 1,
+         "node 'squash': mylab::positive: its result has another type or shape than when the source was written"},
+        {"$BUILD/mdf-compile --lanes 4 --plugin $FOLDER/mylab.so examples/plugin/saturate.json -i drive=[1,-4,2] -o $FOLDER/l.h 2>&1",
+         1, "a function of a plugin is called"},
+        {"sed 's/.c_name = \"mylab_saturate\",//; /.c_source/d' examples/plugin/mylab.c >$FOLDER/p.c && ${CC:-cc} -shared -fPIC "
+         "-Imdf_c -o $FOLDER/p.so $FOLDER/p.c -lm && $BUILD/mdf-compile --plugin $FOLDER/p.so examples/plugin/saturate.json -i "
+         "drive=[1,-4,2] -o $FOLDER/x.c 2>&1",
+         1,
+         "function 'squashed': it can not be written as C: a custom function, which is called as it is; write it with functions of the "
+         "engine, or name its kernel in C: c_name of mdf_function"},
+        /* linked with the plugin's own object, not written into the source */
+        {"sed '/.c_source/d; s/static mdf_status mylab/mdf_status mylab/' examples/plugin/mylab.c >$FOLDER/p.c && ${CC:-cc} -shared "
+         "-fPIC -Imdf_c -o $FOLDER/p.so $FOLDER/p.c -lm && $BUILD/mdf-compile --plugin $FOLDER/p.so examples/plugin/saturate.json -i "
+         "drive=[1,-4,2] -o $FOLDER/x.h && printf '#include \"x.h\"\n#include <stdio.h>\nint main(void) { static struct saturate s; const "
+         "double *out; int64_t drive[3] = {1, -4, 2}; saturate_init(&s); saturate_set_input(&s, 0, drive); if (saturate_step(&s, "
+         "0.0 / 0.0)) return 1; out = saturate_output(&s, 0); return printf(\"%%.17g %%.17g\", out[0], out[1]) < 0; }' "
+         ">$FOLDER/main.c && ${CC:-cc} -Imdf_c -o $FOLDER/main $FOLDER/main.c $FOLDER/x.c $FOLDER/p.c -lm && $FOLDER/main 2>&1",
+         0, "0.66666666666666663 -1.3333333333333333"},
+    };
+    char text[TEXT_SIZE];
+
+    build_plugin("");
+    cr_assert_eq(run(text, "echo '[{\"drive\": [1.5, -4, 2]}, {\"drive\": [3, -0.25, 7]}, {\"drive\": [1e9, 0, 3]}, {\"drive\": [2.5, -1, 5]}]' "
+                           ">$FOLDER/steps.json; echo '[{\"drive\": [1.5, -4, 2]}, {\"drive\": [1.5, -4, 2]}, {\"drive\": [-1.5, 4, 2]}]' "
+                           ">$FOLDER/below.json; echo '[{\"drive\": [1.5, -4, 2]}, {\"drive\": [1.5, -4, 2]}, {\"drive\": [-1.5, -4, 2]}]' "
+                           ">$FOLDER/fewer.json"),
+                 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_expect_eq(run(text, cases[i].command), cases[i].status, "%s\n%s", cases[i].command, text);
+        cr_expect_not_null(strstr(text, cases[i].message), "%s\n%s", cases[i].command, text);
+    }
 }
 
 Test(plugin_file, faults, .init = set_up, .fini = tear_down)

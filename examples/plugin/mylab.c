@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-/* ------------------------------------------------------------------ mylab::saturate(x, limit = 1): x / (1 + |x| / limit) */
+/* The kernels, which are also the text `kernels`: mdf-compile writes it into the C source of models that call them. */
+MDF_FUNCTION_SOURCE(kernels,
 
 /* Number of elements of an array. */
 static size_t length(const mdf_tensor *array)
@@ -30,11 +31,12 @@ static mdf_status take_limit(mdf_function_call *call, double *limit)
     return *limit > 0 ? MDF_OK : call->fail(call, MDF_VALUE, "the limit has to be above 0");
 }
 
-/* The output is there already, with the shape of x. */
-static mdf_status saturate(mdf_function_call *call)
+/* mylab::saturate(x, limit = 1): x / (1 + |x| / limit). The output is there already, with the shape of x. */
+static mdf_status mylab_saturate(mdf_function_call *call)
 {
     const double *x = call->inputs[0].data;
-    double *result = call->outputs[0], limit;
+    double *result = call->outputs[0];
+    double limit;
     mdf_status status = take_limit(call, &limit);
 
     for (size_t i = 0; status == MDF_OK && i < length(&call->inputs[0]); i++) {
@@ -42,6 +44,46 @@ static mdf_status saturate(mdf_function_call *call)
     }
     return status;
 }
+
+/* mylab::polar(x, y): radius and angle. */
+static mdf_status mylab_polar(mdf_function_call *call)
+{
+    double x;
+    double y;
+
+    if (length(&call->inputs[0]) != 1 || length(&call->inputs[1]) != 1) {
+        return call->fail(call, MDF_SHAPE, "x and y are one number each");
+    }
+    x = *(const double *)call->inputs[0].data;
+    y = *(const double *)call->inputs[1].data;
+    *(double *)call->outputs[0] = hypot(x, y);
+    *(double *)call->outputs[1] = atan2(y, x);
+    return MDF_OK;
+}
+
+/* mylab::positive(x): the elements above 0, however many. */
+static mdf_status mylab_positive(mdf_function_call *call)
+{
+    const double *x = call->inputs[0].data;
+    size_t n = length(&call->inputs[0]);
+    size_t n_positive = 0;
+    double *result;
+
+    for (size_t i = 0; i < n; i++) {
+        n_positive += x[i] > 0;
+    }
+    result = call->make(call, 0, MDF_DTYPE_FLOAT64, 1, &(int64_t){(int64_t)n_positive});
+    for (size_t i = 0; result != NULL && i < n; i++) {
+        if (x[i] > 0) {
+            *result++ = x[i];
+        }
+    }
+    return MDF_OK; /* where an output is refused, the engine says why */
+}
+
+);
+
+/* ------------------------------------------------------------------ what only the engine calls */
 
 /* From the gradient of the result, inputs[2], those of x and of the limit. */
 static mdf_status derive_saturate(mdf_function_call *call)
@@ -60,48 +102,13 @@ static mdf_status derive_saturate(mdf_function_call *call)
     return status;
 }
 
-/* ------------------------------------------------------------------ mylab::polar(x, y): radius and angle, of two numbers each */
-
+/* polar gives two numbers. */
 static mdf_status polar_shapes(mdf_function_call *call)
 {
     for (size_t i = 0; i < 2; i++) {
         call->make(call, i, MDF_DTYPE_FLOAT64, 0, NULL);
     }
     return MDF_OK;
-}
-
-static mdf_status polar(mdf_function_call *call)
-{
-    double x, y;
-
-    if (length(&call->inputs[0]) != 1 || length(&call->inputs[1]) != 1) {
-        return call->fail(call, MDF_SHAPE, "x and y are one number each");
-    }
-    x = *(const double *)call->inputs[0].data;
-    y = *(const double *)call->inputs[1].data;
-    *(double *)call->outputs[0] = hypot(x, y);
-    *(double *)call->outputs[1] = atan2(y, x);
-    return MDF_OK;
-}
-
-/* ------------------------------------------------------------------ mylab::positive(x): the elements above 0, however many */
-
-static mdf_status positive(mdf_function_call *call)
-{
-    const double *x = call->inputs[0].data;
-    size_t n = length(&call->inputs[0]), n_positive = 0;
-    double *result;
-
-    for (size_t i = 0; i < n; i++) {
-        n_positive += x[i] > 0;
-    }
-    result = call->make(call, 0, MDF_DTYPE_FLOAT64, 1, &(int64_t){(int64_t)n_positive});
-    for (size_t i = 0; result != NULL && i < n; i++) {
-        if (x[i] > 0) {
-            *result++ = x[i];
-        }
-    }
-    return MDF_OK; /* where an output is refused, the engine says why */
 }
 
 /* ------------------------------------------------------------------ the plugin */
@@ -114,18 +121,24 @@ MDF_PLUGIN_EXPORT mdf_status mdf_plugin_register(const mdf_plugin_host *host)
         {.size = sizeof(mdf_function),
          .name = "mylab::saturate",
          .arguments = (const char *const[]){"x: float64", "limit: float64 = 1", NULL},
-         .kernel = saturate,
+         .kernel = mylab_saturate,
+         .c_name = "mylab_saturate",
+         .c_source = kernels,
          .derivative = derive_saturate},
         {.size = sizeof(mdf_function),
          .name = "mylab::polar",
          .arguments = (const char *const[]){"x: float64", "y: float64", NULL},
          .outputs = (const char *const[]){"radius: float64", "angle: float64", NULL},
-         .kernel = polar,
+         .kernel = mylab_polar,
+         .c_name = "mylab_polar",
+         .c_source = kernels,
          .shapes = polar_shapes},
         {.size = sizeof(mdf_function),
          .name = "mylab::positive",
          .arguments = (const char *const[]){"x: float64", NULL},
-         .kernel = positive,
+         .kernel = mylab_positive,
+         .c_name = "mylab_positive",
+         .c_source = kernels,
          .flags = MDF_FUNCTION_MAKES_OUTPUTS},
     };
 

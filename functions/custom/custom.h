@@ -26,6 +26,7 @@ struct mdf_custom {
     unsigned flags;
     void *context;
     void *lock;                          /* of MDF_FUNCTION_SERIAL; NULL: none */
+    const char *c_name, *c_source;       /* as in mdf_function */
     const struct mdf_custom *derivative; /* takes the arguments and a gradient of each output, gives one of each argument; NULL */
 };
 
@@ -54,7 +55,17 @@ mdf_status mdf_functions_load(struct mdf_functions *functions, const char *path,
 bool mdf_custom_infer(const struct mdf_custom *custom, struct mdf_arena *arena, const struct mdf_static_type *inputs,
                       size_t n_inputs, struct mdf_static_type *outputs);
 
+/* `take` gets the names of all kernels in C, and the identifiers that stand outside of brackets in their texts. */
+void mdf_custom_identifiers(const struct mdf_functions *functions, void (*take)(void *context, const char *name, size_t length),
+                            void *context);
+
 /* --- run_custom.c */
 bool mdf_custom_run(struct mdf_call *call);
+
+/* The registered function that a call is of, by its operator and settings; NULL: it is of none. */
+static inline const struct mdf_custom *mdf_custom_of(const struct mdf_operator *operator, const void *settings)
+{
+    return operator != NULL && operator->kernel == mdf_custom_run ? settings : NULL;
+}
 
 #endif

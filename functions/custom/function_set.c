@@ -1,6 +1,7 @@
 /* function_set.c - sets of registered functions: what is registered is checked, and kept as a row. See custom.h. */
 #include "functions/custom/custom.h"
 
+#include "functions/kernel/routine.h"
 #include "mdf_c/base/text.h"
 #include "schemas/onnx_schema.h"
 
@@ -165,6 +166,29 @@ static mdf_status check_name(const char *name, mdf_error *error)
     return MDF_OK;
 }
 
+void mdf_custom_identifiers(const struct mdf_functions *functions, void (*take)(void *context, const char *name, size_t length),
+                            void *context)
+{
+    const struct entry *entry = functions != NULL ? atomic_load(&functions->newest) : NULL;
+
+    for (; entry != NULL; entry = entry->older) {
+        const char *at = entry->custom.c_source;
+
+        if (entry->custom.c_name != NULL) {
+            take(context, entry->custom.c_name, strlen(entry->custom.c_name));
+        }
+        for (int depth = 0; at != NULL && *at != '\0';) {
+            size_t length = identifier(at);
+
+            if (length > 0 && depth == 0) {
+                take(context, at, length);
+            }
+            depth += (strchr("([{", *at) != NULL) - (strchr(")]}", *at) != NULL);
+            at += length > 0 ? length : 1;
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ arguments and outputs */
 
 static const char *skip_blanks(const char *text)
@@ -277,10 +301,16 @@ static const char *formals_of(struct mdf_arena *arena, const struct mdf_custom *
     return formals;
 }
 
+/* One with a form in C is a function of its inputs, like the engine's own. */
 static void make_row(struct mdf_custom *custom, const char *name, const char *formals)
 {
-    custom->row = (struct mdf_operator){
-        .name = name, .kernel = mdf_custom_run, .flags = MDF_OPERATOR_KEEPS_INPUTS | MDF_OPERATOR_CUSTOM, .formals = formals};
+    static const struct mdf_routine in_c = {.plan = NULL, .why = "it failed"};
+
+    custom->row = (struct mdf_operator){.name = name,
+                                        .kernel = mdf_custom_run,
+                                        .flags = MDF_OPERATOR_KEEPS_INPUTS | (custom->c_name == NULL ? MDF_OPERATOR_CUSTOM : 0),
+                                        .routine = custom->c_name != NULL ? &in_c : NULL,
+                                        .formals = formals};
 }
 
 /* The derivative is a function of the arguments and of the gradient of each output. */
@@ -294,6 +324,7 @@ static bool make_derivative(struct mdf_arena *arena, struct entry *entry, mdf_fu
     made->kernel = kernel;
     made->shapes = NULL;
     made->derivative = NULL;
+    made->c_name = made->c_source = NULL;
     made->n_own = of->n_arguments;
     made->n_arguments = n;
     made->n_outputs = of->n_arguments;
@@ -349,6 +380,10 @@ static mdf_status fill_entry(struct mdf_arena *arena, struct entry *entry, const
     custom->flags = function->flags;
     custom->context = function->context;
     custom->n_own = custom->n_arguments;
+    if (function->c_name != NULL) {
+        custom->c_name = mdf_arena_text(arena, function->c_name, strlen(function->c_name));
+        custom->c_source = function->c_source != NULL ? mdf_arena_text(arena, function->c_source, strlen(function->c_source)) : NULL;
+    }
     entry->release = function->release;
     entry->dotted = dotted_of(arena, name);
     make_row(custom, name, formals_of(arena, custom));
@@ -356,6 +391,25 @@ static mdf_status fill_entry(struct mdf_arena *arena, struct entry *entry, const
         custom->derivative = &entry->derivative;
     }
     return arena->has_refused ? mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory") : MDF_OK;
+}
+
+/* What is said of its form in C. */
+static mdf_status check_c(const mdf_function *function, mdf_error *error)
+{
+    const char *name = function->c_name;
+
+    if (name == NULL) {
+        return function->c_source == NULL ? MDF_OK
+                                          : mdf_error_set(error, MDF_USAGE, "%s: it has C source, and no c_name", function->name);
+    }
+    if (identifier(name) == 0 || name[identifier(name)] != '\0') {
+        return mdf_error_set(error, MDF_USAGE, "%s: the c_name '%s' is no name of C", function->name, name);
+    }
+    if (function->context != NULL || (function->flags & MDF_FUNCTION_SERIAL) != 0) {
+        return mdf_error_set(error, MDF_USAGE, "%s: a function with %s has no form in C: leave c_name out", function->name,
+                             function->context != NULL ? "a context" : "MDF_FUNCTION_SERIAL");
+    }
+    return MDF_OK;
 }
 
 static mdf_status check_function(const mdf_function *function, mdf_error *error)
@@ -369,7 +423,7 @@ static mdf_status check_function(const mdf_function *function, mdf_error *error)
         return mdf_error_set(error, MDF_USAGE, "mdf_register_function: '%s' has flags that this library does not know",
                              function->name);
     }
-    return check_name(function->name, error);
+    return check_name(function->name, error) == MDF_OK ? check_c(function, error) : MDF_USAGE;
 }
 
 /* With the set locked. */

@@ -4,6 +4,7 @@
  * The kernel is run once, on examples, so that nothing need be known about it but what it did: the type and shape of its outputs,
  * and what loop it ran on which operands (functions/elements/elementwise.h, mdf_elementwise_trace). What is taken for an element
  * op has to give the same elements as the kernel did. */
+#include "functions/custom/custom.h"
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/routine.h"
@@ -575,6 +576,34 @@ static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lower
     return false;
 }
 
+/* Whether a conversion loses nothing but the precision of reals, whatever the number: then it may be made before the call. */
+static bool is_safe_cast(mdf_dtype from, mdf_dtype to)
+{
+    bool to_more = mdf_dtype_kind(from) == 'b' || (mdf_dtype_kind(from) == 'i' && mdf_dtype_size(to) > mdf_dtype_size(from));
+
+    return lowering_casts(from) && lowering_casts(to) && (mdf_dtype_kind(to) == 'f' || (mdf_dtype_kind(to) == 'i' && to_more));
+}
+
+/* Brings the inputs of a registered function to the types that it declares, as its kernel does; others have no form in C. */
+static bool cast_arguments(struct lowering *lowering, struct trial *trial)
+{
+    const struct mdf_custom *custom = mdf_custom_of(trial->source->operator, trial->source->settings);
+    size_t i;
+
+    for (i = 0; custom != NULL && i < trial->n; i++) {
+        mdf_dtype wanted = custom->arguments[i].dtype, given;
+
+        if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR || wanted == MDF_DTYPE_NONE) {
+            continue;
+        }
+        given = (mdf_dtype)trial->effective[i]->dtype;
+        if (given != wanted && is_safe_cast(given, wanted)) {
+            trial->ids[i] = lowering_cast(lowering, trial->ids[i], wanted);
+        }
+    }
+    return !lowering_has_failed(lowering);
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
@@ -625,6 +654,9 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if ((lowering->is_for_source || is_short_softmax(trial) || is_composed(lowering, trial)) && !lowering_has_failed(lowering) &&
         (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
         return taken && !lowering_has_failed(lowering);
+    }
+    if (lowering->is_for_source && !cast_arguments(lowering, trial)) {
+        return false;
     }
     if (lowering->is_for_source &&
         trial->source->operator->routine != NULL && trial->source->operator->routine->takes_result_type &&

@@ -35,7 +35,7 @@
     X(CONVERTED_INPUT, "an input whose conversion depends on its elements",                                               \
       "give the input in the type that the operator takes (--typed shows types)")                                         \
     X(FAILING_CALL, "a call that fails on values of these types and shapes", NULL)                                        \
-    X(CUSTOM, "a custom function, which is called as it is", "write it with functions of the engine")                     \
+    X(CUSTOM, "a custom function, which is called as it is", "write it with functions of the engine, or name its kernel in C: c_name of mdf_function")                             \
     X(RANDOM, "random numbers", NULL)                                                                                     \
     /* Loop, Scan, If */                                                                                                  \
     X(CHANGING_STATE, "a state whose type or shape changes from one run of the body to the next",                         \

@@ -92,6 +92,7 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
         "    void (*observer)(void *context, size_t node, uint64_t pass, int64_t tick);\n    void *observer_context;\n",
         n_nodes, n_ports, n_ports);
     mdf_source_append_random_fields(program, text);
+    mdf_source_append_failure(&program->writer, text);
     if (program->unions.length > 0) {
         mdf_text_printf(text, "    union { /* of use within one function only */\n");
         mdf_text_append(text, program->unions.bytes, program->unions.length);

@@ -29,6 +29,12 @@ void mdf_source_add_member(struct mdf_source_program *program, const char *type,
     program->last_lane_member = &member->next;
 }
 
+bool mdf_source_check_lane_calls(struct mdf_source_program *program)
+{
+    mdf_source_at(&program->writer, "lanes", NULL);
+    return !program->writer.calls_plugins || mdf_source_refuse(&program->writer, "a function of a plugin is called");
+}
+
 /* ------------------------------------------------------------------ declarations */
 
 static void append_member(const struct mdf_source_program *program, const struct mdf_source_member *member,

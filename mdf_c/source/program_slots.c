@@ -80,6 +80,14 @@ static bool note_constants(struct mdf_source_program *program, const struct mdf_
     return true;
 }
 
+/* Why it is not lowered, and what to do about it, where something can be done. */
+static bool refuse_with_cure(struct mdf_source_writer *writer, enum mdf_refusal_reason reason)
+{
+    const char *cure = mdf_refusal_cure(reason);
+
+    return mdf_source_refuse(writer, "%s%s%s", mdf_refusal_text(reason), cure != NULL ? "; " : "", cure != NULL ? cure : "");
+}
+
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     struct mdf_execution *execution = &program->graph->state->shared->execution;
@@ -111,7 +119,7 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
         program->writer.origin = refusal.origin != NULL ? refusal.origin : program->writer.origin;
         return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY
                    ? mdf_source_out_of_memory(&program->writer)
-                   : mdf_source_refuse(&program->writer, "%s", mdf_refusal_text(refusal.reason));
+                   : refuse_with_cure(&program->writer, refusal.reason);
     }
     added->next = program->graph->stretches;
     program->graph->stretches = added;

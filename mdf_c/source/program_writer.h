@@ -127,6 +127,8 @@ void mdf_source_append_state_prototypes(struct mdf_source_program *program, stru
 void mdf_source_append_state_functions(struct mdf_source_program *program);
 
 /* --- program_lanes.c: several instances side by side, where they are asked for. */
+/* Whether what is called can be so. False with the reason as the error. */
+bool mdf_source_check_lane_calls(struct mdf_source_program *program);
 /* A member of the state that holds values; length 0: a scalar. */
 void mdf_source_add_member(struct mdf_source_program *program, const char *type, const char *name, size_t length,
                            const char *comment);

@@ -157,7 +157,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
     static const char *const members[] = {
         "dt",     "has_dt",     "has_run",     "has_value", "is_given",  "message", "observer", "observer_context",
         "counts", "n_have_run", "marks",       "spent",     "last_sets", "n_sets",  "clocks",   "n_idle",
-        "tick",   "in_set",     "has_changed", "work",      "lent",      "copies",  "random",   "streams"};
+        "tick",   "in_set",     "has_changed", "work",      "lent",      "copies",  "random",   "streams", "failure"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->graph->program->model_id;
     size_t i;
@@ -165,6 +165,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
     for (i = 0; i < sizeof functions / sizeof *functions; i++) {
         mdf_source_take_name(writer, &writer->globals, functions[i]);
     }
+    mdf_source_take_custom_names(writer, program->graph->program->functions);
     mdf_source_take_graph_names(program);
     for (i = 0; i < sizeof members / sizeof *members; i++) {
         mdf_source_take_name(writer, &program->members, members[i]);
@@ -232,7 +233,8 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
     if (done) {
         begin(&program, options);
         done = mdf_source_collect(&program) && (!program.has_derivatives || mdf_source_check_derivatives(&program)) &&
-               mdf_source_write_graphs(&program) && mdf_source_write_interface(&program, options->header, source, header);
+               mdf_source_write_graphs(&program) && (program.n_lanes == 0 || mdf_source_check_lane_calls(&program)) &&
+               mdf_source_write_interface(&program, options->header, source, header);
     }
     mdf_source_check(&program.writer, &program.fields);
     mdf_source_check(&program.writer, &program.copies);

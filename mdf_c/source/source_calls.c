@@ -1,6 +1,7 @@
 /* source_calls.c - a kernel on whole values as C: what the row of its operator says of it. */
 #include "mdf_c/source/source_writer.h"
 
+#include "functions/custom/custom.h"
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/routine.h"
@@ -277,7 +278,12 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     const struct mdf_lowered_call *lowered = op->of.call;
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
 
+    const struct mdf_custom *custom = mdf_custom_of(call.operator, call.settings);
+
     declare_outputs(writer, &call);
+    if (custom != NULL) {
+        return mdf_source_write_custom(writer, &call, custom);
+    }
     if (call.operator->routine !=
         NULL &&(is_needed(writer, lowered) || call.operator->routine->why != NULL || call.operator->routine->draws)) {
         return write_routine(writer, &call);

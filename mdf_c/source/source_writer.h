@@ -64,6 +64,7 @@ struct mdf_source_writer {
     struct mdf_text functions; /* those that are complete */
     bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
     size_t n_streams;
+    bool calls_plugins; /* a registered function is called, whose failures are told in s->failure */
     /* Of the function at hand: */
     struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
     int depth;                                /* of the block at hand */
@@ -220,6 +221,16 @@ struct mdf_source_call {
 
 /* The form of an input; NULL: omitted. */
 const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer, const struct mdf_source_call *call, size_t i);
+
+/* --- source_custom.c */
+
+struct mdf_custom;
+struct mdf_functions;
+/* Takes the names that the texts of registered functions have, so that nothing else is called so. */
+void mdf_source_take_custom_names(struct mdf_source_writer *writer, const struct mdf_functions *functions);
+bool mdf_source_write_custom(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_custom *custom);
+/* The field of the state that it needs, where something is called. */
+void mdf_source_append_failure(const struct mdf_source_writer *writer, struct mdf_text *text);
 
 /* --- source_uses.c */
 

@@ -66,7 +66,7 @@ struct source_request {
     "      --max-memory BYTES    bound on memory (K, M, G may follow; none); default: what the machine has\n" \
     "      --time-limit SECONDS  end with an error what takes longer to compile, or in these evaluations\n" \
     "      --from FORMAT         json, yaml, bson or onnx, whatever the suffix\n" \
-    "      --plugin FILE         functions of a shared library, as in mdf-run; what calls one has no form in C\n"
+    "      --plugin FILE         functions of a shared library, as in mdf-run, which say how they are in C (docs/plugins.md)\n"
 
 void begin_source_request(struct source_request *request);
 /* Takes the model's path from what stands on the command line beside options; EXIT_DONE, or it was said what is wrong. */

@@ -468,7 +468,7 @@ static bool hand_back_from(struct gradient *gradient, const struct mdf_instructi
     if (call.operator->meaning != NULL && call.operator->meaning->steps != NULL) {
         return gradient_hand_back_meaning(gradient, &call);
     }
-    if ((call.operator->flags & MDF_OPERATOR_CUSTOM) != 0 && ((const struct mdf_custom *)call.settings)->derivative != NULL) {
+    if (mdf_custom_of(call.operator, call.settings) != NULL && mdf_custom_of(call.operator, call.settings)->derivative != NULL) {
         return gradient_hand_back_custom(gradient, &call);
     }
     for (size_t i = 0; i < n; i++) {
