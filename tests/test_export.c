@@ -120,6 +120,18 @@ Test(export, attributes_that_are_nan)
                "\"f\"}}}}}}}}");
 }
 
+/* What a loop stacks without a single iteration has the shape that its body declares. */
+Test(export, a_loop_without_iterations_has_the_declared_shape)
+{
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"outputs\": [{\"name\": \"y\", \"port\": \"n.y\"}]}, \"nodes\": {\"n\": "
+               "{\"parameters\": {\"x\": {\"value\": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}, \"k\": {\"value\": [0.5]}, \"f\": {\"function\": "
+               "\"onnx::Loop\", \"args\": {\"M\": 3, \"cond\": false, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": "
+               "{\"y\": {\"value\": \"f[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c_out\", "
+               "\"s_out\", {\"name\": \"z\", \"type\": \"float64\", \"shape\": [2, 3]}]}, \"nodes\": {\"B\": {\"input_ports\": {\"c\": {}, "
+               "\"s\": {}}, \"functions\": {\"h\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"s\", \"B\": \"k\"}}}, "
+               "\"output_ports\": {\"c_out\": {\"value\": \"c\"}, \"s_out\": {\"value\": \"s\"}, \"z\": {\"value\": \"h\"}}}}}}}}");
+}
+
 Test(export, expressions_give_the_same)
 {
     static const char *const expressions[] = {

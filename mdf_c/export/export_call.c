@@ -475,18 +475,39 @@ static bool forget_sizes(struct exporter *exporter, struct symbol *symbol)
     return shape != NULL || export_out_of_memory(exporter);
 }
 
-/* What the compiler knows of the shapes that a body yields, beside what is known here. */
-static void take_shapes(const struct mdf_code *code, struct symbol *yields)
+/* Sizes that are not known are those that the compiler knows. */
+static bool take_sizes(struct exporter *exporter, struct symbol *yield, const struct mdf_static_type *type)
+{
+    int64_t *shape = mdf_arena_array(&exporter->arena, yield->rank, sizeof *shape);
+    size_t i;
+
+    for (i = 0; shape != NULL && i < yield->rank; i++) {
+        shape[i] = yield->shape[i] >= 0 ? yield->shape[i] : type->shape[i];
+    }
+    yield->shape = shape;
+    return shape != NULL || export_out_of_memory(exporter);
+}
+
+/* What the compiler knows of the shapes that a body yields, beside what is known here: a loop without iterations stacks in them. */
+static bool take_shapes(struct exporter *exporter, const struct mdf_code *code, struct symbol *yields)
 {
     size_t i;
 
     for (i = 0; i < code->n_yields; i++) {
-        if (yields[i].kind == SYMBOL_TENSOR && !yields[i].has_shape && code->yield_types[i].has_shape) {
+        const struct mdf_static_type *type = &code->yield_types[i];
+
+        if (yields[i].kind != SYMBOL_TENSOR || !type->has_shape) {
+            continue;
+        }
+        if (!yields[i].has_shape) {
             yields[i].has_shape = true;
-            yields[i].rank = code->yield_types[i].rank;
-            yields[i].shape = code->yield_types[i].shape;
+            yields[i].rank = type->rank;
+            yields[i].shape = type->shape;
+        } else if (yields[i].rank == type->rank && !take_sizes(exporter, &yields[i], type)) {
+            return false;
         }
     }
+    return true;
 }
 
 /* States of a loop keep one element type. What has no declared type takes that of what the body yields: the body is gone through
@@ -584,7 +605,9 @@ static bool export_loop(struct exporter *exporter, struct environment *environme
         }
     }
     graph->is_scan = true;
-    take_shapes(code, yields);
+    if (!take_shapes(exporter, code, yields)) {
+        return false;
+    }
     for (i = 0; is_loop && i < n_before + n_states; i++) { /* these may change; what is stacked may not */
         forget_shape(&yields[i]);
     }
