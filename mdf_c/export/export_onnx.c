@@ -62,15 +62,6 @@ static void put_input(struct exporter *exporter, const char *name, const struct 
     mdf_text_release(&message);
 }
 
-static bool is_fed(const struct mdf_program *program, size_t port)
-{
-    size_t i;
-
-    for (i = 0; i < program->n_edges && program->edges[i].port != port; i++) {
-    }
-    return i < program->n_edges;
-}
-
 /* What the graph calls the input: the name of its interface, else PORT, or NODE.PORT where several have that name. */
 static const char *input_name(struct exporter *exporter, size_t index)
 {
@@ -82,7 +73,7 @@ static const char *input_name(struct exporter *exporter, size_t index)
         return port->input_name;
     }
     for (i = 0; i < program->n_ports; i++) {
-        n_same += strcmp(program->ports[i].id, port->id) == 0 && !is_fed(program, i);
+        n_same += strcmp(program->ports[i].id, port->id) == 0 && !mdf_program_is_fed(program, i);
     }
     return n_same > 1 && port->node != SIZE_MAX
                ? mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[port->node].id, port->id)
@@ -97,7 +88,7 @@ static const struct symbol *find_input(const struct exporter *exporter, size_t i
     for (i = 0; i < index; i++) {
         const struct symbol *other = &exporter->environment->slots[MDF_OPERAND_INDEX(exporter->program->ports[i].slot)];
 
-        if (!is_fed(exporter->program, i) && other->name != NULL && strcmp(other->name, name) == 0) {
+        if (!mdf_program_is_fed(exporter->program, i) && other->name != NULL && strcmp(other->name, name) == 0) {
             return other;
         }
     }
@@ -210,7 +201,7 @@ static bool add_inputs(struct exporter *exporter)
     size_t i;
 
     for (i = 0; i < exporter->program->n_ports; i++) {
-        if (!is_fed(exporter->program, i) && !add_input(exporter, i)) {
+        if (!mdf_program_is_fed(exporter->program, i) && !add_input(exporter, i)) {
             return false;
         }
     }

@@ -121,25 +121,22 @@ static bool lower_taken(struct lowering *lowering, struct scope *scope, const st
 static bool lower_either(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                          struct mdf_lowered_if *branches)
 {
-    struct mdf_refusal before_it = lowering->refusal, why;
-    const struct mdf_origin *origin = lowering->origin;
-    const char *operator= lowering->operator;
-    struct region *region = lowering->region;
-    size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
+    struct lowering_attempt attempt;
+    struct mdf_refusal why;
 
-    if (counts == NULL || lower_branches(lowering, scope, source, branches)) {
-        return counts != NULL;
+    if (!lowering_begin_attempt(lowering, &attempt)) {
+        return false;
     }
-    if (lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY || lowering->is_for_source || region->depth > 0) {
+    if (lower_branches(lowering, scope, source, branches)) {
+        return true;
+    }
+    if (lowering->is_for_source || attempt.region->depth > 0) {
         return false;
     }
     why = lowering->refusal;
-    lowering->refusal = before_it;
-    lowering->origin = origin;
-    lowering->operator= operator;
-    lowering->region = region;
-    lowering->n_growing = n_growing;
-    lowering_restore_ops(lowering, counts);
+    if (!lowering_take_back(lowering, &attempt)) {
+        return false;
+    }
     if (!lower_taken(lowering, scope, source, branches->condition)) {
         lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
         return false;

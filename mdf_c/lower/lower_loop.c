@@ -294,21 +294,21 @@ static bool has_other_shape(const struct mdf_value *next, const struct mdf_value
 /* The same once more, where states that were found to change only grow, or (`opens`) are left to calls in any shape; else
  * *changes stays true, and nothing of it is there. */
 static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct bounds *bounds, size_t n_states,
-                               const size_t *counts, bool opens, bool *changes)
+                               bool opens, bool *changes)
 {
     struct lowering *lowering = loop->lowering;
     bool *grows = mdf_arena_array(&lowering->scratch, n_states, sizeof *grows);
     const struct mdf_value **next = mdf_arena_array(&lowering->scratch, n_states, sizeof *next);
-    size_t n_growing = lowering->n_growing, i;
-    struct mdf_refusal before_it = lowering->refusal;
-    const struct mdf_origin *origin = lowering->origin;
-    const char *operator= lowering->operator;
-    struct region *region = lowering->region;
+    struct lowering_attempt attempt;
     struct loop growing = *outside;
     bool any = false;
+    size_t i;
 
     if (grows == NULL || next == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    if (!lowering_begin_attempt(lowering, &attempt)) {
+        return false;
     }
     for (i = 0; i < n_states; i++) {
         next[i] = lowering_example(lowering, loop->yields[FIRST_YIELD + i]);
@@ -324,17 +324,8 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
         *loop = growing;
         return true;
     }
-    if (lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY) {
-        return false;
-    }
     *changes = true;
-    lowering->refusal = before_it;
-    lowering->origin = origin;
-    lowering->operator= operator;
-    lowering->region = region;
-    lowering->n_growing = n_growing;
-    lowering_restore_ops(lowering, counts);
-    return true;
+    return lowering_take_back(lowering, &attempt);
 }
 
 /* Lists can only grow. */
@@ -384,7 +375,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         }
         lowering->n_growing = n_growing;
         lowering_restore_ops(lowering, counts);
-        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, counts, false, &changes)) {
+        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, false, &changes)) {
             return false;
         }
         if (!changes) {
@@ -394,7 +385,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
             (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX))) {
             lowering_restore_ops(lowering, first_counts);
             if (lowering->is_for_source ||
-                !lower_growing_runs(&loop, &first, &first_bounds, n_states, first_counts, true, &changes) || changes) {
+                !lower_growing_runs(&loop, &first, &first_bounds, n_states, true, &changes) || changes) {
                 return loop_refuse_state(&loop, changing);
             }
             outside = first;

@@ -502,6 +502,27 @@ void lowering_restore_ops(struct lowering *lowering, const size_t *counts)
     }
 }
 
+bool lowering_begin_attempt(struct lowering *lowering, struct lowering_attempt *attempt)
+{
+    *attempt = (struct lowering_attempt){lowering->refusal, lowering->origin,           lowering->operator,
+                                         lowering->region,  lowering_count_ops(lowering), lowering->n_growing};
+    return attempt->counts != NULL;
+}
+
+bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt *attempt)
+{
+    if (lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY) {
+        return false;
+    }
+    lowering->refusal = attempt->refusal;
+    lowering->origin = attempt->origin;
+    lowering->operator= attempt->operator;
+    lowering->region = attempt->region;
+    lowering->n_growing = attempt->n_growing;
+    lowering_restore_ops(lowering, attempt->counts);
+    return true;
+}
+
 /* ------------------------------------------------------------------ runs before the loop */
 
 /* Whether plain evaluation lets a state change so. */

@@ -79,6 +79,18 @@ bool loop_refuse_state(const struct loop *loop, size_t i);
 /* How many ops there are in the regions around, from the inside; drops what has been added since. NULL: memory ran out. */
 size_t *lowering_count_ops(struct lowering *lowering);
 void lowering_restore_ops(struct lowering *lowering, const size_t *counts);
+/* How it was before something was tried that may fail. */
+struct lowering_attempt {
+    struct mdf_refusal refusal;
+    const struct mdf_origin *origin;
+    const char *operator;
+    struct region *region;
+    size_t *counts, n_growing;
+};
+/* False: memory ran out. */
+bool lowering_begin_attempt(struct lowering *lowering, struct lowering_attempt *attempt);
+/* As if nothing had been tried; but memory that ran out stays so. False: it did. */
+bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt *attempt);
 
 /* --- lower_growth.c: a state that only grows, in place of loop_add_state; what it is after the loop. It fails where that is not
  * all that the body does with it. */

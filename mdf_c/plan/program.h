@@ -263,6 +263,8 @@ struct mdf_program {
     struct mdf_functions *functions; /* a share of those that it calls; NULL: none */
 };
 
+/* Whether an edge leads to a port of the program. */
+bool mdf_program_is_fed(const struct mdf_program *program, size_t port);
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error);

@@ -211,8 +211,9 @@ static void append_indicators(struct mdf_source_program *program)
 {
     size_t first = 0, i;
 
-    mdf_text_printf(&program->functions, "void %s_indicators(const struct %s *s, double *indicators)\n{\n%s", program->name,
-                    program->name, "    (void)s;\n    (void)indicators;\n");
+    mdf_text_printf(&program->functions,
+                    "void %s_indicators(const struct %s *s, double *indicators)\n{\n    (void)s;\n    (void)indicators;\n",
+                    program->name, program->name);
     for (i = 0; i < program->graph->program->n_events; i++) {
         const struct mdf_source_slot *test = mdf_source_find_operand(program, program->graph->program->events[i].test);
 
@@ -227,15 +228,6 @@ static void append_indicators(struct mdf_source_program *program)
 
 /* ------------------------------------------------------------------ code of the right-hand side */
 
-static bool is_fed(const struct mdf_program *own, size_t port)
-{
-    size_t i;
-
-    for (i = 0; i < own->n_edges && own->edges[i].port != port; i++) {
-    }
-    return i < own->n_edges;
-}
-
 /* What was set, and default values, as for a step; behind it nothing is there that the next step has not been given. */
 static bool write_inputs(struct mdf_source_program *program)
 {
@@ -246,7 +238,7 @@ static bool write_inputs(struct mdf_source_program *program)
     mdf_source_blank(&program->writer);
     mdf_source_checked_call(program, "take_inputs");
     for (i = 0; i < own->n_ports; i++) {
-        if (!is_fed(own, i)) {
+        if (!mdf_program_is_fed(own, i)) {
             if (!mdf_source_write_default(program, i)) {
                 return false;
             }

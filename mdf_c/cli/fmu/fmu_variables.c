@@ -222,15 +222,6 @@ static bool add_seed(struct collecting *collecting)
 
 /* ------------------------------------------------------------------ inputs */
 
-static bool is_fed(const struct mdf_program *program, size_t port)
-{
-    size_t i;
-
-    for (i = 0; i < program->n_edges && program->edges[i].port != port; i++) {
-    }
-    return i < program->n_edges;
-}
-
 /* What the port has where nothing is given, in its form: its default value, or zeros. */
 static const void *input_start(struct collecting *collecting, const struct mdf_program_port *port, const struct mdf_value *form)
 {
@@ -263,7 +254,7 @@ static bool add_inputs(struct collecting *collecting)
         const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
         struct fmu_variable *variable;
 
-        if (is_fed(program, i) || !has_form(form)) {
+        if (mdf_program_is_fed(program, i) || !has_form(form)) {
             continue;
         }
         variable = add(fmu, FMU_INPUT, i, fmu_name(&fmu->arena, node, port->id, &fmu->is_structured), form);

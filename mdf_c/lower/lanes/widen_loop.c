@@ -201,7 +201,6 @@ static bool set_next(struct widened *in, size_t i, mdf_lowered_id next)
 static mdf_lowered_id next_of(struct widened *in, const struct mdf_lowered_state *state)
 {
     struct widening *widening = in->widening;
-
     mdf_lowered_id next;
 
     if (in->has_own_bounds) {

@@ -155,20 +155,17 @@ static mdf_operand vector_like(struct target *target, const char *first, const c
 static mdf_operand go_along(struct target *target, const struct mdf_gradient_request *request, const mdf_operand *parameters,
                             const mdf_operand *gradients)
 {
-    mdf_operand sum = MDF_NO_OPERAND;
+    mdf_operand *vectors = trace_new_operands(target->compiler, request->n_by + 1, MDF_NO_OPERAND);
 
-    for (size_t i = 0; i < request->n_by; i++) {
-        mdf_operand vector = vector_like(target, "direction.", request->by[i], parameters[i]), part;
-
-        part = vector == MDF_NO_OPERAND ? vector : unit_call_two(target, PYTHON_MULTIPLY, gradients[i], vector, MDF_NO_OPERAND);
-        part = part == MDF_NO_OPERAND ? part : unit_call_python(target, "numpy.sum", &part, 1, MDF_NO_OPERAND);
-        sum =
-            part == MDF_NO_OPERAND || sum == MDF_NO_OPERAND ? part : unit_call_two(target, PYTHON_ADD, sum, part, MDF_NO_OPERAND);
-        if (sum == MDF_NO_OPERAND) {
-            return sum;
+    for (size_t i = 0; vectors != NULL && i < request->n_by; i++) {
+        vectors[i] = vector_like(target, "direction.", request->by[i], parameters[i]);
+        if (vectors[i] == MDF_NO_OPERAND) {
+            return MDF_NO_OPERAND;
         }
     }
-    return sum != MDF_NO_OPERAND ? sum : unit_add_int(target, 0);
+    return vectors == NULL      ? MDF_NO_OPERAND
+           : request->n_by == 0 ? unit_add_int(target, 0)
+                                : entry_sum_products(target, gradients, vectors, request->n_by);
 }
 
 /* ------------------------------------------------------------------ what is asked for */

@@ -79,16 +79,6 @@ struct directions {
     mdf_operand *xs, *slots;
 };
 
-static bool is_fed(const struct mdf_program *program, size_t port)
-{
-    for (size_t i = 0; i < program->n_edges; i++) {
-        if (program->edges[i].port == port) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool add_direction(struct directions *directions, struct target *target, mdf_operand x, mdf_operand *slot)
 {
     *slot = unit_new_slot(target, 0);
@@ -103,7 +93,7 @@ static bool add_others(struct directions *directions, struct target *target, con
     const struct list *parameters = &target->compiler->parameters;
 
     for (size_t i = 0; i < program->n_ports; i++) {
-        if (!is_fed(program, i) && !add_direction(directions, target, program->ports[i].slot, &kept->by_port[i])) {
+        if (!mdf_program_is_fed(program, i) && !add_direction(directions, target, program->ports[i].slot, &kept->by_port[i])) {
             return false;
         }
     }

@@ -137,14 +137,6 @@ static inline bool add_narrow(struct mdf_exact_sum *sum, struct mdf_memory *memo
     return true;
 }
 
-bool mdf_exact_sum_add(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
-{
-    unsigned position;
-    uint64_t whole = take_apart(number, &position);
-
-    return add_narrow(sum, memory, whole, position, signbit(number) != 0);
-}
-
 bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory, const double *numbers, size_t n)
 {
     unsigned position;
@@ -157,6 +149,11 @@ bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory,
         done = add_narrow(sum, memory, whole, position, signbit(numbers[i]) != 0);
     }
     return done;
+}
+
+bool mdf_exact_sum_add(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
+{
+    return mdf_exact_sum_add_all(sum, memory, &number, 1);
 }
 
 bool mdf_exact_sum_add_square(struct mdf_exact_sum *sum, struct mdf_memory *memory, double number)
