@@ -1,77 +1,16 @@
 /* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit,
  * what mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others.
  */
+#include "tests/compile_runs.h"
+
 #include <criterion/criterion.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { COMMAND_SIZE = 2048, OUTPUT_SIZE = 1 << 22 };
-
-/* A folder of the test's own, which holds its cache too. */
-static char folder[] = "/tmp/mdf_test_compile_XXXXXX";
-
-static void set_up(void)
-{
-    cr_assert(mkdtemp(folder) != NULL && setenv("XDG_CACHE_HOME", folder, 1) == 0);
-}
-
-static void tear_down(void)
-{
-    char command[COMMAND_SIZE];
-
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert(system(command) == 0);
-}
-
-TestSuite(compile, .init = set_up, .fini = tear_down);
-
-/* The system's compiler, without optimising: where what it makes of a source is not what is tested. */
-static const char quick[] = "tests/random/cc_fast.sh";
-
-/* Runs a command ("$BUILD/" may be in it); its exit status. What it prints is left in `output`, which holds OUTPUT_SIZE bytes. */
-static __attribute__((format(printf, 2, 3))) int run(char *output, const char *format, ...)
-{
-    char command[COMMAND_SIZE];
-    va_list values;
-    FILE *stream;
-    size_t n;
-    int status;
-
-    setenv("BUILD", "build", 0);
-    va_start(values, format);
-    vsnprintf(command, sizeof command, format, values);
-    va_end(values);
-    stream = popen(command, "r");
-    cr_assert(stream != NULL);
-    n = fread(output, 1, OUTPUT_SIZE - 1, stream);
-    output[n] = '\0';
-    status = pclose(stream);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void write_file(const char *name, const char *text)
-{
-    char path[256];
-    FILE *file;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "w");
-    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
-static char *new_output(void)
-{
-    char *output = malloc(OUTPUT_SIZE);
-
-    cr_assert(output != NULL);
-    return output;
-}
+TestSuite(compile, .init = compile_set_up, .fini = compile_tear_down);
 
 /* The same numbers, to the last bit; a whole number may be a real one of that value, since a variable of C has one type from the
  * first step on. */
@@ -109,12 +48,12 @@ static bool is_same(json_t *a, json_t *b)
  * infinities, which JSON has not, as texts. */
 static void expect_same(const char *compiler, const char *arguments)
 {
-    char *plain = new_output(), *compiled = new_output();
+    char *plain = compile_new_output(), *compiled = compile_new_output();
     const char *filter = "sed '/: warning: /d; /^ *[0-9]* | /d; s/-Infinity/\"low\"/g; s/Infinity/\"high\"/g; s/NaN/\"nan\"/g'";
     json_t *a, *b;
 
-    run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
-    run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1 | %s", compiler != NULL ? "CC=" : "",
+    compile_run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
+    compile_run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1 | %s", compiler != NULL ? "CC=" : "",
         compiler != NULL ? compiler : "", arguments, filter);
     a = json_loads(plain, 0, NULL);
     b = json_loads(compiled, 0, NULL);
@@ -189,7 +128,7 @@ Test(compile, each_function_and_condition_computes_the_same)
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_same(quick, rows[i]);
+        expect_same(compile_quick, rows[i]);
     }
 }
 
@@ -200,13 +139,15 @@ Test(compile, source_is_clean)
         "tests/data/compile/operators.json", "tests/data/compile/routines.json", "tests/data/compile/layers.json",
         "tests/data/compile/draws.json",     "tests/data/compile/nested.yaml",   "examples/fitzhugh_nagumo.yaml",
         "examples/elman_rnn.json",           "examples/traffic_light.yaml",      "examples/weighted_edges.json"};
-    char *output = new_output();
+    char *output = compile_new_output();
     size_t i;
 
     for (i = 0; i < sizeof models / sizeof *models; i++) {
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s -o %s/model.h 2>&1", models[i], folder), 0, "%s: %s", models[i], output);
-        cr_expect_eq(run(output, "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Og -c %s/model.c -o %s/model.o 2>&1",
-                         folder, folder),
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s -o %s/model.h 2>&1", models[i], compile_folder), 0, "%s: %s",
+                     models[i], output);
+        cr_expect_eq(compile_run(output,
+                                 "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Og -c %s/model.c -o %s/model.o 2>&1",
+                                 compile_folder, compile_folder),
                      0, "%s: %.500s", models[i], output);
     }
     free(output);
@@ -222,11 +163,13 @@ Test(compile, can_be_embedded)
         "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
         "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
         "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("main.c", program);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", folder), 0);
-    cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main", folder), 0);
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", compile_folder), 0);
+    cr_expect_eq(compile_run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main",
+                             compile_folder),
+                 0);
     cr_expect_str_eq(output, "1.4142135623730949 1\n1 node 'solver': division by zero\n");
     free(output);
 }
@@ -242,161 +185,33 @@ Test(compile, a_state_has_random_numbers_of_its_own)
         "*)m_output(s, m_output_n_o));\n    }\n}\n"
         "int main(void)\n{\n    m_init(&a);\n    m_init(&b);\n    m_seed(&b, 7);\n    next(&a);\n    next(&b);\n    next(&b);\n"
         "    next(&a);\n    m_seed(&a, 7);\n    next(&a);\n    return 0;\n}\n";
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("m.json", model);
-    write_file("main.c", program);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/m.json --name m -o %s/m.h 2>&1", folder, folder), 0, "%s", output);
-    cr_expect_eq(run(output,
+    compile_write_file("m.json", model);
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json --name m -o %s/m.h 2>&1", compile_folder, compile_folder), 0,
+                 "%s", output);
+    cr_expect_eq(compile_run(output,
                      "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O1 -ffp-contract=off main.c m.c -o main -lm && ./main",
-                     folder),
+                     compile_folder),
                  0, "%s", output);
     /* numpy.random.seed(0), two; numpy.random.seed(7), two and the first again */
     cr_expect_str_eq(output, "1.764052345967664 1.690525703800356 -0.46593737054083278 0.40015720836722329 1.690525703800356 ");
     free(output);
 }
 
-/* Each lane has the bits of a state by itself: parameters, inputs, seeds, arrays, whole numbers, conditions. */
-static const char lanes_model[] =
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {\"type\": \"float\", \"shape\": [2]}}, \"parameters\": {"
-    "\"p\": {\"value\": 0.5}, \"q\": {\"value\": [1.5, 2.5]}, \"w\": {\"value\": [[0.5, -0.25], [1.0, 0.75]]}, "
-    "\"x\": {\"default_initial_value\": [0.1, 0.2], \"value\": \"numpy.tanh(numpy.dot(w, x) * p + i)\"}, "
-    "\"k\": {\"default_initial_value\": 1, \"value\": \"2 * k + 1 if k < 100 * p else k - 7\"}, "
-    "\"y\": {\"default_initial_value\": 0.0, \"value\": \"0.9 * y + p * numpy.random.normal() + x[1] / k\"}, "
-    "\"v\": {\"default_initial_value\": 0.25, \"time_derivative\": \"v - v * v * v / 3 + p\"}}, "
-    "\"output_ports\": {\"x\": {\"value\": \"x\"}, \"y\": {\"value\": \"y\"}, \"k\": {\"value\": \"k\"}, \"v\": {\"value\": \"v\"}, "
-    "\"c\": {\"value\": \"q\"}}}}}}}}";
-
-static const char lanes_program[] =
-    "#include \"m.h\"\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\n"
-    "static struct m one[m_n_lanes];\nstatic struct m_lanes all;\nstatic int n_wrong, n_same;\n"
-    "static void hold(int output, size_t n, size_t size)\n{\n    const char *wide = m_lanes_output(&all, output);\n\n"
-    "    for (size_t lane = 0; lane < m_n_lanes; lane++) {\n        const char *alone = m_output(&one[lane], output);\n\n"
-    "        for (size_t i = 0; i < n; i++) {\n"
-    "            int differs = memcmp(wide + (i * m_n_lanes + lane) * size, alone + i * size, size) != 0;\n\n"
-    "            n_wrong += differs;\n            n_same += !differs;\n        }\n    }\n}\n"
-    "int main(void)\n{\n    double *p, input[2][m_n_lanes], own[2];\n\n    m_lanes_init(&all);\n"
-    "    p = m_lanes_parameter(&all, m_parameter_n_p);\n"
-    "    for (size_t lane = 0; lane < m_n_lanes; lane++) {\n        m_init(&one[lane]);\n        m_seed(&one[lane], 100 + lane);\n"
-    "        m_lanes_seed(&all, lane, 100 + lane);\n        p[lane] = 0.1 + 0.17 * (double)lane;\n"
-    "        *(double *)m_parameter(&one[lane], m_parameter_n_p) = p[lane];\n    }\n"
-    "    for (int step = 0; step < 50; step++) {\n        double dt = step == 0 ? NAN : 0.05;\n\n"
-    "        for (size_t lane = 0; lane < m_n_lanes; lane++) {\n"
-    "            input[0][lane] = own[0] = 0.01 * step + (double)lane;\n            input[1][lane] = own[1] = 0.3 * (double)lane;\n"
-    "            if (m_set_input(&one[lane], m_input_n_i, own) != 0 || m_step(&one[lane], dt) != 0) {\n"
-    "                return 1;\n            }\n        }\n"
-    "        if (m_lanes_set_input(&all, m_input_n_i, input) != 0 || m_lanes_step(&all, dt) != 0) {\n            return 2;\n        }\n"
-    "        hold(m_output_n_x, 2, sizeof(double));\n        hold(m_output_n_y, 1, sizeof(double));\n"
-    "        hold(m_output_n_k, 1, sizeof(int64_t));\n        hold(m_output_n_v, 1, sizeof(double));\n"
-    "        hold(m_output_n_c, 2, sizeof(double));\n    }\n"
-    "    printf(\"%d %d %d\", n_wrong, n_same, m_lanes_size() == sizeof all);\n    return 0;\n}\n";
-
-Test(compile, instances_side_by_side_have_the_bits_of_each_alone)
-{
-    static const int lanes[] = {2, 8, 16};
-    char *output = new_output(), told[64];
-    size_t i;
-
-    write_file("m.json", lanes_model);
-    write_file("main.c", lanes_program);
-    for (i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/m.json --name m --dt 0.05 --tunable n.p --lanes %d -o %s/m.h 2>&1", folder,
-                         lanes[i], folder),
-                     0, "%s", output);
-        cr_expect_eq(run(output,
-                         "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -ffp-contract=off main.c m.c -o main -lm && "
-                         "./main 2>&1",
-                         folder),
-                     0, "%.1000s", output);
-        snprintf(told, sizeof told, "0 %d 1", 50 * 7 * lanes[i]);
-        cr_expect_str_eq(output, told);
-    }
-    free(output);
-}
-
-/* Nodes with conditions, and graphs within nodes at two depths, whose states differ by lane: which nodes have run does too. */
-static const char parting_model[] =
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"input_ports\": {\"i\": {\"type\": \"float\", \"shape\": []}}, \"parameters\": {"
-    "\"p\": {\"value\": 0.5}, \"x\": {\"default_initial_value\": 0.0, \"value\": \"x + i * p\"}}, \"output_ports\": {\"x\": {\"value\": \"x\"}}}, "
-    "\"b\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"n\": {\"default_initial_value\": 0, \"value\": \"n + 1\"}}, "
-    "\"output_ports\": {\"n\": {\"value\": \"n\"}, \"y\": {\"value\": \"x * 2\"}}}, "
-    "\"c\": {\"input_ports\": {\"x\": {}}, \"graph\": {\"inner\": {\"nodes\": {\"d\": {\"input_ports\": {\"x\": {}}, \"parameters\": "
-    "{\"s\": {\"default_initial_value\": 1.0, \"value\": \"0.5 * s + x\"}}, \"graph\": {\"innermost\": {\"nodes\": {\"e\": {\"input_ports\": "
-    "{\"s\": {}}, \"parameters\": {\"t\": {\"default_initial_value\": [1.0, 2.0], \"value\": \"t * 0.5 + s\"}}, \"output_ports\": "
-    "{\"t\": {\"value\": \"t\"}}}}}}, \"output_ports\": {\"t\": {\"value\": \"t\"}}}}}}, \"output_ports\": {\"t\": {\"value\": \"t\"}}}}, "
-    "\"edges\": {\"e1\": {\"sender\": \"a\", \"sender_port\": \"x\", \"receiver\": \"b\", \"receiver_port\": \"x\"}, "
-    "\"e2\": {\"sender\": \"a\", \"sender_port\": \"x\", \"receiver\": \"c\", \"receiver_port\": \"x\"}}%s}}}}";
-static const char parting_conditions[] =
-    ", \"conditions\": {\"node_specific\": {\"b\": {\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"a\", \"parameter\": \"x\", "
-    "\"threshold\": 1.5, \"comparator\": \">=\"}}}, \"termination\": {\"environment_state_update\": {\"type\": \"AfterNPasses\", \"kwargs\": "
-    "{\"n\": 3}}}}";
-
-Test(compile, instances_whose_nodes_run_apart_have_the_bits_of_each_alone)
-{
-    static const char program[] =
-        "#include \"model.h\"\n#include <math.h>\n#include <stdio.h>\nstatic struct model_lanes s;\n"
-        "int main(void)\n{\n    double i[4] = {0, 2, 8, -1};\n    const double *y;\n\n    model_lanes_init(&s);\n"
-        "    ((double *)model_lanes_parameter(&s, model_parameter_a_p))[2] = 0.25;\n"
-        "    model_lanes_set_input(&s, model_input_a_i, i);\n    printf(\"%d\", model_lanes_step(&s, NAN));\n"
-        "    y = model_lanes_output(&s, model_output_b_y);\n    if (y == NULL) {\n        return 1;\n    }\n"
-        "    for (size_t lane = 0; lane < 4; lane++) {\n"
-        "        printf(\" %d %g\", model_lanes_has_output(&s, model_output_b_y, lane), y[lane]);\n    }\n    return 0;\n}\n";
-    char *output = new_output(), model[4000];
-    size_t i;
-
-    for (i = 0; i < 2; i++) {
-        snprintf(model, sizeof model, parting_model, i == 0 ? parting_conditions : "");
-        write_file("model.json", model);
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/model.json --name model --tunable a.p --lanes 4 -i a.i=1 -o %s/model.h 2>&1",
-                         folder, folder),
-                     0, "%s", output);
-        cr_expect_eq(run(output,
-                         "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -ffp-contract=off -I. -I%s "
-                         "tests/random/drivers/lanes_driver.c -o %s/driver -lm 2>&1 && %s/driver 12 nan",
-                         folder, folder, folder),
-                     0, "%s", output);
-    }
-    snprintf(model, sizeof model, parting_model, parting_conditions);
-    write_file("model.json", model);
-    write_file("main.c", program);
-    cr_expect_eq(run(output,
-                     "$BUILD/mdf-compile %s/model.json --name model --tunable a.p --lanes 4 -i a.i=1 -o %s/model.h 2>&1 && cd %s && "
-                     "${CC:-cc} -std=c11 -O1 -ffp-contract=off main.c model.c -o main -lm && ./main",
-                     folder, folder, folder),
-                 0, "%s", output);
-    cr_expect_str_eq(output, "0 0 0 0 0 1 4 0 0");
-    free(output);
-}
-
-/* A lane that fails is told. */
-Test(compile, a_lane_that_fails_is_told)
-{
-    static const char program[] =
-        "#include \"r.h\"\n#include <math.h>\n#include <stdio.h>\nstatic struct r_lanes s;\n"
-        "int main(void)\n{\n    double a[4] = {2, 3, 0, 0};\n\n    r_lanes_init(&s);\n    r_lanes_set_input(&s, r_input_solver_a, a);\n"
-        "    printf(\"%d \", r_lanes_step(&s, NAN));\n    printf(\"%d %s\", (int)s.failed_lane, r_lanes_message(&s));\n    return 0;\n}\n";
-    char *output = new_output();
-
-    write_file("main.c", program);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name r --lanes 4 -o %s/r.h 2>&1", folder), 0, "%s", output);
-    cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -O1 -ffp-contract=off main.c r.c -o main -lm && ./main 2>&1", folder), 0);
-    cr_expect_str_eq(output, "1 2 node 'solver': division by zero");
-    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml --lanes 6 -o %s/t.h 2>&1", folder), 2);
-    cr_expect(strstr(output, "--lanes must be a power of two") != NULL, "%s", output);
-    free(output);
-}
-
 /* What holds a fraction at first can not be a whole number later. */
 Test(compile, a_first_value_that_would_lose_its_fraction_is_refused)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("first.json",
+    compile_write_file("first.json",
                "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": "
                "{\"value\": 2, \"default_initial_value\": 2.5}, \"p\": {\"value\": \"i\"}}}}, \"edges\": {\"e\": "
                "{\"sender\": \"n\", \"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}, "
                "\"generating_application\": \"PsyNeuLink\"}}");
-    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/first.json -o %s/first.c 2>&1", folder, folder), 1, "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/first.json -o %s/first.c 2>&1", compile_folder, compile_folder), 1,
+                 "%s", output);
     cr_expect(strstr(output, "output port 'o' is real at first and int64 later; give it real numbers") != NULL, "%s", output);
     free(output);
 }
@@ -418,16 +233,16 @@ Test(compile, large_inputs_can_be_lent)
         "    m_set_input(&s, m_input_n_x, x);\n    m_set_input(&s, m_input_n_y, y);\n    copy = s;\n    x[1023] = 4;\n"
         "    printf(\"%g \", last(&s));\n    m_init(&s);\n    memset(&s.copies, 1, sizeof s.copies);\n"
         "    printf(\"%g \", last(&copy));\n    printf(\"%d\\n\", m_lend_input(&s, 2, x));\n    return 0;\n}\n";
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("m.json", model);
-    write_file("main.c", program);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile %s/m.json -i x=\"$(echo [0%s])\" -i y=[1,2] --name m -o %s/m.h 2>&1", folder,
-                     "$(printf ',%.0s1.5' $(seq 1023))", folder),
+    compile_write_file("m.json", model);
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json -i x=\"$(echo [0%s])\" -i y=[1,2] --name m -o %s/m.h 2>&1",
+                             compile_folder, "$(printf ',%.0s1.5' $(seq 1023))", compile_folder),
                  0, "%s", output);
-    cr_expect_eq(run(output,
+    cr_expect_eq(compile_run(output,
                      "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O2 -ffp-contract=off main.c m.c -o main -lm && ./main",
-                     folder),
+                     compile_folder),
                  0, "%s", output);
     cr_expect_str_eq(output, "6 27 27 1\n");
     free(output);
@@ -436,19 +251,20 @@ Test(compile, large_inputs_can_be_lent)
 /* What has no form in C is named, with what to do; the command line is told from the model. */
 Test(compile, refusals_are_clear)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile tests/data/compile/no_form.yaml 2>&1"), 1);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/no_form.yaml 2>&1"), 1);
     cr_expect(strstr(output, "tests/data/compile/no_form.yaml:10:28: error: node 'n', parameter 'd': it can not be written as C: "
                              "there is no form in C of the operator Det on elements of type float64") != NULL &&
                   strstr(output, "mdf-run without --compile") != NULL,
               "%s", output);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", folder), 2);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile examples/cooling.yaml 2>&1"), 2);
-    cr_expect_eq(run(output, "$BUILD/mdf-compile tests/data/nosuch.json -o %s/x.c 2>&1", folder), 1);
-    cr_expect_eq(run(output, "CC=/nosuch/cc $BUILD/mdf-compile examples/cooling.yaml -o %s/x.so 2>&1", folder), 1);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", compile_folder), 2);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/cooling.yaml 2>&1"), 2);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/nosuch.json -o %s/x.c 2>&1", compile_folder), 1);
+    cr_expect_eq(compile_run(output, "CC=/nosuch/cc $BUILD/mdf-compile examples/cooling.yaml -o %s/x.so 2>&1", compile_folder),
+                 1);
     cr_expect(strstr(output, "/nosuch/cc") != NULL, "%s", output);
-    cr_expect_eq(run(output, "ls %s", folder), 0);
+    cr_expect_eq(compile_run(output, "ls %s", compile_folder), 0);
     cr_expect_str_empty(output, "something is left: %s", output);
     free(output);
 }
@@ -456,25 +272,26 @@ Test(compile, refusals_are_clear)
 /* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
 Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("lossy.json",
+    compile_write_file("lossy.json",
                "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1.5}}, "
                "\"output_ports\": {\"o\": {\"value\": \"x\"}}}}}}}}");
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2 2>&1", folder), 1);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2 2>&1", compile_folder), 1);
     cr_expect(strstr(output, "input port 'x' is given int64, which can not hold its default value; give it real numbers") != NULL,
               "%s", output);
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2.0 2>&1", folder), 0, "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2.0 2>&1", compile_folder), 0, "%s", output);
     free(output);
 }
 
 /* A slice that becomes another one while it runs has no room. */
 Test(compile, a_slice_of_another_size_is_refused)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("inputs.json", "[{}, {\"first\": [0]}, {\"length\": [1]}]");
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile tests/data/compile/slices.yaml -n 3 --inputs %s/inputs.json 2>&1", folder),
+    compile_write_file("inputs.json", "[{}, {\"first\": [0]}, {\"length\": [1]}]");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/slices.yaml -n 3 --inputs %s/inputs.json 2>&1",
+                             compile_folder),
                  1);
     cr_expect(strstr(output, "node 'cut': a slice is longer or shorter than when the model was compiled") != NULL, "%s", output);
     free(output);
@@ -494,12 +311,12 @@ static size_t count(const char *text, const char *what)
  * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give. */
 Test(compile, loops_become_vectors)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    cr_expect_eq(run(output,
+    cr_expect_eq(compile_run(output,
                      "$BUILD/mdf-compile tests/data/compile/vectors.yaml -o %s/vectors.c && sed -n '/compute_walk/,/^}/p' "
                      "%s/vectors.c",
-                     folder, folder),
+                     compile_folder, compile_folder),
                  0);
     cr_expect_eq(count(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
     cr_expect_eq(count(output, "mdf_item("), 2u, "%s", output);
@@ -527,7 +344,7 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
         {"real_category", "[[3.7,1.0],[2.2,2.9]]", "[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
     };
     enum { N = sizeof rows / sizeof *rows };
-    char *output = new_output();
+    char *output = compile_new_output();
 
     for (size_t i = 0; i < N; i++) { /* all are given in each run, which is of one source then */
         char inputs[2048] = "[{}, {";
@@ -538,10 +355,10 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
             snprintf(inputs + length, sizeof inputs - length, "%s\"%s\": %s", j > 0 ? ", " : "", rows[j][0],
                      rows[j][i == j ? 2 : 1]);
         }
-        write_file("inputs.json", strcat(inputs, "}]"));
-        cr_expect_eq(run(output,
+        compile_write_file("inputs.json", strcat(inputs, "}]"));
+        cr_expect_eq(compile_run(output,
                          "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
-                         quick, folder),
+                         compile_quick, compile_folder),
                      1, "%s", rows[i][0]);
         cr_expect(strstr(output, rows[i][3]) != NULL, "%s: %.300s", rows[i][0], output);
     }
@@ -551,15 +368,15 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
 /* Where the largest and the smallest stand: along an axis, among all elements; the first of equals, or a NaN. */
 Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file(
+    compile_write_file(
         "places.json",
         "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"parameters\": {"
         "\"x\": {\"value\": [[1.0, 5.0, 2.0], [7.0, 7.0, -1.0]]}, \"y\": {\"value\": \"numpy.sqrt(x)\"}}, \"output_ports\": {"
         "\"a\": {\"value\": \"numpy.argmax(x)\"}, \"b\": {\"value\": \"x.argmin(1)\"}, "
         "\"c\": {\"value\": \"numpy.argmax(x, axis=0, keepdims=True)\"}, \"d\": {\"value\": \"y.argmax()\"}}}}}}}}");
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/places.json 2>&1", folder), 0, "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/places.json 2>&1", compile_folder), 0, "%s", output);
     cr_expect(strstr(output, "{\"a\": 3, \"b\": [0, 2], \"c\": [[1, 1, 0]], \"d\": 5}") != NULL, "%s", output);
     free(output);
 }
@@ -567,18 +384,21 @@ Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
 /* Nor can it hold a fraction that is given where the other steps have whole numbers. */
 Test(compile, an_input_that_would_lose_its_fraction_is_refused)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    write_file("whole.json",
+    compile_write_file("whole.json",
                "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, "
                "\"output_ports\": {\"o\": {\"value\": \"x / 1\"}}}}}}}}");
-    write_file("inputs.json", "[{\"x\": 0.5}, {}, {}, {}]");
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1", folder, folder), 1);
+    compile_write_file("inputs.json", "[{\"x\": 0.5}, {}, {}, {}]");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
+                             compile_folder, compile_folder),
+                 1);
     cr_expect(strstr(output, "input 'x' is float64 scalar, but the model was compiled for 1 elements of type int64") != NULL,
               "%s", output);
-    write_file("inputs.json", "[{\"x\": 5.0}, {}, {}, {}]");
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1", folder, folder), 0,
-                 "%s", output);
+    compile_write_file("inputs.json", "[{\"x\": 5.0}, {}, {}, {}]");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
+                             compile_folder, compile_folder),
+                 0, "%s", output);
     free(output);
 }
 
@@ -620,19 +440,20 @@ Test(compile, what_has_no_form_is_refused)
         "{\"type\": \"float32\", \"shape\": [], \"default_value\": 0.5}, \"u\": {\"type\": \"uint8\", \"shape\": [2], "
         "\"default_value\": [1, 2]}, \"t\": {\"type\": \"bool\", \"shape\": [1], \"default_value\": [true]}, \"h\": {\"type\": "
         "\"float16\", \"shape\": [1], \"default_value\": [1]}";
-    char *output = new_output(), *text = new_output();
+    char *output = compile_new_output(), *text = compile_new_output();
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(text, OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}", ports,
+        snprintf(text, COMPILE_OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}", ports,
                  rows[i].node);
-        write_file("refused.json", text);
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", folder, folder), 1, "%s",
-                     rows[i].node);
+        compile_write_file("refused.json", text);
+        cr_expect_eq(
+            compile_run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", compile_folder, compile_folder), 1,
+            "%s", rows[i].node);
         cr_expect(strstr(output, rows[i].message) != NULL && strstr(output, "can not be written as C") != NULL, "%s: %s",
                   rows[i].node, output);
     }
-    cr_expect_neq(run(output, "ls %s/refused.c 2>&1", folder), 0, "something is left");
+    cr_expect_neq(compile_run(output, "ls %s/refused.c 2>&1", compile_folder), 0, "something is left");
     free(text);
     free(output);
 }
@@ -654,18 +475,19 @@ Test(compile, refusals_have_a_place)
          "place.json:4:18: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
          "or nothing"},
     };
-    char *output = new_output(), *text = new_output();
+    char *output = compile_new_output(), *text = compile_new_output();
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(
-            text, OUTPUT_SIZE,
+            text, COMPILE_OUTPUT_SIZE,
             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\n\"input_ports\": {\"x\": {\"default_value\": 0.5}, \"u\": "
             "{\"type\": "
             "\"uint8\", \"shape\": [2], \"default_value\": [1, 2]}, \"m\": {\"default_value\": [[1.5, 2], [3, 4]]}},\n%s}}}}}}",
             rows[i].node);
-        write_file("place.json", text);
-        cr_expect_eq(run(output, "$BUILD/mdf-compile %s/place.json -o %s/place.c 2>&1", folder, folder), 1, "%s", rows[i].node);
+        compile_write_file("place.json", text);
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/place.json -o %s/place.c 2>&1", compile_folder, compile_folder),
+                     1, "%s", rows[i].node);
         cr_expect(strstr(output, rows[i].message) != NULL, "%s: %s", rows[i].node, output);
     }
     free(text);
@@ -684,35 +506,36 @@ Test(compile, cache)
         "touch x && mv x $(ls *.so)",
         "umask 0 && cp /lib/x86_64-linux-gnu/libm.so.6 x 2>/dev/null || echo x > x; mv x $(ls *.so)",
     };
-    char *output = new_output(), path[256];
+    char *output = compile_new_output(), path[256];
     struct stat before, after;
     size_t i;
 
-    cr_assert_eq(setenv("CC", quick, 1), 0);
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", folder), 0);
-    cr_expect_eq(run(output, "ls %s/mdf_c", folder), 0);
+    cr_assert_eq(setenv("CC", compile_quick, 1), 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", compile_folder),
+                 0);
+    cr_expect_eq(compile_run(output, "ls %s/mdf_c", compile_folder), 0);
     cr_assert(strlen(output) == 36 && strcmp(output + 32, ".so\n") == 0, "the cache holds %s", output);
     output[35] = '\0';
-    snprintf(path, sizeof path, "%s/mdf_c/%s", folder, output);
+    snprintf(path, sizeof path, "%s/mdf_c/%s", compile_folder, output);
     cr_assert(stat(path, &before) == 0);
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
     cr_assert(stat(path, &after) == 0);
     cr_expect(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec, "it is compiled again");
     cr_assert(chmod(path, 0666) == 0);
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
     cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "a file that others may write is used");
     for (i = 0; i < sizeof damages / sizeof *damages; i++) {
-        cr_assert_eq(run(output, "cd %s/mdf_c && %s", folder, damages[i]), 0, "%s", output);
+        cr_assert_eq(compile_run(output, "cd %s/mdf_c && %s", compile_folder, damages[i]), 0, "%s", output);
         cr_assert(stat(path, &before) == 0);
-        cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json --quiet 2>&1"), 0, "%s: %s", damages[i],
-                     output);
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json --quiet 2>&1"), 0, "%s: %s",
+                     damages[i], output);
         cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "%s: it is used", damages[i]);
         cr_expect_eq(after.st_mode & 07777, 0700, "others may write %s", path);
-        cr_expect_eq(run(output, "ls %s/mdf_c | wc -l | grep -qx 1", folder), 0, "something is left");
+        cr_expect_eq(compile_run(output, "ls %s/mdf_c | wc -l | grep -qx 1", compile_folder), 0, "something is left");
     }
-    snprintf(path, sizeof path, "%s/mdf_c", folder);
+    snprintf(path, sizeof path, "%s/mdf_c", compile_folder);
     cr_assert(chmod(path, 0777) == 0);
-    cr_expect_eq(run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
     cr_expect(strstr(output, "nobody else may write") != NULL, "%s", output);
     free(output);
 }
@@ -729,30 +552,33 @@ Test(compile, compilers_and_places)
         "TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/proc/none",
         "TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/dev/null",
     };
-    char *output = new_output();
+    char *output = compile_new_output();
     size_t i;
 
-    cr_assert_eq(run(output, "mkdir \"$XDG_CACHE_HOME/my tools\" && ln -s $PWD/%s \"$XDG_CACHE_HOME/my tools/cc\"", quick), 0);
+    cr_assert_eq(
+        compile_run(output, "mkdir \"$XDG_CACHE_HOME/my tools\" && ln -s $PWD/%s \"$XDG_CACHE_HOME/my tools/cc\"", compile_quick),
+        0);
     for (i = 0; i < sizeof commands / sizeof *commands; i++) {
-        cr_expect_eq(run(output, "%s $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1", commands[i]), 0, "%s: %s",
+        cr_expect_eq(compile_run(output, "%s $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1", commands[i]), 0, "%s: %s",
                      commands[i], output);
     }
-    cr_expect_eq(run(output, "CC='gcc \"-O1' $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect_eq(compile_run(output, "CC='gcc \"-O1' $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
     cr_expect(strstr(output, "a quote is not closed in CC") != NULL, "%s", output);
-    cr_expect_eq(run(output, "ls %s | grep mdf_c_", folder), 1, "something is left: %s", output);
+    cr_expect_eq(compile_run(output, "ls %s | grep mdf_c_", compile_folder), 1, "something is left: %s", output);
     free(output);
 }
 
 /* Many runs at once that all find an empty cache. */
 Test(compile, runs_side_by_side_share_the_cache)
 {
-    char *output = new_output();
+    char *output = compile_new_output();
 
-    cr_assert_eq(setenv("CC", quick, 1), 0);
-    cr_expect_eq(run(output,
-                     "for i in 1 2 3 4; do $BUILD/mdf-run --compile examples/newton_sqrt.json --quiet >%s/$i & done; "
-                     "wait; cmp %s/1 %s/2 && cmp %s/1 %s/3 && cmp %s/1 %s/4 && ls %s/mdf_c | wc -l",
-                     folder, folder, folder, folder, folder, folder, folder, folder),
+    cr_assert_eq(setenv("CC", compile_quick, 1), 0);
+    cr_expect_eq(compile_run(output,
+                             "for i in 1 2 3 4; do $BUILD/mdf-run --compile examples/newton_sqrt.json --quiet >%s/$i & done; "
+                             "wait; cmp %s/1 %s/2 && cmp %s/1 %s/3 && cmp %s/1 %s/4 && ls %s/mdf_c | wc -l",
+                             compile_folder, compile_folder, compile_folder, compile_folder, compile_folder, compile_folder,
+                             compile_folder, compile_folder),
                  0, "%s", output);
     cr_expect_str_eq(output, "1\n");
     free(output);
@@ -864,25 +690,25 @@ enum { N_NAMES = sizeof hostile_names / sizeof *hostile_names };
 /* A model in which everything has a name of the list: a chain of nodes, each with an input, a state, an array and two outputs. */
 static void write_hostile_model(const char *file, size_t model, size_t shift)
 {
-    char *text = new_output();
+    char *text = compile_new_output();
     size_t n = 0, i;
 
 #define NAME(k) hostile_names[((k) + shift) % N_NAMES]
-    n += (size_t)snprintf(text + n, OUTPUT_SIZE - n, "{\"%s\": {\"graphs\": {\"%s\": {\"nodes\": {",
+    n += (size_t)snprintf(text + n, COMPILE_OUTPUT_SIZE - n, "{\"%s\": {\"graphs\": {\"%s\": {\"nodes\": {",
                           hostile_names[model % N_NAMES], NAME(1));
     for (i = 0; i < N_NAMES; i++) {
         n += (size_t)snprintf(
-            text + n, OUTPUT_SIZE - n,
+            text + n, COMPILE_OUTPUT_SIZE - n,
             "%s\"%s\": {\"input_ports\": {\"%s\": {\"default_value\": 0.5}}, \"parameters\": {\"%s\": {\"value\": [1.5, 2.0, "
             "0.25, %zu.5]}, \"%s\": {\"default_initial_value\": 1.0, \"time_derivative\": \"1\"}, \"x\": {\"function\": "
             "\"linear\", \"args\": {\"variable0\": 2, \"slope\": 3, \"intercept\": %zu}}}, \"output_ports\": {\"%s\": "
             "{\"value\": \"x\"}, \"%s\": {\"value\": \"x * 2\"}}}",
             i > 0 ? ", " : "", NAME(i), NAME(i + 2), NAME(i + 3), i, NAME(i + 4), i, NAME(i + 5), NAME(i + 6));
     }
-    n += (size_t)snprintf(text + n, OUTPUT_SIZE - n, "}}}}}");
+    n += (size_t)snprintf(text + n, COMPILE_OUTPUT_SIZE - n, "}}}}}");
 #undef NAME
-    cr_assert_lt(n, OUTPUT_SIZE);
-    write_file(file, text);
+    cr_assert_lt(n, COMPILE_OUTPUT_SIZE);
+    compile_write_file(file, text);
     free(text);
 }
 
@@ -890,33 +716,36 @@ static void write_hostile_model(const char *file, size_t model, size_t shift)
 Test(compile, names_that_c_does_not_allow)
 {
     static const char *const models[] = {"\\u03b1", "-", "table", "sem", "1"};
-    char *output = new_output();
+    char *output = compile_new_output();
     size_t i;
 
     for (i = 0; i < 3; i++) {
         write_hostile_model("names.json", i * 31, i * 17);
-        cr_assert_eq(run(output, "$BUILD/mdf-compile %s/names.json -o %s/names.h 2>&1", folder, folder), 0, "%s", output);
-        cr_expect_eq(run(output, "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -pedantic %s 2>&1", folder,
+        cr_assert_eq(compile_run(output, "$BUILD/mdf-compile %s/names.json -o %s/names.h 2>&1", compile_folder, compile_folder),
+                     0, "%s", output);
+        cr_expect_eq(compile_run(output, "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -pedantic %s 2>&1", compile_folder,
                          i == 0 ? "-shared -fPIC -Wl,-z,defs names.c -o names.so -lm" : "-fsyntax-only names.c"),
                      0, "%.2000s", output);
     }
-    cr_expect_eq(run(output,
-                     "$BUILD/mdf-run %s/names.json --quiet >%s/plain && CC=%s $BUILD/mdf-run %s/names.json --quiet --compile "
-                     ">%s/compiled && cmp %s/plain %s/compiled 2>&1",
-                     folder, folder, quick, folder, folder, folder, folder),
-                 0, "%.2000s", output);
+    cr_expect_eq(
+        compile_run(output,
+                    "$BUILD/mdf-run %s/names.json --quiet >%s/plain && CC=%s $BUILD/mdf-run %s/names.json --quiet --compile "
+                    ">%s/compiled && cmp %s/plain %s/compiled 2>&1",
+                    compile_folder, compile_folder, compile_quick, compile_folder, compile_folder, compile_folder,
+                    compile_folder),
+        0, "%.2000s", output);
     for (i = 0; i < sizeof models / sizeof *models; i++) {
         char text[300];
 
         snprintf(text, sizeof text,
                  "{\"%s\": {\"graphs\": {\"g\": {\"nodes\": {\"%s\": {\"output_ports\": {\"o\": {\"value\": 1}}}}}}}}", models[i],
                  models[i]);
-        write_file("one.json", text);
-        cr_expect_eq(run(output,
+        compile_write_file("one.json", text);
+        cr_expect_eq(compile_run(output,
                          "cd %s && $OLDPWD/$BUILD/mdf-compile one.json -o one.c 2>&1 && ${CC:-cc} -std=c11 -Wall -Wextra -Werror "
                          "-pedantic -shared "
                          "-fPIC -Wl,-z,defs one.c -o one.so -lm 2>&1",
-                         folder),
+                         compile_folder),
                      0, "%s: %.2000s", models[i], output);
     }
     free(output);

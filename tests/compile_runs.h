@@ -1,0 +1,20 @@
+/* compile_runs.h - commands that suites of generated source run, in a folder of the test's own, which holds its cache too. */
+#ifndef MDF_TESTS_COMPILE_RUNS_H
+#define MDF_TESTS_COMPILE_RUNS_H
+
+enum { COMPILE_OUTPUT_SIZE = 1 << 22 };
+
+extern char compile_folder[];
+void compile_set_up(void);
+void compile_tear_down(void);
+
+/* The system's compiler, without optimising: where what it makes of a source is not what is tested. */
+extern const char compile_quick[];
+
+/* Runs a command ("$BUILD/" may be in it); its exit status. What it prints is left in `output`. */
+__attribute__((format(printf, 2, 3))) int compile_run(char *output, const char *format, ...);
+/* COMPILE_OUTPUT_SIZE bytes, which the caller frees. */
+char *compile_new_output(void);
+void compile_write_file(const char *name, const char *text);
+
+#endif
