@@ -385,7 +385,8 @@ static bool affine_grid(struct mdf_call *call)
 const struct mdf_operator mdf_operators_grid_sample[] = {
     {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
-         "result", NULL, {"checked", "gradient.refuse('a cubic sample') if mode == 'cubic' or mode == 'bicubic' else x0", NULL},
+         "result", NULL, {"wanted", "y.shape", NULL},
+         {"checked", "gradient.refuse('a cubic sample') if mode == 'cubic' or mode == 'bicubic' else x0", NULL},
          {"planes",
           "checked if x0.ndim == 5 else numpy.expand_dims(checked, 2) if x0.ndim == 4 else gradient.refuse('a sample of this "
           "rank')",
@@ -401,7 +402,7 @@ const struct mdf_operator mdf_operators_grid_sample[] = {
           "numpy.reshape(" TAP("0", "0", "0") " + " TAP("0", "0", "1") " + " TAP("0", "1", "0") " + " TAP(
               "0", "1", "1") " + " TAP("1", "0", "0") " + " TAP("1", "0", "1") " + " TAP("1", "1",
                                                                                          "0") " + " TAP("1", "1",
-                                                                                                        "1") ", y.shape)",
+                                                                                                        "1") ", wanted)",
           NULL})},
     {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(

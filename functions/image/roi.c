@@ -37,6 +37,7 @@ struct regions {
     const int64_t *batches; /* of RoiAlign: batch of each region */
     const struct roi_settings *settings;
     int64_t n_rois, n_batches, n_channels, height, width, cells_down, cells_across;
+    bool wants_places; /* of the largest elements, in their place */
 };
 
 /* Reads X and the regions, of `n_numbers` numbers each, and makes the output. */
@@ -65,7 +66,9 @@ static bool prepare_regions(struct mdf_workspace *workspace, struct mdf_call *ca
     memcpy(shape, (const int64_t[4]){job->n_rois, job->n_channels, job->cells_down, job->cells_across}, sizeof shape);
     job->x = mdf_workspace_input(workspace, 0);
     job->rois = job->x == NULL ? NULL : mdf_workspace_input(workspace, 1);
-    job->y = job->rois == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, 4, shape);
+    job->y = job->rois == NULL
+                 ? NULL
+                 : mdf_workspace_output(workspace, 0, job->wants_places ? MDF_DTYPE_INT64 : (mdf_dtype)x->dtype, 4, shape);
     return job->y != NULL;
 }
 
@@ -95,14 +98,18 @@ static struct span cell_span(double start, double end, int64_t cell, int64_t n_c
     return span;
 }
 
-/* The largest element; 0 of none. */
-static double largest_in(const double *plane, int64_t width, struct span rows, struct span columns)
+/* The largest element, and in *at where it is in the plane; 0 of none, and -1. */
+static double largest_in(const double *plane, int64_t width, struct span rows, struct span columns, int64_t *at)
 {
     double largest = rows.first < rows.last && columns.first < columns.last ? -INFINITY : 0;
 
+    *at = -1;
     for (int64_t row = rows.first; row < rows.last; row++) {
         for (int64_t column = columns.first; column < columns.last; column++) {
-            largest = plane[row * width + column] > largest ? plane[row * width + column] : largest;
+            bool is_larger = plane[row * width + column] > largest;
+
+            largest = is_larger ? plane[row * width + column] : largest;
+            *at = is_larger ? row * width + column : *at;
         }
     }
     return largest;
@@ -112,7 +119,10 @@ static double largest_in(const double *plane, int64_t width, struct span rows, s
 static void pool_planes(const struct regions *job, const double *planes, struct span rows, struct span columns, double *y)
 {
     for (int64_t channel = 0; channel < job->n_channels; channel++) {
-        *y = largest_in(planes, job->width, rows, columns);
+        int64_t at;
+        double largest = largest_in(planes, job->width, rows, columns, &at);
+
+        *y = !job->wants_places ? largest : at < 0 ? 0 : (double)(planes - job->x + at + 1);
         planes += job->height * job->width;
         y += job->cells_down * job->cells_across;
     }
@@ -138,12 +148,12 @@ static void pool_regions(void *context, size_t first, size_t last)
     }
 }
 
-static bool max_roi_pool(struct mdf_call *call)
+static bool pool_all(struct mdf_call *call, bool wants_places)
 {
     const struct roi_settings *settings = call->settings;
     struct mdf_workspace workspace;
     const double element_ns = 1; /* rough time of one, to judge what is worth a thread */
-    struct regions job;
+    struct regions job = {.wants_places = wants_places};
 
     if (settings->pooled_shape.items == NULL || settings->pooled_shape.n != 2 || settings->pooled_shape.items[0] < 1 ||
         settings->pooled_shape.items[1] < 1) {
@@ -166,6 +176,20 @@ static bool max_roi_pool(struct mdf_call *call)
     }
     return mdf_workspace_end(&workspace);
 }
+
+static bool max_roi_pool(struct mdf_call *call)
+{
+    return pool_all(call, false);
+}
+
+/* Which elements are the largest, counted from 1; 0: none. */
+static bool find_largest(struct mdf_call *call)
+{
+    return pool_all(call, true);
+}
+
+static const struct mdf_operator largest_places = {
+    "MaxRoiPool.places", 0, 0, find_largest, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat};
 
 /* ------------------------------------------------------------------ RoiAlign */
 
@@ -379,7 +403,7 @@ static bool roi_align(struct mdf_call *call)
 {
     const struct roi_settings *settings = call->settings;
     struct mdf_workspace workspace;
-    struct regions job;
+    struct regions job = {.wants_places = false};
     size_t n;
 
     if (settings->output_height < 1 || settings->output_width < 1 || settings->output_height > INT32_MAX ||
@@ -433,7 +457,8 @@ static bool roi_align(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_roi[] = {
-    {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL},
+    {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING("result", &largest_places, {"result", "gradient.take(x0, places(x0, x1))", NULL})},
     {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
          "result", NULL,

@@ -95,4 +95,6 @@ static bool inverse(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_inverse[] = {
-    {"Inverse", 1, 99, inverse, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same}, {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+    {"Inverse", 1, 99, inverse, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_same,
+     .derivatives = MDF_DERIVATIVES({0, "-numpy.matmul(gradient.turn(y, True), numpy.matmul(dy, gradient.turn(y, True)))"})},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -78,5 +78,12 @@ static bool distances(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_pairs[] = {
-    {"CDist", 1, 99, distances, pair_table, sizeof(struct pair_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+    {"CDist", 1, 99, distances, pair_table, sizeof(struct pair_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .meaning = MDF_MEANING("result", NULL, {"between", "numpy.expand_dims(x0, 1) - numpy.expand_dims(x1, 0)", NULL},
+                            {"squares", "numpy.sum(between * between, -1)", NULL},
+                            {"apart", "squares > 0", NULL}, /* where two points meet, the derivative is 0 */
+                            {"result",
+                             "squares if metric == 'sqeuclidean' else numpy.where(apart, numpy.sqrt(numpy.where(apart, squares, "
+                             "1.0)), 0.0)",
+                             NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

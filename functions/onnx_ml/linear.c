@@ -173,12 +173,23 @@ static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan
     return true;
 }
 
+#include "functions/onnx_ml/scores_meaning.inc"
+
+#define SUMS                                                                            \
+    FEATURE_ROWS, {"weights", "numpy.reshape(coefficients, [-1, x0.shape[-1]])", NULL}, \
+    {                                                                                   \
+        "sums",                                                                         \
+            "numpy.matmul(rows, numpy.transpose(weights)) if intercepts is None else "  \
+            "numpy.matmul(rows, numpy.transpose(weights)) + intercepts",                \
+            NULL                                                                        \
+    }
+
 const struct mdf_operator mdf_operators_ml_linear[] = {
     {"LinearClassifier", 1, 99, linear_classifier, classifier_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING("- result", NULL, SUMS,
+                            {"scores", "numpy.concatenate([-sums, sums], 1) if y1.shape[1] > sums.shape[1] else sums", NULL},
+                            TRANSFORMED("result", "scores")),
      .routine = MDF_ROUTINE(plan_classifier, NULL)},
     {"LinearRegressor", 1, 99, linear_regressor, regressor_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, numpy.reshape(coefficients, [targets, -1])), x0.shape) "
-                                        "if post_transform == 'NONE' else "
-                                        "gradient.refuse('a transformed score')"}),
-     .routine = MDF_ROUTINE(plan_regressor, NULL)},
+     .meaning = MDF_MEANING("result", NULL, SUMS, TRANSFORMED("result", "sums")), .routine = MDF_ROUTINE(plan_regressor, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

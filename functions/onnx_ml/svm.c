@@ -6,6 +6,7 @@
  * after feature, each step rounded once; only the sums of kernels of a pair of classes are float64 ones. Sources: ONNX
  * ai.onnx.ml, version 1 of each; Wu, Lin and Weng, Probability estimates for multi-class classification by pairwise coupling
  * (2004). */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
 
@@ -403,9 +404,85 @@ static bool plan_svm_classifier(struct mdf_call *call, struct mdf_routine_plan *
     return true;
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+/* How much each vector counts for the sum of each pair of classes: [vectors, pairs]. */
+static bool find_pair_weights(struct mdf_call *call)
+{
+    const struct svm_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct mdf_workspace workspace;
+    struct machine machine = {0};
+    double *weights;
+
+    if (x == NULL || !read_kernel(call, &machine) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
+        return false;
+    }
+    machine.n_features = x->rank > 0 ? (size_t)mdf_value_shape(x)[x->rank - 1] : 0;
+    if (!plan_classifier(call, &machine)) {
+        return false;
+    }
+    weights = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT64, 2,
+                                   (const int64_t[2]){(int64_t)machine.n_vectors, (int64_t)machine.n_sums});
+    if (weights == NULL || !make_room(&workspace, &machine, false)) {
+        return false;
+    }
+    memset(machine.kernels, 0, machine.n_vectors * sizeof *machine.kernels);
+    for (size_t i = 0; i < machine.n_vectors && !mdf_should_stop(call->context); i++) {
+        machine.kernels[i] = 1;
+        mdf_svm_pairs((int64_t)machine.n_classes, settings->vectors_per_class.items, (int64_t)machine.n_vectors,
+                      settings->coefficients.items, NULL, 0, machine.kernels, weights + i * machine.n_sums, machine.votes);
+        machine.kernels[i] = 0;
+    }
+    return mdf_workspace_end(&workspace);
+}
+
+static const struct mdf_operator pair_weights = {
+    "SVMClassifier.pairs", 0, 0, find_pair_weights, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .derivatives = mdf_derivatives_flat,
+    .by_form = 1};
+
+#include "functions/onnx_ml/scores_meaning.inc"
+
+/* The kernel of each row with each vector: [rows, vectors]. */
+#define KERNELS                                                                                                             \
+    FEATURE_ROWS, {"n", "x0.shape[-1]", NULL},                                                                              \
+        {"vectors", "rows if support_vectors is None else numpy.reshape(support_vectors, [-1, n])", NULL},                  \
+        {"gamma", "0.0 if kernel_params is None else kernel_params[0]", NULL},                                              \
+        {"offset", "0.0 if kernel_params is None else kernel_params[1]", NULL},                                             \
+        {"degree", "0.0 if kernel_params is None else kernel_params[2]", NULL},                                             \
+        {"products", "numpy.matmul(rows, numpy.transpose(vectors))", NULL},                                                 \
+        {"between", "numpy.expand_dims(rows, 1) - vectors", NULL},                                                          \
+    {                                                                                                                       \
+        "kernels",                                                                                                          \
+            "products if kernel_type == 'LINEAR' else (gamma * products + offset) ** degree if kernel_type == 'POLY' else " \
+            "numpy.tanh(gamma * products + offset) if kernel_type == 'SIGMOID' else "                                       \
+            "numpy.exp(-gamma * numpy.sum(between * between, -1))",                                                         \
+            NULL                                                                                                            \
+    }
+
 const struct mdf_operator mdf_operators_ml_svm[] = {
     {"SVMClassifier", 1, 99, svm_classifier, classifier_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "- result", &pair_weights,
+         {"checked",
+          "gradient.refuse('probabilities of support vectors') if prob_a is not None and support_vectors is not None else x0",
+          NULL},
+         KERNELS,
+         {"sums",
+          "numpy.matmul(rows, numpy.transpose(numpy.reshape(coefficients, [-1, n]))) if support_vectors is None else "
+          "numpy.matmul(kernels, places(x0))",
+          NULL},
+         {"shifted", "sums if rho is None else sums + (rho[0] if support_vectors is None else rho[:sums.shape[1]])", NULL},
+         {"scores", "numpy.concatenate([-shifted, shifted], 1) if y1.shape[1] > sums.shape[1] else shifted", NULL},
+         TRANSFORMED("result", "scores")),
      .routine = MDF_ROUTINE(plan_svm_classifier, NULL)},
     {"SVMRegressor", 1, 99, svm_regressor, regressor_table, sizeof(struct svm_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING("result", NULL, KERNELS,
+                            {"sums",
+                             "numpy.matmul(rows, numpy.reshape(coefficients, [-1, 1])) if support_vectors is None else "
+                             "numpy.matmul(kernels, numpy.reshape(coefficients, [-1, 1]))",
+                             NULL},
+                            {"chosen", "sums * 0.0 if one_class else sums + (0.0 if rho is None else rho[0])", NULL},
+                            TRANSFORMED("result", "chosen")),
      .routine = MDF_ROUTINE(plan_svm_regressor, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -123,5 +123,13 @@ static bool causal_conv(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_causal_conv[] = {
-    {"CausalConvWithState", 27, 99, causal_conv, causal_table, sizeof(struct causal_settings), MDF_OPERATOR_PURE, NULL},
+    {"CausalConvWithState", 27, 99, causal_conv, causal_table, sizeof(struct causal_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning =
+         MDF_MEANING("result present", NULL, {"length", "x0.shape[2]", NULL}, {"kernel", "x1.shape[2]", NULL},
+                     {"past", "numpy.zeros([x0.shape[0], x0.shape[1], kernel - 1]) if x3 is None else x3", NULL},
+                     {"all", "numpy.concatenate([past, x0], 2)", NULL}, {"present", "all[:, :, length:]", NULL},
+                     {"windows", "numpy.take(all, numpy.expand_dims(numpy.arange(length), 1) + numpy.arange(kernel), 2)", NULL},
+                     {"plain", "numpy.matmul(windows, numpy.expand_dims(numpy.swapaxes(x1, 1, 2), 0))[:, :, :, 0]", NULL},
+                     {"sums", "plain if x2 is None else plain + numpy.expand_dims(x2, 1)", NULL},
+                     {"result", "sums if activation == 'none' else sums / (1 + numpy.exp(-sums))", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -245,6 +245,34 @@ static bool linear_attention(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+/* Tokens first: [token, batch, head, ...]. */
+#define TOKENS(x, shape) "numpy.swapaxes(numpy.reshape(" x ", [" x ".shape[0], " x ".shape[1], " shape "]), 0, 1)"
+
+static const struct mdf_meaning_scan tokens = {
+    "state:first", "q:queries k:keys v:values decay:decays rate:rates",
+    (const struct mdf_meaning_step[]){{"kept", "state * decay", NULL},
+                                      {"read", "numpy.matmul(gradient.turn(k, True), kept)", NULL},
+                                      {"written", "rate * (v - read) if corrects else v", NULL},
+                                      {"next", "kept + numpy.matmul(k, written)", NULL},
+                                      {"row", "numpy.matmul(q, next)", NULL},
+                                      {NULL, NULL, NULL}},
+    "next row"};
+
 const struct mdf_operator mdf_operators_linear_attention[] = {
-    {"LinearAttention", 27, 99, linear_attention, linear_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL},
+    {"LinearAttention", 27, 99, linear_attention, linear_table, sizeof(struct linear_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "result last", NULL, {"heads", "kv_num_heads", NULL}, {"n", "x1.shape[2] // heads", NULL},
+         {"corrects", "update_rule == 'delta' or update_rule == 'gated_delta'", NULL},
+         {"queries", TOKENS("x0", "heads, q_num_heads // heads, n"), NULL}, {"keys", TOKENS("x1", "heads, n, 1"), NULL},
+         {"values", TOKENS("x2", "heads, 1, x2.shape[2] // heads"), NULL},
+         {"ones", "numpy.ones([x0.shape[1], 1, 1, 1, 1])", NULL},
+         {"decays", "ones if x4 is None else numpy.exp(" TOKENS("x4", "heads, x4.shape[2] // heads, 1") ")", NULL},
+         {"rates", "ones if x5 is None else " TOKENS("x5", "x5.shape[2], 1, 1"), NULL},
+         {"first", "numpy.zeros([x0.shape[0], heads, n, x2.shape[2] // heads]) if x3 is None else x3", NULL},
+         {"last rows", NULL, &tokens},
+         {"result",
+          "numpy.reshape(numpy.swapaxes(rows, 0, 1), y.shape) * (1 / math.sqrt(n) if scale is None or scale == 0 else scale)",
+          NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -198,6 +198,54 @@ static bool deform_conv(struct mdf_call *call)
     return run_deformed(&workspace, &plan, &job, inputs[3]) && mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ what derivatives are made of */
+
+/* Where the taps of the windows are along an axis, between elements: [n, offset groups, taps, windows down, windows across]. */
+#define POINTS(name, axis, begin, tap)                                                                                 \
+    {name "_step", "1 if strides is None else strides[" axis "]", NULL},                                               \
+        {name "_apart", "1 if dilations is None else dilations[" axis "]", NULL},                                      \
+        {name "_pad", "0 if pads is None else pads[" axis "]", NULL},                                                  \
+        {name, begin " * " name "_step + " tap " * " name "_apart - " name "_pad + offsets[:, :, :, " axis "]", NULL}, \
+        {name "0", "numpy.floor(" name ")", NULL}, {name "1", name "0 + 1", NULL},                                     \
+    {                                                                                                                  \
+        name "_part", name " - " name "0", NULL                                                                        \
+    }
+/* One of the four neighbours of each point, times its weight. */
+#define NEIGHBOUR(i, j)                                                                                                                    \
+    "gradient.take(x0, numpy.where(" SPREAD(                                                                                               \
+        "(down" i " >= 0) & (down" i " <= height - 1) & (across" j " >= 0) & (across" j                                                    \
+        " <= width - 1)") ", first + numpy.astype(" SPREAD("down" i                                                                        \
+                                                           " * width + across" j) ", 'int64'), 0)) * " SPREAD(SHARE("down",                \
+                                                                                                                    i) " *"                \
+                                                                                                                       " " SHARE("across", \
+                                                                                                                                 j))
+#define SHARE(name, i) "(" name "_part * " i " + (1 - " name "_part) * (1 - " i "))"
+#define SPREAD(x) "numpy.repeat(" x ", x0.shape[1] // offset_group, 1)"
+
 const struct mdf_operator mdf_operators_deform_conv[] = {
-    {"DeformConv", 19, 99, deform_conv, deform_table, sizeof(struct deform_settings), MDF_OPERATOR_PURE, NULL},
+    {"DeformConv", 19, 99, deform_conv, deform_table, sizeof(struct deform_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = MDF_MEANING(
+         "sum", NULL,
+         {"image",
+          "gradient.refuse('a deformable convolution but of images, with pads') if x0.ndim != 4 or auto_pad is not None and "
+          "auto_pad != 'NOTSET' else x0",
+          NULL},
+         {"height", "image.shape[2]", NULL}, {"width", "image.shape[3]", NULL}, {"n_taps", "x1.shape[2] * x1.shape[3]", NULL},
+         {"offsets", "numpy.reshape(x2, [x0.shape[0], offset_group, n_taps, 2, y.shape[2], y.shape[3]])", NULL},
+         {"taps", "numpy.reshape(numpy.arange(n_taps), [n_taps, 1, 1])", NULL},
+         POINTS("down", "0", "numpy.expand_dims(numpy.arange(y.shape[2]), 1)", "(taps // x1.shape[3])"),
+         POINTS("across", "1", "numpy.arange(y.shape[3])", "(taps % x1.shape[3])"),
+         {"first",
+          "1 + height * width * numpy.reshape(numpy.arange(x0.shape[0] * x0.shape[1]), [x0.shape[0], x0.shape[1], 1, 1, 1])",
+          NULL},
+         {"points", NEIGHBOUR("0", "0") " + " NEIGHBOUR("0", "1") " + " NEIGHBOUR("1", "0") " + " NEIGHBOUR("1", "1"), NULL},
+         {"weighed",
+          "points if x4 is None else points * " SPREAD("numpy.reshape(x4, [x0.shape[0], offset_group, n_taps, y.shape[2], "
+                                                       "y.shape[3]])"),
+          NULL},
+         {"rows", "numpy.reshape(weighed, [x0.shape[0], group, x1.shape[1] * n_taps, y.shape[2] * y.shape[3]])", NULL},
+         {"plain",
+          "numpy.reshape(numpy.matmul(numpy.reshape(x1, [group, x1.shape[0] // group, x1.shape[1] * n_taps]), rows), y.shape)",
+          NULL},
+         {"sum", "plain if x3 is None else plain + numpy.reshape(x3, [-1, 1, 1])", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -17,6 +17,8 @@ def unary(key, low=-0.9, high=0.9, **more):
 
 M = (2, 3)
 CONV = {"X": "a", "W": "b"}
+LINEAR = {"query": "a", "key": "b", "value": "c", "q_num_heads": 4, "kv_num_heads": 2}
+MACHINE = {"X": "a", "support_vectors": [0.3, -0.2, 0.8, 0.1, 0.5, -0.6, -0.4, 0.2, 0.7, 0.9, -0.1, 0.4], "kernel_params": [0.7, 0.4, 3.0]}
 RNN = {"X": "a", "W": "b", "R": "c"}
 
 
@@ -119,6 +121,21 @@ OPERATORS = {
              d=(1, 1, 2, 3), e=(1, 1, 2, 2), k=np.array([[True, True, False, True], [True, False, True, True]]))],
     "RotaryEmbedding": [call({"X": "a", "cos_cache": "b", "sin_cache": "c", "position_ids": "k"}, a=(1, 2, 3, 4), b=(5, 2), c=(5, 2), k=np.array([[0, 4, 2]])),
                         call({"X": "a", "cos_cache": "b", "sin_cache": "c", "interleaved": 1, "num_heads": 2, "rotary_embedding_dim": 4}, a=(1, 3, 12), b=(1, 3, 2), c=(1, 3, 2))],
+    "CausalConvWithState": [
+        call({"input": "a", "weight": "b"}, "p[0]", a=(2, 3, 5), b=(3, 1, 4)),
+        call({"input": "a", "weight": "b", "bias": "c", "past_state": "d", "activation": "silu"}, "numpy.append(numpy.ravel(p[0]), p[1])", a=(1, 2, 4), b=(2, 1, 3), c=(2,), d=(1, 2, 2)),
+        call({"input": "a", "weight": "b"}, "p[0]", a=(1, 2, 3), b=(2, 1, 1))],
+    "LinearAttention": [
+        call({**LINEAR, "update_rule": "linear"}, "p[0]", a=(2, 3, 8), b=(2, 3, 4), c=(2, 3, 6)),
+        call({**LINEAR, "update_rule": "gated", "decay": "d", "past_state": "e", "scale": 0.7}, "numpy.append(numpy.ravel(p[0]), p[1])", a=(1, 3, 8), b=(1, 3, 4), c=(1, 3, 4), d=(1, 3, 4),
+             e=(1, 2, 2, 2)),
+        call({**LINEAR, "update_rule": "delta", "beta": "d"}, "numpy.append(numpy.ravel(p[0]), p[1])", a=(1, 4, 8), b=(1, 4, 4), c=(1, 4, 4), d=((1, 4, 1), 0.1, 0.9)),
+        call({**LINEAR, "update_rule": "gated_delta", "decay": "d", "beta": "e"}, "p[0]", a=(2, 3, 8), b=(2, 3, 4), c=(2, 3, 4), d=(2, 3, 2), e=((2, 3, 2), 0.1, 0.9))],
+    "DeformConv": [
+        call({**CONV, "offset": "c"}, a=(1, 2, 4, 4), b=(2, 2, 2, 2), c=((1, 8, 3, 3), -0.9, 0.9)),
+        call({**CONV, "offset": "c", "B": "d", "mask": "e", "offset_group": 2, "group": 2, "strides": [2, 1], "pads": [1, 0, 1, 1], "dilations": [1, 2]}, a=(2, 4, 4, 5), b=(2, 2, 2, 2),
+             c=((2, 16, 3, 4), -1.4, 1.4), d=(2,), e=((2, 8, 3, 4), 0.2, 1))],
+    "MaxRoiPool": [call({"X": "a", "rois": "kr", "pooled_shape": [2, 2], "spatial_scale": 0.5}, a=(2, 2, 5, 6), kr=np.array([[1.0, 0, 0, 8, 7], [0, 3, 2, 11, 9], [1, 1, 1, 2, 2]]))],
     "RNN": recurrent(1, 1),
     "GRU": recurrent(3, 2, linear_before_reset=1),
     "LSTM": recurrent(4, 3, input_forget=1)
@@ -208,6 +225,21 @@ OPERATORS.update({
     "ai.onnx.ml::Imputer": [call({"X": "a", "imputed_value_floats": [0.5], "replaced_value_float": 9.0}, a=M)],
     "ai.onnx.ml::Normalizer": [call({"X": "a", "norm": norm}, a=(M, 0.2, 1)) for norm in ("MAX", "L1", "L2")],
     "ai.onnx.ml::LinearRegressor": [call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "targets": 2}, a=M)],
+    "ai.onnx.ml::LinearClassifier": [
+        *(call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "classlabels_ints": [3, 5], "post_transform": how}, "p[1]", a=M)
+          for how in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")),
+        call({"X": "a", "coefficients": [0.5, -1.0, 2.0], "intercepts": [0.1], "classlabels_ints": [3, 5], "post_transform": "SOFTMAX"}, "p[1]", a=M)],
+    "ai.onnx.ml::SVMRegressor": [
+        *(call({**MACHINE, "coefficients": [0.5, -0.8, 0.3, 0.6], "n_supports": 4, "rho": [0.2], "kernel_type": kernel}, a=M) for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID")),
+        call({"X": "a", "coefficients": [0.5, -0.8, 0.3], "rho": [0.2], "post_transform": "LOGISTIC"}, a=M)],
+    "ai.onnx.ml::SVMClassifier": [
+        call({**MACHINE, "coefficients": [0.5, -0.8, 0.3, 0.6, -0.4, 0.9, 0.1, -0.7], "vectors_per_class": [1, 2, 1], "rho": [0.2, -0.1, 0.3], "classlabels_ints": [0, 1, 2], "kernel_type": "RBF"}, "p[1]",
+             a=M),
+        call({**MACHINE, "coefficients": [0.5, -0.8, 0.3, 0.6], "vectors_per_class": [2, 2], "rho": [0.2], "classlabels_ints": [0, 1], "kernel_type": "POLY", "post_transform": "LOGISTIC"}, "p[1]", a=M),
+        call({"X": "a", "coefficients": [0.5, -0.8, 0.3, 0.2, 0.4, 0.1], "rho": [0.2], "classlabels_ints": [0, 1]}, "p[1]", a=M)],
+    "com.microsoft::Inverse": [call({"X": "a"}, a=(2, 3, 3))],
+    "com.microsoft::CDist": [call({"A": "a", "B": "b", "metric": metric}, a=(2, 3), b=(4, 3)) for metric in ("euclidean", "sqeuclidean")],
+    "com.microsoft::ConvTransposeWithDynamicPads": [call({**CONV, "Pads": "k", "B": "c", "strides": [2, 1]}, a=(2, 2, 3, 3), b=(2, 3, 2, 2), c=(3,), k=whole(1, 0, 0, 1))],
     "ai.onnx.ml::ArrayFeatureExtractor": [call({"X": "a", "Y": [1, 0]}, a=(2, 3))],
 })
 
@@ -239,6 +271,7 @@ EXPRESSIONS.update({
        ["acos", "asin", "asinh", "atan", "atanh", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2", "expm1", "fabs", "radians", "sin", "sinh", "tan", "tanh"]},
     **{f"math.{name}": [(f"math.{name}(a)", {"a": ((), 0.3, 2)})] for name in ["cbrt", "log", "log10", "log1p", "log2", "sqrt"]},
     "math.acosh": [("math.acosh(a)", {"a": ((), 1.1, 2)})],
+    "pow": [("pow(a, b)", {"a": ((), 1.2, 1.8), "b": ((), 0.9, 1.1)})],
     **{f"math.{name}": [(f"math.{name}(a, b)", {"a": ((), 1.2, 1.8), "b": ((), 0.9, 1.1)})] for name in ["atan2", "copysign", "fmod", "hypot", "pow"]},
     **{f"operator.{name}": [(f"a {sign} b", {"a": (M, 1.2, 1.8), "b": ((), 0.99, 1.01)})] for name, sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "mod": "%", "pow": "**"}.items()},
     "operator.matmul": [("a @ b", {"a": M, "b": (3, 2)})], "operator.neg": [("-a", {"a": M})], "operator.pos": [("+a", {"a": M})], "operator.getitem": [("a[:, ::-1] * a[1]", {"a": M})],
@@ -250,4 +283,5 @@ ELSEWHERE = {"If", "Loop", "Scan", "build_outputs", "numpy.random.normal", "nump
              "math.nextafter", "build_list", "build_tuple"}
 
 # What is computed in float32: differences have fewer digits.
-ROUGH = {"RotaryEmbedding", "ai.onnx.ml::Scaler", "ai.onnx.ml::Imputer", "ai.onnx.ml::Normalizer", "ai.onnx.ml::LinearRegressor"}
+ROUGH = {"RotaryEmbedding", "ai.onnx.ml::Scaler", "ai.onnx.ml::Imputer", "ai.onnx.ml::Normalizer", "ai.onnx.ml::LinearRegressor", "ai.onnx.ml::LinearClassifier", "ai.onnx.ml::SVMRegressor", "ai.onnx.ml::SVMClassifier",
+         "CausalConvWithState", "LinearAttention"}

@@ -248,18 +248,25 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+/* The settings, with the pads that are an input. */
+static bool read_pads(struct mdf_call *call, struct transpose_settings *settings)
+{
+    *settings = *(const struct transpose_settings *)call->settings;
+    if (mdf_call_input(call, 2) != NULL) {
+        settings->window.pads.items = mdf_call_integers(call, 2, 0, &settings->window.pads.n);
+    }
+    return mdf_call_input(call, 2) == NULL || settings->window.pads.items != NULL;
+}
+
 /* X, W, pads or nothing, B or nothing. */
 static bool conv_transpose_with_pads(struct mdf_call *call)
 {
-    struct transpose_settings settings = *(const struct transpose_settings *)call->settings;
+    struct transpose_settings settings;
     const struct mdf_value *inputs[] = {mdf_call_input(call, 0), mdf_call_input(call, 1), mdf_call_input(call, 3)};
     struct mdf_call inner = *call;
 
-    if (mdf_call_input(call, 2) != NULL) {
-        settings.window.pads.items = mdf_call_integers(call, 2, 0, &settings.window.pads.n);
-        if (settings.window.pads.items == NULL) {
-            return false;
-        }
+    if (!read_pads(call, &settings)) {
+        return false;
     }
     inner.settings = &settings;
     inner.inputs = inputs;
@@ -282,6 +289,19 @@ static bool find_places(struct mdf_call *call)
            mdf_windows_places(call, &windows, windows.shape[0], windows.shape[1]);
 }
 
+static bool find_places_with_pads(struct mdf_call *call)
+{
+    struct transpose_settings settings;
+    struct mdf_call inner = *call;
+
+    inner.settings = &settings;
+    return read_pads(call, &settings) && find_places(&inner);
+}
+
+static const struct mdf_operator places_with_pads = {
+    "ConvTransposeWithDynamicPads.places", 0,           0, find_places_with_pads, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL,
+    .derivatives = mdf_derivatives_flat,   .by_form = 3};
+
 static const struct mdf_operator places = {"ConvTranspose.places",
                                            0,
                                            0,
@@ -293,16 +313,21 @@ static const struct mdf_operator places = {"ConvTranspose.places",
                                            .derivatives = mdf_derivatives_flat,
                                            .by_form = 3};
 
+/* Of the places in the result, and B or nothing. */
+#define TRANSPOSED(bias, at)                                                                                                   \
+    {"at", at, NULL},                                                                                                          \
+        {"factors", "gradient.turn(numpy.reshape(x1, [group, x1.shape[0] // group, x1.shape[1] * at.shape[2]]), True)", NULL}, \
+        {"rows", "numpy.reshape(x0, [x0.shape[0], group, x0.shape[1] // group, at.shape[3]])", NULL},                          \
+        {"plain", "gradient.send_back(numpy.matmul(factors, rows), at, y)", NULL},                                             \
+    {                                                                                                                          \
+        "sum", "plain if " bias " is None else plain + numpy.reshape(" bias ", [-1] + [1] * (x0.ndim - 2))", NULL              \
+    }
+
 const struct mdf_operator mdf_operators_conv_transpose[] = {
     {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank,
-     .meaning = MDF_MEANING(
-         "sum", &places, {"at", "places(x0, x1)", NULL},
-         {"factors", "gradient.turn(numpy.reshape(x1, [group, x1.shape[0] // group, x1.shape[1] * at.shape[2]]), True)", NULL},
-         {"rows", "numpy.reshape(x0, [x0.shape[0], group, x0.shape[1] // group, at.shape[3]])", NULL},
-         {"plain", "gradient.send_back(numpy.matmul(factors, rows), at, y)", NULL},
-         {"sum", "plain if x2 is None else plain + numpy.reshape(x2, [-1] + [1] * (x0.ndim - 2))", NULL}),
+     .infer = &mdf_rule_rank, .meaning = MDF_MEANING("sum", &places, TRANSPOSED("x2", "places(x0, x1)")),
      .routine = MDF_ROUTINE(plan_routine, NULL)},
     {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
-     MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank},
+     MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .meaning = MDF_MEANING("sum", &places_with_pads, TRANSPOSED("x3", "places(x0, x1, x2)"))},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

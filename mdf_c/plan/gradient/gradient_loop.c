@@ -127,6 +127,12 @@ static bool carry(struct backward *backward, mdf_operand initial, mdf_operand fo
            gradient_add_operand(backward->gradient, &backward->receivers, receiver);
 }
 
+/* A gradient in the type of its value, which is that of all iterations: what a model's type says may be another. */
+static mdf_operand in_type_of(struct gradient *gradient, mdf_operand part, mdf_operand output)
+{
+    return unit_call_two(gradient->target, "gradient.sum_to", part, gradient_track(gradient, output)->value, MDF_NO_OPERAND);
+}
+
 static bool carry_states(struct backward *backward, const mdf_operand *formals)
 {
     struct control *control = backward->control;
@@ -140,7 +146,8 @@ static bool carry_states(struct backward *backward, const mdf_operand *formals)
             continue;
         }
         part = output != MDF_NO_OPERAND ? gradient_track(gradient, output)->gradient : MDF_NO_OPERAND;
-        part = part != MDF_NO_OPERAND ? part : gradient_zeros_like(gradient, gradient_track(gradient, initial)->value);
+        part = part != MDF_NO_OPERAND ? in_type_of(gradient, part, output)
+                                      : gradient_zeros_like(gradient, gradient_track(gradient, initial)->value);
         if (part == MDF_NO_OPERAND ||
             !carry(backward, part, formals[i], gradient_or_zeros(&body->gradient, body->code->formals[control->first_formal + i]),
                    initial)) {
