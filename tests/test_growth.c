@@ -217,6 +217,83 @@ Test(growth, work_is_in_proportion_to_the_items)
     }
 }
 
+/* ------------------------------------------------------------------ derivatives */
+
+static const struct growing derived[] = {
+    {"states",
+     {NODE "{\"parameters\": {\"a\": {\"value\": 0.5}, ",
+      "\"p#\": {\"value\": \"p# * a + p@ * 0.1\", \"default_initial_value\": 0.5}",
+      "}, \"output_ports\": {\"o\": {\"value\": \"p1\"}}}" END_OF_NODE}},
+    {"what a loop keeps",
+     {MODEL "{\"nodes\": {\"N\": {\"parameters\": {\"a\": {\"value\": 0.5}}, \"functions\": {\"f\": {\"function\": "
+            "\"onnx::Loop\", \"args\": {\"M\": 3, \"cond\": true, \"v_initial\": \"a\", \"body\": \"b\"}}}, "
+            "\"output_ports\": {\"o\": {\"value\": \"f\"}}}}}, \"b\": {\"nodes\": {\"K\": {\"input_ports\": {\"n\": {}, "
+            "\"cond\": {}, \"s\": {}}, \"functions\": {\"f0\": {\"value\": \"s + 0.1\"}, ",
+      "\"f#\": {\"value\": \"numpy.tanh(f@)\"}",
+      "}, \"output_ports\": {\"k\": {\"value\": \"cond\"}, \"o\": {\"value\": \"f1\"}}}}, \"metadata\": {\"inputs\": [\"n\", "
+      "\"cond\", \"s\"], \"outputs\": [\"K.k\", \"K.o\"]}}}}}"}},
+};
+
+static size_t n_allocated;
+
+static void *allocate(void *context, size_t size_bytes)
+{
+    (void)context;
+    n_allocated += size_bytes;
+    return malloc(size_bytes);
+}
+
+static void *reallocate(void *context, void *block, size_t size_bytes)
+{
+    (void)context;
+    n_allocated += size_bytes;
+    return realloc(block, size_bytes);
+}
+
+static void release(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+/* Bytes that are asked for until the derivative by `a` after ten steps has been compiled. */
+static size_t bytes_of_gradient(const struct growing *growing, size_t first, size_t n)
+{
+    const mdf_allocator counting = {allocate, reallocate, release, NULL};
+    const mdf_options options = {.n_threads = 1, .allocator = &counting};
+    const char *by = "N.a";
+    struct mdf_memory memory;
+    struct mdf_text text;
+    mdf_error error = {0};
+    mdf_model *model;
+    mdf_program *program = NULL;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_model(&text, growing, first, n);
+    model = mdf_model_load_bytes(text.bytes, text.length, "json", "model", &options, &error);
+    n_allocated = 0;
+    if (model != NULL) {
+        program = mdf_compile_gradient(model, "N.o", &by, 1, 10, (double)NAN, &options, &error);
+    }
+    cr_assert_not_null(program, "%s: %s", growing->what, error.message);
+    mdf_program_free(program);
+    mdf_model_free(model);
+    mdf_text_release(&text);
+    return n_allocated;
+}
+
+Test(growth, derivatives_take_memory_in_proportion_to_the_states)
+{
+    enum { N = 100, TIMES = 4, MOST = 6 }; /* between 4, and 16 where all are copied for each */
+
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++) {
+        size_t few = bytes_of_gradient(&derived[i], i, N), many = bytes_of_gradient(&derived[i], i, TIMES * N);
+
+        cr_expect(many <= MOST * few, "%s: %zu bytes for %d, %zu for %d", derived[i].what, few, N, many, TIMES * N);
+    }
+}
+
 /* ------------------------------------------------------------------ chains */
 
 enum { LONG = 10000, SMALL_STACK = 256 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */

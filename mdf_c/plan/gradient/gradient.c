@@ -258,10 +258,13 @@ bool gradient_make_tracks(struct gradient *gradient)
     }
     gradient->n_instructions = unit_position(gradient->unit);
     gradient->is_taped = mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->is_taped);
-    if (gradient->is_taped == NULL) {
+    gradient->is_repeated =
+        mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->is_repeated);
+    if (gradient->is_taped == NULL || gradient->is_repeated == NULL) {
         compile_out_of_memory(gradient->compiler);
         return false;
     }
+    gradient_find_repeated(gradient);
     for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
         gradient_any_output(gradient, unit_instruction(gradient->unit, i), count_writer);
     }
@@ -390,7 +393,7 @@ static bool can_follow(struct gradient *gradient, size_t at, bool once)
     case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
     case MDF_OPCODE_DECLARE:
-        return !gradient_is_repeated(gradient, at) &&
+        return !gradient->is_repeated[at] &&
                (once ? !gradient_any_output(gradient, instruction, has_several_writers) : writes_alone(gradient, at));
     default:
         return false;

@@ -38,6 +38,7 @@ struct gradient {
     struct track *tracks;
     size_t first_instruction, n_instructions; /* instructions [first_instruction, n_instructions) are what is derived */
     bool *is_taped;                           /* of each instruction: its results change smoothly with an x */
+    bool *is_repeated;                        /* the same: it is run for each item of something */
     struct list controls;                     /* struct control *: those with bodies among them */
     struct collection *collection;            /* see gradient_regions.c */
     mdf_operand looked_for;                   /* by gradient_is_looked_for */
@@ -105,8 +106,8 @@ struct region {
 struct region gradient_find_region(struct unit *unit, size_t at);
 /* Whether of two instructions at most one is run, as jumps choose. */
 bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b);
-/* Whether an instruction is run for each item of something. */
-bool gradient_is_repeated(struct gradient *gradient, size_t at);
+/* Marks the instructions that are run for each item of something. */
+void gradient_find_repeated(struct gradient *gradient);
 /* Whether the jump at `at` chooses something that matters by a value that has another in its place. */
 bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
 /* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */

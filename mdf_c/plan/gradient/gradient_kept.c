@@ -455,47 +455,67 @@ static bool lengthen(struct gradient *gradient, struct mdf_ints *list, size_t n_
     return true;
 }
 
-/* Room for one more item in an array of a finished code. */
-static bool add_to_code(struct gradient *gradient, void *items, size_t *n, const void *item, size_t size)
-{
-    struct list list = {0};
-    const void *old;
+/* What a finished code has, to which more is added; once for all, as each would copy it. */
+struct longer_code {
+    struct mdf_code *code;
+    struct list instructions, calls, yields, yield_is_own, yield_types;
+};
 
-    memcpy(&old, items, sizeof old);
-    return gradient_add_items(gradient->compiler, &list, old, *n, size) && list_add(gradient->compiler, &list, item, size) &&
-           unit_keep_list(gradient->compiler, &list, size, items, n);
+static bool begin_longer(struct gradient *gradient, struct mdf_code *code, struct longer_code *longer)
+{
+    struct compiler *compiler = gradient->compiler;
+
+    *longer = (struct longer_code){.code = code};
+    return gradient_add_items(compiler, &longer->instructions, code->instructions, code->n_instructions,
+                              sizeof *code->instructions) &&
+           gradient_add_items(compiler, &longer->calls, code->calls, code->n_calls, sizeof *code->calls) &&
+           gradient_add_items(compiler, &longer->yields, code->yields, code->n_yields, sizeof *code->yields) &&
+           gradient_add_items(compiler, &longer->yield_is_own, code->yield_is_own, code->n_yields, sizeof *code->yield_is_own) &&
+           gradient_add_items(compiler, &longer->yield_types, code->yield_types, code->n_yields, sizeof *code->yield_types);
+}
+
+static bool end_longer(struct gradient *gradient, struct longer_code *longer)
+{
+    struct compiler *compiler = gradient->compiler;
+    struct mdf_code *code = longer->code;
+
+    return unit_keep_list(compiler, &longer->instructions, sizeof *code->instructions, &code->instructions,
+                          &code->n_instructions) &&
+           unit_keep_list(compiler, &longer->calls, sizeof *code->calls, &code->calls, &code->n_calls) &&
+           unit_keep_list(compiler, &longer->yield_is_own, sizeof *code->yield_is_own, &code->yield_is_own, &code->n_yields) &&
+           unit_keep_list(compiler, &longer->yield_types, sizeof *code->yield_types, &code->yield_types, &code->n_yields) &&
+           unit_keep_list(compiler, &longer->yields, sizeof *code->yields, &code->yields, &code->n_yields);
 }
 
 /* A slot of a body that holds a value as real numbers: what begins as whole numbers may become reals in later iterations. */
-static bool make_real(struct gradient *gradient, struct mdf_code *code, mdf_operand value, mdf_operand *real)
+static bool make_real(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand *real)
 {
     struct mdf_code_call call = {.operator= mdf_operator_python(PYTHON_AS_REAL), .n_inputs = 1, .n_outputs = 1};
     struct mdf_instruction instruction = {
-        .opcode = MDF_OPCODE_CALL, .target = (uint32_t)code->n_calls, .origin = gradient->compiler->origin};
+        .opcode = MDF_OPCODE_CALL, .target = (uint32_t)longer->calls.n, .origin = gradient->compiler->origin};
     mdf_operand *operands = mdf_arena_array(gradient->compiler->arena, 2, sizeof *operands);
 
     if (operands == NULL) {
         return gradient_out_of_memory(gradient);
     }
     operands[0] = value;
-    operands[1] = *real = MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots++);
+    operands[1] = *real = MDF_OPERAND(MDF_OPERAND_SLOT, longer->code->n_slots++);
     call.inputs = operands;
     call.outputs = operands + 1;
-    return add_to_code(gradient, &code->calls, &code->n_calls, &call, sizeof call) &&
-           add_to_code(gradient, &code->instructions, &code->n_instructions, &instruction, sizeof instruction);
+    return list_add(gradient->compiler, &longer->calls, &call, sizeof call) &&
+           list_add(gradient->compiler, &longer->instructions, &instruction, sizeof instruction);
 }
 
 /* The body of the loop yields one value more. */
-static bool add_yield(struct keeping *keeping, struct mdf_code *code, mdf_operand value)
+static bool add_yield(struct keeping *keeping, struct longer_code *longer, mdf_operand value)
 {
     struct gradient *gradient = keeping->gradient;
-    size_t n_own = code->n_yields, n_types = code->n_yields;
     bool is_real = gradient_track(gradient, value)->is_active;
 
-    return (!is_real || make_real(gradient, code, value, &value)) &&
-           add_to_code(gradient, &code->yield_is_own, &n_own, &is_real, sizeof is_real) &&
-           add_to_code(gradient, &code->yield_types, &n_types, &mdf_static_unknown, sizeof mdf_static_unknown) &&
-           add_to_code(gradient, &code->yields, &code->n_yields, &value, sizeof value);
+    return (!is_real || make_real(gradient, longer, value, &value)) &&
+           list_add(gradient->compiler, &longer->yield_is_own, &is_real, sizeof is_real) &&
+           list_add(gradient->compiler, &longer->yield_types, &mdf_static_unknown, sizeof mdf_static_unknown) &&
+           list_add(gradient->compiler, &longer->yields, &value, sizeof value);
 }
 
 /* The loop has `n` more scan outputs, `stacks`. */
@@ -560,19 +580,20 @@ static bool scan_kept(struct keeping *keeping)
     struct mdf_code *code = ((struct mdf_code **)gradient->unit->bodies.items)[call.bodies[0]];
     const mdf_operand *kept = keeping->kept.items;
     mdf_operand *stacks = gradient_new_array(gradient, keeping->kept.n, sizeof *stacks);
+    struct longer_code longer;
     size_t n;
 
-    if (stacks == NULL || !scan_outputs(keeping, &call, &n)) {
+    if (stacks == NULL || !scan_outputs(keeping, &call, &n) || !begin_longer(gradient, code, &longer)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
         stacks[i] = unit_new_slot(gradient->target, 0);
-        if (stacks[i] == MDF_NO_OPERAND || !add_yield(keeping, code, kept[i]) ||
+        if (stacks[i] == MDF_NO_OPERAND || !add_yield(keeping, &longer, kept[i]) ||
             !gradient_scan(backward, stacks[i], kept[i], 0, 1)) {
             return false;
         }
     }
-    if (!add_outputs(backward, &call, stacks, n)) {
+    if (!end_longer(gradient, &longer) || !add_outputs(backward, &call, stacks, n)) {
         return false;
     }
     calls = gradient->unit->calls.items;

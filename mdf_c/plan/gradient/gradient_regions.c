@@ -65,16 +65,16 @@ bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b)
     return false;
 }
 
-bool gradient_is_repeated(struct gradient *gradient, size_t at)
+void gradient_find_repeated(struct gradient *gradient)
 {
-    for (size_t i = gradient->first_instruction; i <= at; i++) {
+    size_t end = 0; /* of what is gone through item by item */
+
+    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
         const struct mdf_instruction *instruction = unit_instruction(gradient->unit, i);
 
-        if (instruction->opcode == MDF_OPCODE_NEXT && is_between(at, i, instruction->target)) {
-            return true;
-        }
+        end = instruction->opcode == MDF_OPCODE_NEXT && instruction->target > end ? instruction->target : end;
+        gradient->is_repeated[i] = i < end;
     }
-    return false;
 }
 
 static bool any_taped(const struct gradient *gradient, size_t first, size_t end)
