@@ -4,52 +4,24 @@
  * body never writes is the same in every run. */
 #include "mdf_c/lower/lowering.h"
 
+#include "mdf_c/code/operands.h"
+
 #include <string.h>
 
-static void mark(bool *is_written, mdf_operand operand)
+static bool mark(void *context, mdf_operand operand)
 {
-    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+    bool *is_written = context;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
         is_written[MDF_OPERAND_INDEX(operand)] = true;
     }
+    return false;
 }
 
 void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end, bool *is_written)
 {
-    const struct mdf_code_call *call;
-    size_t i, j;
-
-    for (i = first; i < end; i++) {
-        const struct mdf_instruction *instruction = &code->instructions[i];
-
-        switch ((enum mdf_opcode)instruction->opcode) {
-        case MDF_OPCODE_CALL:
-            call = &code->calls[instruction->target];
-            for (j = 0; j < call->n_outputs; j++) {
-                mark(is_written, call->outputs[j]);
-            }
-            break;
-        case MDF_OPCODE_SWAP:
-            mark(is_written, instruction->a);
-            mark(is_written, instruction->b);
-            break;
-        case MDF_OPCODE_COPY:
-        case MDF_OPCODE_BORROW:
-        case MDF_OPCODE_ARRAY:
-        case MDF_OPCODE_DECLARE:
-            mark(is_written, instruction->a);
-            break;
-        case MDF_OPCODE_JUMP:
-        case MDF_OPCODE_JUMP_IF:
-        case MDF_OPCODE_JUMP_UNLESS:
-        case MDF_OPCODE_JUMP_WITHOUT_DT:
-            break;
-        case MDF_OPCODE_LIST: /* these can not be lowered */
-        case MDF_OPCODE_APPEND:
-        case MDF_OPCODE_NEXT:
-        case MDF_OPCODE_GRAPH:
-        case MDF_OPCODE_YIELD:
-            break;
-        }
+    for (size_t i = first; i < end; i++) {
+        mdf_any_written(&code->instructions[i], code->calls, mark, is_written);
     }
 }
 

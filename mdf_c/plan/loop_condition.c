@@ -6,6 +6,7 @@
 
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
+#include "mdf_c/code/operands.h"
 
 enum { DEEPEST = 64, FORMAL_CONDITION = 1 };
 
@@ -41,23 +42,9 @@ static enum truth truth_of_call(const struct unit *unit, const struct mdf_code *
     return a == TRUTH_FALSE || b == TRUTH_FALSE ? TRUTH_FALSE : a == b ? a : TRUTH_UNKNOWN;
 }
 
-static bool writes(const struct mdf_code *body, const struct mdf_instruction *instruction, mdf_operand slot)
+static bool is_slot(void *context, mdf_operand slot)
 {
-    const struct mdf_code_call *call;
-
-    if (instruction->opcode != MDF_OPCODE_CALL) {
-        bool is_jump = instruction->opcode == MDF_OPCODE_JUMP || instruction->opcode == MDF_OPCODE_JUMP_IF ||
-                       instruction->opcode == MDF_OPCODE_JUMP_UNLESS || instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
-
-        return !is_jump && (instruction->a == slot || (instruction->opcode == MDF_OPCODE_SWAP && instruction->b == slot));
-    }
-    call = &body->calls[instruction->target];
-    for (size_t i = 0; i < call->n_outputs; i++) {
-        if (call->outputs[i] == slot) {
-            return true;
-        }
-    }
-    return false;
+    return slot == *(const mdf_operand *)context;
 }
 
 /* Of a slot that one instruction writes. */
@@ -66,7 +53,7 @@ static enum truth truth_of_slot(const struct unit *unit, const struct mdf_code *
     const struct mdf_instruction *writer = NULL;
 
     for (size_t i = 0; i < body->n_instructions; i++) {
-        if (writes(body, &body->instructions[i], slot)) {
+        if (mdf_any_written(&body->instructions[i], body->calls, is_slot, &slot)) {
             if (writer != NULL) {
                 return TRUTH_UNKNOWN;
             }

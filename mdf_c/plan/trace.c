@@ -4,6 +4,7 @@
  * is written once. Where the ways behind a jump meet, what both wrote is copied to one slot. */
 #include "mdf_c/plan/trace.h"
 
+#include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
 #include <string.h>
@@ -224,48 +225,10 @@ static bool trace_append(struct tracer *tracer, const struct mdf_instruction *in
 
 /* ------------------------------------------------------------------ jumps */
 
-/* Calls `visit` with each slot that an instruction writes, until it returns false. */
-static bool visit_writes(struct tracer *tracer, const struct mdf_instruction *instruction,
-                         bool (*visit)(struct tracer *tracer, mdf_operand slot, void *context), void *context)
+static bool note_write(void *context, mdf_operand slot)
 {
-    const struct mdf_code_call *call;
-
-    switch ((enum mdf_opcode)instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        call = (const struct mdf_code_call *)tracer->from->calls.items + instruction->target;
-        for (size_t i = 0; i < call->n_outputs; i++) {
-            if (call->outputs[i] != MDF_NO_OPERAND && !visit(tracer, call->outputs[i], context)) {
-                return false;
-            }
-        }
-        return true;
-    case MDF_OPCODE_SWAP:
-        return visit(tracer, instruction->a, context) && visit(tracer, instruction->b, context);
-    case MDF_OPCODE_NEXT:
-        return visit(tracer, instruction->a, context) && visit(tracer, instruction->c, context);
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_YIELD:
-        return visit(tracer, instruction->a, context);
-    case MDF_OPCODE_JUMP:
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-    case MDF_OPCODE_JUMP_WITHOUT_DT:
-    case MDF_OPCODE_GRAPH:
-        break;
-    }
-    return true;
-}
-
-static bool note_write(struct tracer *tracer, mdf_operand slot, void *context)
-{
-    (void)tracer;
     ((bool *)context)[MDF_OPERAND_INDEX(slot)] = true;
-    return true;
+    return false;
 }
 
 bool *trace_writes(struct tracer *tracer, size_t first, size_t end)
@@ -277,7 +240,7 @@ bool *trace_writes(struct tracer *tracer, size_t first, size_t end)
         return NULL;
     }
     for (size_t i = first; i < end; i++) {
-        visit_writes(tracer, instruction_at(tracer, i), note_write, is_written);
+        mdf_any_written(instruction_at(tracer, i), tracer->from->calls.items, note_write, is_written);
     }
     return is_written;
 }

@@ -1,6 +1,8 @@
 /* readers.c - see readers.h. */
 #include "mdf_c/run/readers.h"
 
+#include "mdf_c/code/operands.h"
+
 struct readers {
     uint32_t *of_slot;
     uint32_t *
@@ -47,48 +49,30 @@ static void note_body(struct readers *readers, const struct mdf_code *body)
     note_operands(readers, body->captures, body->n_captures);
 }
 
+static bool note_read(void *context, mdf_operand operand)
+{
+    note(context, operand);
+    return false;
+}
+
+static void note_call(struct readers *readers, const struct mdf_code *code, const struct mdf_code_call *call)
+{
+    note_operands(readers, call->inputs, call->n_inputs);
+    for (size_t i = 0; i < call->n_bodies; i++) {
+        if (call->bodies[i] != UINT32_MAX) {
+            note_body(readers, code->bodies[call->bodies[i]]);
+        }
+    }
+}
+
 static void note_instruction(struct readers *readers, const struct mdf_code *code, const struct mdf_instruction *instruction)
 {
-    const struct mdf_code_call *call;
-    size_t i;
-
-    if (instruction->opcode != MDF_OPCODE_CALL) {
-        note_keeper(readers);
+    if (instruction->opcode == MDF_OPCODE_CALL) {
+        note_call(readers, code, &code->calls[instruction->target]);
+        return;
     }
-    switch ((enum mdf_opcode)instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        call = &code->calls[instruction->target];
-        note_operands(readers, call->inputs, call->n_inputs);
-        for (i = 0; i < call->n_bodies; i++) {
-            if (call->bodies[i] != UINT32_MAX) {
-                note_body(readers, code->bodies[call->bodies[i]]);
-            }
-        }
-        break;
-    case MDF_OPCODE_GRAPH:
-        note_body(readers, code->bodies[instruction->target]);
-        break;
-    case MDF_OPCODE_SWAP:
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-    case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_NEXT:
-        note(readers, instruction->a);
-        note(readers, instruction->b);
-        note(readers, instruction->c);
-        break;
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-        note(readers, instruction->b);
-        break;
-    case MDF_OPCODE_JUMP:
-    case MDF_OPCODE_JUMP_WITHOUT_DT:
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_YIELD: /* reads what a body yields */
-        break;
-    }
+    note_keeper(readers);
+    mdf_any_read(instruction, code->calls, code->bodies, note_read, readers);
 }
 
 /* What can be looked at by name. */

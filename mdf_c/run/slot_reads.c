@@ -1,6 +1,8 @@
 /* slot_reads.c - see slot_reads.h. */
 #include "mdf_c/run/slot_reads.h"
 
+#include "mdf_c/code/operands.h"
+
 #include <string.h>
 
 /* What may be jumped over, up to its end. Behind a jump that is always taken stands what is done else. */
@@ -58,71 +60,48 @@ static void write_operand(struct reading *reading, mdf_operand operand)
     }
 }
 
-static void read_captures(struct reading *reading, size_t at, uint32_t body)
-{
-    const struct mdf_code *code = body == UINT32_MAX ? NULL : reading->code->bodies[body];
-    size_t i;
+struct reading_at {
+    struct reading *reading;
+    size_t at;
+};
 
-    for (i = 0; code != NULL && i < code->n_captures; i++) {
-        read_operand(reading, at, code->captures[i]);
-    }
+static bool read_here(void *context, mdf_operand operand)
+{
+    const struct reading_at *here = context;
+
+    read_operand(here->reading, here->at, operand);
+    return false;
 }
 
-static void go_through_call(struct reading *reading, size_t at, const struct mdf_code_call *call)
+static bool write_here(void *context, mdf_operand operand)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
-        read_operand(reading, at, call->inputs[i]);
-    }
-    for (i = 0; i < call->n_bodies; i++) {
-        read_captures(reading, at, call->bodies[i]);
-    }
-    for (i = 0; i < call->n_outputs; i++) {
-        write_operand(reading, call->outputs[i]);
-    }
+    write_operand(((const struct reading_at *)context)->reading, operand);
+    return false;
 }
 
 static void go_through(struct reading *reading, size_t at)
 {
-    const struct mdf_instruction *instruction = &reading->code->instructions[at];
+    const struct mdf_code *code = reading->code;
+    const struct mdf_instruction *instruction = &code->instructions[at];
+    struct reading_at here = {reading, at};
 
+    mdf_any_read(instruction, code->calls, code->bodies, read_here, &here);
     switch ((enum mdf_opcode)instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        go_through_call(reading, at, &reading->code->calls[instruction->target]);
-        return;
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-        read_operand(reading, at, instruction->b);
-        write_operand(reading, instruction->a);
-        return;
-    case MDF_OPCODE_JUMP_IF:
-    case MDF_OPCODE_JUMP_UNLESS:
-        read_operand(reading, at, instruction->a);
-        break;
-    case MDF_OPCODE_JUMP:
-    case MDF_OPCODE_JUMP_WITHOUT_DT:
-        break;
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_YIELD:
-        write_operand(reading, instruction->a);
-        return;
-    case MDF_OPCODE_GRAPH:
-        read_captures(reading, at, instruction->target);
-        return;
-    case MDF_OPCODE_SWAP:
+    case MDF_OPCODE_SWAP: /* these may leave a slot as it was, or with what it was */
     case MDF_OPCODE_APPEND:
     case MDF_OPCODE_NEXT:
-        read_operand(reading, at, instruction->a);
-        read_operand(reading, at, instruction->b);
-        read_operand(reading, at, instruction->opcode == MDF_OPCODE_NEXT ? instruction->c : MDF_NO_OPERAND);
         return;
-    }
-    if (instruction->target > at + 1) {
-        reading->parts[reading->n_parts++] =
-            (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? at + 1 : 0};
+    case MDF_OPCODE_JUMP:
+    case MDF_OPCODE_JUMP_IF:
+    case MDF_OPCODE_JUMP_UNLESS:
+    case MDF_OPCODE_JUMP_WITHOUT_DT:
+        if (instruction->target > at + 1) {
+            reading->parts[reading->n_parts++] =
+                (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? at + 1 : 0};
+        }
+        return;
+    default:
+        mdf_any_written(instruction, code->calls, write_here, &here);
     }
 }
 

@@ -6,6 +6,7 @@
  * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of
  * functions/kernel/derivatives.h (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
+#include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
@@ -116,72 +117,29 @@ static bool find_named(struct gradient *gradient, const char *name, struct list 
 
 /* ------------------------------------------------------------------ what an instruction reads and writes */
 
-/* Calls `visit` with each operand that is read until it returns true; whether it did. */
-bool gradient_any_input(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit)
+struct gradient_visit {
+    struct gradient *gradient;
+    gradient_visitor visit;
+};
+
+static bool visit_operand(void *context, mdf_operand operand)
 {
-    const struct mdf_code_call *call;
+    const struct gradient_visit *visit = context;
 
-    switch (instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        call = gradient_call(gradient, instruction);
-        for (size_t i = 0; i < call->n_inputs; i++) {
-            if (call->inputs[i] != MDF_NO_OPERAND && visit(gradient, call->inputs[i])) {
-                return true;
-            }
-        }
-        for (size_t i = 0; i < call->n_bodies; i++) {
-            const struct mdf_code *body =
-                call->bodies[i] == UINT32_MAX ? NULL : ((struct mdf_code **)gradient->unit->bodies.items)[call->bodies[i]];
-
-            for (size_t k = 0; body != NULL && k < body->n_captures; k++) {
-                if (visit(gradient, body->captures[k])) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-    case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_NEXT:
-        return visit(gradient, instruction->b);
-    case MDF_OPCODE_SWAP:
-        return visit(gradient, instruction->a) || visit(gradient, instruction->b);
-    default:
-        return false;
-    }
+    return visit->visit(visit->gradient, operand);
 }
 
-/* The same with each operand that is written. */
+bool gradient_any_input(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit)
+{
+    const struct unit *unit = gradient->unit;
+
+    return mdf_any_read(instruction, unit->calls.items, unit->bodies.items, visit_operand,
+                        &(struct gradient_visit){gradient, visit});
+}
+
 bool gradient_any_output(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit)
 {
-    const struct mdf_code_call *call;
-
-    switch (instruction->opcode) {
-    case MDF_OPCODE_CALL:
-        call = gradient_call(gradient, instruction);
-        for (size_t i = 0; i < call->n_outputs; i++) {
-            if (call->outputs[i] != MDF_NO_OPERAND && visit(gradient, call->outputs[i])) {
-                return true;
-            }
-        }
-        return false;
-    case MDF_OPCODE_SWAP:
-        return visit(gradient, instruction->a) || visit(gradient, instruction->b);
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
-    case MDF_OPCODE_ARRAY:
-    case MDF_OPCODE_DECLARE:
-    case MDF_OPCODE_LIST:
-    case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_NEXT:
-    case MDF_OPCODE_YIELD:
-        return visit(gradient, instruction->a);
-    default:
-        return false;
-    }
+    return mdf_any_written(instruction, gradient->unit->calls.items, visit_operand, &(struct gradient_visit){gradient, visit});
 }
 
 static bool count_writer(struct gradient *gradient, mdf_operand operand)

@@ -5,6 +5,7 @@
  * behind what it reads: where there is none, a value needs its own from the evaluation before. */
 #include "mdf_c/plan/solve/right_side.h"
 
+#include "mdf_c/code/operands.h"
 #include "mdf_c/plan/solve/method.h"
 #include "mdf_c/plan/trace.h"
 
@@ -239,62 +240,28 @@ static bool take_looked(struct tracing *tracing)
 
 typedef bool visitor(struct right_side *side, mdf_operand operand, size_t piece);
 
-static bool visit_call(struct right_side *side, const struct mdf_code_call *call, size_t piece, visitor *reads)
+struct visit {
+    struct right_side *side;
+    size_t piece;
+    visitor *reads;
+};
+
+static bool stops_at(void *context, mdf_operand operand)
 {
-    struct mdf_code *const *bodies = side->builder->unit->bodies.items;
+    const struct visit *visit = context;
 
-    for (size_t i = 0; i < call->n_inputs; i++) {
-        if (!reads(side, call->inputs[i], piece)) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < call->n_bodies; i++) {
-        const struct mdf_code *body = call->bodies[i] != UINT32_MAX ? bodies[call->bodies[i]] : NULL;
-
-        for (size_t k = 0; body != NULL && k < body->n_captures; k++) {
-            if (!reads(side, body->captures[k], piece)) {
-                return false;
-            }
-        }
-    }
-    return true;
+    return !visit->reads(visit->side, operand, visit->piece);
 }
 
 /* Calls `reads` with each operand that the instructions of a piece read. */
 static bool visit_reads(struct right_side *side, size_t number, visitor *reads)
 {
     const struct right_side_piece piece = ((const struct right_side_piece *)side->pieces.items)[number];
+    struct unit *unit = side->builder->unit;
+    struct visit visit = {side, number, reads};
 
     for (size_t at = piece.first; at < piece.end; at++) {
-        const struct mdf_instruction *instruction = unit_instruction(side->builder->unit, at);
-        bool done = true;
-
-        switch ((enum mdf_opcode)instruction->opcode) {
-        case MDF_OPCODE_CALL:
-            done = visit_call(side, (const struct mdf_code_call *)side->builder->unit->calls.items + instruction->target, number,
-                              reads);
-            break;
-        case MDF_OPCODE_COPY:
-        case MDF_OPCODE_BORROW:
-        case MDF_OPCODE_ARRAY:
-        case MDF_OPCODE_DECLARE:
-        case MDF_OPCODE_APPEND:
-        case MDF_OPCODE_SWAP:
-        case MDF_OPCODE_NEXT:
-            done = reads(side, instruction->b, number);
-            break;
-        case MDF_OPCODE_JUMP_IF:
-        case MDF_OPCODE_JUMP_UNLESS:
-            done = reads(side, instruction->a, number);
-            break;
-        case MDF_OPCODE_JUMP:
-        case MDF_OPCODE_JUMP_WITHOUT_DT:
-        case MDF_OPCODE_LIST:
-        case MDF_OPCODE_GRAPH:
-        case MDF_OPCODE_YIELD:
-            break;
-        }
-        if (!done) {
+        if (mdf_any_read(unit_instruction(unit, at), unit->calls.items, unit->bodies.items, stops_at, &visit)) {
             return false;
         }
     }
