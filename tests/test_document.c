@@ -338,7 +338,7 @@ Test(document, yaml_errors)
     static const struct failing cases[] = {
         {"", 1, 1, "the file is empty"},
         {"  \n# nothing\n", 1, 1, "the file is empty"},
-        {"a:\n\tb: 1", 2, 1, "YAML is not indented with tabs"},
+        {"a:\n\tb: 1", 2, 1, "YAML is indented with spaces, not with tabs"},
         {"a: {b: [1, 2", 2, 1, "',' or ']'"},
         {"a: 1\n---\nb: 2", 2, 1, "a second YAML document"},
         {"a: !!python/object/apply:os.system ['true']", 1, 4, "the tag '!!python/object/apply:os.system' is not supported"},

@@ -295,7 +295,7 @@ static const struct {
      "number"},
     {"m:\n"
      "	graphs: 3",
-     "m.yaml:2:1: error: a tab stands here: YAML is not indented with tabs"},
+     "m.yaml:2:1: error: a tab stands here: YAML is indented with spaces, not with tabs"},
     {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": -}}}}}",
      "m.yaml:1:40: error: graph 'g', node 'n': must be an object, not a string"},
     {SCHEDULED("node_specific: {b: {type: AfterNodes, nodes: [a], subject_senders: MERG}}"),
@@ -356,7 +356,8 @@ static const struct {
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: many}}"),
      "m.yaml:6:58: error: condition of node 'b': EveryNPasses: 'n' must be a number, not a string"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, n: 1, m: 2}}"),
-     "m.yaml:6:64: error: condition of node 'b': EveryNPasses: the condition has no argument 'm'"},
+     "m.yaml:6:64: error: condition of node 'b': EveryNPasses: the condition has no argument 'm'; its arguments are: n, "
+     "time_scale"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1], kwargs: {n: 2}}}"),
      "m.yaml:6:61: error: condition of node 'b': EveryNPasses: the argument 'n' is given twice"},
     {SCHEDULED("node_specific: {b: {type: EveryNPasses, args: [1, RUN, 3]}}"),

@@ -166,11 +166,39 @@ static size_t distance(const char *a, const char *b)
     return rows[strlen(a) % 3][length];
 }
 
+/* What stands behind the last '.' or ':' of a name. */
+static const char *last_part(const char *name)
+{
+    const char *part = name;
+
+    for (; *name != '\0'; name++) {
+        part = (*name == '.' || *name == ':') && name[1] != '\0' ? name + 1 : part;
+    }
+    return part;
+}
+
+/* "exp" for "numpy.exp", "torch.relu" for "onnx::Relu": the name in another domain. */
+static bool has_same_last_part(const char *name, const char *candidate)
+{
+    const char *part = last_part(name), *candidate_part = last_part(candidate);
+
+    return candidate_part != candidate && strlen(part) > 1 && strlen(part) == strlen(candidate_part) &&
+           distance(part, candidate_part) == 0;
+}
+
 void mdf_nearest_offer(struct mdf_nearest *nearest, const char *candidate)
 {
     size_t length = strlen(nearest->name), candidate_length = strlen(candidate), longer, shorter, d;
 
     if (length > NEAREST_LENGTH || candidate_length > NEAREST_LENGTH) {
+        return;
+    }
+    if (has_same_last_part(nearest->name, candidate)) {
+        if (nearest->best == NULL || nearest->best_distance > 1 ||
+            distance(nearest->name, candidate) < distance(nearest->name, nearest->best)) {
+            nearest->best = candidate;
+            nearest->best_distance = 1;
+        }
         return;
     }
     d = distance(nearest->name, candidate);

@@ -56,6 +56,20 @@ static const char *show(const struct json_reader *reader, char text[32])
     return text;
 }
 
+/* What helps where something else stands than was expected; "": nothing is known to. */
+static const char *cure_of(const struct json_reader *reader, const char *expected)
+{
+    char c = (char)*reader->at;
+
+    if (c == '/' || c == '#') {
+        return ": JSON has no comments (YAML has)";
+    }
+    if (c == '.') {
+        return ": a number has a digit before its point";
+    }
+    return strchr(expected, ',') != NULL && strchr("\"{[", c) != NULL ? ": a ',' is missing before it" : "";
+}
+
 /* Fails with what stands at `at` in place of what was expected. */
 static bool fail_expected(struct json_reader *reader, const char *expected)
 {
@@ -75,8 +89,8 @@ static bool fail_expected(struct json_reader *reader, const char *expected)
                              "the file ends inside the %s that opens at %u:%u", opened, frame->line, frame->column);
     }
     return mdf_tree_fail(reader->tree, MDF_SYNTAX, reader->line, column(reader),
-                         "%s is expected in the %s that opens at %u:%u, not %s", expected, opened, frame->line, frame->column,
-                         text);
+                         "%s is expected in the %s that opens at %u:%u, not %s%s", expected, opened, frame->line, frame->column,
+                         text, cure_of(reader, expected));
 }
 
 /* ------------------------------------------------------------------ white space */

@@ -6,6 +6,7 @@
  * immutable, so this costs no memory, but whoever walks the tree walks the copies; MDF_DOCUMENT_MAX_ALIAS_NODES bounds them. */
 #include "mdf_c/base/name_table.h"
 #include "mdf_c/document/formats.h"
+#include "mdf_c/document/yaml_mistakes.h"
 #include "mdf_c/document/yaml_outline.h"
 #include "mdf_c/document/yaml_scalar.h"
 
@@ -20,7 +21,7 @@ enum form { FORM_PLAIN, FORM_ORDERED, FORM_PAIRS };
 struct yaml_frame {
     const char *anchor;
     uint8_t form;
-    bool has_merge;
+    bool has_merge, is_flow;
 };
 
 /* A value that has a name. */
@@ -91,119 +92,17 @@ static bool fail_at_mark(struct yaml_reader *reader, const yaml_mark_t *mark, co
     return mdf_tree_fail(reader->tree, MDF_SYNTAX, line_of(mark), column_of(mark), "%s", message);
 }
 
-/* What libyaml's words mean to one who writes a model. In the texts: %L the place where what it is in began, %N how far that is
- * indented, %I how far the line of the problem is, %C the character there. The first row that fits counts. */
-static const struct plain_words {
-    const char *problem, *context; /* parts of libyaml's; NULL: any */
-    const char *text;
-} plain_words[] = {
-    {"did not find expected key", "block mapping",
-     "this line does not fit the object that begins at %L: its entries are 'key: value', each on a line that is indented by %N, "
-     "where this one is by %I"},
-    {"did not find expected '-' indicator", NULL,
-     "this line does not fit the list that begins at %L: its items begin with '- ', each on a line that is indented by %N, where "
-     "this one is by %I"},
-    {"could not find expected ':'", NULL, "the key that begins at %L has no ':' behind it on its line"},
-    {"mapping values are not allowed", NULL,
-     "a second ': ' on this line: put a text that has one into quotes, or an entry on a line of its own"},
-    {"block sequence entries are not allowed", NULL,
-     "a list can not begin here: its items begin with '- ', each on a line of its own under the key"},
-    {"did not find expected ',' or ']'", NULL, "',' or ']' is expected here, in the list that opens at %L"},
-    {"did not find expected ',' or '}'", NULL, "',' or '}' is expected here, in the object that opens at %L"},
-    {"unexpected end of stream", "quoted scalar", "the text in quotes that begins at %L is not closed"},
-    {"unexpected document indicator", "quoted scalar", "the text in quotes that begins at %L is not closed"},
-    {"did not find expected node content", NULL, "a value is expected here, not '%C'"},
-    {"did not find expected <document start>", NULL,
-     "the document has ended before this line: is it indented less than the first one, or was a bracket closed too early?"},
-    {"unknown escape character", NULL, "'\\' begins an escape in double quotes, and this is none: use single quotes, or '\\\\'"},
-    {"alphabetic or numeric character", NULL, "'&' and '*' begin names of anchors: put a text that begins so into quotes"},
-    {"cannot start any token", NULL, "a value can not begin with '%C': put the text into quotes"},
-};
-
-/* How far the line of a place is indented. */
-static unsigned indentation_at(const struct yaml_reader *reader, const yaml_mark_t *mark)
-{
-    size_t at = mark->index < reader->size_bytes ? mark->index : reader->size_bytes;
-    unsigned n = 0;
-
-    while (at > 0 && reader->bytes[at - 1] != '\n') {
-        at--;
-    }
-    while (at < reader->size_bytes && reader->bytes[at] == ' ') {
-        at++;
-        n++;
-    }
-    return n;
-}
-
-static void fill_in(struct yaml_reader *reader, const char *words, char *text, size_t size)
-{
-    const yaml_mark_t *mark = &reader->parser.problem_mark, *begin = &reader->parser.context_mark;
-    size_t used = 0;
-
-    for (; *words != '\0' && used + 32 < size; words++) {
-        char sign = *words == '%' ? *++words : '\0';
-
-        if (sign == 'L') {
-            used += (size_t)snprintf(text + used, size - used, "%u:%u", line_of(begin), column_of(begin));
-        } else if (sign == 'N' || sign == 'I') {
-            used += (size_t)snprintf(text + used, size - used, "%u",
-                                     sign == 'N' ? column_of(begin) - 1 : indentation_at(reader, mark));
-        } else if (sign == 'C') {
-            bool is_ascii = mark->index < reader->size_bytes && reader->bytes[mark->index] > ' ';
-
-            used += (size_t)snprintf(text + used, size - used, "%c", is_ascii ? reader->bytes[mark->index] : ' ');
-        } else {
-            text[used++] = *words;
-        }
-        text[used] = '\0';
-    }
-}
-
-/* The problem in plain words; false: there are none for it. */
-static bool fail_plainly(struct yaml_reader *reader)
-{
-    const yaml_parser_t *parser = &reader->parser;
-    const char *context = parser->context != NULL ? parser->context : "", *problem = parser->problem;
-    char text[400] = "";
-    size_t i;
-
-    for (i = 0; problem != NULL && i < sizeof plain_words / sizeof *plain_words; i++) {
-        if (strstr(problem, plain_words[i].problem) != NULL &&
-            (plain_words[i].context == NULL || strstr(context, plain_words[i].context) != NULL)) {
-            fill_in(reader, plain_words[i].text, text, sizeof text);
-            mdf_tree_fail(reader->tree, MDF_SYNTAX, line_of(&parser->problem_mark), column_of(&parser->problem_mark), "%s", text);
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool fail_parser(struct yaml_reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
-    const yaml_mark_t *mark = &parser->problem_mark;
-    const char *problem = parser->problem != NULL ? parser->problem : "the YAML text is malformed";
-    char context[160] = "";
-    bool is_tab = mark->index < reader->size_bytes && reader->bytes[mark->index] == '\t';
 
     if (parser->error == YAML_MEMORY_ERROR) {
         return mdf_tree_out_of_memory(reader->tree);
     }
     if (parser->error == YAML_READER_ERROR) {
-        return fail_at_offset(reader, parser->problem_offset, problem);
+        return fail_at_offset(reader, parser->problem_offset, parser->problem != NULL ? parser->problem : "this is no UTF-8");
     }
-    if (!is_tab && fail_plainly(reader)) {
-        return false;
-    }
-    if (parser->context != NULL) {
-        snprintf(context, sizeof context, " (%.100s, which begins at %u:%u)", parser->context, line_of(&parser->context_mark),
-                 column_of(&parser->context_mark));
-    }
-    if (strstr(problem, "cannot start any token") != NULL && is_tab) {
-        return fail_at_mark(reader, mark, "a tab stands here: YAML is not indented with tabs");
-    }
-    return mdf_tree_fail(reader->tree, MDF_SYNTAX, line_of(mark), column_of(mark), "%s%s", problem, context);
+    return mdf_yaml_fail(reader->tree, parser, reader->bytes, reader->size_bytes);
 }
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
@@ -499,6 +398,20 @@ static bool on_key(struct yaml_reader *reader, const yaml_event_t *event, enum m
     return true;
 }
 
+/* Warns of what can not be meant. */
+static void look_at(struct yaml_reader *reader, const yaml_event_t *event)
+{
+    const struct mdf_tree_frame *frame = mdf_tree_top(reader->tree);
+
+    if (frame != NULL) {
+        mdf_yaml_look_at(reader->tree, event,
+                         frame->kind == MDF_NODE_LIST ? MDF_YAML_ITEM
+                         : frame->key == NULL         ? MDF_YAML_KEY
+                                                      : MDF_YAML_ENTRY_VALUE,
+                         reader->frames[reader->tree->depth - 1].is_flow);
+    }
+}
+
 static bool on_scalar(struct yaml_reader *reader, const yaml_event_t *event)
 {
     const struct mdf_tree_frame *frame = mdf_tree_top(reader->tree);
@@ -510,6 +423,7 @@ static bool on_scalar(struct yaml_reader *reader, const yaml_event_t *event)
     if (!scalar_type(reader, event, &type)) {
         return false;
     }
+    look_at(reader, event);
     if (frame != NULL && frame->kind == MDF_NODE_OBJECT && frame->key == NULL) {
         return on_key(reader, event, type);
     }
@@ -575,7 +489,9 @@ static bool on_start(struct yaml_reader *reader, const yaml_event_t *event, enum
         return false;
     }
     own = &reader->frames[reader->tree->depth - 1];
-    *own = (struct yaml_frame){NULL, form, false};
+    *own = (struct yaml_frame){.form = form,
+                               .is_flow = is_list ? event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
+                                                  : event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE};
     if (name != NULL) {
         anchor = make_anchor(reader, (const char *)name);
         if (anchor == NULL) {

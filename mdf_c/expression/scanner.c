@@ -39,11 +39,46 @@ static size_t column_of(const char *text, size_t offset)
     return column;
 }
 
+/* How an expression says what other languages, or a word processor, write so; "": nothing is known to help. */
+static const char *cure_of(const struct mdf_scanner *scanner, size_t offset)
+{
+    static const char *const cures[][2] = {
+        {"!", "; write 'not'"},
+        {"?", "; write 'A if CONDITION else B'"},
+        {"if", "; write 'A if CONDITION else B'"},
+        {";", "; an expression is one value"},
+        {"=", "; '==' compares"},
+        {"\u2212", "; the minus sign is '-'"},
+        {"\u2013", "; the minus sign is '-'"},
+        {"\u00d7", "; the sign of a product is '*'"},
+        {"\u00b7", "; the sign of a product is '*'"},
+        {"\u00f7", "; the sign of a quotient is '/'"},
+        {"\u2264", "; write '<='"},
+        {"\u2265", "; write '>='"},
+        {"\u00b2", "; a square is written '**2'"},
+        {"\u201c", "; quotes are ' or \""},
+        {"\u2019", "; quotes are ' or \""},
+    };
+    const char *text = scanner->text + offset;
+    size_t i;
+
+    if (offset > 0 && text[-1] == text[0] && (*text == '&' || *text == '|')) {
+        return *text == '&' ? "; write 'and'" : "; write 'or'";
+    }
+    for (i = 0; i < sizeof cures / sizeof *cures; i++) {
+        if (strncmp(text, cures[i][0], strlen(cures[i][0])) == 0) {
+            return cures[i][1];
+        }
+    }
+    return "";
+}
+
 void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *format, ...)
 {
     char message[MESSAGE_BYTES], excerpt[EXCERPT_BYTES + 1];
     size_t length, start = 0;
     va_list arguments;
+    bool is_plain; /* what was expected is not said */
 
     if (scanner->failed) {
         return;
@@ -58,6 +93,7 @@ void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *fo
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    is_plain = strstr(message, ", expected ") == NULL;
     if (length > EXCERPT_BYTES && offset > EXCERPT_BYTES / 2) {
         start = offset - EXCERPT_BYTES / 2;
         start = start > length - EXCERPT_BYTES ? length - EXCERPT_BYTES : start;
@@ -66,8 +102,9 @@ void mdf_scanner_fail(struct mdf_scanner *scanner, size_t offset, const char *fo
         }
     }
     copy_excerpt(excerpt, sizeof excerpt, scanner->text + start, length - start);
-    mdf_error_set(scanner->error, MDF_EXPRESSION, "expression '%s%s%s': %s at column %zu", start > 0 ? "..." : "", excerpt,
-                  length - start > EXCERPT_BYTES ? "..." : "", message, column_of(scanner->text, offset));
+    mdf_error_set(scanner->error, MDF_EXPRESSION, "expression '%s%s%s': %s at column %zu%s", start > 0 ? "..." : "", excerpt,
+                  length - start > EXCERPT_BYTES ? "..." : "", message, column_of(scanner->text, offset),
+                  is_plain ? cure_of(scanner, offset) : "");
 }
 
 void mdf_scanner_out_of_memory(struct mdf_scanner *scanner)
@@ -379,7 +416,8 @@ static bool check_end_of_number(struct mdf_scanner *scanner)
     } else if (*c == '_') {
         mdf_scanner_fail(scanner, scanner->position, "an underscore in a number must stand between digits");
     } else if (length > 0 && !before_operator(scanner)) {
-        mdf_scanner_fail(scanner, scanner->position, "unexpected '%.*s' directly after a number", (int)length, c);
+        mdf_scanner_fail(scanner, scanner->position, "unexpected '%.*s' directly after a number%s", (int)length, c,
+                         *c >= '0' && *c <= '9' ? "" : ", without an operator such as '*'");
     }
     return !scanner->failed;
 }

@@ -134,10 +134,10 @@ static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *
     {                                                                               \
         "notes", FIELD_KNOWN, 0, false, NULL                                        \
     }
-#define DECLARATION_FIELDS                               \
-    {"shape", FIELD_KNOWN, 0, false, NULL, "shape"},     \
-    {                                                    \
-        "type", FIELD_KNOWN, 0, false, NULL, "type"      \
+#define DECLARATION_FIELDS                           \
+    {"shape", FIELD_KNOWN, 0, false, NULL, "shape"}, \
+    {                                                \
+        "type", FIELD_KNOWN, 0, false, NULL, "type"  \
     }
 #define END_OF_FIELDS                     \
     {                                     \
@@ -150,7 +150,7 @@ static const struct field input_port_fields[] = {COMMON_FIELDS,
                                                  {"reduce", FIELD_KNOWN, 0, false, NULL, "text"},
                                                  END_OF_FIELDS};
 static const struct class input_port_class = {
-    "input port", sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false,
+    "input port",  sizeof(struct mdf_input_port), AT(mdf_input_port, source), input_port_fields, finish_input_port, false,
     BROKEN_IS_KEPT};
 
 static const struct field output_port_fields[] = {COMMON_FIELDS,
@@ -168,8 +168,8 @@ static const struct field function_fields[] = {COMMON_FIELDS,
                                                {"value", FIELD_ANY, AT(mdf_definition, value), false, NULL},
                                                END_OF_FIELDS};
 static const struct class function_class = {
-    "function",         sizeof(struct mdf_definition), AT(mdf_definition, source),   function_fields, finish_definition, true,
-    BROKEN_IS_MARKED,   AT(mdf_definition, is_broken)};
+    "function",       sizeof(struct mdf_definition), AT(mdf_definition, source), function_fields, finish_definition, true,
+    BROKEN_IS_MARKED, AT(mdf_definition, is_broken)};
 
 static const struct field condition_fields[] = {COMMON_FIELDS,
                                                 {"test", FIELD_ANY, AT(mdf_parameter_condition, test), false, NULL},
@@ -192,9 +192,14 @@ static const struct field parameter_fields[] = {
     {"args", FIELD_OBJECT, AT(mdf_parameter, definition.args), false, NULL},
     {"conditions", FIELD_COLLECTION, AT(mdf_parameter, conditions), false, &condition_class},
     END_OF_FIELDS};
-static const struct class parameter_class = {
-    "parameter",        sizeof(struct mdf_parameter), AT(mdf_parameter, definition.source), parameter_fields, finish_parameter, true,
-    BROKEN_IS_MARKED,   AT(mdf_parameter, definition.is_broken)};
+static const struct class parameter_class = {"parameter",
+                                             sizeof(struct mdf_parameter),
+                                             AT(mdf_parameter, definition.source),
+                                             parameter_fields,
+                                             finish_parameter,
+                                             true,
+                                             BROKEN_IS_MARKED,
+                                             AT(mdf_parameter, definition.is_broken)};
 
 static mdf_status finish_node(struct mdf_reader *reader, const struct mdf_node *source, void *object);
 static const struct class node_class, edge_class;
@@ -231,8 +236,8 @@ static const struct field graph_fields[] = {COMMON_FIELDS,
                                             {"parameters", FIELD_OBJECT, AT(mdf_graph, parameters), false, NULL},
                                             {"conditions", FIELD_OBJECT, AT(mdf_graph, conditions), false, NULL, "schedule"},
                                             END_OF_FIELDS};
-static const struct class graph_class = {"graph",      sizeof(struct mdf_graph), AT(mdf_graph, source),
-                                         graph_fields, mdf_reader_finish_graph,  false, BROKEN_IS_LOST};
+static const struct class graph_class = {
+    "graph", sizeof(struct mdf_graph), AT(mdf_graph, source), graph_fields, mdf_reader_finish_graph, false, BROKEN_IS_LOST};
 
 /* A node as the graph that it has: what else it has is the node's own. */
 static const struct field nested_graph_fields[] = {
@@ -312,19 +317,74 @@ static mdf_status read_field(struct mdf_reader *reader, const struct mdf_node *n
     return mdf_reader_fail(reader, node, MDF_MODEL, message);
 }
 
+static const struct field *find_field(const struct field *fields, const char *name)
+{
+    for (; fields->name != NULL && strcmp(fields->name, name) != 0; fields++) {
+    }
+    return fields->name != NULL ? fields : NULL;
+}
+
+/* The class that has a field of that name, which is none of all classes; NULL: none has. */
+static const char *class_with_field(const char *name)
+{
+    static const struct class *const classes[] = {&graph_class,      &node_class,        &parameter_class, &function_class,
+                                                  &input_port_class, &output_port_class, &edge_class};
+    size_t i;
+
+    for (i = 0; i < sizeof classes / sizeof *classes; i++) {
+        if (find_field(classes[i]->fields, name) != NULL) {
+            return classes[i]->what;
+        }
+    }
+    return NULL;
+}
+
+/* "; known are 'value', 'function', ...", without what every class has. */
+static void list_fields(const struct field *fields, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (; fields->name != NULL && used < size; fields++) {
+        if (find_field((const struct field[]){COMMON_FIELDS, END_OF_FIELDS}, fields->name) == NULL) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "; its fields are: " : ", ", fields->name);
+        }
+    }
+}
+
+/* "params", "inputs": the first letters of a field, cut short. */
+static bool begins_alike(const char *key, const char *name)
+{
+    size_t n = 0;
+
+    while (key[n] != '\0' && key[n] == name[n]) {
+        n++;
+    }
+    return n >= 4 && n + 1 >= strlen(key);
+}
+
 static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
 {
+    const char *class = class_with_field(entry->key), *guess;
+    const struct field *field;
     struct mdf_nearest nearest;
-    char message[200];
-    const char *guess;
+    char message[400], cure[240] = "";
 
     mdf_nearest_begin(&nearest, entry->key);
-    for (; fields->name != NULL; fields++) {
-        mdf_nearest_offer(&nearest, fields->name);
+    for (field = fields; field->name != NULL; field++) {
+        mdf_nearest_offer(&nearest, field->name);
     }
     guess = mdf_nearest_result(&nearest);
-    snprintf(message, sizeof message, "unknown field '%.60s' is ignored%s%s%s", entry->key, guess ? "; did you mean '" : "",
-             guess ? guess : "", guess ? "'?" : "");
+    for (field = fields; guess == NULL && field->name != NULL; field++) {
+        guess = begins_alike(entry->key, field->name) ? field->name : NULL;
+    }
+    if (class != NULL) {
+        snprintf(cure, sizeof cure, "; it is a field of a%s %s", strchr("aeiou", class[0]) != NULL ? "n" : "", class);
+    } else if (guess != NULL) {
+        snprintf(cure, sizeof cure, "; did you mean '%s'?", guess);
+    } else {
+        list_fields(fields, cure, sizeof cure);
+    }
+    snprintf(message, sizeof message, "unknown field '%.60s' is ignored%s", entry->key, cure);
     mdf_reader_warn(reader, entry->line, entry->column, message);
 }
 
@@ -338,9 +398,8 @@ static mdf_status read_fields(struct mdf_reader *reader, const struct mdf_node *
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
         mdf_status status;
 
-        for (field = fields; field->name != NULL && strcmp(field->name, entry->key) != 0; field++) {
-        }
-        if (field->name == NULL) {
+        field = find_field(fields, entry->key);
+        if (field == NULL) {
             warn_unknown_field(reader, entry, fields);
             continue;
         }
@@ -406,7 +465,8 @@ static mdf_status list_item(struct mdf_reader *reader, const struct mdf_node *it
         *body = &item->as.object.entries[0].value;
         return MDF_OK;
     }
-    snprintf(message, sizeof message, "a %s in a list must be an object with an 'id'", class->what);
+    snprintf(message, sizeof message, "a%s %s in a list must be an object with an 'id'; under its id, 'ID: {...}', it has no '-'",
+             strchr("aeiou", class->what[0]) != NULL ? "n" : "", class->what);
     return mdf_reader_fail(reader, item, MDF_MODEL, message);
 }
 
@@ -450,11 +510,12 @@ static mdf_status read_collection(struct mdf_reader *reader, const struct mdf_no
 {
     size_t n = mdf_node_length(node), length = strlen(reader->path), i, count = 0;
     struct name_table names = {0};
-    char message[160], *objects;
+    char message[200], *objects;
 
     if (node->kind != MDF_NODE_OBJECT && node->kind != MDF_NODE_LIST) {
-        snprintf(message, sizeof message, "a collection (%ss) must be an object or a list, not %s", class->what,
-                 mdf_node_describe(node));
+        snprintf(message, sizeof message, "the %ss must be an object {ID: {...}}, or a list of objects with an 'id', not %s%s",
+                 class->what, node->kind == MDF_NODE_NUMBERS ? "numbers" : mdf_node_describe(node),
+                 node->kind == MDF_NODE_STRING && strchr(node->as.string.bytes, ' ') != NULL ? ": is a ':' missing in it?" : "");
         return mdf_reader_fail(reader, node, MDF_MODEL, message);
     }
     objects = mdf_arena_array(reader->arena, n, class->size);
@@ -540,13 +601,10 @@ static const struct mdf_node *find_graph(struct mdf_reader *reader, const struct
 /* Whether it is an object whose every key is one of the fields: nothing is one, too. */
 static bool has_fields_only(const struct mdf_node *node, const struct field *fields)
 {
-    const struct field *field;
     size_t i;
 
     for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
-        for (field = fields; field->name != NULL && strcmp(field->name, node->as.object.entries[i].key) != 0; field++) {
-        }
-        if (field->name == NULL) {
+        if (find_field(fields, node->as.object.entries[i].key) == NULL) {
             return false;
         }
     }

@@ -14,6 +14,20 @@ mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct md
     return mdf_reader_fail(reader, node, MDF_NAME, text);
 }
 
+/* "A.out", where A is a node. */
+static bool names_port_of_node(const struct mdf_graph *graph, const char *text)
+{
+    const char *dot = strchr(text, '.');
+    size_t i;
+
+    for (i = 0; dot != NULL && i < graph->n_nodes; i++) {
+        if (strncmp(graph->nodes[i].id, text, (size_t)(dot - text)) == 0 && graph->nodes[i].id[dot - text] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph *graph, const struct mdf_edge *edge,
                                const char *role, const char *id, size_t *index)
 {
@@ -32,7 +46,10 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     for (i = 0; i < graph->n_nodes; i++) {
         mdf_nearest_offer(&nearest, graph->nodes[i].id);
     }
-    snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph", role, id);
+    snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph%s", role, id,
+             names_port_of_node(graph, id)
+                 ? strcmp(role, "sender") == 0 ? ": the port stands in 'sender_port'" : ": the port stands in 'receiver_port'"
+                 : "");
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 

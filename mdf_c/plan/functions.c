@@ -118,7 +118,7 @@ static const struct mdf_schema *find_elsewhere(const char *function)
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)
 {
     struct place place = place_at(target->compiler, definition->function_source);
-    const char *name = definition->function, *in_domain, *domain = mdf_schema_split(name, &in_domain), *guess;
+    const char *name = definition->function, *in_domain, *domain = mdf_schema_split(name, &in_domain), *guess, *prefix = "";
     const struct mdf_schema *elsewhere = find_elsewhere(name);
     bool is_foreign = domain == NULL && strstr(name, "::") != NULL;
     struct mdf_nearest nearest;
@@ -129,7 +129,7 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
         place_leave(target->compiler, place);
         return false;
     }
-    if (elsewhere != NULL) {
+    if (elsewhere != NULL) { /* "Relu", "com.microsoft::Relu" */
         compile_error(target->compiler, MDF_NAME, "unknown function '%s'; did you mean '%s::%s'?", name,
                       mdf_schema_prefix(elsewhere), elsewhere->name);
         place_leave(target->compiler, place);
@@ -145,8 +145,14 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
         mdf_custom_offer(target->compiler->functions, false, &nearest);
     }
     guess = mdf_nearest_result(&nearest);
-    compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%.*s%s%s", name, guess ? "; did you mean '" : "",
-                  guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "",
+    if (guess == NULL && domain == NULL && strrchr(name, '.') != NULL) { /* "torch.relu" */
+        mdf_nearest_begin(&nearest, strrchr(name, '.') + 1);
+        mdf_schema_offer("", &nearest);
+        guess = mdf_nearest_result(&nearest);
+        prefix = "onnx::";
+    }
+    compile_error(target->compiler, MDF_NAME, "unknown function '%s'%s%s%.*s%s%s", name, guess ? "; did you mean '" : "",
+                  guess ? prefix : "", guess && domain != NULL ? (int)(in_domain - name) : 0, name, guess ? guess : "",
                   guess            ? "'?"
                   : domain != NULL ? ": mdf-run --ops lists the operators"
                   : is_foreign

@@ -123,10 +123,10 @@ void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
         snprintf(text, size, "nothing");
         return;
     case MDF_KIND_LIST:
-        snprintf(text, size, "list of %zu", value->length);
+        snprintf(text, size, "a list of %zu", value->length);
         return;
     case MDF_KIND_DICT:
-        snprintf(text, size, "object of %zu", value->length);
+        snprintf(text, size, "an object of %zu entr%s", value->length, value->length == 1 ? "y" : "ies");
         return;
     case MDF_KIND_TENSOR:
         break;

@@ -155,7 +155,7 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
     const struct formal *formals = call->row->formals;
     struct mdf_nearest nearest;
     char message[300];
-    size_t i;
+    size_t i, n;
 
     if (given->name[0] == '\0') {
         return condition_fault(builder, call, given->value, "more arguments than the condition has");
@@ -164,7 +164,10 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
     for (i = 0; formals[i].name != NULL; i++) {
         mdf_nearest_offer(&nearest, formals[i].name);
     }
-    snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
+    n = (size_t)snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
+    for (i = 0; mdf_nearest_result(&nearest) == NULL && formals[i].name != NULL && n < sizeof message; i++) {
+        n += (size_t)snprintf(message + n, sizeof message - n, "%s%s", i == 0 ? "; its arguments are: " : ", ", formals[i].name);
+    }
     return condition_unknown(builder, given->value, message, mdf_nearest_result(&nearest));
 }
 

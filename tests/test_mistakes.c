@@ -1,0 +1,202 @@
+/* test_mistakes.c - what is said of a mistake in the text of a model: missing colons, quotes and brackets, lines that are
+ * indented wrongly, words of other languages. Each row changes a model that runs, and has the first line that mdf-run says of it.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_SIZE = 1 << 13 };
+
+struct mistake {
+    const char *from, *to, *said;
+};
+
+static const char yaml_model[] = "m:\n"
+                                 "  graphs:\n"
+                                 "    g:\n"
+                                 "      nodes:\n"
+                                 "        A:\n"
+                                 "          parameters:\n"
+                                 "            gain: {value: 2.0}\n"
+                                 "          output_ports:\n"
+                                 "            out: {value: gain * 3}\n"
+                                 "        B:\n"
+                                 "          input_ports:\n"
+                                 "            x: {shape: \"(1,)\"}\n"
+                                 "          output_ports:\n"
+                                 "            y: {value: x + 1}\n"
+                                 "      edges:\n"
+                                 "        e: {sender: A, sender_port: out, receiver: B, receiver_port: x}\n";
+
+static const struct mistake yaml_mistakes[] = {
+    {"  graphs:\n", "  graphs\n", "2:9: error: ':' is missing behind 'graphs'"},
+    {"        A:\n", "        A\n", "5:10: error: ':' is missing behind 'A'"},
+    {"out: {value: gain", "out: {value:gain",
+     "9:24: warning: a space is missing behind 'value:': YAML takes all of it for one text"},
+    {"out: {value: gain * 3}", "out:\n              value:gain * 3",
+     "10:20: warning: a space is missing behind 'value:': YAML takes all of it for one text"},
+    {"gain: {value: 2.0}", "gain:{value: 2.0}",
+     "7:18: warning: a key with a '{' that it does not close: is ': ' missing before it?"},
+    {"            out: {", "            out {",
+     "9:17: warning: a key with a '{' that it does not close: is ': ' missing before it?"},
+    {"          parameters:", "\tparameters:", "6:1: error: a tab stands here: YAML is indented with spaces, not with tabs"},
+    {"        B:\n", "       B:\n",
+     "10:8: error: this line does not fit the object that begins at 4:7: its entries are 'key: value', each on a line that is "
+     "indented by 6, where this one is by 7"},
+    {"gain: {value: 2.0}", "gain: 2.0\n              k: 3",
+     "8:16: error: this line is indented by 14, the entry above it by 12, and that has a value already: entries of one object "
+     "begin in one column"},
+    {"y: {value: x + 1}", "y: {value: \"x + 1}", "14:24: error: this text in quotes is not closed"},
+    {"gain * 3", "\"gain * 3", "9:18: error: a text in quotes is not closed on the line on which this '{' opens"},
+    {"out: {value: gain * 3}", "out: {value: gain * 3", "9:18: error: this '{' is not closed"},
+    {"out: {value: gain * 3}", "out:\n              value: [1, 2", "10:22: error: this '[' is not closed"},
+    {"        A:\n", "        - A:\n",
+     "10:9: error: an item of the list that begins at 5:9 has no '- ' before it; entries of an object have none at all"},
+    {"gain * 3", "a: b",
+     "9:27: error: a second ':' in one entry of the object that opens at 9:18: is a ',' missing before it? A text with ': ' is "
+     "put into quotes"},
+    {"A, sender_port", "A sender_port",
+     "16:34: error: a second ':' in one entry of the object that opens at 16:12: is a ',' missing before it? A text with ': ' is "
+     "put into quotes"},
+    {"gain: {value: 2.0}", "gain: {value: 2.0},",
+     "7:31: error: the value before it has ended, and ',' follows: leave it out, or put the whole text into quotes"},
+    {"gain: {value: 2.0}", "gain: {value: 2.0} // two", "7:32: error: a comment begins with '#' in YAML"},
+    {"gain: {value: 2.0}", "gain: {\"value\" = 2.0}", "7:28: error: an entry is written 'key: value', not with '='"},
+    {"gain: {value: 2.0}", "gain: {value = 2.0}", "7:20: warning: an entry is written 'key: value', not with '='"},
+    {"gain: {value: 2.0}", "gain: {value: 2,5}",
+     "7:29: warning: the ',' before this ends a value: a number is written with '.', as 2.5"},
+    {"\"(1,)\"", "(1,)",
+     "12:27: warning: the ',' before this ends a value of YAML, and the brackets ( ) around it are torn: put the whole text into "
+     "quotes"},
+    {"gain * 3", "max(gain, 3)",
+     "9:36: warning: the ',' before this ends a value of YAML, and the brackets ( ) around it are torn: put the whole text into "
+     "quotes"},
+    {"gain: {value: 2.0}", "gain 2.0",
+     "7:13: error: graph 'g', node 'A': the parameters must be an object {ID: {...}}, or a list of objects with an 'id', not a "
+     "string: is a ':' missing in it?"},
+    {"{value: gain * 3}", "\n              value: %gain",
+     "10:22: error: a value can not begin with '%': put the text into quotes"},
+    {"gain * 3", "\"gain\" * 3",
+     "9:34: error: '&' and '*' begin names of anchors: put a text that begins so, or the whole expression, into quotes"},
+    {"gain * 3", "\"gain \\q 3\"",
+     "9:32: error: '\\' begins an escape in double quotes, and this is none: use single quotes, or '\\\\'"},
+    {"      nodes:\n        A:", "      A:",
+     "9:9: error: this line does not fit the object that begins at 4:7: its entries are 'key: value', each on a line that is "
+     "indented by 6, where this one is by 8"},
+};
+
+static const char json_model[] =
+    "{\"m\": {\"graphs\": {\"g\": {\n"
+    "  \"nodes\": {\n"
+    "    \"A\": {\"parameters\": {\"gain\": {\"value\": 2.0}}, \"output_ports\": {\"out\": {\"value\": \"gain * 3\"}}},\n"
+    "    \"B\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"s\": {\"value\": \"x + 1\"}}, \"output_ports\": {\"y\": "
+    "{\"value\": \"s\"}}}\n"
+    "  },\n"
+    "  \"edges\": {\"e\": {\"sender\": \"A\", \"sender_port\": \"out\", \"receiver\": \"B\", \"receiver_port\": \"x\"}},\n"
+    "  \"conditions\": {\"node_specific\": {\"B\": {\"type\": \"EveryNCalls\", \"kwargs\": {\"dependency\": \"A\", \"n\": 1}}}}\n"
+    "}}}}\n";
+
+static const struct mistake json_mistakes[] = {
+    {"2.0}}, ", "2.0}},, ", "3:50: error: a key in quotes is expected in the object that opens at 3:10, not ','"},
+    {"2.0}}, ", "2.0}} ",
+     "3:50: error: ',' or '}' is expected in the object that opens at 3:10, not '\"': a ',' is missing before it"},
+    {"2.0", ".5",
+     "3:44: error: a value is expected in the object that opens at 3:34, not '.': a number has a digit before its point"},
+    {"{\"m\"", "{ // a model\n\"m\"",
+     "1:3: error: a key in quotes is expected in the object that opens at 1:1, not '/': JSON has no comments (YAML has)"},
+    {"\"gain * 3\"", "'gain * 3'",
+     "3:85: error: a value (a string takes double quotes) is expected in the object that opens at 3:75, not '''"},
+    {"\"parameters\": {\"gain\"", "\"params\": {\"gain\"",
+     "3:11: warning: graph 'g', node 'A': unknown field 'params' is ignored; did you mean 'parameters'?"},
+    {"\"input_ports\"", "\"inputs\"",
+     "4:11: warning: graph 'g', node 'B': unknown field 'inputs' is ignored; did you mean 'input_ports'?"},
+    {"\"parameters\": {\"s\"", "\"sender\": {\"s\"",
+     "4:37: warning: graph 'g', node 'B': unknown field 'sender' is ignored; it is a field of an edge"},
+    {"\"n\": 1", "\"count\": 1",
+     "7:104: error: condition of node 'B': EveryNCalls: the condition has no argument 'count'; its arguments are: dependency, n"},
+    {"\"sender\": \"A\"", "\"sender\": \"A.out\"",
+     "6:29: error: graph 'g', edge 'e': sender 'A.out' is not a node of the graph: the port stands in 'sender_port'"},
+    {"x + 1", "exp(x)", "4:68: error: node 'B', parameter 's': function 'exp' is not known; did you mean 'math.exp'?"},
+    {"x + 1", "np.exp(x)", "4:68: error: node 'B', parameter 's': function 'np.exp' is not known; did you mean 'numpy.exp'?"},
+    {"\"value\": \"x + 1\"", "\"function\": \"torch.relu\"",
+     "4:70: error: node 'B', parameter 's': unknown function 'torch.relu'; did you mean 'onnx::Relu'?"},
+    {"x + 1", "2x",
+     "4:69: error: node 'B', parameter 's': expression '2x': unexpected 'x' directly after a number, without an operator such as "
+     "'*' at column 2"},
+    {"x + 1", "x = 1",
+     "4:70: error: node 'B', parameter 's': expression 'x = 1': an assignment with '=' is not supported in an expression at "
+     "column 3; '==' compares"},
+    {"x + 1", "x && 1", "4:71: error: node 'B', parameter 's': expression 'x && 1': unexpected '&' at column 4; write 'and'"},
+    {"x + 1", "x ? 1 : 0",
+     "4:70: error: node 'B', parameter 's': expression 'x ? 1 : 0': unexpected '?' at column 3; write 'A if CONDITION else B'"},
+    {"x + 1", "if x > 0: 1",
+     "4:68: error: node 'B', parameter 's': expression 'if x > 0: 1': unexpected 'if' at column 1; write 'A if CONDITION else "
+     "B'"},
+    {"x + 1",
+     "x \xe2\x88\x92"
+     " 1",
+     "4:70: error: node 'B', parameter 's': expression 'x \xe2\x88\x92"
+     " 1': unexpected '\xe2\x88\x92"
+     "' at column 3; the minus sign is '-'"},
+    {"x + 1", "x;",
+     "4:69: error: node 'B', parameter 's': expression 'x;': unexpected ';' at column 2; an expression is one value"},
+    {"{\"s\": {\"value\": \"x + 1\"}}", "[1]",
+     "4:51: error: graph 'g', node 'B': the parameters must be an object {ID: {...}}, or a list of objects with an 'id', not "
+     "numbers"},
+};
+
+/* The first line that mdf-run says of a text, without the name of the file. */
+static void first_line(const char *text, const char *suffix, char said[TEXT_SIZE])
+{
+    const char *build = getenv("BUILD");
+    char path[] = "/tmp/mdf_test_mistakes_XXXXXX", command[256], *end;
+    FILE *stream;
+    size_t n;
+
+    cr_assert(mkdtemp(path) != NULL);
+    snprintf(command, sizeof command, "%s/model%s", path, suffix);
+    stream = fopen(command, "wb");
+    cr_assert(stream != NULL && fwrite(text, 1, strlen(text), stream) == strlen(text) && fclose(stream) == 0);
+    snprintf(command, sizeof command, "%s/mdf-run %s/model%s 2>&1 >/dev/null; rm -r %s", build != NULL ? build : "build", path,
+             suffix, path);
+    stream = popen(command, "r");
+    cr_assert(stream != NULL);
+    n = fread(said, 1, TEXT_SIZE - 1, stream);
+    said[n] = '\0';
+    pclose(stream);
+    end = strchr(said, '\n');
+    if (end != NULL) {
+        n = strlen(path) + strlen("/model") + strlen(suffix) + strlen(":");
+        *end = '\0';
+        cr_assert(strncmp(said, path, strlen(path)) == 0, "%s", said);
+        memmove(said, said + n, strlen(said + n) + 1);
+    }
+}
+
+static void check(const char *model, const char *suffix, const struct mistake *mistakes, size_t n)
+{
+    static char text[TEXT_SIZE], said[TEXT_SIZE];
+
+    first_line(model, suffix, said);
+    cr_assert_str_eq(said, "", "%s", said);
+    for (size_t i = 0; i < n; i++) {
+        const char *at = strstr(model, mistakes[i].from);
+
+        cr_assert(at != NULL, "%s", mistakes[i].from);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - model), model, mistakes[i].to, at + strlen(mistakes[i].from));
+        first_line(text, suffix, said);
+        cr_expect_str_eq(said, mistakes[i].said, "'%s' in place of '%s'\nsays\n%s\nnot\n%s", mistakes[i].to, mistakes[i].from,
+                         said, mistakes[i].said);
+    }
+}
+
+Test(mistakes, in_yaml)
+{
+    check(yaml_model, ".yaml", yaml_mistakes, sizeof yaml_mistakes / sizeof *yaml_mistakes);
+}
+
+Test(mistakes, in_json)
+{
+    check(json_model, ".json", json_mistakes, sizeof json_mistakes / sizeof *json_mistakes);
+}
