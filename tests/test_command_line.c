@@ -128,7 +128,7 @@ static const struct {
     {"$RUN $M -i x=@", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x=@'\n"},
     {"$RUN $M -i x=@$OUT/nosuch.npy", 1, "/tmp/"},
     {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'\n"},
-    {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'\n"},
+    {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'; inputs are: x\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
     {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,
      "/dev/stdin:1:1: error: inputs must be an object {name: value} or a list of such objects, not a number\n"},

@@ -10,6 +10,22 @@
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
 #define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
 
+/* Adds which inputs there are that no edge feeds, where they are few. */
+static void list_inputs(const struct mdf_program *program, mdf_error *error)
+{
+    const char *before = "; inputs are: ";
+    size_t i;
+
+    for (i = 0; program->n_ports <= 24 && i < program->n_ports; i++) {
+        const struct mdf_program_port *port = &program->ports[i];
+
+        if (port->is_required || port->is_open || port->default_value != MDF_NO_OPERAND) {
+            mdf_error_append(error, "%s%s", before, port->input_name != NULL ? port->input_name : port->id);
+            before = ", ";
+        }
+    }
+}
+
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
@@ -37,8 +53,13 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
                              "(--set, parameters=...)",
                              name, mdf_nearest_result(&nearest));
     }
-    return mdf_error_set(error, MDF_NAME, "no input port is called '%s'%s%s%s", name, guess ? "; did you mean '" : "",
-                         guess ? guess : "", guess ? "'?" : "");
+    mdf_error_set(error, MDF_NAME, "no input port is called '%s'", name);
+    if (guess != NULL) {
+        mdf_error_suggest(error, guess);
+    } else {
+        list_inputs(program, error);
+    }
+    return MDF_NAME;
 }
 
 /* Without a type of their own, reals are float32 where the program's are. */

@@ -114,6 +114,34 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} can not stand in a model")
 
 
+def _dump(model: Any) -> bytes:
+    """A dict of a model as JSON. A value that none stands for is told with the keys that lead to it."""
+    at_fault: list[Any] = []
+
+    def plain(value: Any) -> Any:
+        at_fault[:] = [value]
+        return _plain(value)
+
+    try:
+        return json.dumps(model, default=plain).encode()
+    except TypeError as error:
+        path = _keys_to(model, at_fault[0]) if at_fault else None
+        cure = ": mdf_c.register_function makes one that models call by its name" if at_fault and callable(at_fault[0]) else ""
+        raise TypeError(f"{'.'.join(path)}: {error}{cure}" if path else f"{error}{cure}") from None
+
+
+def _keys_to(value: Any, wanted: Any, depth: int = 0) -> list[str] | None:
+    """The keys, and numbers of items, that lead to a value within dicts and lists; None: it is not in them."""
+    if value is wanted:
+        return []
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    for key, part in parts if depth < 200 else ():
+        path = _keys_to(part, wanted, depth + 1)
+        if path is not None:
+            return [str(key), *path]
+    return None
+
+
 def as_parameters(values: Any) -> bytes:
     """Values of parameters by name, as the engine takes them. Arrays of float64, int64 and bool count as if they stood in the model,
     other types stay what they are.
@@ -213,4 +241,4 @@ def as_bytes(source: Source, opset: int | None = None) -> tuple[bytes, str, str]
         source = _as_dict(source)
     if not isinstance(source, dict):
         raise TypeError(f"a {type(source).__name__} does not stand for a model")
-    return json.dumps(source, default=_plain).encode(), "json", f"{next(iter(source), 'model')}.json"
+    return _dump(source), "json", f"{next(iter(source), 'model')}.json"

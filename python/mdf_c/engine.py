@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import difflib
 import math
 import os
 import threading
@@ -374,13 +375,22 @@ def c_names(names: Sequence[str]) -> ctypes.Array:
     return (ctypes.c_char_p * len(names))(*(c_text(name, "the name of a parameter") for name in names))
 
 
+def _unknown_output(ports: Sequence[tuple[str, str]], name: str) -> MdfNameError:
+    names = [f"{node}.{port}" for node, port in ports]
+    nearest = difflib.get_close_matches(name, [port for _, port in ports] + names, 1)
+    hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
+    listed = f"; there are {', '.join(names)}" if not nearest and 0 < len(names) <= 12 else ""
+    return MdfNameError(f"no output port is named '{name}'{hint}{listed}", suggestion=nearest[0] if nearest else None)
+
+
 def find_ports(ports: Iterable[tuple[str, str]], name: str) -> list[tuple[str, str]]:
     """Of (node, port), those that a name stands for; see :meth:`Program.find_outputs`."""
+    ports = list(ports)
     found = [key for key in ports if f"{key[0]}.{key[1]}" == name] or [key for key in ports if key[1] == name]
     if len(found) == 1:
         return found
     if not found:
-        raise MdfNameError(f"no output port is named '{name}'")
+        raise _unknown_output(ports, name)
     raise MdfNameError(f"{len(found)} output ports are named '{name}': say NODE.{name}")
 
 

@@ -11,6 +11,7 @@ from ._conditions import ConditionReader, as_time_scale
 from ._documents import Source, as_bytes
 from ._library import PART_FUNCTION, PART_INPUT, PART_OUTPUT, PART_PARAMETER, lib
 from ._scheduler import Scheduler
+from ._settings import settings_of
 from .engine import Model, State, compile
 from .errors import MdfNameError
 
@@ -165,6 +166,7 @@ class EvaluableGraph:
 
     def __init__(self, graph: Source, verbose: bool = False, **settings: Any) -> None:
         self.graph, self.verbose = graph, verbose
+        settings_of(settings, EvaluableGraph)
         source = graph
         if "dialect" not in settings:
             settings["dialect"] = "psyneulink" if _is_psyneulinks(graph) else "reference"

@@ -269,6 +269,23 @@ def _evaluate_many(
     return first + n_done.value
 
 
+def _number_of_steps(steps: int) -> int:
+    try:
+        steps = operator.index(steps)
+    except TypeError:
+        raise TypeError(f"steps must be a whole number, not {steps!r}") from None
+    if steps < 1:
+        raise ValueError("steps must be at least 1")
+    return steps
+
+
+def _check_inputs(inputs: Any) -> None:
+    if inputs is None or isinstance(inputs, Mapping):
+        return
+    if isinstance(inputs, (str, bytes)) or not isinstance(inputs, Sequence) or not all(isinstance(one, Mapping) for one in inputs):
+        raise TypeError(f"inputs are a dict {{name: value}}, or a list of such dicts, one a step, not {inputs!r:.100}")
+
+
 def _ports(program: Program, record: bool | str | Iterable[str]) -> list[tuple[str, str]]:
     if record is True:
         return list(program.outputs)
@@ -325,9 +342,8 @@ def run(
     KeyboardInterrupt
         Ctrl-C.
     """
-    steps, dt = operator.index(steps), None if dt is None else float(dt)
-    if steps < 1:
-        raise ValueError("steps must be at least 1")
+    steps, dt = _number_of_steps(steps), None if dt is None else float(dt)
+    _check_inputs(inputs)
     settings_of(settings, run)
     program = compile(model, **settings)
     warn_of_run(program._pointer, program._origin, input_names(inputs), steps, dt)

@@ -257,3 +257,34 @@ def test_a_masked_array_does_not_lose_its_mask():
         with pytest.raises(TypeError, match="masked"):
             mdf_c.sweep(model_of(OPEN), {"x": values}, progress=False)
     assert mdf_c.run(model_of(OPEN), {"x": np.ma.array([1.0, 2.0])})["y"].tolist() == [2.0, 3.0]
+
+
+def model_with(**node):
+    return {"m": {"graphs": {"g": {"nodes": {"A": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}, **node}}}}}}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: mdf_c.run(model_with(), inputs=[1, 2]), TypeError, r"a dict {name: value}, or a list of such dicts, one a step, not \[1, 2\]"),
+        (lambda: mdf_c.run(model_with(), inputs=3), TypeError, "a list of such dicts, one a step, not 3"),
+        (lambda: mdf_c.run(model_with(), inputs={"z": 1}), mdf_c.MdfNameError, "no input port is called 'z'; inputs are: x"),
+        (lambda: mdf_c.run(model_with(), {"x": 1}, steps="ten"), TypeError, "steps must be a whole number, not 'ten'"),
+        (lambda: mdf_c.run(model_with(), {"x": 1}, record="yy"), mdf_c.MdfNameError, "no output port is named 'yy'; did you mean 'y'"),
+        (lambda: mdf_c.run(model_with(), {"x": 1})["q"], mdf_c.MdfNameError, "no output port is named 'q'; there are A.y"),
+        (
+            lambda: mdf_c.run(model_with(parameters={"k": {"value": {1, 2}}})),
+            TypeError,
+            "^m.graphs.g.nodes.A.parameters.k.value: a set can not stand in a model$",
+        ),
+        (lambda: mdf_c.run(model_with(parameters={"k": {"value": abs}})), TypeError, "value: .* can not stand in a model: mdf_c.register_function"),
+        (lambda: mdf_c.EvaluableGraph(model_with(), verbos=True), TypeError, r"EvaluableGraph\(\) .*'verbos'; did you mean 'verbose'"),
+        (lambda: mdf_c.functions.onnx.relu(), mdf_c.MdfError, "^onnx::Relu needs the input 'X'$"),
+        (lambda: mdf_c.functions.onnx.reluu(1.0), AttributeError, "there is no operator 'reluu' in .*; did you mean 'relu'"),
+    ],
+)
+def test_a_mistake_is_told_with_its_cure(call, kind, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mdf_c.MdfWarning)
+        with pytest.raises(kind, match=words):
+            call()

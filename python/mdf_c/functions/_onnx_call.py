@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .._documents import as_bytes, as_graph
 from .._library import lib
 from ..engine import Program, load
+from ..errors import MdfError
 
 DEFAULT_OPSET = 15
 _CONTROL_FLOW = ("Scan", "Loop", "If")
@@ -92,6 +93,12 @@ def _program(document: str) -> Program:
     return load(document).compile()
 
 
+def _without_place(error: MdfError) -> MdfError:
+    """The error of a call as it is without the model of one node that is made of it."""
+    message = error.message if error.message.startswith("onnx::") else f"{error.path}: {error.message}" if error.path else error.message
+    return type(error)(message, code=error.code, suggestion=error.suggestion)
+
+
 def _count_outputs(operator: str, form: Form, call: _Call) -> int | None:
     """How many outputs to ask for; None: all that a body yields, as a list."""
     if operator in _CONTROL_FLOW:
@@ -128,9 +135,12 @@ def _evaluate(operator: str, form: Form, call: _Call, opset: int, n_outputs: int
         "output_ports": {f"out_{i}": {"value": value} for i, value in enumerate(values)},
     }
     document = as_bytes({"nodes": {"call": node}}, opset)[0]  # type: ignore[index] # a dict has bytes
-    state = _program(document.decode()).state()
-    state.set_inputs(ports, lend=True)
-    state.evaluate()
+    try:
+        state = _program(document.decode()).state()
+        state.set_inputs(ports, lend=True)
+        state.evaluate()
+    except MdfError as error:
+        raise _without_place(error) from None
     if n_outputs is None:
         return state.function_values(0, 0)
     outcome = [state.output("call", f"out_{i}") for i in range(len(values))]

@@ -10,10 +10,21 @@ Operators of one output return an array, others a tuple; Scan, Loop and If a lis
 TypeError where an argument fits no formal.
 """
 
+import difflib
+
 # Some of the functions have the names of Python's builtins: nothing but their definition belongs in this module.
 from ._onnx_call import call_operator
 from ._onnx_define import DEFAULT_OPSET, OPERATORS, define_all
 
 _FUNCTIONS = define_all()
 globals().update(_FUNCTIONS)
+
+
+def __getattr__(name: str) -> object:
+    """Of a name that no operator has."""
+    nearest = difflib.get_close_matches(name.lower(), _FUNCTIONS, 1)
+    hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
+    raise AttributeError(f"there is no operator '{name}' in {__name__}{hint}")
+
+
 __all__ = ["DEFAULT_OPSET", "OPERATORS", "call_operator", *_FUNCTIONS]  # noqa: PLE0604
