@@ -23,8 +23,9 @@ static void set_up(void)
 
     cr_assert(mkdtemp(folder) != NULL);
     build = build != NULL ? build : "build";
-    snprintf(command, sizeof command, "ln -s \"$(realpath %s)\" %s/build && ln -s \"$PWD/examples\" \"$PWD/mdf_c\" %s", build,
-             folder, folder);
+    snprintf(command, sizeof command,
+             "ln -s \"$(realpath %s)\" %s/build && ln -s \"$PWD/examples\" \"$PWD/mdf_c\" \"$PWD/tests\" %s", build, folder,
+             folder);
     cr_assert(system(command) == 0);
     snprintf(command, sizeof command, "%s/cache", folder);
     setenv("XDG_CACHE_HOME", command, 1);
@@ -83,6 +84,29 @@ static char *indented(char *line, char **next)
     return line + 4;
 }
 
+/* A block that begins with "# NAME.yaml" is a file of that name. */
+static void keep_file(const char *first_line, char *next)
+{
+    char path[PATH_MAX];
+    const char *name = first_line + strlen("# ");
+    FILE *stream;
+
+    if (strncmp(first_line, "# ", 2) != 0 || strchr(name, '/') != NULL || strstr(name, ".yaml") == NULL ||
+        strchr(name, ' ') != NULL) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    stream = fopen(path, "wb");
+    cr_assert(stream != NULL, "%s", path);
+    while (strncmp(next, "    ", 4) == 0) {
+        size_t length = strcspn(next, "\n");
+
+        fprintf(stream, "%.*s\n", (int)length - 4, next + 4);
+        next += length + (next[length] != '\0');
+    }
+    fclose(stream);
+}
+
 /* Runs the commands of a page; how many there are. A comment behind a command is one for the shell too. */
 static int check_page(const char *path)
 {
@@ -93,6 +117,9 @@ static int check_page(const char *path)
     read_file(path, page);
     for (; *at != '\0'; at = next) {
         line = indented(at, &next);
+        if (line != NULL) {
+            keep_file(line, next);
+        }
         if (line == NULL || (strncmp(line, "$ build/", 8) != 0 && strncmp(line, "$ cc ", 5) != 0)) {
             continue;
         }
@@ -198,8 +225,9 @@ Test(pages, commands_do_what_the_pages_show)
     static const struct {
         const char *path;
         int n_commands;
-    } pages[] = {{"README.md", 7},         {"docs/compile.md", 4}, {"docs/explain.md", 4}, {"docs/fmu.md", 2},
-                 {"docs/gradients.md", 1}, {"docs/lowered.md", 1}, {"docs/plugins.md", 4}, {"docs/time.md", 4}};
+    } pages[] = {{"README.md", 7},       {"docs/compile.md", 4},   {"docs/diagnostics.md", 1}, {"docs/explain.md", 4},
+                 {"docs/fmu.md", 2},     {"docs/gradients.md", 1}, {"docs/inside.md", 8},      {"docs/lowered.md", 1},
+                 {"docs/plugins.md", 4}, {"docs/sweeps.md", 6},    {"docs/time.md", 4}};
     size_t i;
 
     if (!is_installed("dot") || !is_installed("gnuplot")) { /* README.md draws with them */

@@ -3,12 +3,17 @@
 import contextlib
 import doctest
 import io
+import json
+import os
 import re
 import shutil
+import subprocess
 
 import pytest
 from conftest import ROOT
 
+# Pages whose commands "$ build/..." need the Python package: they run here, the others in tests/test_pages.c.
+COMMAND_PAGES = {"docs/fitting.md": 1}
 PAGES = [(ROOT / "docs" / "python.md", 9), (ROOT / "docs" / "plugins.md", 1)]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", re.DOTALL)
 OPTIONAL = {"to_pandas": "pandas", "to_xarray": "xarray", "import matplotlib": "matplotlib", "import onnx\n": "onnx"}
@@ -53,3 +58,29 @@ def test_the_readme(monkeypatch, examples):
     assert text.count(">>>") >= 2
     test = doctest.DocTestParser().get_doctest(text, {}, "README.md", str(page), 0)
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+@pytest.mark.parametrize("name", COMMAND_PAGES)
+def test_commands_print_what_stands_under_them(name):
+    build = ROOT / os.environ.get("BUILD", "build")
+    if not (build / "mdf-fit").exists():
+        pytest.skip("the programs are not here")
+    pytest.importorskip("scipy")
+    found = re.findall(r"^    \$ build/(.*)\n((?:    (?!\$).*\n)*)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(found) == COMMAND_PAGES[name]
+    for command, shown in found:
+        printed = subprocess.run(f"{build}/{command}", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert printed.startswith(re.sub("^    ", "", shown, flags=re.MULTILINE))
+
+
+def test_the_schema_is_used_as_the_page_of_editors_says(tmp_path, monkeypatch, examples):
+    pytest.importorskip("jsonschema")
+    if not (ROOT / "docs").exists():
+        pytest.skip("the documentation is not here")
+    shutil.copy(examples / "newton_sqrt.json", tmp_path / "model.json")
+    shutil.copy(ROOT / "schemas/mdf.schema.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/editors.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(code, {})  # noqa: S102 - the page is ours
+    (settings,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/editors.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert set(json.loads(settings)) == {"json.schemas", "yaml.schemas"}

@@ -1,0 +1,139 @@
+"""README.md and docs/*.md: which test runs each command and each block of code, and whether what they name is there.
+
+A command that no test runs fails here, unless NOT_RUN says why; a page with measured numbers names the script that measures them."""
+
+import re
+
+import pytest
+from conftest import ROOT
+
+from test_docs import COMMAND_PAGES, PAGES
+
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+if not DOCS.exists():
+    pytest.skip("the pages are not here", allow_module_level=True)
+ALL = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in [README, *sorted(DOCS.glob("*.md"))]}
+
+# Pages whose blocks tests/test_example_pages.c runs, and those whose commands "$ build/..." and "$ cc ..." tests/test_pages.c does.
+EXAMPLE_PAGES = set(re.findall(r'"(docs/[a-z_-]+\.md)"', (ROOT / "tests/test_example_pages.c").read_text()))
+C_PAGES = set(re.findall(r'\{"((?:docs/)?[A-Za-z_-]+\.md)", \d+\}', (ROOT / "tests/test_pages.c").read_text()))
+PYTHON_PAGES = {str(page.relative_to(ROOT)) for page, _ in PAGES}
+
+# Words of a command, or of a block's first lines, and what runs it: a file that says so, or why nothing does.
+ELSEWHERE = {
+    ("README.md", "make demo"): "tools/demo.sh",
+    ("README.md", "make test"): ".ci/run",
+    ("README.md", "make install"): "tools/check_install.sh",
+    ("README.md", "pip install ./python"): "tools/check_wheel.sh",
+    ("README.md", "#include <mdf.h>"): "tests/test_pages.c",
+    ("docs/python.md", "pip install ./python"): "tools/check_wheel.sh",
+    ("docs/cluster.md", "mdf-run --sweep"): "tests/cluster/slurm_array.sh",
+    ("docs/cluster.md", "mdf-merge results.zarr"): "tests/cluster/slurm_array.sh",
+    ("docs/editors.md", "import json, jsonschema"): "python/tests/test_docs.py",
+    ("docs/psyneulink.md", "program = mdf_c.psyneulink.compile(composition)"): "tests/psyneulink/check_live.py",
+    ("docs/psyneulink.md", "estimation = mdf_c.psyneulink.compile(pec)"): "tests/psyneulink/estimating.py",
+    ("docs/plugins.md", "MDF_PLUGIN_EXPORT"): "examples/plugin/mylab.c",
+    ("docs/plugins.md", "MDF_FUNCTION_SOURCE"): "examples/plugin/mylab.c",
+    ("docs/plugins.md", "mdf_functions *functions"): "tests/test_plugins.c",
+    ("docs/plugins.md", '"functions": {"squashed"'): "examples/plugin/saturate.json",
+    ("docs/diagnostics.md", "mdf_diagnostics *list"): "tests/test_diagnostics.c",
+    ("docs/fmu.md", "fmpy simulate"): "python/tests/test_fmu.py",
+}
+NOT_RUN = {
+    ("docs/cluster.md", "export DASK_DISTRIBUTED"): "settings of dask",
+    ("docs/editors.md", '"json.schemas"'): "settings of an editor",
+    ("docs/editors.md", "# yaml-language-server"): "a comment for an editor",
+    ("docs/explain.md", "xxd -r -p"): "machine code of a kind of processor, taken apart by other programs",
+}
+PROGRAMS = ("mdf-", "build/", "make ", "pip ", "python3 ", "cc ", "export ")
+
+
+def commands(name):
+    """The indented lines that are commands, and those of console blocks."""
+    language = ""
+    for line in ALL[name].splitlines():
+        fence = re.match(r"```(\w*)(.*)", line)
+        if fence:
+            language = "" if language else (fence[1] or "text")
+            continue
+        command = re.match(r"(?:    )?\$ (.*)", line) or (not language and re.match(rf"    ((?:{'|'.join(PROGRAMS)}).*)", line))
+        if command and not re.match(r"\S+:\d+:\d+: |mdf-run: ", command[1]):
+            yield command[1], (language == "console" and name in EXAMPLE_PAGES) or (
+                name in C_PAGES and line.startswith(("    $ build/", "    $ cc "))
+            ) or (name in COMMAND_PAGES and line.startswith("    $ build/"))
+
+
+def blocks(name):
+    """What stands between fences, with its language; console blocks and output are above, or are compared with it."""
+    for language, file, text in re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```", ALL[name], re.MULTILINE | re.DOTALL):
+        if language not in ("text", "console"):
+            yield text, (name in PYTHON_PAGES and language == "python") or (name in EXAMPLE_PAGES and bool(file.strip()))
+
+
+def reason(name, text):
+    found = [known[one] for known in (ELSEWHERE, NOT_RUN) for one in known if one[0] == name and one[1] in text]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_all_that_a_page_shows_is_run(name):
+    left = [text for text, is_run in [*commands(name), *blocks(name)] if not is_run and reason(name, text) is None]
+    assert left == [], f"no test runs what {name} shows: run it (tests/test_pages.c, python/tests/test_docs.py), or say here why not"
+
+
+def test_what_is_said_to_run_them_is_there():
+    for (name, words), where in {**ELSEWHERE, **NOT_RUN}.items():
+        assert words in ALL[name], f"{name} does not show {words!r} any more"
+        assert (name, words) in NOT_RUN or (ROOT / where).exists(), where
+    assert EXAMPLE_PAGES and C_PAGES and PYTHON_PAGES
+
+
+# ---------------------------------------------------------------- what is named
+
+MANUALS = "".join(page.read_text().replace("\\-", "-") for page in (DOCS / "man").glob("*.1"))
+SCRIPTS = "".join(script.read_text(errors="replace") for folder in ("bench", "tools", "tests") for script in (ROOT / folder).rglob("*.py"))
+TARGETS = set(re.findall(r"^([a-z][a-z-]*)(?: [a-z -]*)?:", (ROOT / "Makefile").read_text(), re.MULTILINE))
+# Options of other programs: pkg-config, cmake, pip, sbatch, valgrind, fmpy.
+OTHERS = {"--cflags", "--libs", "--dependency", "--array", "--cpus-per-task", "--requeue", "--build", "--stop-time", "--tool"}
+PATH = re.compile(r"(?<![\w/.<:-])((?:bench|tools|tests|docs|examples|mdf_c|functions|schemas|python|fuzz)/[\w./-]*\w)")
+OTHERS_PATHS = {"tests/mdf/test_mdf.py"}  # PsyNeuLink's
+
+
+def code_of(name):
+    return re.findall(r"`([^`\n]+)`", ALL[name]) + re.findall(r"^    \$? ?(.*)$", ALL[name], re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_a_page_names_is_there(name):
+    for code in code_of(name):
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", code):
+            assert option in MANUALS or f'"{option}"' in SCRIPTS or option in OTHERS, f"{name}: there is no option {option}"
+        for target in re.findall(r"^(?:\$ )?make ((?:[a-z-]+ ?)*)", code):
+            assert set(target.split()) <= TARGETS, f"{name}: make {target}"
+        for path in PATH.findall(code):
+            is_pattern = any((ROOT / path).parent.glob(f"{(ROOT / path).name}*"))
+            assert is_pattern or path in OTHERS_PATHS, f"{name}: there is no {path}"
+
+
+# ---------------------------------------------------------------- numbers
+
+MEASURED = re.compile(r"(?<![\w.-])\d[\d,.]*(?:e[+-]?\d+)? ?(?:ms|us|ns|s|seconds|times faster)\b")
+SHOWN_BY = re.compile(r"\b(?:bench|tools|tests|python/tests)/[\w/]+\.(?:py|sh|c)\b|make (?:bench|coverage|check-[a-z]+)")
+# Times that nobody measured: settings, defaults, and what follows from them.
+NO_MEASURE = {
+    "docs/compile.md": "waits for a lock",
+    "docs/diagnostics.md": "units in an example",
+    "docs/dialects.md": "times of a model",
+    "docs/control-flow.md": "times of a model",
+    "docs/scheduling.md": "times of a model",
+    "docs/nested_graphs.md": "times of a model",
+    "docs/parameters.md": "times of a model",
+    "docs/fmu.md": None,
+    "docs/testing.md": None,
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_with_measures_names_what_measures_them(name):
+    measured = MEASURED.findall(ALL[name])
+    assert not measured or NO_MEASURE.get(name) or SHOWN_BY.search(ALL[name]), f"{name}: {measured}"
