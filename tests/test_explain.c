@@ -299,8 +299,9 @@ Test(explain, graphs_within_nodes)
     const mdf_options plain = {.plain = true};
     const char *text = explain(model, NULL, NULL, 5);
 
-    cr_expect(strstr(text, "    graph 'inner': node by node\n") != NULL && strstr(text, "      node 'a': lowered") != NULL, "%s",
-              text);
+    cr_expect(strstr(text, "    graph 'inner': with the graph around\n      node 'a': with the graph\n") != NULL, "%s", text);
+    text = explain(model, NULL, NULL, 2);
+    cr_expect(strstr(text, "    graph 'inner': node by node\n      because of its place within a node") != NULL, "%s", text);
     text = explain(model, &plain, NULL, 5);
     cr_expect(strstr(text, "      node 'a': step by step: operator.add\n        because of --plain (mdf_options.plain)\n") !=
                   NULL,

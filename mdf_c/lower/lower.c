@@ -10,383 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ scopes */
-
-static struct binding *find_binding(const struct scope *scope, mdf_operand operand)
-{
-    size_t at = (operand * UINT32_C(2654435769)) & (scope->capacity - 1);
-
-    while (scope->bindings[at].operand != MDF_NO_OPERAND && scope->bindings[at].operand != operand) {
-        at = (at + 1) & (scope->capacity - 1);
-    }
-    return &scope->bindings[at];
-}
-
-static struct binding *new_bindings(struct lowering *lowering, size_t capacity)
-{
-    struct binding *bindings = mdf_arena_array(&lowering->scratch, capacity, sizeof *bindings);
-    size_t i;
-
-    for (i = 0; bindings != NULL && i < capacity; i++) {
-        bindings[i].operand = MDF_NO_OPERAND;
-    }
-    if (bindings == NULL) {
-        lowering_out_of_memory(lowering);
-    }
-    return bindings;
-}
-
-static bool grow_scope(struct lowering *lowering, struct scope *scope)
-{
-    struct scope grown = *scope;
-    size_t i;
-
-    grown.capacity = scope->capacity < 16 ? 32 : 2 * scope->capacity;
-    grown.bindings = new_bindings(lowering, grown.capacity);
-    if (grown.bindings == NULL) {
-        return false;
-    }
-    for (i = 0; i < scope->capacity; i++) {
-        if (scope->bindings[i].operand != MDF_NO_OPERAND) {
-            *find_binding(&grown, scope->bindings[i].operand) = scope->bindings[i];
-        }
-    }
-    *scope = grown;
-    return true;
-}
-
-static bool put_binding(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id, bool is_written)
-{
-    struct binding *binding;
-
-    if (2 * (scope->n + 1) > scope->capacity && !grow_scope(lowering, scope)) {
-        return false;
-    }
-    binding = find_binding(scope, operand);
-    if (binding->operand == MDF_NO_OPERAND) {
-        *binding = (struct binding){.operand = operand};
-        scope->n++;
-    }
-    binding->id = id;
-    binding->is_written = binding->is_written || is_written;
-    return true;
-}
-
-bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
-{
-    return id != MDF_LOWERED_NONE && put_binding(lowering, scope, operand, id, true);
-}
-
-struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot)
-{
-    while (scope->frame == NULL) {
-        scope = scope->outer;
-    }
-    return MDF_OPERAND_INDEX(slot) < scope->code->n_slots ? mdf_frame_slot(scope->frame, slot)
-                                                          : &scope->counters[MDF_OPERAND_INDEX(slot) - scope->code->n_slots];
-}
-
-bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
-{
-    return put_binding(lowering, scope, operand, id, true);
-}
-
-static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand);
-
-/* The value of an operand that has not been met in its scope. */
-static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_operand operand)
-{
-    const struct mdf_value *value;
-    mdf_lowered_id id;
-
-    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
-        return lowering_add_constant(lowering, &scope->code->constants[MDF_OPERAND_INDEX(operand)], true);
-    }
-    if (scope->repetition != NULL) {
-        return lowering_meet_repeated(lowering, scope->repetition, operand);
-    }
-    if (scope->frame == NULL) {
-        if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
-            return find_value(lowering, scope->outer, scope->code->captures[MDF_OPERAND_INDEX(operand)]);
-        }
-        lowering_fail(lowering, MDF_REFUSED_NOT_ALWAYS_THERE);
-        return MDF_LOWERED_NONE;
-    }
-    value =
-        MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(scope, operand) : mdf_frame_value(scope->frame, operand);
-    if (lowering->stays != NULL && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && lowering->stays[MDF_OPERAND_INDEX(operand)]) {
-        return lowering_add_constant(lowering, value, true);
-    }
-    if (value->kind == MDF_KIND_LIST && value->dtype != MDF_DTYPE_NONE && !lowering->is_for_source) {
-        id = lowering_meet_sequence(lowering, value);
-        if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
-            return id;
-        }
-    }
-    id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->lowered->values[id].source = value;
-    }
-    return id;
-}
-
-static bool is_input(const struct lowering *lowering, mdf_lowered_id id)
-{
-    mdf_lowered_id made = lowering->facts[id].is_sequence ? lowering->facts[id].rows : id;
-
-    return lowering->lowered->values[made].place == MDF_LOWERED_INPUT;
-}
-
-static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand)
-{
-    struct binding *binding;
-    mdf_lowered_id id;
-
-    if (operand == MDF_NO_OPERAND) {
-        lowering_fail(lowering, MDF_REFUSED_LEFT_OUT);
-        return operand;
-    }
-    binding = scope->capacity > 0 ? find_binding(scope, operand) : NULL;
-    if (binding != NULL && binding->operand == operand) {
-        if (binding->id == MDF_LOWERED_NONE) {
-            lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
-        }
-        return binding->id;
-    }
-    id = meet(lowering, scope, operand);
-    if (id == MDF_LOWERED_NONE || !put_binding(lowering, scope, operand, id, false)) {
-        return MDF_LOWERED_NONE;
-    }
-    find_binding(scope, operand)->is_input = is_input(lowering, id);
-    return id;
-}
-
-mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
-{
-    mdf_lowered_id id = find_value(lowering, scope, operand);
-
-    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {
-        lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
-        return MDF_LOWERED_NONE;
-    }
-    return id;
-}
-
-mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
-{
-    mdf_lowered_id id = find_value(lowering, scope, operand);
-
-    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open && lowering->facts[id].other.kind == MDF_KIND_NONE) {
-        lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
-        return MDF_LOWERED_NONE;
-    }
-    return id;
-}
-
-static bool copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope)
-{
-    *copy = *scope;
-    copy->bindings = scope->capacity > 0 ? new_bindings(lowering, scope->capacity) : NULL;
-    if (copy->bindings != NULL) {
-        memcpy(copy->bindings, scope->bindings, scope->capacity * sizeof *copy->bindings);
-    }
-    return scope->capacity == 0 || copy->bindings != NULL;
-}
-
-/* ------------------------------------------------------------------ branches */
-
-/* Whether a slot holds an array of numbers; of a body that is no frame's, what it has met will tell. */
-static bool is_there(const struct scope *scope, mdf_operand slot)
-{
-    const struct binding *binding = scope->capacity > 0 ? find_binding(scope, slot) : NULL;
-
-    if (binding != NULL && binding->operand == slot) {
-        return binding->id != MDF_LOWERED_NONE;
-    }
-    if (scope->repetition != NULL) {
-        return is_there(scope->outer, slot);
-    }
-    return scope->frame == NULL || lowering_slot(scope, slot)->kind == MDF_KIND_TENSOR;
-}
-
-/* What a slot is after one branch; where the branch has not met it, what it was before. NONE: not to be had. */
-static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
-{
-    struct mdf_refusal before_it = lowering->refusal;
-    struct binding *binding = branch->capacity > 0 ? find_binding(branch, slot) : NULL;
-    mdf_lowered_id id;
-
-    if (binding != NULL && binding->operand == slot) {
-        return binding->id;
-    }
-    if (!is_there(before, slot)) {
-        return MDF_LOWERED_NONE;
-    }
-    id = lowering_value_of(lowering, before, slot);
-    if (id == MDF_LOWERED_NONE && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) {
-        lowering->refusal = before_it; /* nobody may need it */
-    }
-    return id;
-}
-
-static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
-                       mdf_operand slot, struct mdf_lowered_if *branches)
-{
-    struct mdf_lowered_merge merge = {MDF_LOWERED_NONE, left_by(lowering, scope, then, slot),
-                                      left_by(lowering, scope, otherwise, slot)};
-
-    if (lowering_has_failed(lowering)) {
-        return false;
-    }
-    if (merge.then == MDF_LOWERED_NONE || merge.otherwise == MDF_LOWERED_NONE) {
-        return put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
-    }
-    if (merge.then == merge.otherwise) {
-        return put_binding(lowering, scope, slot, merge.then, true);
-    }
-    merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
-    if (merge.out == MDF_LOWERED_NONE) {
-        return !lowering_has_failed(lowering) && put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true);
-    }
-    branches->merges[branches->n_merges++] = merge;
-    return put_binding(lowering, scope, slot, merge.out, true);
-}
-
-static bool merge(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
-                  struct mdf_lowered_if *branches)
-{
-    const struct scope *sides[2] = {then, otherwise};
-    size_t i, j;
-
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, then->n + otherwise->n, sizeof *branches->merges);
-    if (branches->merges == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < 2; i++) {
-        for (j = 0; j < sides[i]->capacity; j++) {
-            const struct binding *binding = &sides[i]->bindings[j];
-            const struct binding *there;
-
-            if (binding->operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(binding->operand) != MDF_OPERAND_SLOT ||
-                !binding->is_written) {
-                continue;
-            }
-            there = i == 1 && then->capacity > 0 ? find_binding(then, binding->operand) : NULL;
-            if (there != NULL && there->operand == binding->operand && there->is_written) {
-                continue; /* merged already */
-            }
-            if (!merge_slot(lowering, scope, then, otherwise, binding->operand, branches)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region)
-{
-    size_t i;
-
-    if (!copy_scope(lowering, side, scope)) {
-        return false;
-    }
-    for (i = 0; i < side->capacity; i++) {
-        side->bindings[i].is_written = false;
-    }
-    lowering_begin_region(lowering, region, REGION_BRANCH);
-    return true;
-}
-
-/* A side of a jump: instructions [first, end). */
-static bool run_side(struct lowering *lowering, const struct scope *scope, struct scope *side, size_t first, size_t end,
-                     struct mdf_lowered_region *result)
-{
-    struct region region;
-
-    return lowering_begin_side(lowering, scope, side, &region) && lowering_run(lowering, side, first, end) &&
-           lowering_end_region(lowering, result);
-}
-
-/* A jump that depends on a value; *next is where both ways meet. */
-static bool run_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
-{
-    const struct mdf_instruction *code = scope->code->instructions, *jump = &code[at];
-    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
-    size_t target = jump->target, then_end = target;
-    bool unless = jump->opcode == MDF_OPCODE_JUMP_UNLESS, done;
-    struct scope then, otherwise;
-
-    if (branches == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    *next = target;
-    if (target > at + 1 && code[target - 1].opcode == MDF_OPCODE_JUMP && code[target - 1].target >= target) {
-        then_end = target - 1;
-        *next = code[target - 1].target;
-    }
-    branches->condition = lowering_truth(lowering, lowering_value_of(lowering, scope, jump->a));
-    if (target <= at || branches->condition == MDF_LOWERED_NONE) {
-        return lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
-    }
-    if (lowering_is_constant(lowering, branches->condition)) { /* the other side is never run, and may not even be possible */
-        *next = lowering_is_true(lowering, branches->condition) == unless ? at + 1 : target;
-        return true;
-    }
-    /* The instructions behind the jump are run where it does not jump. */
-    done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
-           run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);
-    return done && merge(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
-           lowering_add_op(lowering, lowering->region, &op);
-}
-
-mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states)
-{
-    mdf_lowered_id id = find_binding(side, slot)->id;
-    size_t i;
-
-    for (i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
-        const struct binding *binding = &side->bindings[i];
-
-        if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
-            binding->operand != slot && binding->is_written && binding->id == id &&
-            states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
-            return binding->operand;
-        }
-    }
-    return MDF_NO_OPERAND;
-}
-
-bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
-                       bool (*is_own)(const void *owner, mdf_operand slot), const void *owner)
-{
-    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
-    struct scope otherwise = {0};
-    size_t i;
-
-    if (branches == NULL || !lowering_end_region(lowering, &branches->then)) {
-        return lowering_out_of_memory(lowering);
-    }
-    branches->condition = condition;
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, side->n, sizeof *branches->merges);
-    if (branches->merges == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < side->capacity; i++) {
-        mdf_operand slot = side->bindings[i].operand;
-
-        if (slot == MDF_NO_OPERAND || MDF_OPERAND_KIND(slot) != MDF_OPERAND_SLOT || !side->bindings[i].is_written) {
-            continue;
-        }
-        if (is_own(owner, slot) ? !put_binding(lowering, scope, slot, MDF_LOWERED_NONE, true)
-                                : !merge_slot(lowering, scope, side, &otherwise, slot, branches)) {
-            return false;
-        }
-    }
-    return lowering_add_op(lowering, lowering->region, &op);
-}
-
 /* ------------------------------------------------------------------ instructions */
 
 /* A sequence of ONNX: it is no list that becomes an array. */
@@ -482,6 +105,53 @@ static bool run_one_call(struct lowering *lowering, struct scope *scope, const s
     return done;
 }
 
+/* ------------------------------------------------------------------ graphs within nodes */
+
+/* The room of what a node of the scope's graph runs; NULL: it has none. */
+static const struct mdf_lowering_room *find_room(const struct lowering *lowering, const struct scope *scope, uint32_t body)
+{
+    const struct mdf_lowering_request *request = lowering->request;
+    size_t i;
+
+    for (i = 1; scope->room != NULL && i < request->n_rooms; i++) {
+        if (request->rooms[i].outer == scope->room && request->rooms[i].body == body) {
+            return &request->rooms[i];
+        }
+    }
+    return NULL;
+}
+
+static bool run_graph(struct lowering *lowering, struct scope *scope, const struct mdf_lowering_room *room)
+{
+    const struct mdf_lowering_room *around = scope->room;
+    const struct mdf_code *code = scope->code;
+    bool done;
+
+    if (room == NULL) {
+        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
+    }
+    scope->room = room;
+    scope->code = mdf_frame_code(room->frame);
+    done = lowering->request->run_graph(lowering, scope, room->plan);
+    scope->room = around;
+    scope->code = code;
+    return done;
+}
+
+static bool run_yield(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    const struct mdf_lowering_room *around = scope->room, *room = find_room(lowering, scope, instruction->target);
+    mdf_lowered_id id;
+
+    if (room == NULL) {
+        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
+    }
+    scope->room = room;
+    id = lowering_any_value_of(lowering, scope, mdf_frame_code(room->frame)->yields[instruction->c]);
+    scope->room = around;
+    return lowering_bind(lowering, scope, instruction->a, id);
+}
+
 static bool run_instruction(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
 {
     const struct mdf_instruction *instruction = &scope->code->instructions[at];
@@ -503,7 +173,7 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
         return instruction->target > at || lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
-        return run_jump(lowering, scope, at, next);
+        return lowering_jump(lowering, scope, at, next);
     case MDF_OPCODE_JUMP_WITHOUT_DT:
         if (isnan(lowering->execution->dt)) {
             *next = instruction->target;
@@ -514,8 +184,9 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
     case MDF_OPCODE_NEXT:
         return lowering_fail(lowering, MDF_REFUSED_LIST);
     case MDF_OPCODE_GRAPH:
+        return run_graph(lowering, scope, find_room(lowering, scope, instruction->target));
     case MDF_OPCODE_YIELD:
-        return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
+        return run_yield(lowering, scope, instruction);
     }
     return lowering_fail(lowering, MDF_REFUSED_NOT_SAID);
 }
@@ -544,8 +215,8 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
     if (binding->is_input || request->readers == NULL) {
         return true;
     }
-    if (index >= mdf_frame_code(request->frame)->n_slots || request->self == MDF_READ_BY_NOBODY) {
-        return index < mdf_frame_code(request->frame)->n_slots && request->keeps != NULL && request->keeps[index];
+    if (request->self == MDF_READ_BY_NOBODY) {
+        return request->keeps != NULL && request->keeps[index];
     }
     return request->self == MDF_READ_BY_ALL
                ? request->readers[index] == MDF_READ_BY_ALL
@@ -645,8 +316,7 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
     bool goes;
     size_t i, j;
 
-    if (request->may_go == NULL || MDF_OPERAND_INDEX(binding->operand) >= mdf_frame_code(request->frame)->n_slots ||
-        !request->may_go[MDF_OPERAND_INDEX(binding->operand)] || binding->id == MDF_LOWERED_NONE) {
+    if (request->may_go == NULL || !request->may_go[MDF_OPERAND_INDEX(binding->operand)] || binding->id == MDF_LOWERED_NONE) {
         return false;
     }
     form = lowering_example(lowering, binding->id);
@@ -719,13 +389,13 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             continue;
         }
         if (!lowering->is_for_source && lowering->facts[binding->id].items != NULL) {
-            if (!add_list_items(lowering, lowering_slot(scope, binding->operand), binding->id)) {
+            if (!add_list_items(lowering, lowering_slot(lowering, scope, binding->operand), binding->id)) {
                 return false;
             }
             continue;
         }
         if (!lowering->is_for_source && is_list_output(lowering, binding->id)) {
-            lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(scope, binding->operand), binding->id);
+            lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
             if (lowering_has_failed(lowering)) {
                 return false;
             }
@@ -737,7 +407,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, binding->id), NULL);
         }
         lowered->outputs[lowered->n_outputs++] =
-            (struct mdf_lowered_output){.slot = lowering_slot(scope, binding->operand), .id = binding->id};
+            (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand), .id = binding->id};
         lowering->facts[binding->id].n_outputs++;
     }
     for (i = 0; i < lowered->n_outputs; i++) {
@@ -755,7 +425,7 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
 {
     const struct mdf_lowering_request *request = opaque;
     struct region whole = {0};
-    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .counters = request->counters};
+    struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .room = request->rooms};
     size_t i;
 
     lowering->region = &whole;
@@ -838,6 +508,7 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
     struct lowering lowering = {.execution = execution,
                                 .memory = execution->context.memory,
                                 .is_for_source = request->is_for_source,
+                                .request = request,
                                 .stays = request->stays,
                                 .surprises = request->surprises,
                                 .n_surprises = request->n_surprises};

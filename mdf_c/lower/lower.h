@@ -21,17 +21,30 @@ struct scope;
 
 struct mdf_lowered_surprise;
 
+/* A graph whose instructions are a part of what is lowered: the outermost one, or one within a node of another. Its slots, and the
+ * values that it has besides, are numbered through behind those of the rooms before it, and so are its constants. */
+struct mdf_lowering_room {
+    const struct mdf_lowering_room *outer; /* of the graph around; NULL: it is the outermost */
+    uint32_t body;                         /* what it is called by there */
+    struct mdf_frame *frame;
+    struct mdf_value *counters; /* counters[i] is slot number n_slots + i of its own */
+    size_t first_slot, first_constant;
+    void *plan; /* of the graph */
+};
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
     size_t n_ranges;
-    /* Instead of ranges, what goes through instructions in an order of its own, by the functions of lowering.h; and the values
-     * that it has besides the slots of the frame's code: counters[i] is slot number n_slots + i. */
+    /* Instead of ranges, what goes through instructions in an order of its own, by the functions of lowering.h; and the graphs
+     * whose instructions these are, the outermost first (NULL: just that of the frame). Slots below are those of all. */
     bool (*go_through)(struct lowering *lowering, struct scope *scope, void *plan);
     /* Asked of the plan before each run of what was lowered; NULL: it may run. */
     bool (*may_run)(const void *plan);
     void *plan;
-    struct mdf_value *counters;
+    const struct mdf_lowering_room *rooms;
+    size_t n_rooms;
+    bool (*run_graph)(struct lowering *lowering, struct scope *scope, void *plan); /* goes through a graph within a node */
     /* Who looks at each slot of the frame's code, and which of them these instructions are: what only they look at, after they
      * have written it, need not be kept. NULL: all is. MDF_READ_BY_ALL: they are those of all nodes; MDF_READ_BY_NOBODY: nothing
      * is kept but what they themselves read when they run again. */

@@ -41,7 +41,7 @@ bool lowering_begin_repetition(struct lowering *lowering, struct scope *scope, s
     struct mdf_lowered_loop *loop = mdf_arena_allocate(arena, sizeof *loop);
     size_t n_written = count_written(repetition);
 
-    repetition->body = (struct scope){.code = scope->code, .outer = scope, .repetition = repetition};
+    repetition->body = (struct scope){.code = scope->code, .room = scope->room, .outer = scope, .repetition = repetition};
     repetition->states = mdf_arena_array(&lowering->scratch, repetition->n_slots, sizeof *repetition->states);
     repetition->operands = mdf_arena_array(&lowering->scratch, n_written, sizeof *repetition->operands);
     repetition->loop = loop;
@@ -65,7 +65,7 @@ static mdf_lowered_id add_state(struct lowering *lowering, struct repetition *re
     struct mdf_lowered_loop *loop = repetition->loop;
     struct mdf_lowered_state *state = &loop->states[loop->n_states];
 
-    state->initial = lowering_value_of(lowering, repetition->body.outer, slot);
+    state->initial = lowering_value_at(lowering, repetition->body.outer, slot);
     if (state->initial == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
@@ -85,7 +85,7 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
     size_t index = MDF_OPERAND_INDEX(operand);
 
     if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || !repetition->is_written[index]) {
-        return lowering_value_of(lowering, repetition->body.outer, operand);
+        return lowering_value_at(lowering, repetition->body.outer, operand);
     }
     if (repetition->states[index] != 0) {
         return repetition->loop->states[repetition->states[index] - 1].parameter;
@@ -125,7 +125,7 @@ static bool leave_slot(struct lowering *lowering, struct repetition *repetition,
             return false;
         }
     }
-    return lowering_bind_any(lowering, repetition->body.outer, binding->operand, left);
+    return lowering_bind_any_at(lowering, repetition->body.outer, binding->operand, left);
 }
 
 static bool leave_slots(struct lowering *lowering, struct repetition *repetition, const bool *leaves, mdf_lowered_id *ids)
@@ -284,7 +284,7 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < loop->n_states; i++) {
-        ids[i] = lowering_value_of(lowering, &repetition->body, repetition->operands[i]);
+        ids[i] = lowering_value_at(lowering, &repetition->body, repetition->operands[i]);
         if (ids[i] == MDF_LOWERED_NONE) {
             return false;
         }
@@ -297,7 +297,7 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
         mdf_lowered_id last = loop->states[i].parameter;
 
         lowering->facts[last].depth = repetition->region.outer->depth; /* what it is after the loop */
-        if (!lowering_bind(lowering, repetition->body.outer, repetition->operands[i], last)) {
+        if (!lowering_bind_at(lowering, repetition->body.outer, repetition->operands[i], last)) {
             return false;
         }
     }

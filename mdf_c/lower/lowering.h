@@ -91,6 +91,7 @@ struct lowering {
     struct region *region;
     size_t n_growing, n_lists;       /* states of loops around; values that are a struct stacked_list */
     bool is_for_source;              /* as in struct mdf_lowering_request */
+    const struct mdf_lowering_request *request; /* NULL: it is of another kind */
     bool draws;                      /* some call does, random numbers */
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;
@@ -106,15 +107,15 @@ struct lowering {
 
 /* The values of a unit's operands, so far: a hash table. */
 struct binding {
-    mdf_operand operand; /* MDF_NO_OPERAND: free */
+    mdf_operand operand; /* as numbered through all rooms; MDF_NO_OPERAND: free */
     mdf_lowered_id id;
     bool is_written, is_input; /* an input was read before it was written */
 };
 
 struct scope {
     const struct mdf_code *code;
-    struct mdf_frame *frame;    /* of the outermost scope; else NULL */
-    struct mdf_value *counters; /* of the outermost scope: the slots past those of the code */
+    struct mdf_frame *frame;              /* of the outermost scope; else NULL */
+    const struct mdf_lowering_room *room; /* of the code; NULL: it stands in none */
     struct scope *outer;
     struct repetition *repetition; /* of which it is the body; NULL: none */
     struct binding *bindings;
@@ -124,7 +125,7 @@ struct scope {
 /* Instructions of the frame in a loop: slots are its states where the body reads what it has left there in the run before. */
 struct repetition {
     struct scope body;      /* in which the instructions are lowered */
-    const bool *is_written; /* of each slot: the body may write it */
+    const bool *is_written; /* of each slot of all rooms: the body may write it */
     size_t n_slots;         /* counters counted in */
     struct mdf_lowered_loop *loop;
     struct region region;
@@ -188,18 +189,30 @@ bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *r
 /* A form that `build` makes, finished and checked; `lowering` has its execution and memory. NULL: *refusal says why not. */
 struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struct lowering *lowering, const void *request),
                                   const void *request, struct mdf_refusal *refusal);
+bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end);
+/* The same of what is numbered through all rooms. */
+mdf_lowered_id lowering_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place);
+bool lowering_bind_at(struct lowering *lowering, struct scope *scope, mdf_operand place, mdf_lowered_id id);
+/* Slot `target` = `source` in the declared type, as MDF_OPCODE_DECLARE. */
+bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
+                      const struct mdf_declared_type *type);
+/* --- lower_scope.c */
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 /* The same, also where it is open, if it has another example. */
 mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 /* The same where `id` may be NONE: the slot has no value that can be read. */
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
-bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, size_t end);
-/* What a slot of the frame, or a counter, holds. */
-struct mdf_value *lowering_slot(const struct scope *scope, mdf_operand slot);
-/* Slot `target` = `source` in the declared type, as MDF_OPCODE_DECLARE. */
-bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
-                      const struct mdf_declared_type *type);
+bool lowering_bind_any_at(struct lowering *lowering, struct scope *scope, mdf_operand place, mdf_lowered_id id);
+/* What such a slot of the outermost scope's frame, or of those within it, or a counter, holds. */
+struct mdf_value *lowering_slot(const struct lowering *lowering, const struct scope *scope, mdf_operand place);
+/* The binding of a place, or a free one. */
+struct binding *lowering_find_binding(const struct scope *scope, mdf_operand place);
+bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope);
+
+/* --- lower_branches.c */
+/* A jump that depends on a value; *next is where both ways meet. */
+bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next);
 /* A side of a condition: a scope that begins as a copy of `scope` in which nothing is written. */
 bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region);
 /* An IF whose `then` is the region that was just left, with the scope that it left behind, and whose other side is empty. Slots

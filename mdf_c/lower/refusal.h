@@ -85,7 +85,7 @@
       "what the fast way does not cover, in the last evaluation: the first run of a node, a division by zero, a whole "   \
       "number past 64 bits, a result that is not finite",                                                                 \
       NULL)                                                                                                               \
-    X(WITHIN_NODE, "its place within a node: such a graph runs node by node", "write its nodes into the graph around it") \
+    X(WITHIN_NODE, "its place within a node: it is lowered with the graph around", "see why that is not") \
     X(BRANCHES, "branches, which are lowered with what is around them only", NULL)                                        \
     X(INTERRUPTED, "an interruption", NULL)                                                                               \
     X(UNSOUND, "a mistake in the engine: what it made does not hold what it has to", "report it, with the model")

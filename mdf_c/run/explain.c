@@ -213,7 +213,7 @@ static bool find_nodes(struct explanation *explanation)
 
 /* ------------------------------------------------------------------ bodies */
 
-static bool explain_graph(const struct explanation *outer, const struct mdf_state *state, int indent);
+static bool explain_graph(const struct explanation *outer, const struct mdf_state *state, bool is_inside, int indent);
 
 static void explain_calls(struct explanation *explanation, const struct mdf_frame *frame, size_t first, size_t end,
                           bool is_inside, int indent);
@@ -232,7 +232,7 @@ static void explain_bodies(struct explanation *explanation, const struct mdf_fra
         body = mdf_frame_of_body(frame, call->bodies[i]);
         if (mdf_frame_code(body)->program != NULL) {
             explanation->failed =
-                !explain_graph(explanation, mdf_state_of_frame(explanation->state, body), indent) || explanation->failed;
+                !explain_graph(explanation, mdf_state_of_frame(explanation->state, body), is_inside, indent) || explanation->failed;
         } else {
             explain_calls(explanation, body, 0, mdf_frame_code(body)->n_instructions, is_inside, indent);
         }
@@ -319,7 +319,7 @@ static void explain_calls(struct explanation *explanation, const struct mdf_fram
             const struct mdf_frame *body = mdf_frame_of_body(frame, instruction->target);
 
             explanation->failed =
-                !explain_graph(explanation, mdf_state_of_frame(explanation->state, body), indent) || explanation->failed;
+                !explain_graph(explanation, mdf_state_of_frame(explanation->state, body), is_inside, indent) || explanation->failed;
         }
     }
 }
@@ -433,7 +433,7 @@ static void explain_many(struct mdf_text *text, const struct mdf_fast *fast, con
     }
 }
 
-static bool explain_graph(const struct explanation *outer, const struct mdf_state *state, int indent)
+static bool explain_graph(const struct explanation *outer, const struct mdf_state *state, bool is_inside, int indent)
 {
     struct explanation explanation = {.text = outer->text, .arena = outer->arena, .state = state};
     bool is_whole;
@@ -450,7 +450,10 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
     mdf_text_append_string(outer->text, "graph ");
     write_quoted(outer->text, state->program->graph_id);
     mdf_text_append_string(outer->text, ": ");
-    if (is_whole) {
+    if (is_inside) {
+        mdf_text_append_string(outer->text, "with the graph around\n");
+        explanation.lowered = outer->lowered;
+    } else if (is_whole) {
         write_lowered(outer->text, state->whole->single.fast.lowered, indent + STEP);
         note_region(&explanation, &state->whole->single.fast.lowered->region);
         explanation.lowered = state->whole->single.fast.lowered;
@@ -464,7 +467,7 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
                      indent + STEP);
     }
     for (i = 0; i < state->program->n_nodes; i++) {
-        explain_node(&explanation, i, is_whole, indent + STEP);
+        explain_node(&explanation, i, is_whole || is_inside, indent + STEP);
     }
     return !explanation.failed;
 }
@@ -480,7 +483,7 @@ bool mdf_state_explain(struct mdf_text *text, const struct mdf_state *state)
         return !text->failed;
     }
     mdf_arena_init(&arena, text->memory);
-    done = explain_graph(&explanation, state, 0);
+    done = explain_graph(&explanation, state, false, 0);
     mdf_arena_release(&arena);
     return done && !text->failed;
 }

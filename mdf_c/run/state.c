@@ -55,10 +55,12 @@ static bool build(struct mdf_state *state)
 
     state->ports = mdf_arena_array(arena, program->n_ports, sizeof *state->ports);
     state->has_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->has_run);
+    state->had_run = mdf_arena_array(arena, program->n_nodes, sizeof *state->had_run);
     if (!program->is_plain) {
         state->nodes = mdf_arena_array(arena, program->n_nodes, sizeof *state->nodes);
     }
-    if (state->ports == NULL || state->has_run == NULL || (!program->is_plain && state->nodes == NULL)) {
+    if (state->ports == NULL || state->has_run == NULL || state->had_run == NULL ||
+        (!program->is_plain && state->nodes == NULL)) {
         return false;
     }
     return (program->schedule == NULL || mdf_scheduler_init(&state->scheduler, program, arena));
@@ -139,9 +141,10 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
         return NULL;
     }
     state->program = program;
+    state->shared->outermost = state;
     init_shared(state->shared, program);
     if (!program->is_plain) {
-        state->whole = mdf_whole_new(program, &state->shared->execution.arena);
+        state->whole = mdf_whole_new(&state->shared->execution.arena);
     }
     if (build(state) && (program->is_plain || state->whole != NULL)) {
         find_shortcuts(state);
@@ -534,11 +537,11 @@ bool mdf_state_look_whether_stopped(struct mdf_state *state, bool *has_stopped)
 
 static bool run_nodes(struct mdf_state *state)
 {
+    mdf_whole_write_back(state);
     if (state->program->schedule == NULL) {
         return state->schedule.n_nodes == state->program->n_nodes && !state->program->takes_first ? repeat_layers(state)
                                                                                                   : run_layers(state);
     }
-    mdf_whole_write_back(state);
     mdf_schedule_record_clear(&state->schedule);
     return mdf_scheduler_run(&state->scheduler, state);
 }

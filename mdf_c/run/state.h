@@ -16,6 +16,7 @@ struct mdf_state_port {
     bool has_value;   /* something has arrived since the node ran last */
     bool has_default; /* the slot holds the default value */
     bool is_fed;      /* for state->whole: by edges from nodes that have run */
+    uint8_t brings;   /* the same: enum mdf_node_brings, when it was lowered */
     /* For the graph within the node: what its last run had in the port. */
     bool was_given, was_fed; /* from outside; by edges */
     bool is_linked;          /* in a graph within a node: the node's port, which edges have fed, feeds it in each run */
@@ -43,6 +44,7 @@ struct mdf_shared_state {
     atomic_bool is_evaluated;  /* or made new, by a call of the public interface */
     bool has_begun;            /* an evaluation has */
     bool is_short;             /* so few evaluations come that they are not worth being lowered as a whole */
+    struct mdf_state *outermost;
     struct mdf_state *nested;  /* all states but the outermost */
     struct mdf_state *running; /* the graph whose node runs, innermost */
     /* Called before each evaluation, whose inputs have been taken; NULL: nothing is. */
@@ -67,6 +69,8 @@ struct mdf_state {
     struct mdf_epilogues *epilogues; /* see epilogues.h; NULL: none */
     struct mdf_buffer_reuse *reuse;  /* see buffer_reuse.h; NULL: none */
     struct mdf_whole *whole;         /* where instructions are lowered, and the graph stands in no node */
+    const struct mdf_lowering_room *room; /* of the graph in the form of the whole; NULL: nothing has been made yet */
+    bool *had_run;                        /* of each node: when that was lowered */
     struct mdf_solve *solve;         /* see solve/solve.h; NULL: none so far */
     uint32_t *readers;               /* of the frame's slots; see readers.h */
     uint32_t *kept_slots;            /* see slot_reads.h; NULL: not looked for yet */

@@ -658,7 +658,7 @@ static void add_begun(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
 
 static bool is_counter(const struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
 {
-    const struct mdf_value *counters = lanes->state->whole->counters;
+    const struct mdf_value *counters = lanes->state->room->counters;
 
     return slot >= counters && slot < counters + mdf_whole_n_counters(lanes->state->program);
 }

@@ -8,6 +8,8 @@
 /* It is lowered after so many evaluations: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
 enum { FEWEST_IN_SERIES = 4096 };
+/* Lowering anew each time that other ports are given something would take longer than it saves. */
+enum { MOST_CHANGES = 4 };
 
 /* Elements of all arrays of a graph together, of one with a loop of those that are made around it: what is around the nodes does
  * not matter where they compute more, and lowering takes a copy of each value for a moment. */
@@ -16,22 +18,21 @@ enum { LARGEST_LENGTH = 1 << 16 };
 /* Elements of what is computed before, between and behind loops, which may be done within them. */
 enum { LARGEST_BETWEEN = 1 << 20 };
 
-struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena)
+struct mdf_whole *mdf_whole_new(struct mdf_arena *arena)
 {
     struct mdf_whole *whole = mdf_arena_allocate(arena, sizeof *whole);
 
     if (whole != NULL) {
         whole->fewest_in_series = FEWEST_IN_SERIES;
-        whole->had_run = mdf_arena_array(arena, program->n_nodes, sizeof *whole->had_run);
     }
-    return whole != NULL && whole->had_run != NULL ? whole : NULL;
+    return whole;
 }
 
 /* ------------------------------------------------------------------ counts and clocks */
 
-/* Calls `visit` for each counter that outlasts an evaluation. */
-static void visit_counters(struct mdf_state *state,
-                           void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
+/* Calls `visit` for each counter of a graph that outlasts an evaluation. */
+static void visit_own_counters(struct mdf_state *state,
+                               void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
 {
     size_t first = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0)), i;
     int kind;
@@ -42,9 +43,19 @@ static void visit_counters(struct mdf_state *state,
             size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, (enum mdf_counter)kind, i));
 
             if (home != NULL) {
-                visit(state, &state->whole->counters[slot - first], home);
+                visit(state, &state->room->counters[slot - first], home);
             }
         }
+    }
+}
+
+static void visit_counters(struct mdf_state *state,
+                           void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
+{
+    size_t i;
+
+    for (i = 0; i < state->whole->n_rooms; i++) {
+        visit_own_counters(mdf_whole_graph(&state->whole->rooms[i]), visit);
     }
 }
 
@@ -62,21 +73,26 @@ static void copy_home(struct mdf_state *state, struct mdf_value *counter, uint64
 }
 
 /* A node that has run at all has done so in the life of the state. */
-static void count_nodes(struct mdf_scheduler *scheduler, size_t n_nodes)
+static void count_nodes(struct mdf_state *state)
 {
+    struct mdf_scheduler *scheduler = &state->scheduler;
     size_t i;
 
     scheduler->n_have_run[MDF_SCOPE_LIFE] = 0;
-    for (i = 0; i < n_nodes; i++) {
+    for (i = 0; state->program->schedule != NULL && i < state->program->n_nodes; i++) {
         scheduler->n_have_run[MDF_SCOPE_LIFE] += scheduler->counts[MDF_SCOPE_LIFE][i] > 0;
     }
 }
 
 void mdf_whole_write_back(struct mdf_state *state)
 {
+    size_t i;
+
     if (state->whole != NULL && state->whole->is_away) {
         visit_counters(state, copy_home);
-        count_nodes(&state->scheduler, state->program->n_nodes);
+        for (i = 0; i < state->whole->n_rooms; i++) {
+            count_nodes(mdf_whole_graph(&state->whole->rooms[i]));
+        }
         state->whole->is_away = false;
     }
 }
@@ -131,7 +147,7 @@ static size_t count_outside_loops(const struct mdf_state *state)
     return n;
 }
 
-static bool is_small(const struct mdf_state *state)
+static bool is_small_graph(const struct mdf_state *state)
 {
     size_t n_loops = count_loops(state->program->code), n = 0, i;
 
@@ -142,6 +158,16 @@ static bool is_small(const struct mdf_state *state)
         n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));
     }
     return n <= LARGEST_LENGTH;
+}
+
+static bool is_small(const struct mdf_state *state)
+{
+    const struct mdf_state *nested = state->shared->nested;
+
+    while (nested != NULL && is_small_graph(nested)) {
+        nested = nested->next;
+    }
+    return nested == NULL && is_small_graph(state);
 }
 
 void mdf_whole_renew(struct mdf_state *state)
@@ -161,13 +187,15 @@ void mdf_whole_renew(struct mdf_state *state)
 void mdf_whole_release(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
-    size_t i;
+    size_t i, j;
 
     mdf_fast_release(&whole->single.fast);
     mdf_fast_release(&whole->many.fast);
     mdf_whole_forget_series(whole);
-    for (i = 0; whole->counters != NULL && i < mdf_whole_n_counters(state->program); i++) {
-        mdf_value_clear(&state->shared->memory, &whole->counters[i]);
+    for (i = 0; i < whole->n_rooms; i++) {
+        for (j = 0; j < mdf_whole_n_counters(mdf_whole_graph(&whole->rooms[i])->program); j++) {
+            mdf_value_clear(&state->shared->memory, &whole->rooms[i].counters[j]);
+        }
     }
 }
 
@@ -179,26 +207,56 @@ static void make_request(struct mdf_state *state, struct mdf_lowering_request *r
     *request = (struct mdf_lowering_request){.frame = state->frame,
                                              .go_through = go_through,
                                              .plan = state,
-                                             .counters = state->whole->counters,
-                                             .readers = state->readers,
+                                             .rooms = state->whole->rooms,
+                                             .n_rooms = state->whole->n_rooms,
+                                             .run_graph = mdf_whole_lower_graph,
+                                             .readers = state->whole->readers,
                                              .self = self};
 }
 
-static void mark_observed(const struct mdf_state *state)
+/* Of a graph: what its conditions look at, and what the node around it does. */
+static void mark_left(const struct mdf_program *program, bool *is_left)
 {
-    const struct mdf_program *program = state->program;
     size_t i;
 
+    for (i = 0; i < program->code->n_yields; i++) {
+        if (MDF_OPERAND_KIND(program->code->yields[i]) == MDF_OPERAND_SLOT) {
+            is_left[MDF_OPERAND_INDEX(program->code->yields[i])] = true;
+        }
+    }
     for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         mdf_operand value = program->schedule->watches[i].value;
 
         if (value != MDF_NO_OPERAND && MDF_OPERAND_KIND(value) == MDF_OPERAND_SLOT) {
-            state->whole->is_left[MDF_OPERAND_INDEX(value)] = true;
+            is_left[MDF_OPERAND_INDEX(value)] = true;
         }
     }
-    for (i = 0; i < program->code->n_slots; i++) {
-        state->whole->is_observed[i] = state->whole->is_left[i] || state->readers[i] == MDF_READ_BY_ALL;
+}
+
+/* What is to be known of the slots of each graph. */
+static bool mark_graphs(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+    size_t i;
+
+    for (i = 0; i < whole->n_rooms; i++) {
+        struct mdf_state *graph = mdf_whole_graph(&whole->rooms[i]);
+        size_t first = whole->rooms[i].first_slot;
+
+        if (graph->readers == NULL) {
+            graph->readers = mdf_program_readers(graph->program, &state->shared->execution.arena);
+        }
+        if (graph->readers == NULL) {
+            return false;
+        }
+        memcpy(whole->readers + first, graph->readers, graph->program->code->n_slots * sizeof *whole->readers);
+        mdf_whole_mark_written(graph->program, whole->is_written + first);
+        mark_left(graph->program, whole->is_left + first);
     }
+    for (i = 0; i < whole->n_slots; i++) {
+        whole->is_observed[i] = whole->is_left[i] || whole->readers[i] == MDF_READ_BY_ALL;
+    }
+    return true;
 }
 
 /* Stacks that only nodes look at, which keep nothing from one evaluation to the next: so it can be done again, unless it draws.
@@ -244,13 +302,14 @@ bool mdf_whole_has_same_aliases(const void *plan)
 static bool make_requests(struct mdf_state *state)
 {
     struct mdf_arena *arena = &state->shared->execution.arena;
-    size_t n_counters = mdf_whole_n_counters(state->program), n = state->program->code->n_slots + n_counters;
     struct mdf_whole *whole = state->whole;
+    size_t n;
 
-    if (state->readers == NULL) {
-        state->readers = mdf_program_readers(state->program, arena);
+    if (!mdf_whole_make_rooms(state)) {
+        return false;
     }
-    whole->counters = mdf_arena_array(arena, n_counters, sizeof *whole->counters);
+    n = whole->n_slots;
+    whole->readers = mdf_arena_array(arena, n, sizeof *whole->readers);
     whole->is_written = mdf_arena_array(arena, n, sizeof *whole->is_written);
     whole->is_left = mdf_arena_array(arena, n, sizeof *whole->is_left);
     whole->is_observed = mdf_arena_array(arena, n, sizeof *whole->is_observed);
@@ -259,15 +318,12 @@ static bool make_requests(struct mdf_state *state)
     whole->inner_readers = mdf_program_inner_readers(state->program, arena);
     whole->aliases = mdf_arena_array(arena, n, sizeof *whole->aliases);
     whole->has_alias = mdf_arena_array(arena, n, sizeof *whole->has_alias);
-    if (state->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
-        whole->counters == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL ||
-        whole->may_go == NULL || whole->is_gone == NULL) {
-        whole->counters = NULL;
+    if (whole->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
+        whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL || whole->may_go == NULL ||
+        whole->is_gone == NULL || !mark_graphs(state)) {
         return false;
     }
     visit_counters(state, look_at_home);
-    mdf_whole_mark_written(state->program, whole->is_written);
-    mark_observed(state);
     mark_what_may_go(state);
     make_request(state, &whole->single.request, mdf_whole_lower_single, MDF_READ_BY_ALL);
     whole->single.request.may_go = whole->may_go;
@@ -276,6 +332,7 @@ static bool make_requests(struct mdf_state *state)
                  state->program->stop.n_ports > 0 ? MDF_READ_BY_ALL : MDF_READ_BY_NOBODY);
     whole->many.request.keeps = whole->has_alias;
     whole->many.request.may_run = mdf_whole_has_same_aliases;
+    whole->is_made = true;
     return true;
 }
 
@@ -371,7 +428,7 @@ static int64_t time_before(const struct mdf_state *state, const struct masks *ma
     size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(program, MDF_COUNTER_TIME, 0)) - program->code->n_slots, i;
     int64_t time;
 
-    memcpy(&time, state->whole->counters[slot].data, sizeof time);
+    memcpy(&time, state->room->counters[slot].data, sizeof time);
     for (i = 0; program->schedule->is_absolute && i < masks->n_passes; i++) {
         time -= program->schedule->interval * __builtin_popcountll(masks->of_passes[i] >> program->n_nodes);
     }
@@ -426,12 +483,12 @@ static bool record(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ running it */
 
-static void note_who_has_run(struct mdf_state *state)
+static void note_who_has_run_of(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     size_t i;
 
-    memcpy(state->whole->had_run, state->has_run, program->n_nodes * sizeof *state->has_run);
+    memcpy(state->had_run, state->has_run, program->n_nodes * sizeof *state->has_run);
     for (i = 0; i < program->n_ports; i++) {
         state->ports[i].is_fed = false;
     }
@@ -442,10 +499,56 @@ static void note_who_has_run(struct mdf_state *state)
     }
 }
 
+static void note_who_has_run(struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->whole->n_rooms; i++) {
+        note_who_has_run_of(mdf_whole_graph(&state->whole->rooms[i]));
+    }
+}
+
+/* Whether others have run since. */
+static bool have_others_run(const struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->whole->n_rooms; i++) {
+        const struct mdf_state *graph = mdf_whole_graph(&state->whole->rooms[i]);
+
+        if (memcmp(graph->had_run, graph->has_run, graph->program->n_nodes * sizeof *graph->has_run) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool have_all_run(const struct mdf_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < state->whole->n_rooms; i++) {
+        const struct mdf_state *graph = mdf_whole_graph(&state->whole->rooms[i]);
+
+        if (memchr(graph->has_run, 0, graph->program->n_nodes * sizeof *graph->has_run) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void forget_forms(struct mdf_whole *whole)
+{
+    mdf_fast_release(&whole->single.fast);
+    mdf_fast_release(&whole->many.fast);
+    memset(&whole->single.fast, 0, sizeof whole->single.fast);
+    memset(&whole->many.fast, 0, sizeof whole->many.fast);
+    mdf_whole_forget_series(whole);
+}
+
 /* A node that had not run when it was lowered bails out where it does; once others have run, all is lowered anew. */
 static void follow_first_runs(struct mdf_state *state)
 {
-    size_t n = state->program->n_nodes;
     struct mdf_whole *whole = state->whole;
 
     if (whole->have_all_run) {
@@ -453,15 +556,29 @@ static void follow_first_runs(struct mdf_state *state)
     }
     if (state->leaves_nothing) { /* each node has run before those that it feeds */
         note_who_has_run(state);
-    } else if (memcmp(whole->had_run, state->has_run, n * sizeof *state->has_run) != 0) {
-        mdf_fast_release(&whole->single.fast);
-        mdf_fast_release(&whole->many.fast);
-        memset(&whole->single.fast, 0, sizeof whole->single.fast);
-        memset(&whole->many.fast, 0, sizeof whole->many.fast);
-        mdf_whole_forget_series(whole);
+    } else if (have_others_run(state)) {
+        forget_forms(whole);
         note_who_has_run(state);
     }
-    whole->have_all_run = state->leaves_nothing || memchr(state->has_run, 0, n * sizeof *state->has_run) == NULL;
+    whole->have_all_run = state->leaves_nothing || have_all_run(state);
+}
+
+/* What nodes bring to the graphs within them is a part of the form. */
+static enum mdf_refusal_reason prepare_rooms(struct mdf_state *state)
+{
+    struct mdf_whole *whole = state->whole;
+    enum mdf_refusal_reason reason;
+    bool has_changed;
+
+    if (whole->n_rooms == 1) {
+        return MDF_REFUSED_NOT;
+    }
+    reason = mdf_whole_prepare_rooms(state, &has_changed);
+    if (has_changed && whole->single.fast.lowered != NULL) {
+        forget_forms(whole);
+        whole->n_changes++;
+    }
+    return reason == MDF_REFUSED_NOT && whole->n_changes > MOST_CHANGES ? MDF_REFUSED_GIVEN_ONCE : reason;
 }
 
 /* Without conditions all nodes have run, in the evaluation before; with them there has been a set that JustRan can look at. */
@@ -484,6 +601,9 @@ static bool is_ready(struct mdf_state *state)
     struct mdf_whole *whole = state->whole;
 
     whole->refused = look_at_order(state);
+    if (whole->refused == MDF_REFUSED_NOT && !whole->is_made && !make_requests(state)) {
+        whole->refused = MDF_REFUSED_OUT_OF_MEMORY;
+    }
     if (whole->refused != MDF_REFUSED_NOT) {
         return false;
     }
@@ -493,6 +613,9 @@ static bool is_ready(struct mdf_state *state)
         return false;
     }
     whole->refused = mdf_state_is_asked_to_stop(state) ? MDF_REFUSED_INTERRUPTED : prepare_ports(state);
+    if (whole->refused == MDF_REFUSED_NOT) {
+        whole->refused = prepare_rooms(state);
+    }
     return whole->refused == MDF_REFUSED_NOT;
 }
 
@@ -559,12 +682,13 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
         whole->single.fast.is_given_up = true;
         return MDF_WHOLE_NOT_RUN;
     }
-    if ((whole->counters == NULL && !make_requests(state)) || !mdf_fast_run(&whole->single.fast, &whole->single.request)) {
+    if (!mdf_fast_run(&whole->single.fast, &whole->single.request)) {
         return MDF_WHOLE_NOT_RUN;
     }
     let_go(state);
     spend_inputs(state);
-    whole->is_away = state->program->schedule != NULL;
+    mdf_whole_spend_brought(state);
+    whole->is_away = mdf_whole_counts(state);
     return record(state) ? MDF_WHOLE_DONE : MDF_WHOLE_FAILED;
 }
 
@@ -614,7 +738,7 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
     if (!mdf_fast_run(&whole->many.fast, &whole->many.request)) {
         return 0;
     }
-    whole->is_away = state->program->schedule != NULL;
+    whole->is_away = mdf_whole_counts(state);
     return stops ? (uint64_t)(count_taken(state) - n_before) : n_steps;
 }
 
@@ -624,7 +748,7 @@ const struct mdf_value *mdf_whole_counter_value(const struct mdf_state *state, e
 {
     size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, kind, 0)) - state->program->code->n_slots;
 
-    return mdf_whole_n_of(state->program, kind) > 0 ? &state->whole->counters[slot] : NULL;
+    return mdf_whole_n_of(state->program, kind) > 0 ? &state->room->counters[slot] : NULL;
 }
 
 /* Which ports edges feed in the first evaluation of a life, in the order in which nodes take what they bring. */
@@ -660,6 +784,8 @@ static void note_first_fed(struct mdf_state *state)
 /* What is in the way of lowering the evaluation that comes next. */
 static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_whole_part part)
 {
+    enum mdf_refusal_reason reason;
+
     if (state->whole == NULL) {
         return MDF_REFUSED_PLAIN;
     }
@@ -669,11 +795,14 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     if (state->program->solver.takes_own_steps) {
         return MDF_REFUSED_LANES_STEPS;
     }
+    if (!state->whole->is_made && !make_requests(state)) {
+        return MDF_REFUSED_OUT_OF_MEMORY;
+    }
     if (!is_small(state)) {
         return MDF_REFUSED_LARGE_GRAPH;
     }
-    if (state->whole->counters == NULL && !make_requests(state)) {
-        return MDF_REFUSED_OUT_OF_MEMORY;
+    if (state->whole->n_rooms > 1 && part != MDF_WHOLE_MANY_SEEN) {
+        return MDF_REFUSED_NESTED_GRAPH;
     }
     if (part == MDF_WHOLE_FIRST) {
         note_first_fed(state);
@@ -682,7 +811,8 @@ static enum mdf_refusal_reason look_at_next(struct mdf_state *state, enum mdf_wh
     } else {
         note_who_has_run(state);
     }
-    return prepare_ports(state);
+    reason = prepare_ports(state);
+    return reason != MDF_REFUSED_NOT ? reason : prepare_rooms(state);
 }
 
 struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal)

@@ -30,8 +30,12 @@ struct mdf_whole {
     struct mdf_whole_series *series; /* many with inputs that change, or values that are written down: whole_series.c; NULL: none */
     bool was_large;  /* in the life before */
     int64_t n_steps, n_taken;
-    struct mdf_value *counters; /* see whole_schedule.h; NULL: nothing has been made yet */
-    bool is_away;               /* counts and clocks are in the counters, not with the scheduler */
+    bool is_made;                    /* all that follows, but for the forms */
+    struct mdf_lowering_room *rooms; /* of the graph and of those within its nodes */
+    size_t n_rooms, n_slots;         /* slots of all of them, with their counters: see whole_schedule.h */
+    bool is_away;               /* counts and clocks are in the counters, not with the schedulers */
+    uint32_t *readers;          /* of each slot of all rooms, as in readers.h; counters have none */
+    const bool *leaves;         /* of each slot: it is to be there behind the evaluation that is being lowered */
     bool *is_written;           /* of each slot: an evaluation may write it */
     bool *is_left;              /* of each slot: conditions look at it */
     bool *is_observed;          /* of each slot: anybody does, or conditions do */
@@ -40,8 +44,8 @@ struct mdf_whole {
     uint32_t *inner_readers;
     mdf_operand *aliases; /* of each slot; MDF_NO_OPERAND: none */
     bool *has_alias;
-    bool *had_run; /* of each node: when it was lowered */
     bool have_all_run;
+    unsigned n_changes; /* times that it was lowered anew, as other ports of nodes with graphs were given something */
     /* Of each slot: stacks of loops that only other loops go through, in one with them, are not there after an evaluation, unless
      * somebody has asked for one. */
     bool *may_go, *is_gone;
@@ -50,7 +54,7 @@ struct mdf_whole {
 };
 
 /* Arrays lie in `arena`. NULL: out of memory. */
-struct mdf_whole *mdf_whole_new(const struct mdf_program *program, struct mdf_arena *arena);
+struct mdf_whole *mdf_whole_new(struct mdf_arena *arena);
 void mdf_whole_release(struct mdf_state *state);
 enum mdf_whole_outcome {
     MDF_WHOLE_DONE,
@@ -95,6 +99,23 @@ enum mdf_whole_part { MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_W
  * Of the first two all that they write is left. NULL: *refusal says why not. */
 struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part part, struct mdf_refusal *refusal);
 
+/* --- whole_rooms.c: graphs within nodes. */
+/* What a node brings to a port of the graph within it: nothing, a value at the begin of a run of that graph, or in each run of
+ * the inner node. */
+enum mdf_node_brings { MDF_NODE_BRINGS_NOTHING, MDF_NODE_BRINGS_ONCE, MDF_NODE_BRINGS_IN_EACH_RUN };
+/* Makes the rooms. False: out of memory. */
+bool mdf_whole_make_rooms(struct mdf_state *state);
+struct mdf_state *mdf_whole_graph(const struct mdf_lowering_room *room);
+/* Whether any graph has conditions. */
+bool mdf_whole_counts(const struct mdf_state *state);
+/* Makes ports of graphs within nodes ready, as their nodes bring something, which is noted; *has_changed: it is other than was
+ * noted before. */
+enum mdf_refusal_reason mdf_whole_prepare_rooms(struct mdf_state *state, bool *has_changed);
+/* Behind an evaluation. */
+void mdf_whole_spend_brought(struct mdf_state *state);
+/* For requests: goes through a graph within a node; the plan is its state. */
+bool mdf_whole_lower_graph(struct lowering *lowering, struct scope *scope, void *plan);
+
 /* --- whole_nodes.c: for requests; the plan is the state. */
 bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void *plan);
 /* Of a life: nodes have their initial values, and edges from those that have not run bring nothing. */
@@ -109,13 +130,14 @@ bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const
 /* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
  * has run before. */
 bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_edge *edge);
-/* What edges bring: those from nodes that have not run bring nothing, or what their ports hold at first. */
+/* What the node around the graph and edges bring: those from nodes that have not run bring nothing, or what their ports hold at
+ * first. */
 bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
 /* The node's instructions. */
 bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
 /* Both, until the node is finished. */
 bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t node);
-/* Marks the slots that an evaluation writes. */
+/* Marks the slots of a graph that an evaluation writes. */
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written);
 
 #endif

@@ -25,12 +25,32 @@ bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_ed
     return state->has_run[edge->sender] || edge->has_initial || state->leaves_nothing;
 }
 
+/* What the node around the graph brings in each run. */
+static bool lower_links(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
+                        const struct mdf_program_node *node)
+{
+    size_t i;
+
+    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+        const struct mdf_program_port *port = &state->program->ports[i];
+
+        if (state->ports[i].brings == MDF_NODE_BRINGS_IN_EACH_RUN &&
+            !lowering_declare(lowering, scope, port->slot, port->source, &port->declaration.type)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
 {
     const struct mdf_program *program = state->program;
     const struct mdf_program_node *node = &program->nodes[index];
     size_t i, j;
 
+    if (!lower_links(lowering, scope, state, node)) {
+        return false;
+    }
     for (i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
         bool is_first = true;
@@ -63,19 +83,30 @@ bool mdf_whole_lower_node(struct lowering *lowering, struct scope *scope, const 
     return lower_node(lowering, scope, state, index, false);
 }
 
+struct repetition mdf_whole_repetition(const struct mdf_state *state)
+{
+    const struct mdf_whole *whole = state->shared->outermost->whole;
+
+    return (struct repetition){.is_written = whole->is_written, .n_slots = whole->n_slots};
+}
+
 bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    size_t n_slots = state->program->code->n_slots, i;
-    struct repetition runs = {.is_written = state->whole->is_written, .n_slots = n_slots + mdf_whole_n_counters(state->program)};
+    const struct mdf_whole *whole = state->shared->outermost->whole;
+    struct repetition runs = mdf_whole_repetition(state);
     bool *leaves = mdf_arena_array(&lowering->scratch, runs.n_slots, sizeof *leaves);
+    size_t i;
     mdf_lowered_id finished;
 
     if (leaves == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n_slots; i++) { /* what only the node itself looks at need not be there afterwards */
-        leaves[i] = state->readers[i] != index + 1 && state->readers[i] != MDF_READ_BY_NOBODY;
+    for (i = 0; i < runs.n_slots; i++) { /* what only the node itself looks at need not be there afterwards */
+        bool is_own = i >= state->room->first_slot && i - state->room->first_slot < state->program->code->n_slots;
+
+        leaves[i] = is_own ? whole->readers[i] != index + 1 && whole->readers[i] != MDF_READ_BY_NOBODY
+                           : whole->readers[i] == MDF_READ_BY_ALL;
     }
     if (!lowering_begin_repetition(lowering, scope, &runs)) {
         return false;
@@ -140,9 +171,11 @@ bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, 
                                 mdf_lowered_id *mask)
 {
     const struct mdf_program *program = state->program;
-    struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, state->whole->is_written};
+    struct mdf_whole *all = state->shared->outermost->whole;
+    struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, all->is_written + state->room->first_slot};
     size_t i;
 
+    all->leaves = leaves;
     if (program->schedule != NULL) {
         return mdf_whole_lower_passes(&whole, scope, leaves, mask);
     }
@@ -250,7 +283,7 @@ bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const
 {
     size_t i;
 
-    for (i = 0; i < state->program->code->n_slots; i++) {
+    for (i = 0; i < state->whole->n_slots; i++) {
         if (state->whole->has_alias[i] && !lowering_bind(lowering, scope, MDF_OPERAND(MDF_OPERAND_SLOT, i),
                                                          lowering_value_of(lowering, scope, state->whole->aliases[i]))) {
             return false;
@@ -262,11 +295,10 @@ bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const
 /* Several in a row, of which the last leaves those slots. */
 static bool lower_many(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves)
 {
-    struct repetition steps = {.is_written = state->whole->is_written,
-                               .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
+    struct repetition steps = mdf_whole_repetition(state);
     mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
 
-    memset(state->whole->has_alias, 0, state->program->code->n_slots * sizeof *state->whole->has_alias);
+    memset(state->whole->has_alias, 0, state->whole->n_slots * sizeof *state->whole->has_alias);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
@@ -304,6 +336,11 @@ void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
     for (i = 0; i < program->n_nodes; i++) {
         lowering_mark_written(program->code, program->nodes[i].first, program->nodes[i].initial, is_written);
         lowering_mark_written(program->code, program->nodes[i].main, program->nodes[i].end, is_written);
+    }
+    for (i = 0; i < program->n_ports; i++) {
+        if (program->ports[i].outer_port != SIZE_MAX) {
+            is_written[MDF_OPERAND_INDEX(program->ports[i].slot)] = true;
+        }
     }
     for (i = 0; i < program->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[i];

@@ -151,7 +151,7 @@ static bool is_alias(const struct owner *owner, mdf_operand slot)
     struct mdf_whole *whole = owner->state->whole;
     mdf_operand alias;
 
-    if (owner->has_mask || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
+    if (owner->has_mask || whole == NULL || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
         return false;
     }
     alias = lowering_alias(owner->side, slot, owner->passes->states);
@@ -166,11 +166,18 @@ static bool is_alias(const struct owner *owner, mdf_operand slot)
 static bool is_own(const void *opaque, mdf_operand slot)
 {
     const struct owner *owner = opaque;
-    size_t index = MDF_OPERAND_INDEX(slot);
+    const struct mdf_whole *whole = owner->state->shared->outermost->whole;
+    const struct mdf_lowering_room *room = owner->state->room;
+    size_t index = MDF_OPERAND_INDEX(slot), n_slots = owner->state->program->code->n_slots;
 
-    return index < owner->state->program->code->n_slots && owner->passes->states[index] == 0 &&
-           (owner->state->readers[index] == owner->node + 1 || owner->state->readers[index] == MDF_READ_BY_NOBODY ||
-            is_alias(owner, slot));
+    if (owner->passes->states[index] != 0 || index < room->first_slot) {
+        return false;
+    }
+    if (index >= room->first_slot + n_slots) { /* a counter, or in a graph within */
+        return index >= room->first_slot + n_slots + mdf_whole_n_counters(owner->state->program) &&
+               whole->readers[index] != MDF_READ_BY_ALL;
+    }
+    return whole->readers[index] == owner->node + 1 || whole->readers[index] == MDF_READ_BY_NOBODY || is_alias(owner, slot);
 }
 
 /* What a node does when its set runs. */
@@ -478,7 +485,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
 {
     struct lowering *lowering = whole->lowering;
     const struct mdf_program *program = whole->program;
-    struct repetition passes = {.is_written = whole->is_kept, .n_slots = program->code->n_slots + mdf_whole_n_counters(program)};
+    struct repetition passes = mdf_whole_repetition(whole->state);
     struct pass pass = {.whole = whole,
                         .lowering = lowering,
                         .has_mask = mask != NULL,

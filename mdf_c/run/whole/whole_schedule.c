@@ -74,9 +74,9 @@ uint64_t *mdf_whole_home(struct mdf_state *state, enum mdf_counter kind, size_t 
 
     switch (kind) {
     case MDF_COUNTER_STEPS:
-        return (uint64_t *)&state->whole->n_steps;
+        return (uint64_t *)&state->shared->outermost->whole->n_steps;
     case MDF_COUNTER_TAKEN:
-        return (uint64_t *)&state->whole->n_taken;
+        return (uint64_t *)&state->shared->outermost->whole->n_taken;
     case MDF_COUNTER_COUNTS_IN_LIFE:
         return &scheduler->counts[MDF_SCOPE_LIFE][index];
     case MDF_COUNTER_SPENT:

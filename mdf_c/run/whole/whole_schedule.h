@@ -63,6 +63,9 @@ bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_p
 /* Whether it looks at more than runs of nodes: at clocks, sets, times, values. */
 bool mdf_whole_looks_beyond_runs(const struct mdf_schedule *schedule, uint32_t index);
 
+/* --- whole_nodes.c: a loop around what is lowered of a graph. */
+struct repetition mdf_whole_repetition(const struct mdf_state *state);
+
 /* --- whole_passes.c: one evaluation; `mask` NULL, or the array of which nodes ran in each pass. */
 bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope *scope, const bool *leaves,
                             mdf_lowered_id *mask);

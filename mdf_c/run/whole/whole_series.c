@@ -31,9 +31,7 @@ struct mdf_whole_series {
 
 static bool make_room(struct mdf_whole_series *series, struct mdf_arena *arena, const struct mdf_state *state, size_t n)
 {
-    size_t n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program);
-
-    series->leaves = series->leaves != NULL ? series->leaves : mdf_arena_array(arena, n_slots, sizeof *series->leaves);
+    series->leaves = series->leaves != NULL ? series->leaves : mdf_arena_array(arena, state->whole->n_slots, sizeof *series->leaves);
     if (n > series->capacity) {
         series->capacity = 2 * n;
         series->rows = mdf_arena_array(arena, series->capacity, sizeof *series->rows);
@@ -123,8 +121,7 @@ static bool note_records(const struct mdf_state *state, struct mdf_whole_series 
     const struct mdf_program *program = state->program;
     size_t i;
 
-    memcpy(series->leaves, state->whole->is_left,
-           (program->code->n_slots + mdf_whole_n_counters(program)) * sizeof *series->leaves);
+    memcpy(series->leaves, state->whole->is_left, state->whole->n_slots * sizeof *series->leaves);
     for (i = 0; i < steps->n_records; i++) {
         const mdf_record *record = &steps->records[i];
 
@@ -194,10 +191,9 @@ static bool lower_series(struct lowering *lowering, struct scope *scope, void *p
 {
     struct mdf_state *state = plan;
     struct mdf_whole_series *series = state->whole->series;
-    struct repetition steps = {.is_written = state->whole->is_written,
-                               .n_slots = state->program->code->n_slots + mdf_whole_n_counters(state->program)};
+    struct repetition steps = mdf_whole_repetition(state);
 
-    memset(state->whole->has_alias, 0, state->program->code->n_slots * sizeof *state->whole->has_alias);
+    memset(state->whole->has_alias, 0, state->whole->n_slots * sizeof *state->whole->has_alias);
     if (!lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
@@ -308,6 +304,6 @@ uint64_t mdf_whole_skip_series(struct mdf_state *state, const struct mdf_steps *
         return 0;
     }
     write_down(series, steps, first);
-    state->whole->is_away = state->program->schedule != NULL;
+    state->whole->is_away = mdf_whole_counts(state);
     return series->n_at_once;
 }

@@ -1,0 +1,196 @@
+/* lower_branches.c - jumps that depend on a value, and sides of conditions that the model does not have, as ops IF: what a slot is
+ * where both ways meet. See lowering.h. */
+#include "mdf_c/lower/lowering.h"
+
+/* ------------------------------------------------------------------ branches */
+
+/* Whether a slot holds an array of numbers; of a body that is no frame's, what it has met will tell. */
+static bool is_there(const struct lowering *lowering, const struct scope *scope, mdf_operand slot)
+{
+    const struct binding *binding = scope->capacity > 0 ? lowering_find_binding(scope, slot) : NULL;
+
+    if (binding != NULL && binding->operand == slot) {
+        return binding->id != MDF_LOWERED_NONE;
+    }
+    if (scope->repetition != NULL) {
+        return is_there(lowering, scope->outer, slot);
+    }
+    return scope->frame == NULL || lowering_slot(lowering, scope, slot)->kind == MDF_KIND_TENSOR;
+}
+
+/* What a slot is after one branch; where the branch has not met it, what it was before. NONE: not to be had. */
+static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
+{
+    struct mdf_refusal before_it = lowering->refusal;
+    struct binding *binding = branch->capacity > 0 ? lowering_find_binding(branch, slot) : NULL;
+    mdf_lowered_id id;
+
+    if (binding != NULL && binding->operand == slot) {
+        return binding->id;
+    }
+    if (!is_there(lowering, before, slot)) {
+        return MDF_LOWERED_NONE;
+    }
+    id = lowering_value_at(lowering, before, slot);
+    if (id == MDF_LOWERED_NONE && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) {
+        lowering->refusal = before_it; /* nobody may need it */
+    }
+    return id;
+}
+
+static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                       mdf_operand slot, struct mdf_lowered_if *branches)
+{
+    struct mdf_lowered_merge merge = {MDF_LOWERED_NONE, left_by(lowering, scope, then, slot),
+                                      left_by(lowering, scope, otherwise, slot)};
+
+    if (lowering_has_failed(lowering)) {
+        return false;
+    }
+    if (merge.then == MDF_LOWERED_NONE || merge.otherwise == MDF_LOWERED_NONE) {
+        return lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE);
+    }
+    if (merge.then == merge.otherwise) {
+        return lowering_bind_any_at(lowering, scope, slot, merge.then);
+    }
+    merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
+    if (merge.out == MDF_LOWERED_NONE) {
+        return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE);
+    }
+    branches->merges[branches->n_merges++] = merge;
+    return lowering_bind_any_at(lowering, scope, slot, merge.out);
+}
+
+static bool merge(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                  struct mdf_lowered_if *branches)
+{
+    const struct scope *sides[2] = {then, otherwise};
+    size_t i, j;
+
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, then->n + otherwise->n, sizeof *branches->merges);
+    if (branches->merges == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < 2; i++) {
+        for (j = 0; j < sides[i]->capacity; j++) {
+            const struct binding *binding = &sides[i]->bindings[j];
+            const struct binding *there;
+
+            if (binding->operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(binding->operand) != MDF_OPERAND_SLOT ||
+                !binding->is_written) {
+                continue;
+            }
+            there = i == 1 && then->capacity > 0 ? lowering_find_binding(then, binding->operand) : NULL;
+            if (there != NULL && there->operand == binding->operand && there->is_written) {
+                continue; /* merged already */
+            }
+            if (!merge_slot(lowering, scope, then, otherwise, binding->operand, branches)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region)
+{
+    size_t i;
+
+    if (!lowering_copy_scope(lowering, side, scope)) {
+        return false;
+    }
+    for (i = 0; i < side->capacity; i++) {
+        side->bindings[i].is_written = false;
+    }
+    lowering_begin_region(lowering, region, REGION_BRANCH);
+    return true;
+}
+
+/* A side of a jump: instructions [first, end). */
+static bool run_side(struct lowering *lowering, const struct scope *scope, struct scope *side, size_t first, size_t end,
+                     struct mdf_lowered_region *result)
+{
+    struct region region;
+
+    return lowering_begin_side(lowering, scope, side, &region) && lowering_run(lowering, side, first, end) &&
+           lowering_end_region(lowering, result);
+}
+
+bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
+{
+    const struct mdf_instruction *code = scope->code->instructions, *jump = &code[at];
+    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    size_t target = jump->target, then_end = target;
+    bool unless = jump->opcode == MDF_OPCODE_JUMP_UNLESS, done;
+    struct scope then, otherwise;
+
+    if (branches == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *next = target;
+    if (target > at + 1 && code[target - 1].opcode == MDF_OPCODE_JUMP && code[target - 1].target >= target) {
+        then_end = target - 1;
+        *next = code[target - 1].target;
+    }
+    branches->condition = lowering_truth(lowering, lowering_value_of(lowering, scope, jump->a));
+    if (target <= at || branches->condition == MDF_LOWERED_NONE) {
+        return lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
+    }
+    if (lowering_is_constant(lowering, branches->condition)) { /* the other side is never run, and may not even be possible */
+        *next = lowering_is_true(lowering, branches->condition) == unless ? at + 1 : target;
+        return true;
+    }
+    /* The instructions behind the jump are run where it does not jump. */
+    done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
+           run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);
+    return done && merge(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
+           lowering_add_op(lowering, lowering->region, &op);
+}
+
+mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states)
+{
+    mdf_lowered_id id = lowering_find_binding(side, slot)->id;
+    size_t i;
+
+    for (i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
+        const struct binding *binding = &side->bindings[i];
+
+        if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
+            binding->operand != slot && binding->is_written && binding->id == id &&
+            states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
+            return binding->operand;
+        }
+    }
+    return MDF_NO_OPERAND;
+}
+
+bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
+                       bool (*is_own)(const void *owner, mdf_operand slot), const void *owner)
+{
+    struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    struct scope otherwise = {0};
+    size_t i;
+
+    if (branches == NULL || !lowering_end_region(lowering, &branches->then)) {
+        return lowering_out_of_memory(lowering);
+    }
+    branches->condition = condition;
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, side->n, sizeof *branches->merges);
+    if (branches->merges == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < side->capacity; i++) {
+        mdf_operand slot = side->bindings[i].operand;
+
+        if (slot == MDF_NO_OPERAND || MDF_OPERAND_KIND(slot) != MDF_OPERAND_SLOT || !side->bindings[i].is_written) {
+            continue;
+        }
+        if (is_own(owner, slot) ? !lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE)
+                                : !merge_slot(lowering, scope, side, &otherwise, slot, branches)) {
+            return false;
+        }
+    }
+    return lowering_add_op(lowering, lowering->region, &op);
+}
