@@ -380,6 +380,40 @@ static const struct model {
      {"n.w", "n.s"},
      1,
      0},
+    {"a graph within a node, with states and a derivative in time, over steps",
+     "'A': {'parameters': {'a': {'value': 0.9}, 'u': {'value': 'u * 0.5 + a', 'default_initial_value': 0.2}}, 'output_ports': "
+     "{'o': {'value': 'u'}}}, "
+     "'B': {'input_ports': {'x': {}}, 'parameters': {'w': {'value': 0.7}}, 'output_ports': {'z': {'value': 'k.q * 2 + c.o'}}, "
+     "'edges': {'e': {'sender': 'c', 'sender_port': 'o', 'receiver': 'k', 'receiver_port': 'y'}}, 'nodes': {'c': {'input_ports': "
+     "{'x': {}}, 'parameters': {'s': {'value': 's * w + numpy.tanh(x)', 'default_initial_value': 0.1}}, 'output_ports': {'o': "
+     "{'value': 's * s'}}}, 'k': {'input_ports': {'y': {}}, 'parameters': {'d': {'default_initial_value': 0.3, "
+     "'time_derivative': 'y - d'}}, 'output_ports': {'q': {'value': 'd'}}}}}, "
+     "'n': {'input_ports': {'i': {}}, 'parameters': {'acc': {'value': 'acc + i', 'default_initial_value': 0.0}}, 'output_ports': "
+     "{'y': {'value': 'acc'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'B', 'receiver_port': 'x'}, 'f': {'sender': 'B', 'sender_port': 'z', "
+     "'receiver': 'n', 'receiver_port': 'i'}",
+     "",
+     "y",
+     {"A.a", "A.u", "B.w"},
+     9,
+     0.1},
+    {"a graph within a graph within a node, and edges back",
+     "'A': {'input_ports': {'v': {'default_value': 0.4}}, 'parameters': {'a': {'value': 0.9}}, 'output_ports': {'o': {'value': "
+     "'numpy.sin(a + v)'}}}, "
+     "'n': {'input_ports': {'x': {}, 'p': {'default_value': 1.5}}, 'parameters': {'w': {'value': [0.7, -0.3]}}, 'output_ports': {'y': "
+     "{'value': 'r'}}, 'nodes': {'M': {'input_ports': {'x': {}, 'p': {}}, 'output_ports': {'r': {'value': 'c.o'}}, 'nodes': {'c': "
+     "{'input_ports': {'x': {}, 'p': {}, 'h': {'shape': '(2,)', 'default_value': [0.0, 0.0]}}, 'parameters': {'s': {'value': 's * 0.5 "
+     "+ w * x * p + h', 'default_initial_value': [0.1, 0.2]}}, 'output_ports': {'o': {'value': 'numpy.sum(s * [1, 2])'}, 'all': "
+     "{'value': 's'}}}, 'd': {'input_ports': {'i': {}}, 'output_ports': {'t': {'value': 'numpy.tanh(i)'}}}}, 'edges': {'g': "
+     "{'sender': 'c', 'sender_port': 'all', 'receiver': 'd', 'receiver_port': 'i'}, 'h': {'sender': 'd', 'sender_port': 't', "
+     "'receiver': 'c', 'receiver_port': 'h', 'parameters': {'weight': 0.3}}}}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}, 'f': {'sender': 'n', 'sender_port': 'y', "
+     "'receiver': 'A', 'receiver_port': 'v'}",
+     "",
+     "y",
+     {"A.a", "n.w"},
+     6,
+     0},
     {"what does not change with a parameter, and whole numbers",
      "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + "
      "math.floor(a)'}}, "

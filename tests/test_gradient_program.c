@@ -498,16 +498,6 @@ static const struct refused {
       3,
       0},
      "there is no derivative of onnx::BitCast"},
-    {{"a graph within a node",
-      "'n': {'parameters': {'a': {'value': 2.0}}, 'graph': {'nodes': {'k': {'output_ports': {'o': {'value': 'a'}}}}}, "
-      "'output_ports': {'y': {'value': 'a'}}}",
-      "",
-      "",
-      "y",
-      {"n.a"},
-      1,
-      0},
-     "graphs within its nodes"},
 };
 
 Test(gradient_program, refuses)

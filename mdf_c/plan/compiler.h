@@ -71,6 +71,13 @@ struct compiler {
     struct list changeables; /* of changeable.c */
     struct list integrals;   /* struct mdf_program_integral */
     struct list events;      /* struct mdf_program_event */
+    struct list nested;      /* struct nested_unit: graphs within nodes, where derivatives are made of them */
+};
+
+/* The finished unit of a graph within a node, to be traced (trace.h). */
+struct nested_unit {
+    const struct mdf_code *code;
+    struct unit *unit;
 };
 
 /* What is known of an operand. */

@@ -256,6 +256,21 @@ static const char *keep_id(struct compiler *compiler, const struct mdf_graph_nod
     return mdf_arena_text(compiler->arena, id, strlen(id));
 }
 
+/* Keeps the unit, whose constants and bodies belong to the code. */
+static bool keep_unit(struct compiler *compiler, const struct mdf_code *code, const struct unit *unit)
+{
+    struct nested_unit nested = {code, mdf_arena_allocate(&compiler->scratch, sizeof *nested.unit)};
+
+    if (nested.unit == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    *nested.unit = *unit;
+    nested.unit->constants = (struct list){.items = code->constants, .n = code->n_constants};
+    nested.unit->bodies = (struct list){.items = code->bodies, .n = code->n_bodies};
+    return list_add(compiler, &compiler->nested, &nested, sizeof nested);
+}
+
 bool compile_nested(struct target *target, const struct mdf_graph_node *node, bool is_in_body)
 {
     struct compiler *compiler = target->compiler;
@@ -290,7 +305,8 @@ bool compile_nested(struct target *target, const struct mdf_graph_node *node, bo
     compiler->node = compiled_node;
     if (done) {
         program->code->program = program;
-        if (!keep_yields(compiler, program->code, &nested.yields)) {
+        if (!keep_yields(compiler, program->code, &nested.yields) ||
+            (compiler->gradient != NULL && !keep_unit(compiler, program->code, &unit))) {
             mdf_code_clear(compiler->memory, program->code);
             return false;
         }

@@ -55,6 +55,19 @@ static mdf_operand copy_constant(struct tracer *tracer, mdf_operand operand)
     return *kept;
 }
 
+/* What a graph within a node sees of the graph around it. */
+static mdf_operand outer_operand(struct tracer *tracer, mdf_operand capture)
+{
+    size_t frame = tracer->frame;
+    const struct mdf_code *code = tracer->frames[frame].code;
+    mdf_operand operand;
+
+    trace_enter(tracer, tracer->frames[frame].outer);
+    operand = trace_operand(tracer, code->captures[MDF_OPERAND_INDEX(capture)]);
+    trace_enter(tracer, frame);
+    return operand;
+}
+
 mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand)
 {
     size_t slot = MDF_OPERAND_INDEX(operand);
@@ -64,6 +77,9 @@ mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand)
     }
     if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
         return tracer->target.unit != tracer->from ? copy_constant(tracer, operand) : operand;
+    }
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        return outer_operand(tracer, operand);
     }
     if (!tracer->is_written[slot]) {
         return unit_capture(&tracer->target, tracer->target.unit, tracer->from, operand);
@@ -398,6 +414,48 @@ static bool trace_jump(struct tracer *tracer, size_t at, size_t *next)
     return trace_choice(tracer, at, region.first_end, region.second, region.end);
 }
 
+/* The frame of a graph within a node; SIZE_MAX: it has none. */
+static size_t find_frame(const struct tracer *tracer, uint32_t body)
+{
+    size_t i = 1;
+
+    while (i < tracer->n_frames && (tracer->frames[i].outer != tracer->frame || tracer->frames[i].body != body)) {
+        i++;
+    }
+    return i < tracer->n_frames ? i : SIZE_MAX;
+}
+
+/* A graph within a node, all of whose nodes run. */
+static bool trace_graph(struct tracer *tracer, uint32_t body)
+{
+    size_t frame = tracer->frame, inner = find_frame(tracer, body);
+    bool done;
+
+    if (inner == SIZE_MAX) {
+        return trace_refuse(tracer, "graphs within its nodes");
+    }
+    trace_enter(tracer, inner);
+    done = trace_nodes(tracer, tracer->is_first);
+    trace_enter(tracer, frame);
+    return done;
+}
+
+/* What it has of an output port then. */
+static bool trace_yield(struct tracer *tracer, const struct mdf_instruction *instruction)
+{
+    size_t frame = tracer->frame, inner = find_frame(tracer, instruction->target);
+    mdf_operand value;
+
+    if (inner == SIZE_MAX) {
+        return trace_refuse(tracer, "graphs within its nodes");
+    }
+    trace_enter(tracer, inner);
+    value = trace_operand(tracer, tracer->frames[inner].code->yields[instruction->c]);
+    trace_enter(tracer, frame);
+    tracer->now[MDF_OPERAND_INDEX(instruction->a)] = value;
+    return value != MDF_NO_OPERAND;
+}
+
 bool trace_one(struct tracer *tracer, size_t at, size_t *next)
 {
     struct mdf_instruction instruction = *instruction_at(tracer, at);
@@ -431,10 +489,11 @@ bool trace_one(struct tracer *tracer, size_t at, size_t *next)
         *next = instruction.target;
         return trace_repetition(tracer, at, instruction.target);
     case MDF_OPCODE_GRAPH:
+        return trace_graph(tracer, instruction.target);
     case MDF_OPCODE_YIELD:
         break;
     }
-    return trace_refuse(tracer, "graphs within its nodes");
+    return trace_yield(tracer, &instruction);
 }
 
 bool trace_range(struct tracer *tracer, size_t first, size_t end)
@@ -464,17 +523,90 @@ static bool arrive(struct tracer *tracer, const struct mdf_program_port *port, m
     return taken != MDF_NO_OPERAND && (!combines || trace_range(tracer, port->combine.first, port->combine.end));
 }
 
-/* What edges bring to it; else its default value. */
+/* numpy.full(shape, 0.0): what a port holds that nothing fills. */
+static mdf_operand zeros_of(struct tracer *tracer, const struct mdf_program_port *port)
+{
+    const struct mdf_declaration *declaration = &port->declaration;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
+                          ? declaration->type.dtype
+                          : tracer->target.compiler->real;
+    struct mdf_memory *memory = tracer->target.compiler->memory;
+    struct mdf_value value = {0};
+    size_t n, n_bytes;
+    void *elements;
+
+    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) ||
+        !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes)) {
+        trace_refuse(tracer, "a port that nothing fills and whose declared shape has an open axis");
+        return MDF_NO_OPERAND;
+    }
+    elements = mdf_value_make_tensor(memory, &value, dtype, declaration->rank, declaration->shape);
+    if (elements == NULL) {
+        return compile_out_of_memory(tracer->target.compiler);
+    }
+    memset(elements, 0, n_bytes);
+    value.strength = (uint8_t)(declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
+    return unit_add_constant(&tracer->target, &value, 0);
+}
+
+static bool fill_default(struct tracer *tracer, const struct mdf_program_port *port)
+{
+    mdf_operand value =
+        port->default_value != MDF_NO_OPERAND ? trace_operand(tracer, port->default_value) : zeros_of(tracer, port);
+
+    if (value != MDF_NO_OPERAND && port->default_value != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE) {
+        value = unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND);
+    }
+    tracer->now[MDF_OPERAND_INDEX(port->slot)] = value;
+    return value != MDF_NO_OPERAND;
+}
+
+/* Of a graph within a node: what the node around has in the port that feeds this one, if there is anything; *arrived: there is.
+ */
+static bool trace_link(struct tracer *tracer, const struct mdf_program_port *port, bool *arrived)
+{
+    const struct trace_frame *outer = &tracer->frames[tracer->frames[tracer->frame].outer];
+    const struct mdf_program_port *around;
+    mdf_operand value;
+
+    *arrived = false;
+    if (port->outer_port == SIZE_MAX) {
+        return true;
+    }
+    around = &outer->program->ports[port->outer_port];
+    if (!outer->is_fed[port->outer_port]) {
+        if (around->default_value != MDF_NO_OPERAND || mdf_program_is_fed(outer->program, port->outer_port)) {
+            return true; /* the default value is this port's too */
+        }
+        if (port->default_value != MDF_NO_OPERAND || outer->code != NULL) {
+            return trace_refuse(tracer, "an input of a graph within a node, which may be given or not");
+        }
+    }
+    value = trace_operand(tracer, port->source);
+    *arrived = true;
+    return value != MDF_NO_OPERAND && arrive(tracer, port, value, true);
+}
+
+/* Whether an edge has something to bring. */
+static bool has_value(const struct tracer *tracer, const struct mdf_program_edge *edge)
+{
+    size_t source = MDF_OPERAND_INDEX(edge->source);
+
+    return MDF_OPERAND_KIND(edge->source) != MDF_OPERAND_SLOT || !tracer->is_written[source] || tracer->is_later ||
+           is_clear(tracer->now[source]);
+}
+
+/* What edges, or the node around the graph, bring to it; else its default value. */
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index)
 {
     const struct mdf_program_port *port = &program->ports[index];
-    bool is_fed = false, has_edges = false;
+    bool is_fed = false, has_edges = tracer->frame > 0;
 
+    if (tracer->frame > 0 && !trace_link(tracer, port, &is_fed)) {
+        return false;
+    }
     for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
-        size_t source = MDF_OPERAND_INDEX(edge->source);
-        bool has_value = MDF_OPERAND_KIND(edge->source) != MDF_OPERAND_SLOT || !tracer->is_written[source] || tracer->is_later ||
-                         is_clear(tracer->now[source]);
         mdf_operand value;
 
         if (edge->port != index) {
@@ -484,7 +616,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
         if (edge->has_initial && !tracer->is_later) {
             return trace_refuse(tracer, "output ports that hold something before their nodes have run");
         }
-        if (!has_value) {
+        if (!has_value(tracer, edge)) {
             continue;
         }
         if (!trace_range(tracer, edge->weigh.first, edge->weigh.end)) {
@@ -496,20 +628,16 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
         }
         is_fed = true;
     }
-    if (!has_edges || is_fed) {
-        return true;
+    if (tracer->frames != NULL) {
+        tracer->frames[tracer->frame].is_fed[index] = is_fed;
     }
-    if (port->default_value == MDF_NO_OPERAND) {
-        return trace_refuse(tracer, "edges that bring nothing in the first step, to a port without a default_value");
-    }
-    tracer->now[MDF_OPERAND_INDEX(port->slot)] = trace_operand(tracer, port->default_value);
-    return true;
+    return !has_edges || is_fed || fill_default(tracer, port);
 }
 
 static bool trace_node(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node,
                        bool is_first)
 {
-    if (node->has_graph) {
+    if (node->has_graph && tracer->frames == NULL) {
         return trace_refuse(tracer, "graphs within its nodes");
     }
     if (node->finished != MDF_NO_OPERAND) {
@@ -526,8 +654,10 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program *program,
 
 bool trace_nodes(struct tracer *tracer, bool is_first)
 {
-    const struct mdf_program *program = tracer->target.compiler->program;
+    const struct mdf_program *program =
+        tracer->frames != NULL ? tracer->frames[tracer->frame].program : tracer->target.compiler->program;
 
+    tracer->is_first = is_first;
     for (size_t i = 0; i < program->n_layers; i++) {
         for (size_t k = 0; k < program->layers[i].n_nodes; k++) {
             if (!trace_node(tracer, program, &program->nodes[program->layers[i].nodes[k]], is_first)) {
@@ -540,7 +670,7 @@ bool trace_nodes(struct tracer *tracer, bool is_first)
 
 /* ------------------------------------------------------------------ the beginning */
 
-bool trace_begin(struct tracer *tracer)
+static bool begin_frame(struct tracer *tracer)
 {
     struct compiler *compiler = tracer->target.compiler;
 
@@ -548,6 +678,123 @@ bool trace_begin(struct tracer *tracer)
     tracer->before = trace_new_operands(compiler, tracer->n_slots, NOT_SEEN);
     tracer->constants = trace_new_operands(compiler, tracer->from->constant_facts.n, NOT_SEEN);
     return tracer->now != NULL && tracer->before != NULL && tracer->constants != NULL;
+}
+
+/* A tracer that begins where another stands has frames of its own. */
+bool trace_begin(struct tracer *tracer)
+{
+    struct trace_frame *frames = mdf_arena_array(&tracer->target.compiler->scratch, tracer->n_frames + 1, sizeof *frames);
+
+    if (frames == NULL) {
+        return out_of_memory(tracer);
+    }
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        frames[i] = tracer->frames[i];
+        frames[i].is_fed =
+            mdf_arena_array(&tracer->target.compiler->scratch, frames[i].program->n_ports + 1, sizeof *frames[i].is_fed);
+        tracer->from = frames[i].from;
+        tracer->n_slots = frames[i].n_slots;
+        if (frames[i].is_fed == NULL || !begin_frame(tracer)) {
+            return frames[i].is_fed != NULL ? false : out_of_memory(tracer);
+        }
+        frames[i].now = tracer->now;
+        frames[i].before = tracer->before;
+        frames[i].constants = tracer->constants;
+    }
+    if (tracer->n_frames == 0) {
+        return begin_frame(tracer);
+    }
+    tracer->frames = frames;
+    trace_enter(tracer, 0);
+    return true;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+void trace_enter(struct tracer *tracer, size_t frame)
+{
+    const struct trace_frame *entered = &tracer->frames[frame];
+
+    tracer->frame = frame;
+    tracer->from = entered->from;
+    tracer->is_written = entered->is_written;
+    tracer->n_slots = entered->n_slots;
+    tracer->now = entered->now;
+    tracer->before = entered->before;
+    tracer->constants = entered->constants;
+}
+
+static struct unit *find_unit(const struct compiler *compiler, const struct mdf_code *code)
+{
+    const struct nested_unit *nested = compiler->nested.items;
+    size_t i = 0;
+
+    while (i < compiler->nested.n && nested[i].code != code) {
+        i++;
+    }
+    return i < compiler->nested.n ? nested[i].unit : NULL;
+}
+
+/* Nothing but its code writes the slots of a graph within a node. */
+static const bool *all_written(struct tracer *tracer, size_t n)
+{
+    bool *is_written = mdf_arena_array(&tracer->target.compiler->scratch, n + 1, sizeof *is_written);
+
+    for (size_t i = 0; is_written != NULL && i < n; i++) {
+        is_written[i] = true;
+    }
+    return is_written;
+}
+
+static bool add_inner_frames(struct tracer *tracer, struct list *frames, size_t outer)
+{
+    struct unit *from = ((const struct trace_frame *)frames->items)[outer].from;
+
+    for (size_t i = 0; i < from->bodies.n; i++) {
+        const struct mdf_code *code = ((struct mdf_code **)from->bodies.items)[i];
+        struct trace_frame frame = {.outer = outer, .body = (uint32_t)i, .code = code, .program = code->program};
+
+        if (code->program == NULL) {
+            continue;
+        }
+        if (code->program->schedule != NULL) {
+            return trace_refuse(tracer, "conditions in a graph within its nodes");
+        }
+        frame.from = find_unit(tracer->target.compiler, code);
+        if (frame.from == NULL) {
+            return trace_refuse(tracer, "graphs within its nodes");
+        }
+        frame.n_slots = frame.from->slot_facts.n;
+        frame.is_written = all_written(tracer, frame.n_slots);
+        if (frame.is_written == NULL) {
+            return out_of_memory(tracer);
+        }
+        if (!list_add(tracer->target.compiler, frames, &frame, sizeof frame)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool trace_find_frames(struct tracer *tracer)
+{
+    struct list frames = {0};
+    const struct trace_frame outermost = {.program = tracer->target.compiler->program,
+                                          .from = tracer->from,
+                                          .is_written = tracer->is_written,
+                                          .n_slots = tracer->n_slots};
+
+    if (!list_add(tracer->target.compiler, &frames, &outermost, sizeof outermost)) {
+        return false;
+    }
+    for (size_t i = 0; i < frames.n; i++) {
+        if (!add_inner_frames(tracer, &frames, i)) {
+            return false;
+        }
+    }
+    tracer->frames = frames.items;
+    tracer->n_frames = frames.n;
+    return true;
 }
 
 void trace_mark_fed(const struct mdf_program *program, bool *is_written)

@@ -6,6 +6,19 @@
 
 #include "mdf_c/plan/compiler.h"
 
+/* One of the graphs whose code is traced: the outermost one, number 0, or one within a node. */
+struct trace_frame {
+    const struct mdf_program *program;
+    struct unit *from;
+    const struct mdf_code *code; /* NULL: of the outermost graph */
+    size_t outer;                /* the frame around it */
+    uint32_t body;               /* its number there */
+    const bool *is_written;
+    size_t n_slots;
+    mdf_operand *now, *before, *constants;
+    bool *is_fed; /* of each port of the program: an edge, or the node around, has brought something to its node's run */
+};
+
 struct tracer {
     struct target target;   /* where the code goes */
     struct unit *from;      /* the graph's */
@@ -15,15 +28,21 @@ struct tracer {
     mdf_operand *before;    /* of each slot: what read_before gave for it, in all arms of a choice the same */
     mdf_operand *constants; /* of each constant: its copy, where the code goes to another unit */
     bool has_dt;
-    bool is_later; /* an evaluation before has run all nodes */
+    bool is_first, is_later; /* it is the first evaluation; an evaluation before has run all nodes */
     /* What stands for a slot that is read before it is written; NULL: that is refused. */
     mdf_operand (*read_before)(struct tracer *tracer, size_t slot);
     void *context;       /* for read_before */
+    struct trace_frame *frames; /* NULL: graphs within nodes are refused. What stands above is that of number `frame` */
+    size_t n_frames, frame;
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
 
 /* With `target`, `from`, `is_written` and `n_slots` set: nothing has been written yet. */
 bool trace_begin(struct tracer *tracer);
+/* The same before that, for a graph and those within its nodes. */
+bool trace_find_frames(struct tracer *tracer);
+/* Goes on in another frame. */
+void trace_enter(struct tracer *tracer, size_t frame);
 bool trace_refuse(struct tracer *tracer, const char *what);
 /* What holds the value of an operand of the graph. */
 mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand);

@@ -93,6 +93,18 @@ def test_inputs_hold_for_all_steps():
     assert value == 30 and by["n.w"] == 10
 
 
+def test_parameters_of_a_graph_within_a_node_are_derived_by():
+    inner = {"c": {"input_ports": {"x": {}}, "parameters": {"w": {"value": 0.7}, "s": {"value": "s * w + x", "default_initial_value": 0.1}}, "output_ports": {"o": {"value": "s * s"}}}}
+    node = {"input_ports": {"x": {}}, "nodes": inner, "output_ports": {"y": {"value": "c.o"}}}
+    model = model_of(node)
+    gradient = mdf_c.gradient(model, "y", ["c.w", "c.s"], steps=6)
+    value, by = gradient(inputs={"x": 0.4})
+    assert value == mdf_c.run(model, inputs={"x": 0.4}, steps=6).outputs["n"]["y"]
+    for name, at in (("c.w", 0.7), ("c.s", 0.1)):
+        above, below = (gradient({name: at + h}, inputs={"x": 0.4})[0] for h in (1e-5, -1e-5))
+        assert by[name] == pytest.approx((above - below) / 2e-5, rel=1e-8)
+
+
 def test_what_can_not_be_derived_is_refused():
     with pytest.raises(mdf_c.MdfNameError, match="no result or output port 'lst'.*did you mean 'last'"):
         mdf_c.value_and_grad(rnn(), "lst", ["cell.w"])

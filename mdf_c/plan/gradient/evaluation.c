@@ -15,22 +15,48 @@ enum { FEW_STEPS = 16 };
 /* A later evaluation, or several, as the body of a Loop. */
 struct step {
     struct tracer tracer;
-    struct list states, formals; /* size_t: slots that it finds as an earlier run has left them; mdf_operand */
+    struct list states, formals; /* struct state_place: slots that it finds as an earlier run has left them; mdf_operand */
 };
 
-static mdf_operand state_slot(const struct step *step, size_t i)
+struct state_place {
+    size_t frame, slot;
+};
+
+/* The slot of a state; `tracer` goes on where it is one. */
+static mdf_operand state_slot(struct tracer *tracer, const struct step *step, size_t i)
 {
-    return MDF_OPERAND(MDF_OPERAND_SLOT, ((const size_t *)step->states.items)[i]);
+    const struct state_place *place = (const struct state_place *)step->states.items + i;
+
+    trace_enter(tracer, place->frame);
+    return MDF_OPERAND(MDF_OPERAND_SLOT, place->slot);
+}
+
+/* What holds its value. */
+static mdf_operand state_operand(struct tracer *tracer, const struct step *step, size_t i)
+{
+    size_t frame = tracer->frame;
+    mdf_operand operand = trace_operand(tracer, state_slot(tracer, step, i));
+
+    trace_enter(tracer, frame);
+    return operand;
+}
+
+static unsigned state_flags(const struct tracer *tracer, const struct step *step, size_t i)
+{
+    const struct state_place *place = (const struct state_place *)step->states.items + i;
+
+    return unit_flags(tracer->frames[place->frame].from, MDF_OPERAND(MDF_OPERAND_SLOT, place->slot));
 }
 
 /* A slot that is read before the body writes it. */
 static mdf_operand add_state(struct tracer *tracer, size_t slot)
 {
     struct step *step = tracer->context;
+    const struct state_place place = {tracer->frame, slot};
     mdf_operand formal = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, slot)) &
                                                             (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
 
-    return formal != MDF_NO_OPERAND && list_add(tracer->target.compiler, &step->states, &slot, sizeof slot) &&
+    return formal != MDF_NO_OPERAND && list_add(tracer->target.compiler, &step->states, &place, sizeof place) &&
                    list_add(tracer->target.compiler, &step->formals, &formal, sizeof formal)
                ? formal
                : MDF_NO_OPERAND;
@@ -84,8 +110,7 @@ static bool add_parts(struct tracer *around, struct step *step, size_t state, st
 {
     struct compiler *compiler = step->tracer.target.compiler;
     struct unit *outer = around->target.unit, *unit = step->tracer.target.unit;
-    mdf_operand initial = trace_operand(around, state_slot(step, state)),
-                yield = trace_operand(&step->tracer, state_slot(step, state)),
+    mdf_operand initial = state_operand(around, step, state), yield = state_operand(&step->tracer, step, state),
                 formal = ((const mdf_operand *)step->formals.items)[state];
     const struct mdf_code_call *first =
                                    initial != MDF_NO_OPERAND ? unit_find_list(outer, 0, unit_position(outer), initial) : NULL,
@@ -122,7 +147,8 @@ static bool take_states(struct tracer *first, const struct step *step, const str
 {
     for (size_t i = 0; i < step->states.n; i++) {
         size_t n = ((const size_t *)parts->sizes.items)[i];
-        mdf_operand slot = state_slot(step, i), now = *outputs;
+        const struct state_place *place = (const struct state_place *)step->states.items + i;
+        mdf_operand now = *outputs;
 
         if (n > 0) {
             now = unit_call_python(&first->target, PYTHON_OUTPUTS, outputs, n, MDF_NO_OPERAND);
@@ -130,7 +156,7 @@ static bool take_states(struct tracer *first, const struct step *step, const str
         if (now == MDF_NO_OPERAND) {
             return false;
         }
-        first->now[MDF_OPERAND_INDEX(slot)] = now;
+        first->frames[place->frame].now[place->slot] = now;
         outputs += n > 0 ? n : 1;
     }
     return true;
@@ -148,7 +174,7 @@ static bool emit_loop(struct tracer *first, const struct step *step, const struc
 
         for (size_t k = 0; outputs != NULL && k < (n_items > 0 ? n_items : 1); k++, at++) {
             outputs[at] =
-                unit_new_slot(&first->target, unit_flags(first->from, state_slot(step, i)) &
+                unit_new_slot(&first->target, state_flags(first, step, i) &
                                                   (n_items > 0 ? 0u : (unsigned)(OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL)));
             outputs = outputs[at] != MDF_NO_OPERAND ? outputs : NULL;
         }
@@ -247,10 +273,13 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     }
     is_written = trace_writes(&first, 0, unit_position(builder->unit));
     first.is_written = is_written;
-    if (is_written == NULL || !trace_begin(&first)) {
+    if (is_written == NULL) {
         return false;
     }
     trace_mark_fed(builder->compiler->program, is_written);
+    if (!trace_find_frames(&first) || !trace_begin(&first)) {
+        return false;
+    }
     if (!trace_nodes(&first, true) || (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && is_written[MDF_OPERAND_INDEX(operand)] &&
                                        !trace_rest(&first, request))) {
         return false;
