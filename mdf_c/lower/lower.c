@@ -307,6 +307,23 @@ static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_ope
 /* Smaller arrays are soon written, and stay in the cache. */
 enum { SMALLEST_TO_GO = 32 << 10 };
 
+/* Whether it is the stack of a loop that has become a nest, or such a stack moved. */
+static bool is_mapped(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct lowering_view *view = &lowering->facts[id].view;
+
+    return lowering->facts[id].is_mapped || (view->is_there && lowering->facts[view->id].is_mapped);
+}
+
+/* Whether an op moves such a stack: who reads what it makes reads the stack, if that is not there either. */
+static bool only_moves(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_call *call = op->code == MDF_LOWERED_CALL ? op->of.call : NULL;
+
+    return call != NULL && call->n_outputs == 1 && call->outputs[0] != MDF_LOWERED_NONE &&
+           lowering->facts[call->outputs[0]].view.is_there && is_mapped(lowering, call->outputs[0]);
+}
+
 /* Whether an output is a list, whose items would be values by themselves, or a large stack, that nothing goes through, and that
  * need not be there. */
 static bool may_go(const struct lowering *lowering, const struct mdf_lowering_request *request, const struct binding *binding)
@@ -320,14 +337,14 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
         return false;
     }
     form = lowering_example(lowering, binding->id);
-    goes = form->kind == MDF_KIND_LIST && is_list_output(lowering, binding->id);
+    goes = (form->kind == MDF_KIND_LIST && is_list_output(lowering, binding->id)) || is_mapped(lowering, binding->id);
     if (!goes && (form->kind != MDF_KIND_TENSOR || form->length * mdf_dtype_size((mdf_dtype)form->dtype) < SMALLEST_TO_GO)) {
         return false;
     }
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
 
-        if (mdf_lowered_reads(&region->ops[i], binding->id)) {
+        if (mdf_lowered_reads(&region->ops[i], binding->id) && !only_moves(lowering, &region->ops[i])) {
             return false;
         }
         for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
@@ -438,7 +455,7 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
         return false;
     }
     lowering->region = NULL;
-    if (!lowering_fuse_loops(lowering, &whole) || !lowering_group(lowering, &whole)) {
+    if (!lowering_complete_region(lowering, &whole)) {
         return false;
     }
     lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};

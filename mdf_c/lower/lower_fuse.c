@@ -356,7 +356,7 @@ static bool complete_body(struct lowering *lowering, const struct region *around
                             .n_ops = body->n_ops,
                             .capacity = body->n_ops};
 
-    if (!lowering_fuse_loops(lowering, &region) || !lowering_group(lowering, &region)) {
+    if (!lowering_complete_region(lowering, &region)) {
         return false;
     }
     *body = (struct mdf_lowered_region){region.ops, region.n_ops};
@@ -453,7 +453,7 @@ static bool find_first(struct fusion *fusion, bool *is_joined)
     return true;
 }
 
-bool lowering_fuse_loops(struct lowering *lowering, struct region *region)
+static bool fuse_loops(struct lowering *lowering, struct region *region)
 {
     struct fusion fusion = {.lowering = lowering, .region = region};
     size_t n_loops = 0, i;
@@ -472,4 +472,9 @@ bool lowering_fuse_loops(struct lowering *lowering, struct region *region)
         }
     }
     return true;
+}
+
+bool lowering_complete_region(struct lowering *lowering, struct region *region)
+{
+    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) && lowering_group(lowering, region);
 }

@@ -435,7 +435,7 @@ bool lowering_end_region(struct lowering *lowering, struct mdf_lowered_region *r
     struct region *region = lowering->region;
 
     lowering->region = region->outer;
-    if (!lowering_fuse_loops(lowering, region) || !lowering_group(lowering, region)) {
+    if (!lowering_complete_region(lowering, region)) {
         return false;
     }
     *result = (struct mdf_lowered_region){region->ops, region->n_ops};

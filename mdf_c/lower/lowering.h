@@ -69,6 +69,7 @@ struct fact {
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
     bool is_watched;             /* a stack that the caller looks at, though it is no output */
+    bool is_mapped;              /* the stack of a loop that has become a NEST (lower_mapped.c) */
     const struct growth *growth; /* NULL: it is none */
     struct stacked_list *list;   /* NULL: it is none */
     const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
@@ -370,8 +371,10 @@ bool lowering_drop_unread(struct lowering *lowering);
  * loop. */
 bool lowering_turn_arrays(struct lowering *lowering);
 
-/* --- lower_fuse.c: loops of a region that run equally often become one. */
-bool lowering_fuse_loops(struct lowering *lowering, struct region *region);
+/* --- lower_fuse.c: a region whose ops are there: loops that run equally often become one, then what the next two say. */
+bool lowering_complete_region(struct lowering *lowering, struct region *region);
+/* --- lower_mapped.c: loops whose runs do not hang on each other, and have one nest as their body, become nests. */
+bool lowering_map_loops(struct lowering *lowering, struct region *region);
 
 /* --- lower_product.c: finds the products of all loops, when all is there, and those that can be computed ahead. */
 bool lowering_find_products(struct lowering *lowering);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
+enum { LONGEST_STACK = 1 << 20 }; /* the same of what a loop stacks: it need not be there where its elements are used at once */
 
 /* Each element's place in what the value is a view of: an array of whole numbers of the value's shape. */
 static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct mdf_value *numbered)
@@ -116,12 +117,39 @@ static bool has_open_index(const struct lowering *lowering, const struct trial *
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 || trial->effective[1]->dtype == MDF_DTYPE_INT32);
 }
 
+/* Whether it is a loop's stack, or moved from one. */
+static bool is_stack(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct lowering_view *view = &lowering->facts[id].view;
+    const struct region *region;
+    size_t i, j;
+
+    id = view->is_there ? view->id : id;
+    region = lowering->facts[id].region;
+    for (i = 0; region != NULL && i < region->n_ops; i++) {
+        const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
+
+        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+            if (loop->stacks[j].stack == id) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static size_t longest(const struct lowering *lowering, const struct trial *trial)
+{
+    return trial->ids[0] != MDF_LOWERED_NONE && is_stack(lowering, trial->ids[0]) ? LONGEST_STACK : LONGEST_WHOLE;
+}
+
 static bool is_move(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_move *move = trial->source->operator->move;
 
     return move != NULL && move->n_data == 1 && !move->zeros && !move->fills && trial->n > 0 &&
-           trial->ids[0] != MDF_LOWERED_NONE && is_array(trial->effective[0]) && trial->effective[0]->length <= LONGEST_WHOLE &&
+           trial->ids[0] != MDF_LOWERED_NONE && is_array(trial->effective[0]) &&
+           trial->effective[0]->length <= longest(lowering, trial) &&
            !lowering->facts[trial->ids[0]].is_open &&
            (has_open_index(lowering, trial) || lowering_has_constants(lowering, trial, 1));
 }
@@ -142,7 +170,7 @@ static void note_results(struct lowering *lowering, struct scope *scope, struct 
         mdf_lowered_id id;
 
         if (trial->outputs[i] == NULL || !is_array(&trial->results[i]) || trial->results[i].dtype != MDF_DTYPE_INT64 ||
-            trial->results[i].length > LONGEST_WHOLE || !find_strides(&trial->results[i], &view)) {
+            trial->results[i].length > longest(lowering, trial) || !find_strides(&trial->results[i], &view)) {
             continue;
         }
         id = lowering_value_of(lowering, scope, trial->source->outputs[i]);

@@ -11,11 +11,11 @@ enum { FEWEST_IN_SERIES = 4096 };
 /* Lowering anew each time that other ports are given something would take longer than it saves. */
 enum { MOST_CHANGES = 4 };
 
-/* Elements of all arrays of a graph together, of one with a loop of those that are made around it: what is around the nodes does
- * not matter where they compute more, and lowering takes a copy of each value for a moment. */
+/* Elements of all arrays of a graph without loops together: what is around the nodes does not matter where they compute more, and
+ * lowering takes a copy of each value for a moment. */
 enum { LARGEST_LENGTH = 1 << 16 };
 
-/* Elements of what is computed before, between and behind loops, which may be done within them. */
+/* Elements of what is computed before, between and behind loops, which may be done within them, or with what they have become. */
 enum { LARGEST_BETWEEN = 1 << 20 };
 
 struct mdf_whole *mdf_whole_new(struct mdf_arena *arena)
@@ -152,7 +152,7 @@ static bool is_small_graph(const struct mdf_state *state)
     size_t n_loops = count_loops(state->program->code), n = 0, i;
 
     if (n_loops > 0) {
-        return count_outside_loops(state) <= (n_loops > 1 ? LARGEST_BETWEEN : LARGEST_LENGTH);
+        return count_outside_loops(state) <= LARGEST_BETWEEN;
     }
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
         n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));
