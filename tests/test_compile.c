@@ -381,6 +381,30 @@ Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
     free(output);
 }
 
+/* An input that must be given, and is not, need not be known to find types and shapes by, where these are declared; a run has to
+ * have it. */
+Test(compile, zeros_stand_in_for_inputs_of_declared_shape)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("open.json",
+                       "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"n\"]}, \"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"type\": "
+                       "\"float32\", \"shape\": [2]}, \"n\": {}}, \"output_ports\": {\"o\": {\"value\": \"x * 2 + n\"}}}}}}}}");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/open.json -o %s/open.c 2>&1", compile_folder, compile_folder), 1);
+    cr_expect(strstr(output, "the graph's input 'n' has no value") != NULL, "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/open.json -i n=[1,2] -o %s/open.c 2>&1", compile_folder,
+                             compile_folder),
+                 0, "%s", output);
+    cr_expect(strstr(output, "warning: the input 'x' has no value: zeros of its declared type and shape stand in") != NULL &&
+                  strstr(output, "input 'n'") == NULL,
+              "%s", output);
+    cr_expect_eq(compile_run(output, "grep -F 'float32[2]' %s/open.c", compile_folder), 0, "%s", output);
+    cr_expect_eq(compile_run(output, "CC=%s $BUILD/mdf-run --compile %s/open.json -i n=[1,2] 2>&1", compile_quick, compile_folder),
+                 1);
+    cr_expect(strstr(output, "the graph's input 'x' has no value") != NULL, "%s", output);
+    free(output);
+}
+
 /* Nor can it hold a fraction that is given where the other steps have whole numbers. */
 Test(compile, an_input_that_would_lose_its_fraction_is_refused)
 {

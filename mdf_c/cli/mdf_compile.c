@@ -197,7 +197,7 @@ static int make_text(struct compilation *compilation, const mdf_program *program
     struct mdf_source_options how = {compilation->request.name, mdf_ends_with(compilation->output, ".h") ? base : NULL, NULL,
                                      compilation->derivatives, false, NULL, (size_t)compilation->n_lanes};
 
-    return make_source(&compilation->request.options, program, &compilation->request.warnings, &how, &compilation->source,
+    return make_source(&compilation->request.options, program, &compilation->request.warnings, &how, true, &compilation->source,
                        how.header != NULL ? &compilation->header : NULL, &compilation->request.error);
 }
 

@@ -334,7 +334,7 @@ static mdf_program *compile_as_can_be(struct job *job)
 static int make_fmu(struct job *job)
 {
     struct source_request *request = &job->request;
-    const struct warm_state_user user = {prepare_state, write_texts, job};
+    const struct warm_state_user user = {true, prepare_state, write_texts, job};
     mdf_program *program = NULL;
     int status = load_source_model(request);
 

@@ -43,6 +43,7 @@ struct mdf_shared_state {
     double end_s;              /* of all evaluations, by mdf_clock_s; INFINITY: each has the time that the program gives it */
     atomic_bool is_evaluated;  /* or made new, by a call of the public interface */
     bool has_begun;            /* an evaluation has */
+    bool zeros_stand_in;       /* types and shapes are asked about: zeros stand for inputs that must be given and are not, as declared */
     bool is_short;             /* so few evaluations come that they are not worth being lowered as a whole */
     struct mdf_state *outermost;
     struct mdf_state *nested;  /* all states but the outermost */
@@ -108,6 +109,8 @@ void mdf_state_end(struct mdf_state *state);
 bool mdf_state_solver_came_through(struct mdf_state *state);
 /* Inputs go to their ports, as an evaluation begins. False: the error of the state's context is set. */
 bool mdf_state_take_inputs(struct mdf_state *state);
+/* Whether zeros of its declared type and shape can stand for an input that must be given. */
+bool mdf_input_has_stand_in(const struct mdf_program_port *port);
 /* Of a program with a stop, behind an evaluation: whether it was the last one that is wanted. False: the error of the state's
  * context is set. */
 bool mdf_state_look_whether_stopped(struct mdf_state *state, bool *has_stopped);

@@ -154,12 +154,54 @@ bool mdf_state_arrive(struct mdf_state *state, size_t index, const struct mdf_va
            port_error(state, port);
 }
 
+/* numpy.full(shape, 0.0) */
+static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_port *port)
+{
+    const struct mdf_declaration *declaration = &port->declaration;
+    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
+                          ? declaration->type.dtype
+                          : state->program->real;
+    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
+    size_t n, n_bytes;
+    void *elements;
+
+    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) ||
+        !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes) || n_bytes > LARGEST_DEFAULT_BYTES) {
+        mdf_error_set(
+            &state->shared->execution.context.error, MDF_SHAPE,
+            "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
+        return port_error(state, port);
+    }
+    elements = mdf_value_make_tensor(&state->shared->memory, slot, dtype, declaration->rank, declaration->shape);
+    if (elements == NULL) {
+        return mdf_state_out_of_memory(state);
+    }
+    memset(elements, 0, n_bytes);
+    slot->strength = (uint8_t)(declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
+    return true;
+}
+
+bool mdf_input_has_stand_in(const struct mdf_program_port *port)
+{
+    const struct mdf_declaration *declaration = &port->declaration;
+    bool is_numeric = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's';
+    bool is_closed = declaration->has_shape && !declaration->type.sequence;
+
+    for (size_t i = 0; is_closed && i < declaration->rank; i++) {
+        is_closed = declaration->shape[i] >= 0;
+    }
+    return is_numeric && is_closed;
+}
+
 /* A declared input must be given; an optional one is empty where it is not. */
 static bool accept_absence(struct mdf_state *state, const struct mdf_program_port *port)
 {
     if (port->declaration.type.optional) {
         mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, port->slot));
         return true;
+    }
+    if (state->shared->zeros_stand_in && mdf_input_has_stand_in(port)) {
+        return fill_with_zeros(state, port);
     }
     mdf_error_set(&state->shared->execution.context.error, MDF_VALUE,
                   "the graph's input '%s' has no value; give it one (mdf-run --input %s=VALUE), or its port a default_value",
@@ -247,33 +289,6 @@ bool mdf_state_take_from_node(struct mdf_state *state, const struct mdf_state *o
             return false;
         }
     }
-    return true;
-}
-
-/* numpy.full(shape, 0.0) */
-static bool fill_with_zeros(struct mdf_state *state, const struct mdf_program_port *port)
-{
-    const struct mdf_declaration *declaration = &port->declaration;
-    mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's'
-                          ? declaration->type.dtype
-                          : state->program->real;
-    struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
-    size_t n, n_bytes;
-    void *elements;
-
-    if (!mdf_shape_n_elements(declaration->rank, declaration->shape, &n) ||
-        !mdf_size_multiply(n, mdf_dtype_size(dtype), &n_bytes) || n_bytes > LARGEST_DEFAULT_BYTES) {
-        mdf_error_set(
-            &state->shared->execution.context.error, MDF_SHAPE,
-            "the port has no value, and its declared shape can not be filled with zeros (an open axis, or too many elements)");
-        return port_error(state, port);
-    }
-    elements = mdf_value_make_tensor(&state->shared->memory, slot, dtype, declaration->rank, declaration->shape);
-    if (elements == NULL) {
-        return mdf_state_out_of_memory(state);
-    }
-    memset(elements, 0, n_bytes);
-    slot->strength = (uint8_t)(declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL);
     return true;
 }
 

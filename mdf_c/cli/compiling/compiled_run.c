@@ -39,7 +39,7 @@ int open_compiled(struct compiled_run *run, struct mdf_memory *memory, const str
 
     run->memory = memory;
     mdf_text_init(&source, memory);
-    exit_status = make_source(options, program, warnings, &how, &source, NULL, error);
+    exit_status = make_source(options, program, warnings, &how, false, &source, NULL, error);
     if (exit_status == EXIT_DONE && open_library(run, &source, program, error) != MDF_OK) {
         exit_status = EXIT_MODEL;
     }

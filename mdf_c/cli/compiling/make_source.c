@@ -7,21 +7,49 @@
 struct feeding {
     struct run_inputs inputs;
     uint64_t n_steps; /* for which there are inputs; the last ones are given again after them */
+    bool zeros_stand_in;
     int exit_status;
 };
+
+/* Lets zeros stand for what must be given and is not; a warning names each such input once. */
+static void stand_in(const struct feeding *feeding, struct mdf_state *state)
+{
+    const struct mdf_program *program = state->program;
+
+    for (size_t i = 0; i < mdf_program_n_graph_inputs(program); i++) {
+        const char *name = mdf_program_graph_input_name(program, i);
+        const struct mdf_named_port *named = mdf_program_ports_named(program, name);
+        const struct mdf_program_port *port = named != NULL ? &program->ports[named->port] : NULL;
+        mdf_error warning = {0};
+
+        if (port == NULL || !port->is_required || state->ports[named->port].has_input || !mdf_input_has_stand_in(port)) {
+            continue;
+        }
+        mdf_error_set(&warning, MDF_VALUE,
+                      "the input '%s' has no value: zeros of its declared type and shape stand in, to find types and shapes by; "
+                      "where a shape, or how often a loop runs, hangs on it, give it one: --input %s=VALUE",
+                      name, name);
+        mdf_error_at(&warning, port->origin.file, port->origin.line, port->origin.column);
+        print_warning(feeding->inputs.warnings, &warning);
+    }
+    state->shared->zeros_stand_in = true;
+}
 
 static bool feed(void *context, struct mdf_state *state, uint64_t step, mdf_error *error)
 {
     struct feeding *feeding = context;
 
     feeding->exit_status = set_run_inputs(&feeding->inputs, state, step < feeding->n_steps ? step : feeding->n_steps - 1, error);
+    if (feeding->zeros_stand_in && step == 0 && feeding->exit_status == EXIT_DONE) {
+        stand_in(feeding, state);
+    }
     return feeding->exit_status == EXIT_DONE;
 }
 
 int with_warm_state(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
                     const struct warm_state_user *user, mdf_error *error)
 {
-    struct feeding feeding = {.exit_status = EXIT_DONE};
+    struct feeding feeding = {.zeros_stand_in = user->zeros_stand_in, .exit_status = EXIT_DONE};
     struct mdf_memory memory;
     int exit_status = EXIT_MODEL;
     mdf_state *state;
@@ -61,10 +89,11 @@ static bool write_source(void *context, struct mdf_state *state, mdf_error *erro
 }
 
 int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
-                const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error)
+                const struct mdf_source_options *how, bool zeros_stand_in, struct mdf_text *source, struct mdf_text *header,
+                mdf_error *error)
 {
     struct writing writing = {how, source, header};
-    const struct warm_state_user user = {NULL, write_source, &writing};
+    const struct warm_state_user user = {zeros_stand_in, NULL, write_source, &writing};
 
     return with_warm_state(options, program, warnings, &user, error);
 }

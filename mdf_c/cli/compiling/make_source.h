@@ -9,6 +9,7 @@
 /* What is done with a state: before its first evaluation (NULL: nothing), and once types and shapes are known. False: the error
  * is set. */
 struct warm_state_user {
+    bool zeros_stand_in; /* for inputs that must be given and are not, where type and shape are declared; a warning says so */
     bool (*prepare)(void *context, struct mdf_state *state, mdf_error *error);
     bool (*use)(void *context, struct mdf_state *state, mdf_error *error);
     void *context;
@@ -18,9 +19,10 @@ struct warm_state_user {
 int with_warm_state(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
                     const struct warm_state_user *user, mdf_error *error);
 
-/* Inputs are those of the options: --input, --inputs; the time increment too. Returns EXIT_DONE, or the exit status with the
+/* Inputs are those of the options: --input, --inputs, and zeros where `zeros_stand_in`; the time increment too. Returns EXIT_DONE, or the exit status with the
  * error set. */
 int make_source(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
-                const struct mdf_source_options *how, struct mdf_text *source, struct mdf_text *header, mdf_error *error);
+                const struct mdf_source_options *how, bool zeros_stand_in, struct mdf_text *source, struct mdf_text *header,
+                mdf_error *error);
 
 #endif

@@ -212,7 +212,7 @@ int add_source(struct run_report *report, struct warning_printer *warnings, mdf_
 
     return report->options->dump != DUMP_C
                ? EXIT_DONE
-               : make_source(report->options, report->program, warnings, &how, &report->told, NULL, error);
+               : make_source(report->options, report->program, warnings, &how, true, &report->told, NULL, error);
 }
 
 /* What --explain and --dump ask for, behind the schedule. */

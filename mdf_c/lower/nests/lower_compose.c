@@ -209,7 +209,7 @@ static uint8_t clip(struct composing *composing)
 
 /* The axes of a line, and what goes through all lines: of dimensions from `axis` on, up to version 12, or of one. */
 struct lines {
-    uint8_t axis;
+    uint8_t axis; /* DRAFT_NO_AXIS: lines of one element */
     bool is_adjacent;
     size_t rank;
     uint8_t axes[MDF_INLINE_RANK];
@@ -242,7 +242,12 @@ static bool find_lines(struct composing *composing, struct lines *lines)
         lines->strides[axis] = 1;
     }
     lines->axis = lines->axes[axis];
-    return lines->axis != DRAFT_NO_AXIS;
+    return true;
+}
+
+static uint8_t fold_line(struct composing *composing, const struct lines *lines, enum mdf_nest_fold fold, uint8_t x, unsigned parts)
+{
+    return lines->axis == DRAFT_NO_AXIS ? x : draft_fold(composing->draft, fold, x, 1, &lines->axis, parts);
 }
 
 /* 1 at the first largest element, or at a NaN that comes first of all; other NaN count as the lowest. */
@@ -252,6 +257,9 @@ static uint8_t harden(struct composing *composing, const struct lines *lines, ui
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     uint8_t place, number;
 
+    if (lines->axis == DRAFT_NO_AXIS) {
+        return compose_number(composing, dtype, 1);
+    }
     place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, compose_without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
     number = compose_count(composing, draft->extents[lines->axis], lines->axis);
     return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
@@ -266,11 +274,9 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     uint8_t compared = composing->lowering->is_for_source ? x : compose_without_nan(composing, x, lines->axis);
     uint8_t shifted, power, sum;
 
-    shifted =
-        compose_apply(composing, MDF_ELEMENT(subtract), x, draft_fold(draft, MDF_NEST_MAXIMUM, compared, 1, &lines->axis, 1));
+    shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, fold_line(composing, lines, MDF_NEST_MAXIMUM, compared, 1));
     power = compose_apply(composing, MDF_ELEMENT(exponential), shifted, 0);
-    sum = draft_fold(draft, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), 1, &lines->axis,
-                     is_vector ? MDF_EXP_SUM_PARTS : 1);
+    sum = fold_line(composing, lines, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), is_vector ? MDF_EXP_SUM_PARTS : 1);
     return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
                                   draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
                   : compose_apply(composing, MDF_ELEMENT(multiply), power,

@@ -511,10 +511,13 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
     const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
     enum mdf_nest_fold fold = rule->fold;
 
+    if (folding->n_outer == 0 && folding->row == DRAFT_NO_AXIS) { /* of one element */
+        return add_constant(folding, MDF_DTYPE_INT64, 0);
+    }
     if (last != NULL && *last == 1) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
     }
-    folding->draft->has_failed = folding->draft->has_failed || folding->n_outer + (folding->row != DRAFT_NO_AXIS) != 1 ||
+    folding->draft->has_failed = folding->draft->has_failed || folding->n_outer + (folding->row != DRAFT_NO_AXIS) > 1 ||
                                  !mdf_nest_has_fold(fold, (mdf_dtype)folding->draft->steps[in].step.dtype) ||
                                  (folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
                                   !folding->lowering->is_for_source); /* its kernel looks at vectors */
