@@ -11,7 +11,8 @@ static const struct model {
     const char *name, *nodes, *edges, *bodies, *of;
     const char *parameters[MOST_PARAMETERS];
     uint64_t n_steps;
-    double dt; /* 0: none */
+    double dt;              /* 0: none */
+    const char *conditions; /* NULL: none */
 } models[] = {
     {"a Scan's scan output",
      "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, "
@@ -400,9 +401,12 @@ static const struct model {
     {"a graph within a graph within a node, and edges back",
      "'A': {'input_ports': {'v': {'default_value': 0.4}}, 'parameters': {'a': {'value': 0.9}}, 'output_ports': {'o': {'value': "
      "'numpy.sin(a + v)'}}}, "
-     "'n': {'input_ports': {'x': {}, 'p': {'default_value': 1.5}}, 'parameters': {'w': {'value': [0.7, -0.3]}}, 'output_ports': {'y': "
-     "{'value': 'r'}}, 'nodes': {'M': {'input_ports': {'x': {}, 'p': {}}, 'output_ports': {'r': {'value': 'c.o'}}, 'nodes': {'c': "
-     "{'input_ports': {'x': {}, 'p': {}, 'h': {'shape': '(2,)', 'default_value': [0.0, 0.0]}}, 'parameters': {'s': {'value': 's * 0.5 "
+     "'n': {'input_ports': {'x': {}, 'p': {'default_value': 1.5}}, 'parameters': {'w': {'value': [0.7, -0.3]}}, 'output_ports': "
+     "{'y': "
+     "{'value': 'r'}}, 'nodes': {'M': {'input_ports': {'x': {}, 'p': {}}, 'output_ports': {'r': {'value': 'c.o'}}, 'nodes': "
+     "{'c': "
+     "{'input_ports': {'x': {}, 'p': {}, 'h': {'shape': '(2,)', 'default_value': [0.0, 0.0]}}, 'parameters': {'s': {'value': 's "
+     "* 0.5 "
      "+ w * x * p + h', 'default_initial_value': [0.1, 0.2]}}, 'output_ports': {'o': {'value': 'numpy.sum(s * [1, 2])'}, 'all': "
      "{'value': 's'}}}, 'd': {'input_ports': {'i': {}}, 'output_ports': {'t': {'value': 'numpy.tanh(i)'}}}}, 'edges': {'g': "
      "{'sender': 'c', 'sender_port': 'all', 'receiver': 'd', 'receiver_port': 'i'}, 'h': {'sender': 'd', 'sender_port': 't', "
@@ -414,6 +418,86 @@ static const struct model {
      {"A.a", "n.w"},
      6,
      0},
+    {"nodes that run after so many calls of others, in each evaluation",
+     "'A': {'input_ports': {'v': {'default_value': 0.0}}, 'parameters': {'a': {'value': 0.9}, 'u': {'value': 'u * 0.7 + a + v * "
+     "0.1', "
+     "'default_initial_value': 0.2}}, 'output_ports': {'o': {'value': 'numpy.sin(u)'}}}, "
+     "'B': {'input_ports': {'x': {}}, 'parameters': {'w': {'value': 0.6}, 's': {'value': 's * w + x', 'default_initial_value': "
+     "0.1}}, "
+     "'output_ports': {'o': {'value': 's'}}}, "
+     "'n': {'input_ports': {'i': {}, 'z': {}}, 'parameters': {'t': {'value': 't * 0.5 + numpy.tanh(i) * 0.3 + z', "
+     "'default_initial_value': 0.05}}, 'output_ports': {'y': {'value': 't * t'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'B', 'receiver_port': 'x'}, 'f': {'sender': 'B', 'sender_port': 'o', "
+     "'receiver': 'n', 'receiver_port': 'i'}, 'g': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'z'}, "
+     "'h': {'sender': 'n', 'sender_port': 'y', 'receiver': 'A', 'receiver_port': 'v'}",
+     "",
+     "y",
+     {"A.a", "B.w", "A.u"},
+     12,
+     0,
+     "'B': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}, 'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': "
+     "'B', 'n': 3}}"},
+    {"blocks of calls that are longer than what is looked for at once",
+     "'A': {'input_ports': {'v': {'default_value': 0.0}}, 'parameters': {'a': {'value': 0.9}, 'u': {'value': 'u * 0.7 + a + v * "
+     "0.1', "
+     "'default_initial_value': 0.2}}, 'output_ports': {'o': {'value': 'numpy.sin(u)'}}}, "
+     "'B': {'input_ports': {'x': {}}, 'parameters': {'w': {'value': 0.6}, 's': {'value': 's * w + x', 'default_initial_value': "
+     "0.1}}, "
+     "'output_ports': {'o': {'value': 's'}}}, "
+     "'n': {'input_ports': {'i': {}, 'z': {}}, 'parameters': {'t': {'value': 't * 0.5 + numpy.tanh(i) * 0.3 + z', "
+     "'default_initial_value': 0.05}}, 'output_ports': {'y': {'value': 't * t'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'B', 'receiver_port': 'x'}, 'f': {'sender': 'B', 'sender_port': 'o', "
+     "'receiver': 'n', 'receiver_port': 'i'}, 'g': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'z'}, "
+     "'h': {'sender': 'n', 'sender_port': 'y', 'receiver': 'A', 'receiver_port': 'v'}",
+     "",
+     "y",
+     {"A.a", "B.w", "A.u"},
+     3,
+     0,
+     "'B': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 70}}, 'n': {'type': 'EveryNCalls', 'kwargs': "
+     "{'dependency': "
+     "'B', 'n': 2}}"},
+    {"conditions of conditions, a node that ran last, and one that starts late",
+     "'A': {'input_ports': {'v': {'default_value': 0.0}}, 'parameters': {'a': {'value': 0.9}, 'u': {'value': 'u * 0.7 + a + v * "
+     "0.1', "
+     "'default_initial_value': 0.2}}, 'output_ports': {'o': {'value': 'numpy.sin(u)'}}}, "
+     "'B': {'input_ports': {'x': {}}, 'parameters': {'w': {'value': 0.6}, 's': {'value': 's * w + x', 'default_initial_value': "
+     "0.1}}, "
+     "'output_ports': {'o': {'value': 's'}}}, "
+     "'n': {'input_ports': {'i': {}, 'z': {}}, 'parameters': {'t': {'value': 't * 0.5 + numpy.tanh(i) * 0.3 + z', "
+     "'default_initial_value': 0.05}}, 'output_ports': {'y': {'value': 't * t'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'B', 'receiver_port': 'x'}, 'f': {'sender': 'B', 'sender_port': 'o', "
+     "'receiver': 'n', 'receiver_port': 'i'}, 'g': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'z'}, "
+     "'h': {'sender': 'n', 'sender_port': 'y', 'receiver': 'A', 'receiver_port': 'v'}",
+     "",
+     "y",
+     {"A.a", "B.w", "A.u"},
+     7,
+     0,
+     "'B': {'type': 'All', 'kwargs': {'dependencies': [{'type': 'AfterNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}, {'type': "
+     "'Not', "
+     "'kwargs': {'condition': {'type': 'AtPass', 'kwargs': {'n': 4}}}}]}}, 'n': {'type': 'JustRan', 'kwargs': {'dependency': "
+     "'B'}}"},
+    {"conditions in a graph within a node, whose node runs on a condition",
+     "'A': {'parameters': {'a': {'value': 0.9}, 'u': {'value': 'u * 0.7 + a', 'default_initial_value': 0.2}}, 'output_ports': "
+     "{'o': "
+     "{'value': 'numpy.sin(u)'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'w': {'value': 0.6}}, 'output_ports': {'y': {'value': 'd.o'}}, 'nodes': "
+     "{'p': "
+     "{'input_ports': {'x': {}}, 'parameters': {'q': {'value': 'q * w + x', 'default_initial_value': 0.0}}, 'output_ports': "
+     "{'o': "
+     "{'value': 'q'}}}, 'd': {'input_ports': {'i': {}}, 'parameters': {'m': {'value': 'm * 0.2 + i', 'default_initial_value': "
+     "0.3}}, "
+     "'output_ports': {'o': {'value': 'm'}}}}, 'edges': {'e': {'sender': 'p', 'sender_port': 'o', 'receiver': 'd', "
+     "'receiver_port': "
+     "'i'}}, 'conditions': {'node_specific': {'d': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'p', 'n': 3}}}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+     "",
+     "y",
+     {"A.a", "n.w", "A.u"},
+     9,
+     0,
+     "'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}"},
     {"what does not change with a parameter, and whole numbers",
      "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + "
      "math.floor(a)'}}, "

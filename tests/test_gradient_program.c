@@ -23,8 +23,10 @@ struct array {
 
 static void write_model(const struct model *model, char text[TEXT_SIZE])
 {
-    snprintf(text, TEXT_SIZE, "{'m': {'onnx_opset_version': '21', 'graphs': {'g': {'nodes': {%s}, 'edges': {%s}}%s%s}}}",
-             model->nodes, model->edges, model->bodies[0] != '\0' ? ", " : "", model->bodies);
+    snprintf(text, TEXT_SIZE, "{'m': {'onnx_opset_version': '21', 'graphs': {'g': {'nodes': {%s}, 'edges': {%s}%s%s%s}%s%s}}}",
+             model->nodes, model->edges, model->conditions != NULL ? ", 'conditions': {'node_specific': {" : "",
+             model->conditions != NULL ? model->conditions : "", model->conditions != NULL ? "}}" : "",
+             model->bodies[0] != '\0' ? ", " : "", model->bodies);
     for (char *at = text; *at != '\0'; at++) {
         *at = *at == '\'' ? '"' : *at;
     }
@@ -498,6 +500,17 @@ static const struct refused {
       3,
       0},
      "there is no derivative of onnx::BitCast"},
+    {{"a condition that looks at a value",
+      "'A': {'parameters': {'u': {'value': 'u + 1.0', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
+      "'n': {'input_ports': {'x': {}}, 'output_ports': {'y': {'value': 'x * 2'}}}",
+      "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+      "",
+      "y",
+      {"A.u"},
+      3,
+      0,
+      "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 2.0, 'comparator': '>'}}"},
+     "a graph with conditions that look at values"},
 };
 
 Test(gradient_program, refuses)

@@ -266,6 +266,11 @@ static bool is_clear(mdf_operand operand)
     return operand != NOT_SEEN && operand != NOT_CLEAR;
 }
 
+bool trace_has_value(const struct tracer *tracer, size_t slot)
+{
+    return is_clear(tracer->now[slot]);
+}
+
 static mdf_operand *copy_operands(struct tracer *tracer, const mdf_operand *operands)
 {
     mdf_operand *copy = trace_new_operands(tracer->target.compiler, tracer->n_slots, MDF_NO_OPERAND);
@@ -435,7 +440,7 @@ static bool trace_graph(struct tracer *tracer, uint32_t body)
         return trace_refuse(tracer, "graphs within its nodes");
     }
     trace_enter(tracer, inner);
-    done = trace_nodes(tracer, tracer->is_first);
+    done = tracer->trace_inner != NULL ? tracer->trace_inner(tracer) : trace_nodes(tracer, tracer->is_first);
     trace_enter(tracer, frame);
     return done;
 }
@@ -613,10 +618,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
             continue;
         }
         has_edges = true;
-        if (edge->has_initial && !tracer->is_later) {
-            return trace_refuse(tracer, "output ports that hold something before their nodes have run");
-        }
-        if (!has_value(tracer, edge)) {
+        if (!(tracer->brings != NULL ? tracer->brings[i] : has_value(tracer, edge))) {
             continue;
         }
         if (!trace_range(tracer, edge->weigh.first, edge->weigh.end)) {
@@ -634,8 +636,22 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
     return !has_edges || is_fed || fill_default(tracer, port);
 }
 
-static bool trace_node(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node,
-                       bool is_first)
+static const struct mdf_program *program_of(const struct tracer *tracer)
+{
+    return tracer->frames != NULL ? tracer->frames[tracer->frame].program : tracer->target.compiler->program;
+}
+
+bool trace_ports(struct tracer *tracer, const struct mdf_program_node *node)
+{
+    for (size_t i = 0; i < node->n_ports; i++) {
+        if (!trace_port(tracer, program_of(tracer), node, node->first_port + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool trace_node(struct tracer *tracer, const struct mdf_program_node *node, bool is_first)
 {
     if (node->has_graph && tracer->frames == NULL) {
         return trace_refuse(tracer, "graphs within its nodes");
@@ -643,10 +659,8 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program *program,
     if (node->finished != MDF_NO_OPERAND) {
         return trace_refuse(tracer, "nodes that run until they are finished");
     }
-    for (size_t i = 0; i < node->n_ports; i++) {
-        if (!trace_port(tracer, program, node, node->first_port + i)) {
-            return false;
-        }
+    if (!trace_ports(tracer, node)) {
+        return false;
     }
     return trace_range(tracer, node->first, node->initial) && (!is_first || trace_range(tracer, node->initial, node->main)) &&
            trace_range(tracer, node->main, node->end);
@@ -654,13 +668,12 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program *program,
 
 bool trace_nodes(struct tracer *tracer, bool is_first)
 {
-    const struct mdf_program *program =
-        tracer->frames != NULL ? tracer->frames[tracer->frame].program : tracer->target.compiler->program;
+    const struct mdf_program *program = program_of(tracer);
 
     tracer->is_first = is_first;
     for (size_t i = 0; i < program->n_layers; i++) {
         for (size_t k = 0; k < program->layers[i].n_nodes; k++) {
-            if (!trace_node(tracer, program, &program->nodes[program->layers[i].nodes[k]], is_first)) {
+            if (!trace_node(tracer, &program->nodes[program->layers[i].nodes[k]], is_first)) {
                 return false;
             }
         }
@@ -696,6 +709,9 @@ bool trace_begin(struct tracer *tracer)
         tracer->n_slots = frames[i].n_slots;
         if (frames[i].is_fed == NULL || !begin_frame(tracer)) {
             return frames[i].is_fed != NULL ? false : out_of_memory(tracer);
+        }
+        if (tracer->frames[i].is_fed != NULL) { /* it begins amid the run of a node */
+            memcpy(frames[i].is_fed, tracer->frames[i].is_fed, frames[i].program->n_ports * sizeof *frames[i].is_fed);
         }
         frames[i].now = tracer->now;
         frames[i].before = tracer->before;
@@ -756,9 +772,6 @@ static bool add_inner_frames(struct tracer *tracer, struct list *frames, size_t 
 
         if (code->program == NULL) {
             continue;
-        }
-        if (code->program->schedule != NULL) {
-            return trace_refuse(tracer, "conditions in a graph within its nodes");
         }
         frame.from = find_unit(tracer->target.compiler, code);
         if (frame.from == NULL) {

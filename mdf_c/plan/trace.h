@@ -31,9 +31,15 @@ struct tracer {
     bool is_first, is_later; /* it is the first evaluation; an evaluation before has run all nodes */
     /* What stands for a slot that is read before it is written; NULL: that is refused. */
     mdf_operand (*read_before)(struct tracer *tracer, size_t slot);
-    void *context;       /* for read_before */
+    void *context;              /* for read_before */
     struct trace_frame *frames; /* NULL: graphs within nodes are refused. What stands above is that of number `frame` */
     size_t n_frames, frame;
+    /* Where sets of nodes are traced (gradient/run_ahead.h): what the node that runs gets by edges, and what runs of its graph.
+     */
+    const bool *brings;
+    const struct ahead_sequence *inner;
+    bool (*trace_inner)(struct tracer *tracer);
+    bool keeps_less;     /* memory is bounded: rather compute again */
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
 
@@ -59,6 +65,10 @@ bool trace_one(struct tracer *tracer, size_t at, size_t *next);
 bool trace_range(struct tracer *tracer, size_t first, size_t end);
 /* What fills a node's port number `index` of the program at run time. */
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index);
+/* The same for all of its ports. */
+bool trace_ports(struct tracer *tracer, const struct mdf_program_node *node);
+/* Whether something of the graph has written a slot. */
+bool trace_has_value(const struct tracer *tracer, size_t slot);
 /* All nodes in their order. */
 bool trace_nodes(struct tracer *tracer, bool is_first);
 

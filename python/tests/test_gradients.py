@@ -115,8 +115,8 @@ def test_what_can_not_be_derived_is_refused():
     with pytest.raises(ValueError, match="at least 1"):
         mdf_c.gradient(rnn(), "last", ["cell.w"], steps=0)
     model = rnn()
-    model["m"]["graphs"]["g"]["conditions"] = {"node_specific": {"cell": {"type": "AtPass", "kwargs": {"n": 0}}}}
-    with pytest.raises(mdf_c.MdfUnsupportedError, match="graph with conditions"):
+    model["m"]["graphs"]["g"]["conditions"] = {"node_specific": {"cell": {"type": "Threshold", "kwargs": {"dependency": "cell", "parameter": "w", "threshold": 0, "comparator": ">="}}}}
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="conditions that look at values"):
         mdf_c.gradient(model, "last", ["cell.w"])
 
 

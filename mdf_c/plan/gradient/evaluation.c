@@ -7,6 +7,7 @@
  * result needs. */
 #include "mdf_c/plan/gradient/evaluation.h"
 
+#include "mdf_c/plan/gradient/run_ahead.h"
 #include "mdf_c/plan/made_loop.h"
 #include "mdf_c/plan/trace.h"
 
@@ -197,17 +198,60 @@ static bool begin_step(struct step *step, const struct tracer *around, struct un
     step->tracer.has_dt = has_dt;
     step->tracer.read_before = add_state;
     step->tracer.context = step;
-    return trace_begin(&step->tracer);
+    if (!trace_begin(&step->tracer)) {
+        return false;
+    }
+    trace_enter(&step->tracer, around->frame);
+    return true;
 }
 
-/* The Loop of n evaluations; none, where they leave nothing to each other. */
-static bool trace_steps(struct tracer *around, bool has_dt, uint64_t n)
+/* What output ports hold behind the Loop is looked at, whether the next run reads it or not. */
+static bool keep_outputs(const struct tracer *around, struct step *step)
+{
+    struct tracer *tracer = &step->tracer;
+    size_t frame = tracer->frame;
+
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        const struct mdf_program *program = tracer->frames[i].program;
+
+        trace_enter(tracer, i);
+        for (size_t k = 0; k < program->n_nodes; k++) {
+            for (size_t j = 0; j < program->nodes[k].n_outputs; j++) {
+                mdf_operand operand = program->nodes[k].outputs[j].operand;
+                size_t slot = MDF_OPERAND_INDEX(operand);
+
+                if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || !trace_has_value(tracer, slot) ||
+                    tracer->before[slot] != MDF_NO_OPERAND ||
+                    (around->read_before == NULL && around->frames[i].now[slot] == MDF_NO_OPERAND)) {
+                    continue;
+                }
+                tracer->before[slot] = add_state(tracer, slot);
+                if (tracer->before[slot] == MDF_NO_OPERAND) {
+                    return false;
+                }
+            }
+        }
+    }
+    trace_enter(tracer, frame);
+    return true;
+}
+
+static bool trace_sequence(struct tracer *tracer, const struct ahead_sequence *sequence);
+
+/* All nodes; or a block of sets of them. */
+static bool trace_block(const struct tracer *around, struct step *step, const struct ahead_sequence *block)
+{
+    return block == NULL ? trace_nodes(&step->tracer, false) : trace_sequence(&step->tracer, block) && keep_outputs(around, step);
+}
+
+/* The Loop of n evaluations, or blocks; none, where they leave nothing to each other. */
+static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n)
 {
     struct unit unit;
     struct step step;
     struct parts parts = {0};
     struct mdf_code *code = NULL;
-    bool done = begin_step(&step, around, &unit, has_dt) && trace_nodes(&step.tracer, false), has_states = step.states.n > 0;
+    bool done = begin_step(&step, around, &unit, has_dt) && trace_block(around, &step, block), has_states = step.states.n > 0;
 
     if (done && has_states) {
         code = finish_body(around, &step, &parts, "step");
@@ -217,34 +261,95 @@ static bool trace_steps(struct tracer *around, bool has_dt, uint64_t n)
 }
 
 /* The Loop of n Loops of `size` evaluations each. */
-static bool trace_segments(struct tracer *around, bool has_dt, uint64_t n, uint64_t size)
+static bool trace_segments(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n, uint64_t size)
 {
     struct unit unit;
     struct step segment;
     struct parts parts = {0};
     struct mdf_code *code = NULL;
 
-    if (begin_step(&segment, around, &unit, has_dt) && trace_steps(&segment.tracer, has_dt, size)) {
+    if (begin_step(&segment, around, &unit, has_dt) && trace_steps(&segment.tracer, has_dt, block, size) &&
+        (block == NULL || keep_outputs(around, &segment))) {
         code = finish_body(around, &segment, &parts, "steps");
     }
     unit_clear(around->target.compiler, &unit);
     return code != NULL && emit_loop(around, &segment, &parts, code, n);
 }
 
-/* All evaluations but the first two and the last. */
-static bool trace_later(struct tracer *first, const struct mdf_gradient_request *request)
+/* So many evaluations, or blocks. */
+static bool trace_many(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n)
 {
-    uint64_t n = request->n_steps - 3, size = 1;
+    uint64_t size = 1;
 
-    if (!request->is_bounded || n < FEW_STEPS) {
-        return trace_steps(first, request->has_dt, n);
+    if (!around->keeps_less || n < FEW_STEPS) {
+        return trace_steps(around, has_dt, block, n);
     }
     while (size * size < n) {
         size++;
     }
-    return trace_segments(first, request->has_dt, n / size, size) &&
-           (n % size == 0 || trace_steps(first, request->has_dt, n % size));
+    return trace_segments(around, has_dt, block, n / size, size) &&
+           (n % size == 0 || trace_steps(around, has_dt, block, n % size));
 }
+
+/* ------------------------------------------------------------------ sets of nodes */
+
+static bool trace_run(struct tracer *tracer, const struct ahead_set *set, const struct ahead_run *run)
+{
+    const struct mdf_program_node *node = &tracer->frames[tracer->frame].program->nodes[run->node];
+
+    tracer->has_dt = set->has_dt;
+    tracer->brings = run->brings;
+    tracer->inner = run->inner;
+    return (set->takes_first || trace_ports(tracer, node)) && (!run->resets || trace_range(tracer, node->reset, node->initial)) &&
+           trace_range(tracer, node->first, node->reset) && (!run->is_first || trace_range(tracer, node->initial, node->main)) &&
+           trace_range(tracer, node->main, node->end);
+}
+
+static bool trace_set(struct tracer *tracer, const struct ahead_set *set)
+{
+    const struct mdf_program *program = tracer->frames[tracer->frame].program;
+
+    for (size_t i = 0; set->takes_first && i < set->n_runs; i++) {
+        tracer->has_dt = set->has_dt;
+        tracer->brings = set->runs[i].brings;
+        if (!trace_ports(tracer, &program->nodes[set->runs[i].node])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < set->n_runs; i++) {
+        if (!trace_run(tracer, set, &set->runs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool trace_sequence(struct tracer *tracer, const struct ahead_sequence *sequence)
+{
+    for (size_t i = 0; i < sequence->n; i++) {
+        const struct ahead_item *item = sequence->items[i];
+
+        if (!(item->set != NULL  ? trace_set(tracer, item->set)
+              : item->times == 1 ? trace_sequence(tracer, item->block)
+                                 : trace_many(tracer, tracer->has_dt, item->block, item->times))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What runs of the graph within the node that runs. */
+static bool trace_inner(struct tracer *tracer)
+{
+    const struct tracer around = *tracer;
+    bool done = around.inner == NULL || trace_sequence(tracer, around.inner);
+
+    tracer->has_dt = around.has_dt;
+    tracer->brings = around.brings;
+    return done;
+}
+
+/* ------------------------------------------------------------------ all */
 
 /* All evaluations but the first. The second one stands in front of the loop: what it leaves has the types of all later ones,
  * where what the first one leaves may be the number in the file. */
@@ -252,8 +357,48 @@ static bool trace_rest(struct tracer *tracer, const struct mdf_gradient_request 
 {
     tracer->has_dt = request->has_dt;
     tracer->is_later = true;
-    return (request->n_steps < 3 || trace_nodes(tracer, false)) && (request->n_steps < 4 || trace_later(tracer, request)) &&
+    return (request->n_steps < 3 || trace_nodes(tracer, false)) &&
+           (request->n_steps < 4 || trace_many(tracer, request->has_dt, NULL, request->n_steps - 3)) &&
            (request->n_steps < 2 || trace_nodes(tracer, false));
+}
+
+/* What output ports hold before their nodes have run. */
+static bool set_initials(struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        const struct mdf_program *program = tracer->frames[i].program;
+
+        trace_enter(tracer, i);
+        for (size_t k = 0; k < program->n_nodes; k++) {
+            for (size_t j = 0; j < program->nodes[k].n_outputs; j++) {
+                const struct mdf_program_output *output = &program->nodes[k].outputs[j];
+
+                if (output->initial != MDF_NO_OPERAND && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT) {
+                    tracer->now[MDF_OPERAND_INDEX(output->operand)] = trace_operand(tracer, output->initial);
+                }
+            }
+        }
+    }
+    trace_enter(tracer, 0);
+    return tracer->target.compiler->error->code == MDF_OK;
+}
+
+/* All evaluations of nodes that run under conditions. */
+static bool trace_ahead(struct tracer *tracer, const struct mdf_gradient_request *request)
+{
+    const struct ahead_sequence *sequence = ahead_find(tracer, request);
+
+    tracer->trace_inner = trace_inner;
+    tracer->is_later = true; /* what has a value is told run by run */
+    return sequence != NULL && trace_sequence(tracer, sequence);
+}
+
+/* Those of nodes that run one after the other. */
+static bool trace_all(struct tracer *tracer, const struct mdf_gradient_request *request, mdf_operand operand)
+{
+    bool changes = MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && tracer->is_written[MDF_OPERAND_INDEX(operand)];
+
+    return trace_nodes(tracer, true) && (!changes || trace_rest(tracer, request));
 }
 
 bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradient_request *request, mdf_operand operand,
@@ -262,12 +407,10 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     struct tracer first = {.target = {builder->compiler, builder->unit, &builder->scope},
                            .from = builder->unit,
                            .n_slots = builder->unit->slot_facts.n,
+                           .keeps_less = request->is_bounded,
                            .purpose = "there are no derivatives over the steps"};
     bool *is_written;
 
-    if (builder->is_scheduled) {
-        return trace_refuse(&first, "conditions");
-    }
     if (builder->compiler->program->solver.takes_own_steps && request->n_steps > 1) {
         return trace_refuse(&first, "a method that chooses its steps (take one of fixed steps: docs/time.md)");
     }
@@ -277,11 +420,10 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
         return false;
     }
     trace_mark_fed(builder->compiler->program, is_written);
-    if (!trace_find_frames(&first) || !trace_begin(&first)) {
+    if (!trace_find_frames(&first) || !trace_begin(&first) || !set_initials(&first)) {
         return false;
     }
-    if (!trace_nodes(&first, true) || (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && is_written[MDF_OPERAND_INDEX(operand)] &&
-                                       !trace_rest(&first, request))) {
+    if (!(ahead_is_needed(&first) ? trace_ahead(&first, request) : trace_all(&first, request, operand))) {
         return false;
     }
     *result = trace_operand(&first, operand);

@@ -104,6 +104,8 @@ static bool keep_node(struct compiler *compiler, const struct mdf_program_node *
         program->ports[i].node = 0;
         program->ports[i].holds = true;
     }
+    program->schedule = NULL;
+    program->takes_first = false;
     program->nodes = node;
     program->layers = layer;
     program->results = results;
