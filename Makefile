@@ -482,6 +482,7 @@ install: all
 	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \
 	    $$program --completion fish > $(DESTDIR)$(FISH_COMPLETIONS)/$$name.fish || exit 1; \
 	done
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null || true # so that the loader knows of the library
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))

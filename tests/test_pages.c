@@ -266,6 +266,12 @@ Test(pages, the_program_in_c_compiles_and_runs)
     cr_assert(run("cc -Wall -Wextra -Werror -Imdf_c example.c -o example -Lbuild -lmdf -Wl,-rpath,\"$PWD/build\"", output) == 0,
               "%s", output);
     cr_expect(run("./example", output) == 0 && strcmp(output, "3.16227766016838\n") == 0, "%s", output);
+    if (is_installed("c++")) {
+        cr_assert(run("c++ -x c++ -Wall -Wextra -Werror -Imdf_c example.c -o example_cpp -Lbuild -lmdf -Wl,-rpath,\"$PWD/build\"",
+                      output) == 0,
+                  "%s", output);
+        cr_expect(run("./example_cpp", output) == 0 && strcmp(output, "3.16227766016838\n") == 0, "%s", output);
+    }
     /* With a port that there is not. */
     cr_assert(run("sed 's/\"x\"/\"y\"/' example.c > misspelt.c && cc -Imdf_c misspelt.c -o misspelt -Lbuild -lmdf "
                   "-Wl,-rpath,\"$PWD/build\"",

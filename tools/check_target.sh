@@ -114,6 +114,7 @@ done
 mkdir -p "$build/run/bin"
 cat >"$build/run/bin/cc" <<END
 #!/usr/bin/env bash
+PATH=\${PATH//"$PWD/$build/run/bin:"/} # a cache of compilers would find this one again
 program=1 output=a.out previous= arguments=()
 for argument; do
     case \$argument in -march=native) continue ;; -shared | -c | -S | -E | -fsyntax-only) program= ;; esac

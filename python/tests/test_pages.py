@@ -2,11 +2,13 @@
 
 A command that no test runs fails here, unless NOT_RUN says why; a page with measured numbers names the script that measures them."""
 
+import importlib
 import re
 
 import pytest
 from conftest import ROOT
 
+import mdf_c
 from test_docs import COMMAND_PAGES, PAGES
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -113,6 +115,21 @@ def test_what_a_page_names_is_there(name):
         for path in PATH.findall(code):
             is_pattern = any((ROOT / path).parent.glob(f"{(ROOT / path).name}*"))
             assert is_pattern or path in OTHERS_PATHS, f"{name}: there is no {path}"
+
+
+# Functions of C are those of the sources, the suites and the examples.
+FOLDERS = ("mdf_c", "functions", "schemas", "tests", "examples", "python")
+SOURCES = "".join(file.read_text(errors="replace") for folder in FOLDERS for file in (ROOT / folder).rglob("*.[chdip]*") if file.suffix in (".h", ".c", ".def", ".inc", ".py"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_functions_that_a_page_names_are_there(name):
+    for dotted in set(re.findall(r"\bmdf_c((?:\.[a-zA-Z_]\w*)+)", ALL[name])):
+        found = mdf_c
+        for i, part in enumerate(dotted.split(".")[1:]):
+            found = getattr(found, part, None) or importlib.import_module("mdf_c" + ".".join(dotted.split(".")[: i + 2]))
+    unknown = {word for word in re.findall(r"\b(mdf_[a-z][a-z0-9_]+)\b", ALL[name]) if word not in SOURCES}
+    assert unknown == set()
 
 
 # ---------------------------------------------------------------- numbers
