@@ -237,6 +237,12 @@ Test(export, what_has_no_form_is_refused_with_its_place)
                                 "\"conditions\": {\"node_specific\": {\"a\": {\"type\": \"TimeInterval\", \"kwargs\": {\"start\": 2}}}}}}}}",
                                 &error));
     cr_expect_not_null(strstr(error.message, "a condition that looks at values, at time"), "%s", error.message);
+    error = (mdf_error){0}; /* as of an .onnx file whose input has no shape: onnx.checker takes none */
+    cr_expect_null(through_onnx("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [{\"name\": \"x\", \"type\": \"float32\"}], "
+                                "\"outputs\": [\"y\"]}, \"nodes\": {\"a\": {\"input_ports\": {\"x\": {\"type\": \"float32\"}}, "
+                                "\"output_ports\": {\"y\": {\"value\": \"-x\"}}}}}}}}",
+                                &error));
+    cr_expect_not_null(strstr(error.message, "the input 'x' has a type and no shape"), "%s", error.message);
 }
 
 Test(export, conditions_that_are_the_same_in_each_evaluation_are_written_out)

@@ -164,6 +164,10 @@ static bool add_input(struct exporter *exporter, size_t index)
     if (declaration->type.optional || declaration->type.map) {
         return export_refuse(exporter, "an input that is optional, or an object");
     }
+    if (port->is_required && declaration->type.dtype != MDF_DTYPE_NONE && declaration->type.exact && !declaration->type.sequence &&
+        !declaration->has_shape) { /* of an .onnx file it may be any */
+        return export_refuse(exporter, "the input '%s' has a type and no shape, which onnx.checker asks for: declare its shape", name);
+    }
     *slot = (struct symbol){.kind = declaration->type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
                             .dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype
                                                                                : type_of_use(exporter->program, port->slot, MOST_COPIES),
