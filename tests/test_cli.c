@@ -204,6 +204,19 @@ Test(cli, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */
+Test(cli, short_sums_in_c)
+{
+    static const char model[] = "tests/data/dumps/short_sums.yaml";
+    const struct outcome *outcome = call("mdf-run %s --plain -o %s/plain.json", model, folder);
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = call("mdf-run %s --compile -o %s/compiled.json && cmp %s/plain.json %s/compiled.json", model, folder, folder, folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
+    outcome = call("mdf-run %s --dump c", model);
+    cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL, "%s", outcome->output);
+}
+
 /* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
 Test(cli, scans_in_succession)
 {

@@ -1,5 +1,6 @@
 /* lower_turned.c - arrays from outside a loop that a nest of its body goes through across their rows, as distances to all rows of
- * a matrix do: they are laid out once, in front of the loop, with what lies side by side in vectors side by side. See lowering.h.
+ * a matrix do: they are laid out once, in front of the loop, with what lies side by side in vectors side by side. The same of a
+ * nest that goes through them again and again, which such a loop may have become (lower_mapped.c). See lowering.h.
  *
  * That pays where a nest folds short rows, so that vectors go along another axis, and all else that it loads or stores lies along
  * that one already. */
@@ -228,6 +229,31 @@ static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
     }
 }
 
+/* How often a nest goes through all that a load of it looks at. */
+static size_t count_rounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
+{
+    size_t n = 1, axis;
+
+    for (axis = 0; axis < lanes; axis++) {
+        n *= step->view.strides[axis] == 0 ? nest->extents[axis] : 1;
+    }
+    return n;
+}
+
+/* Whether a nest by itself, outside the loops that its arrays come from, goes through them as often as a loop would. */
+static bool goes_round(const struct turning *turning, const struct mdf_lowered_nest *nest)
+{
+    size_t lanes = nest->is_open ? nest->n_axes : find_lanes(nest), i;
+
+    for (i = 0; i < nest->n_steps && lanes < nest->n_axes; i++) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && is_across(turning, nest, &nest->steps[i], lanes) &&
+            count_rounds(nest, &nest->steps[i], lanes) < FEWEST_RUNS) {
+            return false;
+        }
+    }
+    return lanes < nest->n_axes;
+}
+
 /* Puts what has been laid out in front of op number `at`. */
 static bool insert(struct turning *turning, struct mdf_lowered_region *region, size_t at)
 {
@@ -247,16 +273,16 @@ static bool insert(struct turning *turning, struct mdf_lowered_region *region, s
     return true;
 }
 
-/* Those of a loop, which stands at `at`; *n_added ops are in front of it afterwards. */
-static bool turn_loop(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t *n_added)
+/* Those of a loop or nest, which stands at `at`; *n_added ops are in front of it afterwards. */
+static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t *n_added)
 {
     const struct mdf_lowered_op *op = &region->ops[at];
     struct turning *turning = mdf_arena_allocate(&lowering->scratch, sizeof *turning);
-    const struct mdf_lowered_region *body = &op->of.loop->body;
+    bool is_loop = op->code == MDF_LOWERED_LOOP;
     size_t i;
 
     *n_added = 0;
-    if (op->of.loop->n_runs < FEWEST_RUNS || turning == NULL) {
+    if (turning == NULL || (is_loop && op->of.loop->n_runs < FEWEST_RUNS)) {
         return turning != NULL || lowering_out_of_memory(lowering);
     }
     turning->lowering = lowering;
@@ -265,10 +291,13 @@ static bool turn_loop(struct lowering *lowering, struct mdf_lowered_region *regi
         return lowering_out_of_memory(lowering);
     }
     note_made(op, turning->is_inside);
-    for (i = 0; i < body->n_ops; i++) {
-        if (body->ops[i].code == MDF_LOWERED_NEST) {
-            turn_nest(turning, body->ops[i].of.nest);
+    for (i = 0; is_loop && i < op->of.loop->body.n_ops; i++) {
+        if (op->of.loop->body.ops[i].code == MDF_LOWERED_NEST) {
+            turn_nest(turning, op->of.loop->body.ops[i].of.nest);
         }
+    }
+    if (!is_loop && goes_round(turning, op->of.nest)) {
+        turn_nest(turning, op->of.nest);
     }
     *n_added = turning->n_turned;
     return turning->n_turned == 0 || insert(turning, region, at);
@@ -285,8 +314,11 @@ static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *re
             !(turn_region(lowering, &op->of.branches->then) && turn_region(lowering, &op->of.branches->otherwise))) {
             return false;
         }
-        if (op->code == MDF_LOWERED_LOOP) {
-            if (!turn_region(lowering, &op->of.loop->body) || !turn_loop(lowering, region, i, &n_added)) {
+        if (op->code == MDF_LOWERED_LOOP && !turn_region(lowering, &op->of.loop->body)) {
+            return false;
+        }
+        if (op->code == MDF_LOWERED_LOOP || (op->code == MDF_LOWERED_NEST && find_lanes(op->of.nest) < op->of.nest->n_axes)) {
+            if (!turn_op(lowering, region, i, &n_added)) {
                 return false;
             }
             i += n_added;

@@ -136,6 +136,22 @@ static double join_cost(const struct mdf_lowered_nest *nest, const struct mdf_ne
     return !is_in_lanes(step) ? 0 : step->level > axis ? 2.0 * (double)used_lanes(nest, step) : COST_OF_LANES;
 }
 
+/* The level at which a step is done: a load along the axis that goes innermost is made again in each loop that needs it. */
+static size_t level_done(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+    size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level, user, k;
+
+    for (user = i + 1; user < nest->n_steps && step->kind == MDF_NEST_LOAD && step->level > axis; user++) {
+        for (k = 0; k < nest->steps[user].n_in; k++) {
+            if (nest->steps[user].in[k] == i && nest->steps[user].level > level) {
+                level = nest->steps[user].level;
+            }
+        }
+    }
+    return level;
+}
+
 /* The time of the steps that are within an axis, where it goes innermost. */
 static double axis_cost(const struct nest_plan *plan, size_t axis)
 {
@@ -146,12 +162,11 @@ static double axis_cost(const struct nest_plan *plan, size_t axis)
 
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
-        size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
 
         if (is_in(plan->steps, i)) {
             double own = step_cost(step, axis, waits) + loop + (waits && step->kind == MDF_NEST_FOLD ? 6 : 0);
 
-            cost += own * (double)mdf_nest_count(nest, 0, level) +
+            cost += own * (double)mdf_nest_count(nest, 0, level_done(nest, i, axis)) +
                     join_cost(nest, step, axis) * (double)mdf_nest_count(nest, 0, step->level);
         }
     }

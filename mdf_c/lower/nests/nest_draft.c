@@ -73,8 +73,7 @@ static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)
     memcpy(draft->steps, from->steps, draft->n_steps * sizeof *draft->steps);
 }
 
-/* The register; of a load that is there already, that one. */
-static uint8_t add_step(struct nest_draft *draft, const struct draft_step *step)
+uint8_t draft_add(struct nest_draft *draft, const struct draft_step *step)
 {
     size_t i;
 
@@ -115,7 +114,7 @@ uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft,
     if (view->at != MDF_NEST_NONE) {
         added.axes |= draft->steps[view->at].axes;
     }
-    return add_step(draft, &added);
+    return draft_add(draft, &added);
 }
 
 uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes)
@@ -168,7 +167,7 @@ uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op,
 
     added.step.view.at = MDF_NEST_NONE;
     memcpy(added.step.in, in, op->n_in);
-    return add_step(draft, &added);
+    return draft_add(draft, &added);
 }
 
 uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to)
@@ -255,7 +254,7 @@ uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in
         added.folded[i] = axes[i];
         added.axes &= (uint8_t) ~(1u << axes[i]);
     }
-    return add_step(draft, &added);
+    return draft_add(draft, &added);
 }
 
 void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_nest_view *view,
@@ -272,7 +271,7 @@ void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, u
     if (draft->steps[in].step.kind != MDF_NEST_FOLD) {
         draft->steps[in].axes = added.axes; /* one element for many */
     }
-    add_step(draft, &added);
+    draft_add(draft, &added);
 }
 
 void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in, mdf_lowered_id id, const uint8_t *axes)
@@ -604,7 +603,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
         for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
             step.folded[step.n_folded++] = merging->map[axis];
         }
-        registers[i] = add_step(draft, &step);
+        registers[i] = draft_add(draft, &step);
     }
     nest = draft_finish(merging->lowering, draft);
     return nest != NULL && nest->is_open && !has_room_for_totals(nest) ? NULL : nest;

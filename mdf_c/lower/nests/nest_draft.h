@@ -28,6 +28,8 @@ enum { DRAFT_NO_AXIS = UINT8_MAX };
 struct nest_draft *draft_new(struct lowering *lowering);
 /* The number of an axis of so many indices; DRAFT_NO_AXIS where that is 1. */
 uint8_t draft_axis(struct nest_draft *draft, int64_t extent);
+/* Any step: its register; of a load that is there already, that one. */
+uint8_t draft_add(struct nest_draft *draft, const struct draft_step *step);
 /* Registers. A value is loaded from where it was moved from, if it is a view (lowering_note_view); axes[d] is the axis of its
  * dimension d. */
 uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes);

@@ -1,0 +1,184 @@
+/* lower_unrolled.c - for C source: a sum of a few numbers for each element of a longer row (distances of points, products of
+ * short rows) is written out as additions, so that compilers make vectors along the longer one and keep no array of totals. See
+ * lowering.h. */
+#include "functions/elements/element.h"
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+enum {
+    MOST_TERMS = 8,
+    FEWEST_ALONG = 16, /* elements that vectors go along */
+    MOST_STEPS = 96    /* of the nest that is made */
+};
+
+struct unrolling {
+    struct lowering *lowering;
+    const struct mdf_lowered_nest *nest;
+    struct nest_draft *draft;
+    size_t axis;                                        /* that is written out */
+    uint8_t registers[MDF_NEST_MOST_STEPS][MOST_TERMS]; /* of each step, at each index of the axis */
+};
+
+/* The totals that have a term each before they are joined; 1: the terms are added one by one. 0: the order is another one. */
+static size_t count_totals(const struct mdf_nest_step *fold, size_t n)
+{
+    switch ((enum mdf_nest_order)fold->order) {
+    case MDF_NEST_IN_LANES:
+    case MDF_NEST_IN_DEPTHS:
+        return fold->lanes == 1 || fold->lanes >= n ? fold->lanes : 0;
+    case MDF_NEST_IN_BLOCKS:
+        return fold->lanes >= n ? fold->lanes : 0;
+    case MDF_NEST_PAIRWISE:
+        return n < 8 ? 1 : 0;
+    case MDF_NEST_WITH_REST:
+        return 1;
+    case N_MDF_NEST_ORDERS:
+        break;
+    }
+    return 0;
+}
+
+static bool is_sum(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t axis)
+{
+    return fold->fold == MDF_NEST_SUM && !fold->has_start && !fold->is_fused && fold->level == axis &&
+           nest->steps[fold->in[0]].level == axis + 1 && mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' &&
+           count_totals(fold, nest->extents[axis]) > 0;
+}
+
+/* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and sums. */
+static bool may_unroll(const struct mdf_lowered_nest *nest)
+{
+    size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
+
+    if (nest->is_open || nest->n_axes < 2 || nest->extents[axis] > MOST_TERMS || nest->extents[axis - 1] < FEWEST_ALONG) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool is_along = step->level == nest->n_axes;
+
+        if (step->kind == MDF_NEST_FOLD) {
+            if (!is_sum(nest, step, axis)) {
+                return false;
+            }
+            n_folds++;
+        } else if (is_along && (step->kind == MDF_NEST_STORE || step->code == MDF_LOWERED_ELEMENTS)) {
+            return false;
+        }
+        n_along += is_along;
+    }
+    return n_folds > 0 && nest->n_steps + (n_along + n_folds) * nest->extents[axis] <= MOST_STEPS;
+}
+
+/* Whether a register is at another one at each index of the axis. */
+static bool is_along(const struct unrolling *unrolling, size_t step)
+{
+    return unrolling->nest->steps[step].level > unrolling->axis;
+}
+
+/* A step at index k of the axis. */
+static uint8_t copy_step(struct unrolling *unrolling, const struct draft_step *from, size_t i, size_t k)
+{
+    struct draft_step step = *from;
+    size_t j;
+
+    for (j = 0; j < step.step.n_in; j++) {
+        step.step.in[j] = unrolling->registers[step.step.in[j]][is_along(unrolling, step.step.in[j]) ? k : 0];
+    }
+    if (step.step.view.at != MDF_NEST_NONE) {
+        step.step.view.at = unrolling->registers[step.step.view.at][is_along(unrolling, step.step.view.at) ? k : 0];
+    }
+    if (is_along(unrolling, i)) {
+        step.axes &= (uint8_t) ~(1u << unrolling->axis);
+        step.step.view.first += step.step.view.strides[unrolling->axis] * (int64_t)k;
+        step.step.view.strides[unrolling->axis] = 0;
+    }
+    return draft_add(unrolling->draft, &step);
+}
+
+static uint8_t add(struct unrolling *unrolling, uint8_t a, uint8_t b)
+{
+    const uint8_t in[] = {a, b};
+
+    return draft_apply(unrolling->lowering, unrolling->draft, MDF_ELEMENT(add), in);
+}
+
+/* The totals, of which the first begins with 0; the others begin with their terms: as 0 and -0 differ in a sum of nothing but
+ * such only, the result has the same bits. */
+static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step *fold)
+{
+    size_t n = unrolling->nest->extents[unrolling->axis], n_totals = count_totals(fold, n), half, i;
+    const uint8_t *terms = unrolling->registers[fold->in[0]];
+    uint8_t totals[MOST_TERMS];
+
+    memcpy(totals, terms, n);
+    totals[0] = add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0), terms[0]);
+    for (i = 1; n_totals == 1 && i < n; i++) {
+        totals[0] = add(unrolling, totals[0], totals[i]);
+    }
+    for (half = n_totals / 2; half > 0; half /= 2) {
+        for (i = 0; i < half && i + half < n; i++) {
+            totals[i] = add(unrolling, totals[i], totals[i + half]);
+        }
+        n = n < half ? n : half;
+    }
+    return totals[0];
+}
+
+static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    struct unrolling *unrolling = mdf_arena_allocate(&lowering->scratch, sizeof *unrolling);
+    struct nest_draft *from = draft_new(lowering);
+    size_t i, k;
+
+    if (unrolling == NULL || from == NULL || (unrolling->draft = draft_new(lowering)) == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    unrolling->lowering = lowering;
+    unrolling->nest = nest;
+    unrolling->axis = nest->n_axes - 1;
+    draft_read(from, nest);
+    unrolling->draft->n_axes = nest->n_axes - 1;
+    memcpy(unrolling->draft->extents, from->extents, unrolling->draft->n_axes * sizeof *from->extents);
+    for (i = 0; i < nest->n_steps && !from->has_failed; i++) {
+        if (nest->steps[i].kind == MDF_NEST_FOLD) {
+            unrolling->registers[i][0] = write_sum(unrolling, &nest->steps[i]);
+            unrolling->draft->steps[unrolling->registers[i][0]].axes = from->steps[i].axes;
+            continue;
+        }
+        for (k = 0; k < (is_along(unrolling, i) ? nest->extents[unrolling->axis] : 1); k++) {
+            unrolling->registers[i][k] = copy_step(unrolling, &from->steps[i], i, k);
+        }
+    }
+    return from->has_failed ? NULL : draft_finish(lowering, unrolling->draft);
+}
+
+static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
+{
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_op *op = &region->ops[i];
+        const struct mdf_lowered_region *inner;
+
+        if (op->code == MDF_LOWERED_NEST && may_unroll(op->of.nest)) {
+            struct mdf_lowered_nest *nest = unroll(lowering, op->of.nest);
+
+            op->of.nest = nest == NULL ? op->of.nest : nest;
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            if (!unroll_region(lowering, inner)) {
+                return false;
+            }
+        }
+    }
+    return !lowering_has_failed(lowering);
+}
+
+bool lowering_unroll_sums(struct lowering *lowering)
+{
+    return !lowering->is_for_source || unroll_region(lowering, &lowering->lowered->region);
+}
