@@ -498,6 +498,37 @@ static const struct model {
      9,
      0,
      "'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}"},
+    {"a node that runs until it is finished",
+     "'A': {'input_ports': {'v': {'default_value': 0.0}}, 'parameters': {'a': {'value': 0.9}, 'thr': {'value': 2.0}, 'u': "
+     "{'value': 'u * "
+     "0.7 + a + 0.05 * v', 'default_initial_value': 0.2, 'reset': 'environment_state_update'}}, 'functions': {'is_finished': "
+     "{'value': 'u "
+     "> thr'}}, 'output_ports': {'o': {'value': 'u * u'}}, 'repeat_until_finished': 50}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'t': {'value': 't * 0.5 + numpy.sin(x)', 'default_initial_value': 0.1}}, "
+     "'output_ports': {'y': {'value': 't * t'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}, 's': {'sender': 'A', 'sender_port': 'o', "
+     "'receiver': 'A', 'receiver_port': 'v', 'feedback': true}",
+     "",
+     "y",
+     {"A.a", "A.u"},
+     6,
+     0},
+    {"the same under a condition",
+     "'A': {'input_ports': {'v': {'default_value': 0.0}}, 'parameters': {'a': {'value': 0.9}, 'thr': {'value': 2.0}, 'u': "
+     "{'value': 'u * "
+     "0.7 + a + 0.05 * v', 'default_initial_value': 0.2, 'reset': 'environment_state_update'}}, 'functions': {'is_finished': "
+     "{'value': 'u "
+     "> thr'}}, 'output_ports': {'o': {'value': 'u * u'}}, 'repeat_until_finished': 50}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'t': {'value': 't * 0.5 + numpy.sin(x)', 'default_initial_value': 0.1}}, "
+     "'output_ports': {'y': {'value': 't * t'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}, 's': {'sender': 'A', 'sender_port': 'o', "
+     "'receiver': 'A', 'receiver_port': 'v', 'feedback': true}",
+     "",
+     "y",
+     {"A.a", "A.u"},
+     6,
+     0,
+     "'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}"},
     {"what does not change with a parameter, and whole numbers",
      "'n': {'parameters': {'a': {'value': 0.9}, 'k': {'value': 3}, 's': {'value': '[x * k for x in range(4)][2] + "
      "math.floor(a)'}}, "

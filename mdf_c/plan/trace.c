@@ -592,8 +592,7 @@ static bool trace_link(struct tracer *tracer, const struct mdf_program_port *por
     return value != MDF_NO_OPERAND && arrive(tracer, port, value, true);
 }
 
-/* Whether an edge has something to bring. */
-static bool has_value(const struct tracer *tracer, const struct mdf_program_edge *edge)
+bool trace_brings(const struct tracer *tracer, const struct mdf_program_edge *edge)
 {
     size_t source = MDF_OPERAND_INDEX(edge->source);
 
@@ -618,7 +617,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
             continue;
         }
         has_edges = true;
-        if (!(tracer->brings != NULL ? tracer->brings[i] : has_value(tracer, edge))) {
+        if (!(tracer->brings != NULL ? tracer->brings[i] : trace_brings(tracer, edge))) {
             continue;
         }
         if (!trace_range(tracer, edge->weigh.first, edge->weigh.end)) {
@@ -656,14 +655,14 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program_node *nod
     if (node->has_graph && tracer->frames == NULL) {
         return trace_refuse(tracer, "graphs within its nodes");
     }
-    if (node->finished != MDF_NO_OPERAND) {
+    if (node->finished != MDF_NO_OPERAND && tracer->repeat == NULL) {
         return trace_refuse(tracer, "nodes that run until they are finished");
     }
     if (!trace_ports(tracer, node)) {
         return false;
     }
     return trace_range(tracer, node->first, node->initial) && (!is_first || trace_range(tracer, node->initial, node->main)) &&
-           trace_range(tracer, node->main, node->end);
+           trace_range(tracer, node->main, node->end) && (node->finished == MDF_NO_OPERAND || tracer->repeat(tracer, node));
 }
 
 bool trace_nodes(struct tracer *tracer, bool is_first)

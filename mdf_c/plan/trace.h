@@ -39,6 +39,8 @@ struct tracer {
     const bool *brings;
     const struct ahead_sequence *inner;
     bool (*trace_inner)(struct tracer *tracer);
+    /* Behind the run of a node that runs until it is finished: the others. NULL: that is refused. */
+    bool (*repeat)(struct tracer *tracer, const struct mdf_program_node *node);
     bool keeps_less;     /* memory is bounded: rather compute again */
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
@@ -67,6 +69,8 @@ bool trace_range(struct tracer *tracer, size_t first, size_t end);
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index);
 /* The same for all of its ports. */
 bool trace_ports(struct tracer *tracer, const struct mdf_program_node *node);
+/* Whether an edge has something to bring. */
+bool trace_brings(const struct tracer *tracer, const struct mdf_program_edge *edge);
 /* Whether something of the graph has written a slot. */
 bool trace_has_value(const struct tracer *tracer, size_t slot);
 /* All nodes in their order. */

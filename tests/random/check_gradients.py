@@ -3,7 +3,7 @@
 
     check_gradients.py [--models N] [--from SEED] [--show]
 
-Half of them are smooth: nodes, edges, states and derivatives in time, over some steps, with Loop, Scan and If in each other, products, reductions, moves and
+Half of them are smooth: nodes, edges, states and derivatives in time, over some steps, some in graphs within nodes or under conditions, with Loop, Scan and If in each other, products, reductions, moves and
 conditional expressions. Their derivatives have to be those that differences give, extrapolated to a step of nothing, in a random direction. The others are those of
 grammar.py, which are not made for it: most of these are refused. Of all that is not refused the program of derivatives gives the same bits plainly, when it is lowered, by
 copies of a state, and (of each tenth) as C source, and the value is that of the steps themselves. What goes forward and the Hessian times a vector are held against these."""
@@ -178,8 +178,39 @@ class Maker:
                 nodes[node]["input_ports"] = {"incoming": {}}
                 edges["e"] = {"sender": last[0], "sender_port": last[2], "receiver": node, "receiver_port": "incoming"}
             last = node, shape, f"y{number}"
-        model = {"m": {"onnx_opset_version": "21", "graphs": {"g": {"nodes": nodes, "edges": edges}, **self.graphs}}}
-        return {"model": model, "of": last[2], "wrt": parameters, "steps": rng.choice([1, 1, 2, 3, 6]), "dt": 0.1 if has_time else None, "is_smooth": True}
+        graph = {"nodes": nodes, "edges": edges}
+        model = {"m": {"onnx_opset_version": "21", "graphs": {"g": graph, **self.graphs}}}
+        made = {"model": model, "of": last[2], "wrt": parameters, "steps": rng.choice([1, 1, 2, 3, 6]), "dt": 0.1 if has_time else None, "is_smooth": True}
+        if rng.random() < 0.3 and "onnx::" not in json.dumps(nodes[last[0]]):  # a body sees names of the outermost graph only
+            self.wrap(nodes, last[0], last[2])
+        if rng.random() < 0.4 and len(nodes) > 1:
+            graph["conditions"] = self.conditions(list(nodes))
+            made["steps"] = rng.choice([1, 2, 5, 9])
+        return made
+
+    def wrap(self, nodes, name, port):
+        """The node becomes that of a graph within a node, which may run it several times."""
+        inner, rng = nodes[name], self.rng
+        graph = {"nodes": {name: inner}}
+        if rng.random() < 0.5:
+            count = {"parameters": {"k": {"value": "k + 1", "default_initial_value": 0}}, "output_ports": {"k_out": {"value": "k"}}}
+            graph = {"nodes": {name: inner, "counts": count}, "conditions": {"node_specific": {"counts": self.condition(name, rng.choice([2, 3, 70]))}}}
+        nodes[name] = {"input_ports": {key: {} for key in inner.get("input_ports", {})}, **graph, "output_ports": {port: {"value": f"{name}.{port}"}}}
+
+    def condition(self, dependency, n):
+        return {"type": "EveryNCalls", "kwargs": {"dependency": dependency, "n": n}}
+
+    def conditions(self, nodes):
+        """That hang on counts and passes."""
+        rng, (first, last) = self.rng, nodes
+        n = rng.choice([1, 2, 3, 5])
+        after = {"type": "AfterNCalls", "kwargs": {"dependency": first, "n": n}}
+        chosen = [self.condition(first, n), after, {"type": "AfterPass", "kwargs": {"n": n}}, {"type": "JustRan", "kwargs": {"dependency": first}},
+                  {"type": "All", "kwargs": {"dependencies": [after, {"type": "Not", "kwargs": {"condition": {"type": "AtPass", "kwargs": {"n": n}}}}]}}]
+        specific = {last: rng.choice(chosen)}
+        if rng.random() < 0.4:
+            specific[first] = rng.choice([{"type": "EveryNPasses", "kwargs": {"n": 2}}, {"type": "BeforePass", "kwargs": {"n": 40}}, {"type": "Always", "kwargs": {}}])
+        return {"node_specific": specific}
 
 
 def make_other(seed):
@@ -262,7 +293,8 @@ def parameters_at(made):
     found = {}
     for name in made["wrt"]:
         node, key = name.split(".")
-        parameter = graph["nodes"][node]["parameters"][key]
+        holder = graph["nodes"][node]
+        parameter = holder.get("nodes", {}).get(node, holder)["parameters"][key]
         found[name] = parameter["default_initial_value"] if "default_initial_value" in parameter else parameter["value"]
     return found
 

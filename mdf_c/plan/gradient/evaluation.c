@@ -129,7 +129,9 @@ static bool add_parts(struct tracer *around, struct step *step, size_t state, st
            add_operands(compiler, &parts->yields, next->inputs, n) && make_list(step, parts, formal, first->operator, n);
 }
 
-static struct mdf_code *finish_body(struct tracer *around, struct step *step, struct parts *parts, const char *id)
+/* `goes_on`: the condition that it yields; MDF_NO_OPERAND: it always does. */
+static struct mdf_code *finish_body(struct tracer *around, struct step *step, struct parts *parts, mdf_operand goes_on,
+                                    const char *id)
 {
     struct target *target = &step->tracer.target;
 
@@ -139,7 +141,7 @@ static struct mdf_code *finish_body(struct tracer *around, struct step *step, st
         }
     }
     return unit_put_first(target->compiler, target->unit, &parts->made)
-               ? made_loop_body(target, &parts->formals, &parts->yields, MDF_NO_OPERAND, id)
+               ? made_loop_body(target, &parts->formals, &parts->yields, goes_on, id)
                : NULL;
 }
 
@@ -163,8 +165,9 @@ static bool take_states(struct tracer *first, const struct step *step, const str
     return true;
 }
 
-/* Emits the Loop. */
-static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code, uint64_t n)
+/* Emits the Loop; `condition`: whether it begins. */
+static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code, uint64_t n,
+                      mdf_operand condition)
 {
     struct compiler *compiler = first->target.compiler;
     size_t n_states = parts->initials.n;
@@ -184,7 +187,7 @@ static bool emit_loop(struct tracer *first, const struct step *step, const struc
         mdf_code_clear(compiler->memory, code);
         return false;
     }
-    return made_loop_emit(&first->target, code, n, MDF_NO_OPERAND, parts->initials.items, outputs, n_states) &&
+    return made_loop_emit(&first->target, code, n, condition, parts->initials.items, outputs, n_states) &&
            take_states(first, step, parts, outputs);
 }
 
@@ -254,10 +257,10 @@ static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_s
     bool done = begin_step(&step, around, &unit, has_dt) && trace_block(around, &step, block), has_states = step.states.n > 0;
 
     if (done && has_states) {
-        code = finish_body(around, &step, &parts, "step");
+        code = finish_body(around, &step, &parts, MDF_NO_OPERAND, "step");
     }
     unit_clear(around->target.compiler, &unit);
-    return done && (!has_states || (code != NULL && emit_loop(around, &step, &parts, code, n)));
+    return done && (!has_states || (code != NULL && emit_loop(around, &step, &parts, code, n, MDF_NO_OPERAND)));
 }
 
 /* The Loop of n Loops of `size` evaluations each. */
@@ -270,10 +273,10 @@ static bool trace_segments(struct tracer *around, bool has_dt, const struct ahea
 
     if (begin_step(&segment, around, &unit, has_dt) && trace_steps(&segment.tracer, has_dt, block, size) &&
         (block == NULL || keep_outputs(around, &segment))) {
-        code = finish_body(around, &segment, &parts, "steps");
+        code = finish_body(around, &segment, &parts, MDF_NO_OPERAND, "steps");
     }
     unit_clear(around->target.compiler, &unit);
-    return code != NULL && emit_loop(around, &segment, &parts, code, n);
+    return code != NULL && emit_loop(around, &segment, &parts, code, n, MDF_NO_OPERAND);
 }
 
 /* So many evaluations, or blocks. */
@@ -291,6 +294,72 @@ static bool trace_many(struct tracer *around, bool has_dt, const struct ahead_se
            (n % size == 0 || trace_steps(around, has_dt, block, n % size));
 }
 
+/* ------------------------------------------------------------------ nodes that run until they are finished */
+
+/* What a node says is one number: it is 0. */
+static mdf_operand is_unfinished(struct tracer *tracer, const struct mdf_program_node *node)
+{
+    mdf_operand finished = trace_operand(tracer, node->finished), zero = unit_add_int(&tracer->target, 0);
+    mdf_operand sum =
+        finished != MDF_NO_OPERAND ? unit_call_python(&tracer->target, "numpy.sum", &finished, 1, MDF_NO_OPERAND) : finished;
+
+    return sum == MDF_NO_OPERAND || zero == MDF_NO_OPERAND
+               ? MDF_NO_OPERAND
+               : unit_call_two(&tracer->target, "operator.eq", sum, zero, MDF_NO_OPERAND);
+}
+
+/* What edges bring to the node once it has run. */
+static const bool *brings_again(struct tracer *tracer, const struct mdf_program_node *node)
+{
+    const struct mdf_program *program = tracer->frames[tracer->frame].program;
+    bool *brings = mdf_arena_array(&tracer->target.compiler->scratch, node->n_edges + 1, sizeof *brings);
+
+    if (brings == NULL) {
+        compile_out_of_memory(tracer->target.compiler);
+    }
+    for (size_t i = 0; brings != NULL && i < node->n_edges; i++) {
+        const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
+
+        brings[i] =
+            tracer->brings != NULL ? tracer->brings[i] || &program->nodes[edge->sender] == node : trace_brings(tracer, edge);
+    }
+    return brings;
+}
+
+static bool trace_again(const struct tracer *around, struct step *step, const struct mdf_program_node *node)
+{
+    struct tracer *tracer = &step->tracer;
+
+    tracer->is_first = false;
+    return trace_ports(tracer, node) && trace_range(tracer, node->first, node->reset) &&
+           trace_range(tracer, node->main, node->end) && keep_outputs(around, step);
+}
+
+/* The Loop of a node's runs but the first, as long as it is not finished. */
+static bool repeat(struct tracer *around, const struct mdf_program_node *node)
+{
+    struct unit unit = {0};
+    struct step step;
+    struct parts parts = {0};
+    struct mdf_code *code = NULL;
+    mdf_operand begins = node->most_repeats > 1 ? is_unfinished(around, node) : MDF_NO_OPERAND, goes_on = MDF_NO_OPERAND;
+    const bool *brings = begins != MDF_NO_OPERAND ? brings_again(around, node) : NULL;
+
+    if (brings == NULL) {
+        return node->most_repeats <= 1;
+    }
+    if (begin_step(&step, around, &unit, around->has_dt)) {
+        step.tracer.brings = brings;
+        goes_on = trace_again(around, &step, node) ? is_unfinished(&step.tracer, node) : MDF_NO_OPERAND;
+    }
+    if (goes_on != MDF_NO_OPERAND && step.states.n > 0) {
+        code = finish_body(around, &step, &parts, goes_on, "repeats");
+    }
+    unit_clear(around->target.compiler, &unit);
+    return goes_on != MDF_NO_OPERAND &&
+           (step.states.n == 0 || (code != NULL && emit_loop(around, &step, &parts, code, node->most_repeats - 1, begins)));
+}
+
 /* ------------------------------------------------------------------ sets of nodes */
 
 static bool trace_run(struct tracer *tracer, const struct ahead_set *set, const struct ahead_run *run)
@@ -302,7 +371,8 @@ static bool trace_run(struct tracer *tracer, const struct ahead_set *set, const 
     tracer->inner = run->inner;
     return (set->takes_first || trace_ports(tracer, node)) && (!run->resets || trace_range(tracer, node->reset, node->initial)) &&
            trace_range(tracer, node->first, node->reset) && (!run->is_first || trace_range(tracer, node->initial, node->main)) &&
-           trace_range(tracer, node->main, node->end);
+           trace_range(tracer, node->main, node->end) &&
+           (node->finished == MDF_NO_OPERAND || repeat(tracer, node));
 }
 
 static bool trace_set(struct tracer *tracer, const struct ahead_set *set)
@@ -407,6 +477,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     struct tracer first = {.target = {builder->compiler, builder->unit, &builder->scope},
                            .from = builder->unit,
                            .n_slots = builder->unit->slot_facts.n,
+                           .repeat = repeat,
                            .keeps_less = request->is_bounded,
                            .purpose = "there are no derivatives over the steps"};
     bool *is_written;

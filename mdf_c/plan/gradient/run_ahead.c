@@ -356,8 +356,8 @@ static bool begin_run(struct walk *walk, size_t number, bool *brings, struct ahe
     const struct mdf_program_node *node = &walk->program->nodes[number];
     bool is_first_in_evaluation = walk->program->schedule == NULL || walk->counts[MDF_SCOPE_UPDATE][number] <= 1;
 
-    if (node->finished != MDF_NO_OPERAND) {
-        return trace_refuse(walk->ahead->tracer, "nodes that run until they are finished");
+    if (node->finished != MDF_NO_OPERAND && node->has_graph) {
+        return trace_refuse(walk->ahead->tracer, "nodes with a graph that run until they are finished, under conditions");
     }
     for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &walk->program->edges[node->edges[i]];
