@@ -511,6 +511,20 @@ static const struct refused {
       0,
       "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 2.0, 'comparator': '>'}}"},
      "a graph with conditions that look at values"},
+    {{"a node that does not run",
+      "'A': {'parameters': {'u': {'value': 2.0}}, 'output_ports': {'o': {'value': 'u'}}}, 'n': {'parameters': {'a': {'value': "
+      "1.5}}, "
+      "'output_ports': {'y': {'value': 'a'}}}",
+      "",
+      "",
+      "y",
+      {"n.a"},
+      3,
+      0,
+      "'n': {'type': 'AfterNCalls', 'kwargs': {'dependency': 'A', 'n': 7}}}, 'termination': {'environment_state_update': "
+      "{'type': "
+      "'AfterPass', 'kwargs': {'n': 1}}"},
+     "the node of 'y' does not run in 3 steps"},
 };
 
 Test(gradient_program, refuses)

@@ -371,8 +371,7 @@ static bool trace_run(struct tracer *tracer, const struct ahead_set *set, const 
     tracer->inner = run->inner;
     return (set->takes_first || trace_ports(tracer, node)) && (!run->resets || trace_range(tracer, node->reset, node->initial)) &&
            trace_range(tracer, node->first, node->reset) && (!run->is_first || trace_range(tracer, node->initial, node->main)) &&
-           trace_range(tracer, node->main, node->end) &&
-           (node->finished == MDF_NO_OPERAND || repeat(tracer, node));
+           trace_range(tracer, node->main, node->end) && (node->finished == MDF_NO_OPERAND || repeat(tracer, node));
 }
 
 static bool trace_set(struct tracer *tracer, const struct ahead_set *set)
@@ -453,11 +452,33 @@ static bool set_initials(struct tracer *tracer)
     return tracer->target.compiler->error->code == MDF_OK;
 }
 
-/* All evaluations of nodes that run under conditions. */
-static bool trace_ahead(struct tracer *tracer, const struct mdf_gradient_request *request)
+/* Whether an output port that is the operand holds something at the end. */
+static bool is_held(const struct mdf_program *program, const bool *has_run, mdf_operand operand)
 {
-    const struct ahead_sequence *sequence = ahead_find(tracer, request);
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
+            const struct mdf_program_output *output = &program->nodes[i].outputs[k];
 
+            if (output->operand == operand && (has_run[i] || output->initial != MDF_NO_OPERAND)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* All evaluations of nodes that run under conditions. */
+static bool trace_ahead(struct tracer *tracer, const struct mdf_gradient_request *request, mdf_operand operand)
+{
+    const bool *has_run;
+    const struct ahead_sequence *sequence = ahead_find(tracer, request, &has_run);
+
+    if (sequence != NULL && request->of != NULL && !is_held(tracer->frames[0].program, has_run, operand)) {
+        compile_error(tracer->target.compiler, MDF_VALUE,
+                      "there is nothing to derive: the node of '%s' does not run in %llu step%s", request->of,
+                      (unsigned long long)request->n_steps, request->n_steps == 1 ? "" : "s");
+        return false;
+    }
     tracer->trace_inner = trace_inner;
     tracer->is_later = true; /* what has a value is told run by run */
     return sequence != NULL && trace_sequence(tracer, sequence);
@@ -494,7 +515,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     if (!trace_find_frames(&first) || !trace_begin(&first) || !set_initials(&first)) {
         return false;
     }
-    if (!(ahead_is_needed(&first) ? trace_ahead(&first, request) : trace_all(&first, request, operand))) {
+    if (!(ahead_is_needed(&first) ? trace_ahead(&first, request, operand) : trace_all(&first, request, operand))) {
         return false;
     }
     *result = trace_operand(&first, operand);

@@ -389,6 +389,7 @@ static bool can_be_derived(struct compiler *compiler, const struct mdf_gradient_
 {
     const struct mdf_program_right_side *side = &compiler->program->right_side;
     const char *why = request->kind != MDF_REQUEST_GRADIENT          ? "it has gradients, no other products of derivatives"
+                      : compiler->program->schedule != NULL ? "conditions say which nodes run"
                       : side->condition.first < side->condition.end ? "events change states, and with them their derivatives, in jumps"
                       : side->differentiate.first == side->differentiate.end
                           ? "something on the way has no derivative (docs/gradients.md)"

@@ -696,7 +696,7 @@ static const struct ahead_sequence *find_all(struct ahead *ahead, const struct m
     return all;
 }
 
-const struct ahead_sequence *ahead_find(struct tracer *tracer, const struct mdf_gradient_request *request)
+const struct ahead_sequence *ahead_find(struct tracer *tracer, const struct mdf_gradient_request *request, const bool **has_run)
 {
     struct ahead ahead = {.tracer = tracer, .compiler = tracer->target.compiler};
     const struct ahead_sequence *all;
@@ -704,6 +704,7 @@ const struct ahead_sequence *ahead_find(struct tracer *tracer, const struct mdf_
     mdf_text_init(&ahead.key, ahead.compiler->memory);
     all = find_all(&ahead, request);
     mdf_text_release(&ahead.key);
+    *has_run = all != NULL ? ahead.walks[0].has_run : NULL;
     return all;
 }
 

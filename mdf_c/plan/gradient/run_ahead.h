@@ -38,7 +38,8 @@ struct ahead_sequence {
 /* Whether nodes of the graphs do not simply run once each, one after the other. */
 bool ahead_is_needed(const struct tracer *tracer);
 /* All that runs in the evaluations of a request. In a sequence that is repeated each node has run twice before, so that what it
- * holds has the types of all later runs. NULL: the error is set. */
-const struct ahead_sequence *ahead_find(struct tracer *tracer, const struct mdf_gradient_request *request);
+ * holds has the types of all later runs. `has_run`: of each node of the outermost graph, whether it ran. NULL: the error is set.
+ */
+const struct ahead_sequence *ahead_find(struct tracer *tracer, const struct mdf_gradient_request *request, const bool **has_run);
 
 #endif
