@@ -21,6 +21,7 @@
 #include "mdf_c/cli/time_limit.h"
 #include "mdf_c/cli/watch.h"
 #include "mdf_c/plan/print_program.h"
+#include "mdf_c/run/given_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -105,7 +106,16 @@ static mdf_status evaluate_unseen_steps(struct run *run, mdf_state *state, uint6
                                 : mdf_evaluate_steps(state, n, dt, dt, budget_s, NULL, 0, n_done, &n_recorded, &run->error);
 }
 
-/* Steps between the first and the last, where nobody looks at them and there are no inputs: many at once. */
+/* An error comes when the step is run by itself. */
+static bool give_step(void *context, mdf_state *state, uint64_t step)
+{
+    struct run *run = context;
+    mdf_error error = {0};
+
+    return set_run_inputs(&run->inputs, state, step, &error) == EXIT_DONE;
+}
+
+/* Steps between the first and the last, where nobody looks at them: many at once. */
 static int skip_unseen_steps(struct run *run, mdf_state *state, bool is_last, uint64_t *step)
 {
     enum { MOST_AT_ONCE = 1 << 16 };
@@ -113,11 +123,17 @@ static int skip_unseen_steps(struct run *run, mdf_state *state, bool is_last, ui
     uint64_t n = options->n_steps - *step - 1, n_done;
     mdf_status status;
 
-    if (*step == 0 || n == 0 || run->inputs.single.length > 0 || run->inputs.path != NULL ||
-        (is_last && (records_every_step(options) || options->schedule || options->watch != NULL))) {
+    if (*step == 0 || n == 0 || (is_last && (records_every_step(options) || options->schedule || options->watch != NULL))) {
         return EXIT_DONE;
     }
-    status = evaluate_unseen_steps(run, state, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, &n_done);
+    n = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+    if (run->inputs.single.length > 0 || run->inputs.path != NULL) {
+        if (!options->compile) {
+            *step += mdf_state_skip_given(state, &(struct mdf_given_steps){options->dt, *step, *step + n + 1, give_step, run});
+        }
+        return EXIT_DONE;
+    }
+    status = evaluate_unseen_steps(run, state, n, &n_done);
     *step += n_done;
     return status == MDF_OK ? EXIT_DONE : EXIT_MODEL;
 }

@@ -34,6 +34,7 @@ struct mdf_buffer_reuse;
 struct mdf_body_trace;
 struct mdf_profile;
 struct mdf_solve;
+struct mdf_given_rows;
 
 /* What the state of a graph and those of the graphs within its nodes have in common. */
 struct mdf_shared_state {
@@ -73,6 +74,7 @@ struct mdf_state {
     const struct mdf_lowering_room *room; /* of the graph in the form of the whole; NULL: nothing has been made yet */
     bool *had_run;                        /* of each node: when that was lowered */
     struct mdf_solve *solve;         /* see solve/solve.h; NULL: none so far */
+    struct mdf_given_rows *given_rows; /* see given_rows.h; NULL: none so far */
     uint32_t *readers;               /* of the frame's slots; see readers.h */
     uint32_t *kept_slots;            /* see slot_reads.h; NULL: not looked for yet */
     struct mdf_state *next;          /* of shared->nested */

@@ -13,6 +13,7 @@ struct mdf_steps {
     size_t n_records;
     const mdf_series *inputs;
     size_t n_inputs;
+    const uint8_t *strengths; /* of each input, where it is none of a caller's array: enum mdf_strength; NULL: they are typed */
 };
 
 mdf_status mdf_state_evaluate_steps(struct mdf_state *state, const struct mdf_steps *steps, uint64_t *n_done,

@@ -1,8 +1,10 @@
 /* series_way.c - see ways.h. Many evaluations in a row, each with inputs of its own, whose outputs are written down
- * (mdf_evaluate_series): as a loop, against the same one by one and plainly. */
+ * (mdf_evaluate_series): as a loop, against the same one by one and plainly. And many whose inputs are given step by step, as mdf-run
+ * gives them. */
 #include "tests/random/ways.h"
 
 #include "mdf_c/base/stop.h"
+#include "mdf_c/run/given_rows.h"
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/state.h"
 
@@ -127,7 +129,30 @@ static bool begin(const struct ways *ways, mdf_state *state)
     return mdf_clock_s() - start_s < most_s;
 }
 
-static void run(const struct ways *ways, const mdf_program *program, mdf_state *state, struct trace *trace)
+static bool give(void *context, mdf_state *state, uint64_t step)
+{
+    const struct ways *ways = context;
+    mdf_error error = {0};
+
+    return random_set_inputs(&ways->what->phases[step / TRACED_STEPS % 8 == 0 ? step % ways->what->n_phases : 0], state, &error) == MDF_OK;
+}
+
+static void run_given(struct ways *ways, const mdf_program *program, mdf_state *state, struct trace *trace)
+{
+    mdf_error error = {0};
+    uint64_t step;
+
+    for (step = 0; step < N_STEPS; step++) {
+        step += step > 0 ? mdf_state_skip_given(state, &(struct mdf_given_steps){ways->what->dt, step, N_STEPS, give, ways}) : 0;
+        if (!give(ways, state, step) || mdf_evaluate(state, ways->what->dt, &error) != MDF_OK) {
+            trace_error(trace, &error, 2, step);
+            return;
+        }
+    }
+    trace_state(trace, program, state, 2, N_STEPS);
+}
+
+static void run(struct ways *ways, const mdf_program *program, mdf_state *state, struct trace *trace)
 {
     const struct random_phase *first = &ways->what->phases[0];
     struct series series = {.n_inputs = 0};
@@ -150,6 +175,7 @@ static void run(const struct ways *ways, const mdf_program *program, mdf_state *
     } else {
         trace_records(trace, &series, n_recorded);
         trace_state(trace, program, state, 1, n_done);
+        run_given(ways, program, state, trace);
     }
     random_check_sound(state, trace);
     mdf_arena_release(&series.arena);

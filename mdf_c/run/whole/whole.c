@@ -7,7 +7,7 @@
 
 /* It is lowered after so many evaluations: then the types and shapes of its values are stable. */
 enum { RUNS_BEFORE_LOWERING = 2 };
-enum { FEWEST_IN_SERIES = 4096 };
+enum { FEWEST_IN_SERIES = 1024 };
 /* Lowering anew each time that other ports are given something would take longer than it saves. */
 enum { MOST_CHANGES = 4 };
 

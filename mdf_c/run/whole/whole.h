@@ -72,6 +72,8 @@ uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps);
  * none. `ports`: of each input the first that is named so. */
 uint64_t mdf_whole_skip_series(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port *const *ports,
                                uint64_t first);
+/* Whether so many such steps are worth the form that they need. */
+bool mdf_whole_series_pays(const struct mdf_state *state, uint64_t n_steps);
 /* Whether the state may be taken from one evaluation to another that is far behind by a form: it has been evaluated whole. */
 bool mdf_whole_may_skip(const struct mdf_state *state);
 /* Twins are the same, unless their node ran last where it computes something else: without a time increment. `plan` is the state. */

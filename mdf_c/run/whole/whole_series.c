@@ -80,8 +80,9 @@ static bool look_at_rows(struct mdf_state *state, struct mdf_whole_series *serie
         if (tensor->rank > 0) {
             memcpy(shape + 1, tensor->shape, tensor->rank * sizeof *shape);
         }
-        mdf_value_borrow_tensor(&state->shared->memory, &series->rows[i], tensor->dtype, MDF_STRENGTH_TYPED, tensor->rank + 1,
-                                shape, (const char *)tensor->data + (size_t)first * steps->inputs[i].step_bytes);
+        mdf_value_borrow_tensor(&state->shared->memory, &series->rows[i], tensor->dtype,
+                                steps->strengths == NULL ? MDF_STRENGTH_TYPED : (enum mdf_strength)steps->strengths[i],
+                                tensor->rank + 1, shape, (const char *)tensor->data + (size_t)first * steps->inputs[i].step_bytes);
         if (series->rows[i].length * mdf_dtype_size(tensor->dtype) != series->n_at_once * steps->inputs[i].step_bytes) {
             return false;
         }
@@ -281,6 +282,17 @@ static void write_down(const struct mdf_whole_series *series, const struct mdf_s
         memcpy((char *)record->data + first * record->size_bytes, series->program.fast.lowered->arrays[series->stacks[i]].data,
                series->n_at_once * record->size_bytes);
     }
+}
+
+bool mdf_whole_series_pays(const struct mdf_state *state, uint64_t n_steps)
+{
+    const struct mdf_whole_series *series = state->whole->series;
+
+    if (state->program->stop.n_ports > 0 || state->shared->look != NULL) {
+        return false;
+    }
+    return series != NULL && series->n_at_once > 0 ? n_steps > series->n_at_once && !series->program.fast.is_given_up
+                                                   : n_steps > state->whole->fewest_in_series;
 }
 
 uint64_t mdf_whole_skip_series(struct mdf_state *state, const struct mdf_steps *steps, const struct mdf_named_port *const *ports,
