@@ -198,3 +198,62 @@ Test(nested_lowered, inputs_that_come_and_go)
         }
     }
 }
+
+/* ------------------------------------------------------------------ sweeps */
+
+#define SWEPT "'parameters': {'k': {'value': 0.5}, 'p': {'value': 'p + k', 'default_initial_value': 1.0}}, 'output_ports': {'o': {'value': 'p'}}"
+#define SWEEP(inner, conditions)                                                                                                  \
+    MODEL("'g': {'nodes': {'a': {" SWEPT "}, 'n': {" TAKES("'default_value': 1.0") "'graph': " inner ", 'output_ports': {'o': " \
+          "{'value': 'v.o'}}}}, 'edges': {" EDGE("e", "a", "n") "}" conditions "}")
+
+enum { N_INSTANCES = 37, N_SWEPT_STEPS = 60 };
+
+/* The last value of the node with the graph, of each instance. */
+static void sweep(const char *model, size_t n_lanes, double *results, char *text)
+{
+    static const char *const names[] = {"a.k"};
+    static const int64_t shape[] = {N_INSTANCES};
+    double values[N_INSTANCES];
+    const mdf_sweep_values swept = {"a.k", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, shape, values}};
+    const mdf_record record = {.node = 1, .output = 0, .dtype = MDF_DTYPE_NONE};
+    mdf_sweep_options options = {.n_instances = N_INSTANCES, .parameters = &swept, .n_parameters = 1, .records = &record, .n_records = 1,
+                                 .n_steps = N_SWEPT_STEPS, .dt = 0.1, .n_threads = 1, .n_lanes = n_lanes};
+    void *arrays[] = {results};
+    const char *json = with_quotes(model);
+    mdf_error error = {0};
+    mdf_model *read = mdf_model_load_bytes(json, strlen(json), "json", "model.json", NULL, &error);
+    mdf_program *program = read != NULL ? mdf_compile_changeable(read, names, 1, NULL, &error) : NULL;
+    mdf_sweep *made;
+
+    for (int i = 0; i < N_INSTANCES; i++) {
+        values[i] = 0.125 * i + 0.25;
+    }
+    made = program != NULL ? mdf_sweep_new(program, &options, &error) : NULL;
+    cr_assert(made != NULL && mdf_sweep_run(made, arrays, &error) == MDF_OK, "%s: %s", model, error.message);
+    mdf_explain_sweep(made, text, TEXT_SIZE);
+    mdf_sweep_free(made);
+    mdf_program_free(program);
+    mdf_model_free(read);
+}
+
+Test(nested_lowered, instances_side_by_side)
+{
+    static const char *const swept[] = {
+        SWEEP("{'nodes': {'v': {" TAKES("'default_value': 1.0") KEEPS "}}}", ""),
+        SWEEP("{'nodes': {'u': {" COUNTS "}, 'v': {" TAKES("'default_value': 1.0") KEEPS
+              "}}, 'conditions': {'node_specific': {'v': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'u', 'n': 3}}}}}", ""),
+        SWEEP("{'nodes': {'u': {" TAKES("'default_value': 1.0") KEEPS "}, 'v': {" TAKES("'default_value': 1.0") KEEPS "}}, 'edges': {"
+              EDGE("i", "u", "v") "}, 'conditions': {'node_specific': {'v': {'type': 'Threshold', 'kwargs': {'dependency': 'u', 'parameter': "
+              "'s', 'threshold': 1.0, 'comparator': '>='}}}}}",
+              ", 'conditions': {'node_specific': {'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'a', 'n': 2}}}}")};
+
+    for (size_t i = 0; i < sizeof swept / sizeof *swept; i++) {
+        double together[N_INSTANCES], alone[N_INSTANCES];
+        char text[TEXT_SIZE];
+
+        sweep(swept[i], 1, alone, text);
+        sweep(swept[i], 8, together, text);
+        cr_expect(strstr(text, "8 instances side by side") != NULL, "%s: %s", swept[i], text);
+        cr_expect_eq(memcmp(together, alone, sizeof alone), 0, "%s", swept[i]);
+    }
+}

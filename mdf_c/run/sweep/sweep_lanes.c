@@ -94,7 +94,7 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     while ((size_t)1 << lanes->lane_bits < lanes->n_lanes) {
         lanes->lane_bits++;
     }
-    lanes->begins_alone = sweep->program->schedule != NULL;
+    lanes->begins_alone = sweep->program->schedule != NULL || state->shared->nested != NULL;
     lanes->is_stream = sweep->program->stop.n_ports > 0 || lanes->begins_alone;
     lanes->is_in_step = !lanes->is_stream;
     lanes->at_once = FIRST_AT_ONCE;
@@ -223,17 +223,17 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
 /* What is the same in each instance after so many evaluations, or else it has to go by itself. */
 static bool keep_what_holds(struct mdf_sweep_lanes *lanes)
 {
-    const struct mdf_program *program = lanes->state->program;
     const struct mdf_whole *whole = lanes->state->whole;
-    size_t n = program->code->n_slots, i;
+    size_t n = lanes->state->program->code->n_slots, n_nodes = mdf_whole_n_nodes(lanes->state), i;
 
     lanes->n_alone = lanes->n_seen - 1;
-    lanes->had_run = mdf_arena_array(&lanes->arena, program->n_nodes, sizeof *lanes->had_run);
+    lanes->had_run = mdf_arena_array(&lanes->arena, n_nodes, sizeof *lanes->had_run);
+    lanes->have_run = mdf_arena_array(&lanes->arena, n_nodes, sizeof *lanes->have_run);
     lanes->aliases = mdf_arena_array(&lanes->arena, n, sizeof *lanes->aliases);
-    if (lanes->had_run == NULL || lanes->aliases == NULL) {
+    if (lanes->had_run == NULL || lanes->have_run == NULL || lanes->aliases == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    memcpy(lanes->had_run, lanes->state->has_run, program->n_nodes * sizeof *lanes->had_run);
+    mdf_whole_note_have_run(lanes->state, lanes->had_run);
     for (i = 0; i < n; i++) {
         lanes->aliases[i] = whole->has_alias[i] ? whole->aliases[i] : MDF_NO_OPERAND;
     }
@@ -244,10 +244,9 @@ static bool keep_what_holds(struct mdf_sweep_lanes *lanes)
 static void look_at_conditions(struct mdf_sweep_lanes *lanes, uint64_t seen)
 {
     enum { MOST_ALONE = 8 };
-    const struct mdf_state *state = lanes->state;
-    bool have_all_run = memchr(state->has_run, 0, state->program->n_nodes * sizeof *state->has_run) == NULL;
 
-    if (lanes->programs[LANES_MANY].narrow == NULL && seen >= LANES_SINGLE && (have_all_run || seen == MOST_ALONE) &&
+    if (lanes->programs[LANES_MANY].narrow == NULL && seen >= LANES_SINGLE &&
+        (mdf_whole_have_all_run(lanes->state) || seen == MOST_ALONE) &&
         lower(lanes, LANES_MANY)) {
         keep_what_holds(lanes);
     }
@@ -436,16 +435,6 @@ static bool mark(struct lane_program *program, bool is_steady)
     return changes;
 }
 
-/* Whether evaluations may write a slot: then it is not as it was in the instance that was looked at. */
-static bool is_ever_written(const struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
-{
-    size_t n = lanes->state->program->code->n_slots, i;
-
-    for (i = 0; i < n && mdf_frame_slot(lanes->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)) != slot; i++) {
-    }
-    return i < n && lanes->state->whole->is_written[i];
-}
-
 /* Where the inputs of a program are found, and its outputs go. */
 static bool connect(struct mdf_sweep_lanes *lanes, struct lane_program *program)
 {
@@ -485,7 +474,7 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct lane_program *pro
     for (i = 0; i < narrow->n_inputs; i++) {
         program->varies[narrow->inputs[i]] = program->inputs[i] != NULL
                                                  ? program->inputs[i]->is_unknown
-                                                 : is_ever_written(lanes, narrow->values[narrow->inputs[i]].source);
+                                                 : mdf_whole_may_write(lanes->state, narrow->values[narrow->inputs[i]].source);
     }
     mdf_lanes_mark_what_follows(narrow, program->varies);
     for (i = 0; i < narrow->n_outputs; i++) {
@@ -656,13 +645,6 @@ static void add_begun(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
     }
 }
 
-static bool is_counter(const struct mdf_sweep_lanes *lanes, const struct mdf_value *slot)
-{
-    const struct mdf_value *counters = lanes->state->room->counters;
-
-    return slot >= counters && slot < counters + mdf_whole_n_counters(lanes->state->program);
-}
-
 /* What evaluations find in slots that others write, and what is recorded of nodes that do not run any more. */
 static bool add_all_begun(struct mdf_sweep_lanes *lanes)
 {
@@ -672,7 +654,7 @@ static bool add_all_begun(struct mdf_sweep_lanes *lanes)
     for (i = 0; i < narrow->n_inputs; i++) {
         const struct mdf_lowered_value *value = &narrow->values[narrow->inputs[i]];
 
-        if (is_counter(lanes, value->source) || is_ever_written(lanes, value->source)) {
+        if (mdf_whole_may_write(lanes->state, value->source)) {
             add_begun(lanes, value->source, &value->form);
         }
     }
@@ -683,7 +665,7 @@ static bool add_all_begun(struct mdf_sweep_lanes *lanes)
         if (value->kind != MDF_KIND_TENSOR || value->rank >= MDF_INLINE_RANK || value->dtype == MDF_DTYPE_STRING) {
             return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
         }
-        if (is_ever_written(lanes, value)) {
+        if (mdf_whole_may_write(lanes->state, value)) { /* else it is not as it was in the instance that was looked at */
             add_begun(lanes, value, value);
         }
     }

@@ -81,7 +81,7 @@ struct mdf_sweep_lanes {
     bool is_in_step;         /* but from the same step as all others */
     bool begins_alone;       /* instances are evaluated one by one at first: */
     uint64_t n_alone;        /* so many evaluations, */
-    bool *had_run;           /* of each node: then it has run */
+    bool *had_run, *have_run; /* of each node, of all graphs: then it has run; it has now */
     mdf_operand *aliases;    /* of each slot: what is the same then; MDF_NO_OPERAND: nothing */
     struct lane_seat *steps; /* of evaluations in a row: how many there are to be, */
     struct lane_seat *taken; /* and, of a stream, how many there were in all */

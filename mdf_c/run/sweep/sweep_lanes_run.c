@@ -582,8 +582,10 @@ static bool holds_what_held(const struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_state *state = lanes->state;
     size_t n = state->program->code->n_slots, i;
-    bool holds = memcmp(lanes->had_run, state->has_run, state->program->n_nodes * sizeof *state->has_run) == 0;
+    bool holds;
 
+    mdf_whole_note_have_run(state, lanes->have_run);
+    holds = memcmp(lanes->had_run, lanes->have_run, mdf_whole_n_nodes(state) * sizeof *lanes->had_run) == 0;
     for (i = 0; i < n && holds; i++) {
         const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
 

@@ -523,20 +523,6 @@ static bool have_others_run(const struct mdf_state *state)
     return false;
 }
 
-static bool have_all_run(const struct mdf_state *state)
-{
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
-        const struct mdf_state *graph = mdf_whole_graph(&state->whole->rooms[i]);
-
-        if (memchr(graph->has_run, 0, graph->program->n_nodes * sizeof *graph->has_run) != NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void forget_forms(struct mdf_whole *whole)
 {
     mdf_fast_release(&whole->single.fast);
@@ -560,7 +546,7 @@ static void follow_first_runs(struct mdf_state *state)
         forget_forms(whole);
         note_who_has_run(state);
     }
-    whole->have_all_run = state->leaves_nothing || have_all_run(state);
+    whole->have_all_run = state->leaves_nothing || mdf_whole_have_all_run(state);
 }
 
 /* What nodes bring to the graphs within them is a part of the form. */

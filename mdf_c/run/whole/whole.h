@@ -110,6 +110,12 @@ bool mdf_whole_make_rooms(struct mdf_state *state);
 struct mdf_state *mdf_whole_graph(const struct mdf_lowering_room *room);
 /* Whether any graph has conditions. */
 bool mdf_whole_counts(const struct mdf_state *state);
+/* Of all graphs, also before there are rooms: whether each node has run, how many nodes there are, which of them have run. */
+bool mdf_whole_have_all_run(const struct mdf_state *state);
+size_t mdf_whole_n_nodes(const struct mdf_state *state);
+void mdf_whole_note_have_run(const struct mdf_state *state, bool *have_run);
+/* Whether an evaluation may write a slot of any graph, or it is a counter. */
+bool mdf_whole_may_write(const struct mdf_state *state, const struct mdf_value *slot);
 /* Makes ports of graphs within nodes ready, as their nodes bring something, which is noted; *has_changed: it is other than was
  * noted before. */
 enum mdf_refusal_reason mdf_whole_prepare_rooms(struct mdf_state *state, bool *has_changed);

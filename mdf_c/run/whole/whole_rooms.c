@@ -3,6 +3,8 @@
 #include "mdf_c/run/state_inputs.h"
 #include "mdf_c/run/whole/whole_schedule.h"
 
+#include <string.h>
+
 /* ------------------------------------------------------------------ making them */
 
 struct mdf_state *mdf_whole_graph(const struct mdf_lowering_room *room)
@@ -90,6 +92,64 @@ bool mdf_whole_counts(const struct mdf_state *state)
 
     for (i = 0; i < state->whole->n_rooms; i++) {
         if (mdf_whole_graph(&state->whole->rooms[i])->program->schedule != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ all graphs */
+
+static const struct mdf_state *next_graph(const struct mdf_state *graph)
+{
+    return graph == graph->shared->outermost ? graph->shared->nested : graph->next;
+}
+
+bool mdf_whole_have_all_run(const struct mdf_state *state)
+{
+    while (state != NULL && memchr(state->has_run, 0, state->program->n_nodes * sizeof *state->has_run) == NULL) {
+        state = next_graph(state);
+    }
+    return state == NULL;
+}
+
+size_t mdf_whole_n_nodes(const struct mdf_state *state)
+{
+    size_t n = 0;
+
+    for (; state != NULL; state = next_graph(state)) {
+        n += state->program->n_nodes;
+    }
+    return n;
+}
+
+void mdf_whole_note_have_run(const struct mdf_state *state, bool *have_run)
+{
+    for (; state != NULL; state = next_graph(state)) {
+        memcpy(have_run, state->has_run, state->program->n_nodes * sizeof *have_run);
+        have_run += state->program->n_nodes;
+    }
+}
+
+static bool may_write_in(const struct mdf_whole *whole, const struct mdf_lowering_room *room, const struct mdf_value *slot)
+{
+    const struct mdf_program *program = mdf_whole_graph(room)->program;
+    size_t n = program->code->n_slots, i;
+
+    if (slot >= room->counters && slot < room->counters + mdf_whole_n_counters(program)) {
+        return true;
+    }
+    for (i = 0; i < n && mdf_frame_slot(room->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)) != slot; i++) {
+    }
+    return i < n && whole->is_written[room->first_slot + i];
+}
+
+bool mdf_whole_may_write(const struct mdf_state *state, const struct mdf_value *slot)
+{
+    size_t i;
+
+    for (i = 0; i < state->whole->n_rooms; i++) {
+        if (may_write_in(state->whole, &state->whole->rooms[i], slot)) {
             return true;
         }
     }
