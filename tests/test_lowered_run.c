@@ -157,7 +157,7 @@ Test(lowered_run, element_ops_of_reals)
             real = mdf_element_to_double(build_result_type(reals[i / 2].code, dtype), &result);
             cr_expect(isnan(reals[i / 2].result)
                           ? isnan(real)
-                          : real == reals[i / 2].result && signbit(real) == (signbit(reals[i / 2].result) != 0),
+                          : real == reals[i / 2].result && (signbit(real) != 0) == (signbit(reals[i / 2].result) != 0),
                       "case %zu of type %d: %g", i / 2, dtype, real);
         }
     }

@@ -872,7 +872,7 @@ def compile(source: Source, **settings: Any) -> Program:
 def check(
     source: Source, inputs: Iterable[str] = (), steps: int = 1, dt: float | None = None, **settings: Any
 ) -> list[MdfError | MdfWarning]:
-    """All that is wrong with a model, or can hardly be meant, without running it: errors, else warnings, or nothing.
+    """All that is wrong with a model, or can hardly be meant, without running it: errors, then warnings.
 
     Parameters
     ----------
@@ -887,6 +887,7 @@ def check(
     """
     error, limits = Error(), {name: settings[name] for name in ("max_memory", "time_limit") if name in settings}
     found: list[MdfError | MdfWarning] = []
+    findings: Findings | None = None
     names = [c_text(name, "the name of an input") for name in inputs]
     try:
         if isinstance(source, Model):
@@ -902,5 +903,5 @@ def check(
         )
         findings.take(None, error)
     except MdfError as wrong:
-        return [*wrong.errors, *found]
+        return [*wrong.errors, *found, *(findings.found if findings is not None else [])]
     return [*found, *findings.found]

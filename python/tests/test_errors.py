@@ -288,3 +288,11 @@ def test_a_mistake_is_told_with_its_cure(call, kind, words):
         warnings.simplefilter("ignore", mdf_c.MdfWarning)
         with pytest.raises(kind, match=words):
             call()
+
+
+def test_check_returns_errors_and_warnings():
+    node = {"input_ports": {"x": {}, "z": {}}, "output_ports": {"y": {"value": "x"}}}
+    model = {"m": {"graphs": {"g": {"nodes": {"A": node}, "conditions": {"node_specific": {"A": {"type": "Never"}}}}}}}
+    found = mdf_c.check(model)
+    assert isinstance(found[0], mdf_c.MdfError) and "never run" in found[0].message
+    assert [one.code for one in found if isinstance(one, mdf_c.MdfWarning)] == ["never-runs"]

@@ -499,3 +499,35 @@ def test_cmake_builds_the_source(version, tmp_path):
     subprocess.run(["cmake", "-S", folder / "sources", "-B", tmp_path / "b", f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={library}"], check=True)
     subprocess.run(["cmake", "--build", tmp_path / "b"], check=True)
     expect_equal(str(folder), trace_of(ROOT / "examples/cooling.yaml", 5), version)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_functions_of_a_plugin_are_in_the_fmu(tmp_path, version):
+    plugin, model, drive = str(tmp_path / "mylab.so"), ROOT / "examples/plugin/squash.json", [1.0, -4.0, 2.0]
+    subprocess.run(["cc", "-shared", "-fPIC", "-Imdf_c", "-o", plugin, "examples/plugin/mylab.c", "-lm"], check=True, cwd=ROOT)
+    fmu = make(model, tmp_path / "squash.fmu", "--plugin", plugin, "--fmi", str(version), "-i", f"drive={drive}")
+    assert validate_fmu(fmu) == []
+    functions = mdf_c.Functions()
+    functions.load_plugin(plugin)
+    expected = mdf_c.run(model, {"drive": drive}, functions=functions)["out"]
+    given = {name: float(value) for name, value in elements("squash.drive", drive)} if version == 2 else {"squash.drive": drive}
+    result = fmpy.simulate_fmu(fmu, fmi_type="CoSimulation", stop_time=STEP, step_size=STEP, start_values=given)
+    names = [name for name, _ in elements("squash.out", expected)] if version == 2 else ["squash.out"]
+    assert is_same(np.ravel([result[name][-1] for name in names]), expected)
+
+
+def test_an_error_of_a_plugin_ends_the_step(tmp_path):
+    plugin = str(tmp_path / "mylab.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-Imdf_c", "-o", plugin, "examples/plugin/mylab.c", "-lm"], check=True, cwd=ROOT)
+    model = tmp_path / "limited.yaml"
+    model.write_text("m: {graphs: {g: {nodes: {n: {parameters: {limit: {value: 2.0}, y: {function: 'mylab::saturate', args: {x: 3.0}}}, "
+                     "output_ports: {y: {value: y}}}}}}}")
+    fmu = make(model, tmp_path / "limited.fmu", "--plugin", plugin, "--tunable", "n.limit")
+    assert fmpy.simulate_fmu(fmu, fmi_type="CoSimulation", stop_time=STEP, step_size=STEP)["n.y"][-1] == 3 / (1 + 3 / 2)
+    messages = []
+    with pytest.raises(fmpy.fmi1.FMICallException):
+        fmpy.simulate_fmu(
+            fmu, fmi_type="CoSimulation", stop_time=STEP, step_size=STEP, start_values={"n.limit": 0.0},
+            logger=lambda _c, _name, _status, _category, message: messages.append(message.decode()), debug_logging=True,
+        )
+    assert any("the limit has to be above 0" in message for message in messages)
