@@ -700,6 +700,15 @@ Test(plugin_file, in_c, .init = set_up, .fini = tear_down)
          "0.0 / 0.0)) return 1; out = saturate_output(&s, 0); return printf(\"%%.17g %%.17g\", out[0], out[1]) < 0; }' "
          ">$FOLDER/main.c && ${CC:-cc} -Imdf_c -o $FOLDER/main $FOLDER/main.c $FOLDER/x.c $FOLDER/p.c -lm && $FOLDER/main 2>&1",
          0, "0.66666666666666663 -1.3333333333333333"},
+        /* under the sanitizers of addresses and undefined behaviour, where the compiler has them: steps, and one of another shape */
+        {"$BUILD/mdf-compile --plugin $FOLDER/mylab.so examples/plugin/saturate.json -i drive=[1.5,-4,2] -o $FOLDER/a.h && printf "
+         "'#include \"a.h\"\n#include <stdio.h>\nint main(void) { static struct saturate s; double drive[3] = {1.5, -4, 2}; int i; "
+         "saturate_init(&s); for (i = 0; i < 100; i++) { drive[0] += i; saturate_set_input(&s, 0, drive); if (saturate_step(&s, 0.1)) "
+         "return 1; } drive[1] = 4; saturate_set_input(&s, 0, drive); return puts(saturate_step(&s, 0.1) ? saturate_message(&s) : "
+         "\"done\") < 0; }' >$FOLDER/main.c && flags='-fsanitize=address,undefined -fno-sanitize-recover=all'; echo 'int main(void) { "
+         "return 0; }' >$FOLDER/e.c; ${CC:-cc} $flags -o $FOLDER/e $FOLDER/e.c 2>/dev/null && $FOLDER/e || flags=; ${CC:-cc} $flags -o "
+         "$FOLDER/main $FOLDER/main.c $FOLDER/a.c -lm && $FOLDER/main 2>&1",
+         0, "node 'squash': mylab::positive: its result has another type or shape than when the source was written"},
     };
     char text[TEXT_SIZE];
 
