@@ -84,6 +84,11 @@ static const struct mistake yaml_mistakes[] = {
     {"      nodes:\n        A:", "      A:",
      "9:9: error: this line does not fit the object that begins at 4:7: its entries are 'key: value', each on a line that is "
      "indented by 6, where this one is by 8"},
+    {"{value: gain * 3}", "> gain",
+     "9:18: error: '|' and '>' begin a text on the lines below: put a text that begins so into quotes"},
+    {"gain * 3", "a:,", "9:27: error: within { } and [ ] a text with ':' is put into quotes"},
+    {"      nodes:", "%nodes:", "4:1: error: a line can not begin with '': put the text into quotes"},
+    {"gain: {value: 2.0}", "? gain {value: 2.0}", "7:15: error: a key must be a scalar, not an object"},
 };
 
 static const char json_model[] =

@@ -100,7 +100,9 @@ static bool fail_parser(struct yaml_reader *reader)
         return mdf_tree_out_of_memory(reader->tree);
     }
     if (parser->error == YAML_READER_ERROR) {
-        return fail_at_offset(reader, parser->problem_offset, parser->problem != NULL ? parser->problem : "this is no UTF-8");
+        bool is_text = parser->problem != NULL && strstr(parser->problem, "UTF-8") == NULL;
+
+        return fail_at_offset(reader, parser->problem_offset, is_text ? parser->problem : "this is not UTF-8: save the file so");
     }
     return mdf_yaml_fail(reader->tree, parser, reader->bytes, reader->size_bytes);
 }
