@@ -410,46 +410,110 @@ Test(gradient_program, goes_forward_and_to_the_second_order)
     cr_expect_eq(n_refused, 0, "%zu of %zu do not go forward", n_refused, sizeof models / sizeof *models);
 }
 
-/* Steps in bounded memory are computed again: the same value and derivatives, by less memory. */
+static const struct model long_models[] = {
+    {"steps of an array",
+     "'n': {'parameters': {'k': {'value': 0.3}, 's': {'default_initial_value': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 'value': "
+     "'numpy.sin(s) * k + numpy.cos(s * k)'}}, 'output_ports': {'y': {'value': 's'}}}",
+     "",
+     "",
+     "y",
+     {"n.k", "n.s"},
+     20000,
+     0},
+    {"a Loop that reads the number of its iterations",
+     "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10.5]}, 'p': {'function': "
+     "'onnx::Loop', "
+     "'args': {'M': 20000, 'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 'v'], 'outputs': ['d', 'w']}, 'nodes': {'m': {'input_ports': {'i': {}, 'c': {}, "
+     "'v': "
+     "{}}, 'output_ports': {'d': {'value': 'c'}, 'w': {'value': 'numpy.sin(v) * k + numpy.cos(v * k) + 0.0001 * i'}}}}}",
+     "y",
+     {"n.k", "n.s"},
+     1,
+     0},
+};
+
+/* Steps, and iterations of long loops, are computed again in bounded memory: the same value and derivatives, by less memory. */
 Test(gradient_program, bounded_memory_is_bought_with_time)
 {
-    static const struct model model = {
-        "steps of an array",
-        "'n': {'parameters': {'k': {'value': 0.3}, 's': {'default_initial_value': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 'value': "
-        "'numpy.sin(s) * k + numpy.cos(s * k)'}}, 'output_ports': {'y': {'value': 's'}}}",
-        "",
-        "",
-        "y",
-        {"n.k", "n.s"},
-        20000,
-        0};
     mdf_options options = {.max_memory_bytes = 64 << 20};
-    size_t peaks[2];
-    struct array gradients[2][3];
+
+    for (size_t k = 0; k < sizeof long_models / sizeof *long_models; k++) {
+        const struct model *model = &long_models[k];
+        size_t peaks[2];
+        struct array gradients[2][3];
+        mdf_error error = {0};
+        mdf_model *loaded;
+        char text[TEXT_SIZE];
+
+        write_model(model, text);
+        loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+        for (size_t bounded = 0; bounded < 2; bounded++) {
+            mdf_program *program = mdf_compile_gradient(loaded, model->of, model->parameters, 2, model->n_steps, (double)NAN,
+                                                        bounded == 1 ? &options : NULL, &error);
+            mdf_state *state = mdf_state_new(program, &error);
+
+            evaluate(state, model, NULL, NULL, &error);
+            cr_assert(read_array(mdf_output(state, "gradient", "value"), &gradients[bounded][0]));
+            cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &gradients[bounded][1]));
+            cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &gradients[bounded][2]));
+            peaks[bounded] = mdf_state_peak_bytes(state);
+            mdf_state_free(state);
+            mdf_program_free(program);
+        }
+        for (size_t i = 0; i < 3; i++) {
+            cr_expect(memcmp(gradients[0][i].items, gradients[1][i].items, gradients[0][i].n * sizeof(double)) == 0,
+                      "%s, %zu: %.17g, %.17g", model->name, i, gradients[0][i].items[0], gradients[1][i].items[0]);
+        }
+        cr_expect_lt(peaks[1] * 4, peaks[0], "%s: %zu bytes of %zu", model->name, peaks[1], peaks[0]);
+        mdf_model_free(loaded);
+    }
+}
+
+/* A Loop of a number of iterations that is no square, and that stacks, in bounded memory. */
+Test(gradient_program, loops_in_segments_stack_the_same)
+{
+    static const struct model model = {"a Loop that stacks",
+                                       "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2.5, 0.5]}, 'p': "
+                                       "{'function': 'onnx::Loop', 'args': {'M': 103, "
+                                       "'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': "
+                                       "'numpy.sum(p[1] * numpy.cos(p[0])) + p[1][50, "
+                                       "1] * p[1].shape[0] + p[1][102, 2]'}}}",
+                                       "",
+                                       "'b': {'metadata': {'inputs': ['i', 'c', 'v'], 'outputs': ['d', 'w', 'o']}, 'nodes': "
+                                       "{'m': {'input_ports': {'i': {}, 'c': {}, "
+                                       "'v': {}}, 'output_ports': {'d': {'value': 'c'}, 'w': {'value': 'numpy.sin(v) * k + "
+                                       "numpy.cos(v * k) + s[i % 3]'}, 'o': {'value': "
+                                       "'v * v * i'}}}}}",
+                                       "y",
+                                       {"n.k", "n.s"},
+                                       1,
+                                       0};
+    struct array gradients[4][3];
     mdf_error error = {0};
     mdf_model *loaded;
     char text[TEXT_SIZE];
 
     write_model(&model, text);
     loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
-    for (size_t bounded = 0; bounded < 2; bounded++) {
-        mdf_program *program = mdf_compile_gradient(loaded, model.of, model.parameters, 2, model.n_steps, (double)NAN,
-                                                    bounded == 1 ? &options : NULL, &error);
-        mdf_state *state = mdf_state_new(program, &error);
+    for (size_t way = 0; way < 4; way++) {
+        const mdf_options options = {.max_memory_bytes = way % 2 == 1 ? 64 << 20 : 0, .plain = way > 1};
+        mdf_program *program = mdf_compile_gradient(loaded, model.of, model.parameters, 2, 1, (double)NAN, &options, &error);
+        mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
 
+        cr_assert_not_null(state, "%s", error.message);
         evaluate(state, &model, NULL, NULL, &error);
-        cr_assert(read_array(mdf_output(state, "gradient", "value"), &gradients[bounded][0]));
-        cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &gradients[bounded][1]));
-        cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &gradients[bounded][2]));
-        peaks[bounded] = mdf_state_peak_bytes(state);
+        cr_assert(read_array(mdf_output(state, "gradient", "value"), &gradients[way][0]));
+        cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &gradients[way][1]));
+        cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &gradients[way][2]));
+        for (size_t i = 0; i < 3; i++) {
+            cr_expect(memcmp(gradients[0][i].items, gradients[way][i].items, gradients[0][i].n * sizeof(double)) == 0,
+                      "%zu, %zu: %.17g, %.17g", way, i, gradients[0][i].items[0], gradients[way][i].items[0]);
+        }
         mdf_state_free(state);
         mdf_program_free(program);
     }
-    for (size_t i = 0; i < 3; i++) {
-        cr_expect(memcmp(gradients[0][i].items, gradients[1][i].items, gradients[0][i].n * sizeof(double)) == 0,
-                  "%zu: %.17g, %.17g", i, gradients[0][i].items[0], gradients[1][i].items[0]);
-    }
-    cr_expect_lt(peaks[1] * 4, peaks[0], "%zu bytes of %zu", peaks[1], peaks[0]);
     mdf_model_free(loaded);
 }
 

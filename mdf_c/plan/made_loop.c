@@ -57,8 +57,8 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
     return code;
 }
 
-bool made_loop_emit(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition, const mdf_operand *states,
-                    const mdf_operand *outputs, size_t n_states)
+bool made_loop_emit_stacking(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition,
+                             const mdf_operand *states, const mdf_operand *outputs, size_t n_states, size_t n_outputs)
 {
     struct compiler *compiler = target->compiler;
     mdf_operand *inputs = mdf_arena_array(&compiler->scratch, FIRST_STATE + n_states, sizeof *inputs);
@@ -86,6 +86,12 @@ bool made_loop_emit(struct target *target, struct mdf_code *body, uint64_t most,
     call.n_bodies = 1;
     call.inputs = inputs;
     call.outputs = outputs;
-    call.n_outputs = n_states;
+    call.n_outputs = n_outputs;
     return inputs[0] != MDF_NO_OPERAND && unit_emit_call(target, &call);
+}
+
+bool made_loop_emit(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition, const mdf_operand *states,
+                    const mdf_operand *outputs, size_t n_states)
+{
+    return made_loop_emit_stacking(target, body, most, condition, states, outputs, n_states, n_states);
 }

@@ -12,5 +12,8 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
  * MDF_NO_OPERAND: none. */
 bool made_loop_emit(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition, const mdf_operand *states,
                     const mdf_operand *outputs, size_t n_states);
+/* The same for a body that yields stacked values behind the states: `outputs` are n_outputs. */
+bool made_loop_emit_stacking(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition,
+                             const mdf_operand *states, const mdf_operand *outputs, size_t n_states, size_t n_outputs);
 
 #endif

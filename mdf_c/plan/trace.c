@@ -6,6 +6,7 @@
 
 #include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/gradient.h"
+#include "mdf_c/plan/gradient/loop_segments.h"
 
 #include <string.h>
 
@@ -187,7 +188,8 @@ static bool trace_call(struct tracer *tracer, const struct mdf_instruction *inst
     }
     call.inputs = operands;
     call.outputs = operands + call.n_inputs;
-    return unit_emit_call(&tracer->target, &call);
+    return tracer->keeps_less && !keeps_outputs ? segments_emit_call(&tracer->target, &call)
+                                                : unit_emit_call(&tracer->target, &call);
 }
 
 static bool trace_swap(struct tracer *tracer, const struct mdf_instruction *instruction)

@@ -128,7 +128,7 @@ class Maker:
             initial = f"[{writer.expression(shape, 1)}]"
             writer.names[f"{name}[0]"] = shape
             writer.names[f"numpy.sum({name}[1])"] = ()
-            return {"function": "onnx::Loop", "args": {"M": rng.choice([0, 1, 2, 3, 5]), "cond": True, "v_initial": initial, "body": body}}
+            return {"function": "onnx::Loop", "args": {"M": rng.choice([0, 1, 2, 3, 5, 18]), "cond": True, "v_initial": initial, "body": body}}
         body = self.body({f"s{k}": shape, f"t{k}": (3,)}, [shape, (3,)], writer, depth)
         scanned = f"[{writer.expression(shape, 1)}, {writer.expression((3, 3), 1)}]"
         writer.names[f"{name}[0]"] = shape
