@@ -11,28 +11,35 @@
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define WIDE 64
 #define NAME(x) x##_float32_avx512
-#define WIDENED(x) ((NAME(half))_mm512_cvtps_pd((__m256)(x)))
+#define WIDENED(x) ((NAME(wide))_mm512_cvtps_pd((__m256)(x)))
 #define ELEMENT float
 #include "functions/elements/vector_rows.inc"
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
+#define WIDE 64
 #define NAME(x) x##_float64_avx512
 #define ELEMENT double
 #include "functions/elements/vector_rows.inc"
 #define TARGET __attribute__((target("avx2")))
+#define WIDE 32
 #define NAME(x) x##_float32_avx2
+#define WIDENED(x) ((NAME(wide))_mm256_cvtps_pd((__m128)(x)))
 #define ELEMENT float
 #include "functions/elements/vector_rows.inc"
 #define TARGET __attribute__((target("avx2")))
+#define WIDE 32
 #define NAME(x) x##_float64_avx2
 #define ELEMENT double
 #include "functions/elements/vector_rows.inc"
 #endif
 #define TARGET
+#define WIDE 16
 #define NAME(x) x##_float32_plain
 #define ELEMENT float
 #include "functions/elements/vector_rows.inc"
 #define TARGET
+#define WIDE 16
 #define NAME(x) x##_float64_plain
 #define ELEMENT double
 #include "functions/elements/vector_rows.inc"
