@@ -490,7 +490,8 @@ Test(cli, errors)
         {"examples/cooling.yaml --set 'cup.room=\"1 +\"'", 1, "examples/cooling.yaml:9:27: error: node 'cup', parameter 'room'"},
         {"examples/slow_and_fast.yaml --max-passes 5", 1,
          "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
-        {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'"},
+        {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'; there are: A.y, B.y"},
+        {"tests/data/two_nodes.json --record totl", 2, "mdf-run: error: --record: no output port is named 'totl'; did you mean 'total'?"},
         {"tests/data/two_nodes.json --record y", 2, "mdf-run: error: --record: 2 output ports are named 'y'"},
     };
     size_t i;

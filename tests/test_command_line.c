@@ -200,7 +200,7 @@ static const struct {
     {"$RUN $M --profile a.png", 2, "mdf-run: error: --profile must be a file .json, .folded"},
     {"$RUN $M --profile --sweep s.yaml", 2, "mdf-run: error: --trace-bodies, --profile and --watch do not go with --sweep"},
     {"$RUN $M --stats=xml", 2, "mdf-run: error: --stats must be text or json, not 'xml'\n"},
-    {"$RUN $M --watch nope", 2, "mdf-run: error: --watch: no output port is named 'nope'\n"},
+    {"$RUN $M --watch nope", 2, "mdf-run: error: --watch: no output port is named 'nope'; there are: A.y, B.y, B.total\n"},
     {"$RUN examples/newton_sqrt.json --record better", 2, "mdf-run: error: --record: 'better' is inside the body 'improve', whose"},
     {"$RUN $M --completion tcsh", 2, "mdf-run: error: --completion must be bash, zsh or fish, not 'tcsh'\n"},
     {"$COMPILE $M -o $OUT/a.x", 2, "mdf-compile: error: --output must be a file .c, .h or .so, not '/tmp/"},

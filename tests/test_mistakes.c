@@ -87,7 +87,7 @@ static const struct mistake yaml_mistakes[] = {
     {"{value: gain * 3}", "> gain",
      "9:18: error: '|' and '>' begin a text on the lines below: put a text that begins so into quotes"},
     {"gain * 3", "a:,", "9:27: error: within { } and [ ] a text with ':' is put into quotes"},
-    {"      nodes:", "%nodes:", "4:1: error: a line can not begin with '': put the text into quotes"},
+    {"      nodes:", "%nodes:", "4:1: error: a line can not begin with '%': put the text into quotes"},
     {"gain: {value: 2.0}", "? gain {value: 2.0}", "7:15: error: a key must be a scalar, not an object"},
 };
 

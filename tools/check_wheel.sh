@@ -22,6 +22,14 @@ check_tag() {
     echo "auditwheel: $tag, $(du -k "$1" | cut -f1) kB"
 }
 
+# check_size WHEEL: README.md says how many megabytes it has.
+check_size() {
+    local said is
+    said=$(sed -n 's/.* It has \([0-9]*\) MB, and .* once it is installed.*/\1/p' README.md)
+    is=$(($(stat -c %s "$1") / 1000000))
+    [ -n "$said" ] && [ $((said - is)) -le 3 ] && [ $((is - said)) -le 3 ] || { echo "the wheel has $is MB, and README.md says ${said:-nothing}" >&2 && exit 1; }
+}
+
 # The tests, and what they read beside them; not the package.
 copy_tests() {
     mkdir -p "$folder/tree/python"
@@ -58,6 +66,7 @@ if ! python3 -m build --outdir "$folder/dist" python >"$folder/log" 2>&1; then
     exit 1
 fi
 check_tag "$(echo "$folder"/dist/*.whl)"
+check_size "$(echo "$folder"/dist/*.whl)"
 python3 -m venv --system-site-packages "$folder/environment"
 "$folder/environment/bin/python" -m pip install --quiet --no-deps "$folder"/dist/*.whl
 copy_tests

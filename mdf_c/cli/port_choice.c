@@ -4,6 +4,7 @@
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/plan/program.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int out_of_memory(const struct port_choice *choice, mdf_error *error)
@@ -88,6 +89,24 @@ static const struct mdf_code *find_in_bodies(const struct mdf_code *code, const 
     return found;
 }
 
+/* Adds the nearest name; where none is near, and they are few, all of them. */
+static void suggest_ports(const struct port_choice *choice, const char *name, size_t length, mdf_error *error)
+{
+    struct mdf_nearest nearest;
+    char wanted[64];
+    size_t i;
+
+    snprintf(wanted, sizeof wanted, "%.*s", (int)(length < sizeof wanted ? length : sizeof wanted - 1), name);
+    mdf_nearest_begin(&nearest, wanted);
+    for (i = 0; i < choice->n_columns; i++) {
+        mdf_nearest_offer(&nearest, choice->columns[i].port_id);
+    }
+    mdf_error_suggest(error, mdf_nearest_result(&nearest));
+    for (i = 0; mdf_nearest_result(&nearest) == NULL && choice->n_columns <= 12 && i < choice->n_columns; i++) {
+        mdf_error_append(error, "%s%s.%s", i == 0 ? "; there are: " : ", ", choice->columns[i].node_id, choice->columns[i].port_id);
+    }
+}
+
 static int unknown_port(const struct port_choice *choice, const char *option, const char *name, size_t length, mdf_error *error)
 {
     const struct mdf_code *body = find_in_bodies(choice->program->code, name, length);
@@ -99,6 +118,7 @@ static int unknown_port(const struct port_choice *choice, const char *option, co
                       option, (int)length, name, body->id);
     } else {
         mdf_error_set(error, MDF_NAME, "%s: no output port is named '%.*s'", option, (int)length, name);
+        suggest_ports(choice, name, length, error);
     }
     return EXIT_USAGE;
 }

@@ -244,7 +244,7 @@ static const struct mistake {
     {"expected comment or line break", "block scalar", NULL, AT_CONTEXT,
      "'|' and '>' begin a text on the lines below: put a text that begins so into quotes"},
     {"found unexpected ':'", "plain scalar", NULL, AT_PROBLEM, "within { } and [ ] a text with ':' is put into quotes"},
-    {"", "scanning a directive", NULL, AT_CONTEXT, "a line can not begin with '%': put the text into quotes"},
+    {"", "scanning a directive", NULL, AT_CONTEXT, "a line can not begin with '%%': put the text into quotes"},
     {"mapping keys are not allowed", NULL, NULL, AT_PROBLEM, "'? ' begins a key of YAML: put a text that begins so into quotes"},
     {"cannot start any token", NULL, NULL, AT_PROBLEM, "a value can not begin with '%C': put the text into quotes"},
 };
