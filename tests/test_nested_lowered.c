@@ -199,6 +199,43 @@ Test(nested_lowered, inputs_that_come_and_go)
     }
 }
 
+/* The same for evaluations in a row, of which the first has another input than those before. */
+Test(nested_lowered, inputs_that_come_before_many_in_a_row)
+{
+    static const char *const given[] = {
+        MODEL("'g': {'nodes': {'n': {" TAKES("'default_value': 2.0") "'graph': {'nodes': {'v': {" TAKES("'default_value': 7.0") KEEPS
+              "}}}, 'output_ports': {'o': {'value': 'v.o + x'}}}}}"),
+        MODEL("'g': {'nodes': {'n': {" TAKES("'default_value': 1.0") "'graph': {'nodes': {'u': {" COUNTS "}, 'v': {"
+              TAKES("'default_value': 7.0") KEEPS "}}, 'conditions': {'node_specific': {'v': {'type': 'Always', 'kwargs': {}}}, "
+              "'termination': {'environment_state_update': {'type': 'AfterNPasses', 'kwargs': {'n': 2}}}}}, 'output_ports': {'o': {'value': 'v.o'}}}}}")};
+    const mdf_options plain = {.plain = true};
+
+    for (size_t i = 0; i < 2 * (sizeof given / sizeof *given); i++) {
+        const char *model = given[i / 2];
+        struct engine engines[2];
+
+        for (int side = 0; side < 2; side++) {
+            struct engine *engine = &engines[side];
+            uint64_t n_done, n_recorded;
+
+            cr_assert(engine_begin(engine, with_quotes(model), side == 0 ? NULL : &plain));
+            for (int step = 0; step < 6; step++) {
+                if (i % 2 == 1) {
+                    cr_assert_eq(mdf_set_input_json(engine->state, "n.x", "0.75", &engine->error), MDF_OK);
+                }
+                evaluate(engine, step);
+            }
+            if (i % 2 == 0) {
+                cr_assert_eq(mdf_set_input_json(engine->state, "n.x", "0.25", &engine->error), MDF_OK);
+            }
+            cr_assert_eq(mdf_evaluate_steps(engine->state, 50, 0.1, 0.1, 0, NULL, 0, &n_done, &n_recorded, &engine->error), MDF_OK);
+        }
+        expect_same(&engines[0], &engines[1], model, (int)i);
+        engine_end(&engines[0]);
+        engine_end(&engines[1]);
+    }
+}
+
 /* ------------------------------------------------------------------ sweeps */
 
 #define SWEPT "'parameters': {'k': {'value': 0.5}, 'p': {'value': 'p + k', 'default_initial_value': 1.0}}, 'output_ports': {'o': {'value': 'p'}}"

@@ -701,12 +701,13 @@ static int64_t count_taken(const struct mdf_state *state)
     return n_taken;
 }
 
+/* What nodes bring to the graphs within them is as it was lowered, where the last evaluation was done so. */
 bool mdf_whole_may_skip(const struct mdf_state *state)
 {
     const struct mdf_whole *whole = state->whole;
 
     return whole != NULL && !state->program->solver.takes_own_steps && whole->n_runs >= RUNS_BEFORE_LOWERING &&
-           whole->single.fast.lowered != NULL && has_steady_ports(state);
+           whole->single.fast.lowered != NULL && (whole->n_rooms == 1 || whole->single.fast.has_run) && has_steady_ports(state);
 }
 
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)

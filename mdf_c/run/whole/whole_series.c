@@ -90,12 +90,16 @@ static bool look_at_rows(struct mdf_state *state, struct mdf_whole_series *serie
     return true;
 }
 
-/* Whether an input is in its port as it is given: nothing is converted, no edge brings something, it holds for the evaluation. */
+/* Whether an input is in its port as it is given: nothing is converted, no edge brings something, it holds for the evaluation; and
+ * a graph within the node takes it, as it did the evaluation before. */
 static bool is_taken_as_given(const struct mdf_state *state, size_t index, const struct mdf_value *rows)
 {
     const struct mdf_program_port *port = &state->program->ports[index];
     const struct mdf_value *slot = mdf_frame_slot(state->frame, port->slot);
 
+    if (port->node != SIZE_MAX && state->program->nodes[port->node].has_graph && state->ports[index].has_default) {
+        return false;
+    }
     return !state->ports[index].is_fed && (state->program->schedule == NULL || port->holds) && slot->kind == MDF_KIND_TENSOR &&
            slot->dtype == rows->dtype && slot->strength == rows->strength && slot->rank + 1u == rows->rank &&
            memcmp(mdf_value_shape(slot), mdf_value_shape(rows) + 1, slot->rank * sizeof(int64_t)) == 0;
