@@ -334,8 +334,9 @@ typedef struct mdf_options {
     const char *stop_when;
     mdf_method method;
     /* Of methods with steps of their own (dopri5, cvode_*): the error of a step is at most rtol * |value| + atol, 0: 1e-6 and 1e-9;
-     * no step is longer than max_step, 0: none is too long. */
+     * no step is longer than max_step, 0: none is too long. More than step_limit steps in one evaluation are an error, 0: 100,000. */
     double rtol, atol, max_step;
+    uint64_t step_limit;
 } mdf_options;
 
 /* ------------------------------------------------------------------ custom functions */

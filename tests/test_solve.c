@@ -476,6 +476,77 @@ Test(solve, refuses_conditions_that_hold_a_state)
     }
 }
 
+/* ------------------------------------------------------------------ jumps and many steps */
+
+/* What an evaluation says by each way; the same for all of them. */
+static void expect_end(const char *text, const mdf_options *options, double dt, mdf_status code, const char *says)
+{
+    for (int plain = 0; plain <= 1; plain++) {
+        mdf_options given = *options;
+        mdf_error error = {0};
+        mdf_program *program;
+        mdf_state *state;
+
+        given.plain = plain;
+        program = compile(text, &given, &error);
+        state = mdf_state_new(program, &error);
+        for (int i = 0; i < 400 && error.code == MDF_OK && i * dt <= 20; i++) {
+            mdf_evaluate(state, i == 0 ? (double)NAN : dt, &error);
+        }
+        cr_expect_eq(error.code, code, "method %d, %s: %d %s", (int)options->method, text, (int)error.code, error.message);
+        cr_expect(strstr(error.message, says) != NULL, "method %d, %s: %s", (int)options->method, text, error.message);
+        mdf_state_free(state);
+        mdf_program_free(program);
+    }
+}
+
+#define SLOPE(start, slope) \
+    GRAPH("n: {parameters: {x: {default_initial_value: " start ", time_derivative: '" slope "'}}, output_ports: {x: {value: x}}}", "")
+#define TIMED(slope) \
+    GRAPH("n: {parameters: {t: {default_initial_value: 0.0, time_derivative: 1.0}, x: {default_initial_value: 1.0, time_derivative: '" slope \
+          "'}}, output_ports: {x: {value: x}}}", "")
+
+/* Slopes that lead to where they jump from both sides. By differences over a jump BDF would take it for a slope, and go through. */
+Test(solve, slopes_that_lead_back_to_a_jump_are_an_error)
+{
+    static const char *const texts[] = {
+        SLOPE("1.0", "-x + numpy.where(x > -1.0, -2.0, 1.0)"), SLOPE("[0.5, 2.0]", "numpy.where(x > 0.1, -1.0, 2.0) - 0.1 * x"),
+        GRAPH("n: {parameters: {v: {default_initial_value: 0.5, time_derivative: -x - 2.0 * numpy.sign(v)}, x: {default_initial_value: 0.5, time_derivative: v}}, "
+              "output_ports: {x: {value: x}}}", "")};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (size_t m = 0; m < N_LOCATING; m++) {
+            expect_end(texts[i], &(mdf_options){.method = locating[m]}, locating[m] == MDF_METHOD_DOPRI5 ? 20 : 0.05, MDF_VALUE,
+                       "lead back to the jump");
+        }
+    }
+}
+
+/* Such steps as a solution goes through, however many. */
+Test(solve, jumps_that_are_left_behind_are_solved)
+{
+    for (size_t m = 0; m < N_LOCATING; m++) {
+        const struct run driven = {.text = TIMED("-x + numpy.where(numpy.sin(1000.0 * t) > 0, 1.0, 0.0)"),
+                                   .options = {.method = locating[m], .max_step = 1e-3}, .n_steps = 1, .dt = 4};
+        struct results results = run(&driven);
+
+        cr_expect_float_eq(results.items[0], 0.5 + 0.5 * exp(-4), 1e-3, "%.17g", results.items[0]);
+    }
+}
+
+Test(solve, steps_of_an_evaluation_are_bounded)
+{
+    static const char stiff[] = TIMED("-1e5 * (x - numpy.cos(t))");
+
+    expect_end(stiff, &(mdf_options){.method = MDF_METHOD_DOPRI5, .step_limit = 2000}, 1, MDF_LIMIT, "step limit");
+    expect_end(stiff, &(mdf_options){.method = MDF_METHOD_DOPRI5, .step_limit = 200000}, 21, MDF_OK, "");
+    expect_end(stiff, &(mdf_options){.method = MDF_METHOD_DOPRI5, .step_limit = 1000}, 0.001, MDF_OK, ""); /* of each */
+    if (N_LOCATING > 1) {
+        expect_end(stiff, &(mdf_options){.method = MDF_METHOD_CVODE_ADAMS, .step_limit = 2000}, 1, MDF_LIMIT, "step limit");
+        expect_end(stiff, &(mdf_options){.method = MDF_METHOD_CVODE_BDF, .step_limit = 500}, 1, MDF_OK, "");
+    }
+}
+
 #define NEURON(events) \
     GRAPH("n: {metadata: {events: " events "}, parameters: {v: {default_initial_value: 0.0, time_derivative: 2 - v, conditions: " \
           "[{id: fire, test: v > 1, value: 0.0}]}}}", "")

@@ -309,26 +309,26 @@ static mdf_status write_archive(struct job *job)
 
 /* ------------------------------------------------------------------ all */
 
-/* With the right-hand side where that is asked for, or there is one: where there is none, nothing is said. */
+/* With the right-hand side where that is asked for, or there is one: where there is none, nothing is said. Warnings are told once. */
 static mdf_program *compile_as_can_be(struct job *job)
 {
     struct source_request *request = &job->request;
-    mdf_program *program = compile_tunable(request, job->kind == KIND_MODEL_EXCHANGE), *with;
-    mdf_options said = request->options.library;
+    const mdf_options said = request->options.library;
+    mdf_program *program = NULL;
 
-    if (program == NULL || job->kind != KIND_BOTH) {
-        return program;
-    }
-    request->options.library.warning = NULL;
-    request->options.library.diagnostics = NULL;
-    with = compile_tunable(request, true);
-    request->options.library = said;
-    if (with == NULL && request->error.code == MDF_UNSUPPORTED) {
+    if (job->kind == KIND_BOTH) {
+        request->options.library.diagnostics = NULL;
+        program = compile_tunable(request, true);
+        request->options.library = said;
+        if (program != NULL || request->error.code == MDF_OUT_OF_MEMORY) {
+            return program;
+        }
         memset(&request->error, 0, sizeof request->error);
-        return program;
+        request->options.library.warning = NULL;
     }
-    mdf_program_free(program);
-    return with;
+    program = compile_tunable(request, job->kind == KIND_MODEL_EXCHANGE);
+    request->options.library = said;
+    return program;
 }
 
 static int make_fmu(struct job *job)

@@ -23,7 +23,7 @@ static const char help[] =
     "  -i, --input NAME=VALUE, --set NODE.PARAMETER=VALUE   NAME: PORT or NODE.PORT; VALUE: JSON or @FILE (.json .npy)\n"
     "      --inputs FILE         JSON object {name: value}, a list of them (one a step), or .npz\n"
     "  -n, --steps N, --dt T     evaluations, default 1 (3 with --explain and --dump); time increment of all but the first\n"
-    "      --method NAME, --rtol R, --atol A, --max-step H   how time derivatives are solved (docs/time.md); default: euler\n"
+    "      --method NAME, --rtol R, --atol A, --max-step H, --step-limit N   time derivatives (docs/time.md)\n"
     "  -o, --output FILE         .json .csv .npz; default: JSON on standard output\n"
     "      --trace, --trace-bodies, --schedule   tell every step; bodies by iteration too; who ran when, as text in place of "
     "JSON\n"
@@ -99,6 +99,7 @@ static const struct option_row rows[] = {
     {"rtol", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.rtol)},
     {"atol", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.atol)},
     {"max-step", '\0', ARGUMENT_POSITIVE, .offset = FIELD(library.max_step)},
+    {"step-limit", '\0', ARGUMENT_COUNT, .offset = FIELD(library.step_limit)},
     {"output", 'o', ARGUMENT_TEXT, .offset = FIELD(output_path), .fault = output_fault},
     {"gradient", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient)},
     {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},

@@ -17,6 +17,7 @@
 /* What a solver's steps may be off by, unless the caller says otherwise. */
 #define DEFAULT_RTOL 1e-6
 #define DEFAULT_ATOL 1e-9
+#define DEFAULT_STEP_LIMIT 100000u
 
 /* ------------------------------------------------------------------ which graph */
 
@@ -293,6 +294,7 @@ static void take_options(struct mdf_program *program, const mdf_options *options
                                                   .rtol = options->rtol > 0 ? options->rtol : DEFAULT_RTOL,
                                                   .atol = options->atol > 0 ? options->atol : DEFAULT_ATOL,
                                                   .max_step = options->max_step > 0 ? options->max_step : (double)INFINITY,
+                                                  .step_limit = options->step_limit > 0 ? options->step_limit : DEFAULT_STEP_LIMIT,
                                                   .behind = MDF_NO_OPERAND};
 }
 

@@ -174,20 +174,42 @@ struct mdf_program_state {
     const char *path; /* in the model */
 };
 
-/* How a solver's own steps end: at the time of the evaluation; as they are too short; as events repeat; as a condition does not
- * act at a time but holds a state. */
-enum mdf_solver_end { MDF_SOLVER_CAME_THROUGH, MDF_SOLVER_STALLS, MDF_SOLVER_CHATTERS, MDF_SOLVER_SLIDES };
+/* How a solver's own steps end, but at the time of the evaluation, and what is said of it: as they are too short; as events repeat;
+ * as a condition does not act at a time but holds a state; as derivatives jump, and lead back to where they do; as there are too many. */
+#define MDF_SOLVER_END_LIST(X)                                                                                                       \
+    X(STALLS, "can not keep to the tolerance: its steps have become too short to go on (a jump, a pole, or equations that are too " \
+              "stiff: try cvode_bdf, or a greater --rtol)")                                                                          \
+    X(CHATTERS, "finds events that follow each other without time going on (chattering): what a condition does brings about the "   \
+                "next event")                                                                                                        \
+    X(SLIDES, "finds a condition that holds on and would hold a state where it has put it, which is no event (docs/time.md): take " \
+              "a method of fixed steps")                                                                                             \
+    X(TURNS, "finds derivatives that jump, and lead back to the jump from either of its sides, so that time hardly goes on "         \
+             "(chattering): take a method of fixed steps, or a steep function in place of the jump (docs/time.md)")                  \
+    X(TIRES, "takes more steps in one evaluation than the step limit allows (--step-limit, docs/time.md): equations that are too "   \
+             "stiff (try cvode_bdf), a tolerance that is too small, or a long time")
 
-#define MDF_SOLVER_CHATTERING \
-    "finds events that follow each other without time going on (chattering): what a condition does brings about the next event"
-#define MDF_SOLVER_SLIDING                                                                                                        \
-    "finds a condition that holds on and would hold a state where it has put it, which is no event (docs/time.md): take a method " \
-    "of fixed steps"
+enum mdf_solver_end {
+    MDF_SOLVER_CAME_THROUGH,
+#define MDF_SOLVER_END_ENUM(name, text) MDF_SOLVER_##name,
+    MDF_SOLVER_END_LIST(MDF_SOLVER_END_ENUM)
+#undef MDF_SOLVER_END_ENUM
+};
+
+/* Of each. */
+extern const char *const mdf_solver_ends[];
+
+/* Once an evaluation has taken so many steps, it is looked for jumps that the solver can not leave behind; where so many are
+ * found, it ends (TURNS). */
+enum { MDF_SOLVER_STEPS_TO_WATCH = 1000, MDF_SOLVER_MOST_TURNS = 10 };
+
+/* A jump is halved so often; then looked at from its sides, in steps of so small a part of the solver's. */
+enum { MDF_SOLVER_JUMP_HALVINGS = 40, MDF_SOLVER_JUMP_PART = 64 };
 
 /* How parameters with a time derivative are solved: docs/time.md. */
 struct mdf_program_solver {
     mdf_method method;
     double rtol, atol, max_step;
+    uint64_t step_limit;
     size_t n_states, n_held; /* the last of them only change in events */
     bool takes_own_steps; /* of any number in an evaluation: whether they came through is looked at behind each */
     mdf_operand behind; /* enum mdf_solver_end; MDF_NO_OPERAND: it always comes to the time of the evaluation */

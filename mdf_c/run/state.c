@@ -641,11 +641,8 @@ bool mdf_state_solver_came_through(struct mdf_state *state)
         !mdf_value_number_at(mdf_frame_value(state->frame, solver->behind), NULL, 0, &behind) || behind == 0) {
         return true;
     }
-    mdf_error_set(&context_of(state)->error, MDF_VALUE, "%s %s", mdf_method_names[solver->method],
-                  behind == MDF_SOLVER_CHATTERS ? MDF_SOLVER_CHATTERING
-                  : behind == MDF_SOLVER_SLIDES ? MDF_SOLVER_SLIDING
-                                                : "can not keep to the tolerance: its steps have become too short to go on (a jump, a "
-                                                  "pole, or equations that are too stiff: try cvode_bdf, or a greater --rtol)");
+    mdf_error_set(&context_of(state)->error, behind == MDF_SOLVER_TIRES ? MDF_LIMIT : MDF_VALUE, "%s %s",
+                  mdf_method_names[solver->method], mdf_solver_ends[(enum mdf_solver_end)behind]);
     return false;
 }
 

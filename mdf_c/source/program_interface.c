@@ -469,13 +469,14 @@ static const char *check_of_solver(struct mdf_source_program *program)
     mdf_operand behind = program->graph->program->solver.takes_own_steps ? program->graph->program->solver.behind : MDF_NO_OPERAND;
     const struct mdf_source_slot *slot = behind != MDF_NO_OPERAND ? mdf_source_find_operand(program, behind) : NULL;
 
+#define END_TEXT(name, text) "            \"the solver " text "\",\n"
     return slot == NULL ? ""
                         : mdf_source_text(&program->writer,
-                                          "    if (s->message == NULL && s->has_dt && %s != 0) {\n        s->message =\n            %s == %d   "
-                                          "? \"the solver " MDF_SOLVER_CHATTERING "\"\n            : %s == %d ? \"the solver " MDF_SOLVER_SLIDING
-                                          "\"\n                      : \"the solver can not keep to the tolerance: its steps have become "
-                                          "too short to go on\";\n    }\n",
-                                          slot->name, slot->name, MDF_SOLVER_CHATTERS, slot->name, MDF_SOLVER_SLIDES);
+                                          "    if (s->message == NULL && s->has_dt && %s != 0) {\n        static const char *const "
+                                          "ends[] = {\n            \"\",\n" MDF_SOLVER_END_LIST(END_TEXT) "        };\n\n        "
+                                          "s->message = ends[(int)%s];\n    }\n",
+                                          slot->name, slot->name);
+#undef END_TEXT
 }
 
 static void append_step(struct mdf_source_program *program)

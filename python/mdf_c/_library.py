@@ -141,6 +141,7 @@ class Options(ctypes.Structure):
         ("rtol", c_double),
         ("atol", c_double),
         ("max_step", c_double),
+        ("step_limit", c_uint64),
     ]
 
 

@@ -68,6 +68,8 @@ class Settings:
     rtol, atol, max_step : float
         Of methods with steps of their own (dopri5, cvode_*): the error of a step is at most ``rtol * abs(value) + atol``, 0: 1e-6 and
         1e-9; no step is longer than ``max_step``, 0: none is too long.
+    step_limit : int
+        More steps of theirs in one evaluation are an error, 0: 100,000.
     functions : Functions, optional
         That the model can call besides the engine's own; by default those of :func:`mdf_c.register_function`.
 
@@ -99,13 +101,14 @@ class Settings:
     rtol: float = 0.0
     atol: float = 0.0
     max_step: float = 0.0
+    step_limit: int = 0
 
     def __post_init__(self) -> None:
         if self.graph is not None:
             c_text(self.graph, "graph")
         if not isinstance(self.float32, (bool, np.bool_)):
             raise TypeError(f"float32 must be True or False, not {self.float32!r}")
-        for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("threads", 31)):
+        for name, bits in (("max_iterations", 64), ("max_passes", 64), ("max_memory", 64), ("seed", 64), ("step_limit", 64), ("threads", 31)):
             if not 0 <= operator.index(getattr(self, name)) < 2**bits:
                 raise ValueError(f"{name} must be a number from 0 to 2**{bits} - 1, not {getattr(self, name)}")
         if not float(self.time_limit) >= 0:
@@ -173,5 +176,6 @@ def options_of(settings: Settings, findings: Findings) -> Options:
         rtol=settings.rtol,
         atol=settings.atol,
         max_step=settings.max_step,
+        step_limit=settings.step_limit,
         diagnostics=findings.pointer,
     )

@@ -350,6 +350,32 @@ def test_steps_by_another_method(method, version, tmp_path):
     assert ends[0] == ends[1]
 
 
+def test_events_that_are_located_are_counted(tmp_path):
+    """By dopri5 a unit's counts and times of events, and what conditions do, are those of the engine."""
+    model = ROOT / "examples/bouncing_ball.yaml"
+    text = model.read_text().replace("          parameters:", "          metadata: {events: {peak: {crosses: speed, direction: falling}}}\n          parameters:", 1)
+    (tmp_path / "ball.yaml").write_text(text)
+    fmu = make(tmp_path / "ball.yaml", tmp_path / "ball.fmu", "--method", "dopri5")
+    assert validate_fmu(fmu) == []
+    state = mdf_c.load(tmp_path / "ball.yaml").compile(method="dopri5").state()
+    trace = []
+    for i in range(13):
+        state.evaluate(None if i == 0 else STEP)
+        trace.append({f"ball.{port}": state.output("ball", port) for port in ("height", "speed", "peak", "peak_time")})
+    assert [trace[i]["ball.peak"] for i in (3, 4, 6, 8)] == [0, 1, 2, 3]
+    expect_equal(fmu, trace, 2)
+
+
+def test_slopes_that_lead_back_to_a_jump_are_an_error(tmp_path, capfd):
+    (tmp_path / "relay.yaml").write_text(
+        "m: {graphs: {g: {nodes: {n: {parameters: {x: {default_initial_value: 1.0, time_derivative: 'numpy.where(x > 0.5, -2.0, 1.0)'}}, output_ports: {o: {value: x}}}}}}}\n"
+    )
+    fmu = make(tmp_path / "relay.yaml", tmp_path / "relay.fmu", "--method", "dopri5", "--kind", "co-simulation", dt=0.25)
+    with pytest.raises(Exception, match="DoStep failed"):
+        fmpy.simulate_fmu(fmu, stop_time=40, step_size=20, output_interval=20)
+    assert "lead back to the jump" in capfd.readouterr().out
+
+
 # ------------------------------------------------------------------ events in co-simulation
 
 SPIKES = """

@@ -87,6 +87,28 @@ def test_sensitivities_that_there_are_not():
     assert mdf_c.value_and_grad(plain, "o", ["n.a"], steps=3, dt=0.1, method="cvode_bdf")[1]["n.a"] == 3
 
 
+RELAY = {"m": {"graphs": {"g": {"nodes": {"n": {
+    "parameters": {"side": {"value": 1.0}, "x": {"default_initial_value": 1.0, "time_derivative": "-x + numpy.where(x > side - 2.0, -2.0, 1.0)"}},
+    "output_ports": {"o": {"value": "x"}}}}}}}}
+
+
+@pytest.mark.parametrize("method", ["dopri5", "cvode_adams", "cvode_bdf"])
+def test_slopes_that_lead_back_to_a_jump(method):
+    """An error in runs and sweeps; the instance by which nothing slides is solved."""
+    settings = {"steps": 2, "dt": 20.0, "method": method}
+    with pytest.raises(mdf_c.MdfError, match="lead back to the jump from either of its sides"):
+        mdf_c.run(RELAY, **settings)
+    with pytest.raises(mdf_c.MdfError, match="lead back to the jump from either of its sides"):
+        mdf_c.sweep(RELAY, {"n.side": [9.0, 1.0]}, progress=False, **settings)
+    assert mdf_c.sweep(RELAY, {"n.side": [9.0, 8.0]}, progress=False, **settings).outputs["n.o"] == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_a_limit_of_steps():
+    with pytest.raises(mdf_c.MdfError, match="more steps in one evaluation than the step limit allows"):
+        mdf_c.run(DECAY, steps=2, dt=10.0, method="dopri5", step_limit=5)
+    assert mdf_c.run(DECAY, steps=2, dt=10.0, method="dopri5", step_limit=500).results["o"] < 1e-4
+
+
 def test_refused():
     with pytest.raises(mdf_c.MdfError, match="no derivatives over the steps of a graph with a method that chooses its steps"):
         mdf_c.value_and_grad(DECAY, "o", ["n.rate"], steps=11, dt=0.1, method="dopri5")

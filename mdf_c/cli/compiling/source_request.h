@@ -38,6 +38,7 @@ struct source_request {
     {"rtol", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.rtol)}, \
     {"atol", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.atol)}, \
     {"max-step", '\0', ARGUMENT_POSITIVE, .offset = SOURCE_FIELD(structure, member, options.library.max_step)}, \
+    {"step-limit", '\0', ARGUMENT_COUNT, .offset = SOURCE_FIELD(structure, member, options.library.step_limit)}, \
     {"float32", '\0', ARGUMENT_FLAG, .offset = SOURCE_FIELD(structure, member, options.library.float32)}, \
     {"max-iterations", '\0', ARGUMENT_COUNT, .offset = SOURCE_FIELD(structure, member, options.library.max_iterations)}, \
     {"max-passes", '\0', ARGUMENT_COUNT, .offset = SOURCE_FIELD(structure, member, options.library.max_passes)}, \
@@ -57,7 +58,7 @@ struct source_request {
     "      --set NODE.PARAMETER=VALUE   another value of a parameter, as in mdf-run\n" \
     "      --inputs FILE         the same from a file\n" \
     "      --dt T                their time increment\n" \
-    "      --method NAME, --rtol R, --atol A, --max-step H   how time derivatives are solved (docs/time.md); default: euler\n" \
+    "      --method NAME, --rtol R, --atol A, --max-step H, --step-limit N   time derivatives (docs/time.md)\n" \
     "      --float32             reals without a declared type are float32, not float64\n" \
     "      --max-iterations N, --max-passes N   bounds on one Loop, and on one evaluation by conditions\n" \
     "      --loop-condition standard|obey   of a Loop without a condition input: ignore what its body yields, or obey it\n" \

@@ -296,43 +296,50 @@ static unsigned count_bits(unsigned bits)
     return n;
 }
 
-/* Loads may be given more axes than they have, but not what is folded. */
-static bool is_load(const struct nest_draft *draft, size_t i)
+/* The sets of axes that registers have, by how many these are: one each, with all axes of those before it. Loads may be given more
+ * axes than they have, but not what is folded. */
+static bool find_sets(const struct nest_draft *draft, unsigned sets[MDF_NEST_MOST_AXES + 1])
 {
-    size_t j;
+    bool is_folded[MDF_NEST_MOST_STEPS] = {false};
+    unsigned last = 0;
 
-    for (j = i + 1; j < draft->n_steps && draft->steps[i].step.kind == MDF_NEST_LOAD; j++) {
-        if (draft->steps[j].step.kind == MDF_NEST_FOLD && draft->steps[j].step.in[0] == i) {
+    for (size_t i = draft->n_steps; i-- > 0;) { /* a fold stands behind what it folds */
+        const struct mdf_nest_step *step = &draft->steps[i].step;
+        unsigned axes = draft->steps[i].axes, n = count_bits(axes);
+
+        if (step->kind == MDF_NEST_FOLD) {
+            is_folded[step->in[0]] = true;
+        }
+        if (step->kind == MDF_NEST_LOAD && !is_folded[i]) {
+            continue;
+        }
+        if (sets[n] != 0 && sets[n] != axes) {
             return false;
         }
+        sets[n] = axes;
     }
-    return draft->steps[i].step.kind == MDF_NEST_LOAD;
+    for (size_t n = 1; n <= MDF_NEST_MOST_AXES; n++) {
+        if (sets[n] != 0 && (sets[n] & last) != last) {
+            return false;
+        }
+        last |= sets[n];
+    }
+    return true;
 }
 
 /* Whether of any two registers one has all axes of the other; order[i] is then the axis that comes i-th, such that each register
  * has the outermost ones: those of smaller sets first, else as they are. */
 static bool order_axes(const struct nest_draft *draft, uint8_t *order)
 {
-    unsigned smallest[MDF_NEST_MOST_AXES];
-    size_t i, j, axis;
+    unsigned sets[MDF_NEST_MOST_AXES + 1] = {0};
+    size_t smallest[MDF_NEST_MOST_AXES], i, axis;
 
-    for (i = 0; i < draft->n_steps; i++) {
-        for (j = 0; j < i && !is_load(draft, i); j++) {
-            unsigned both = draft->steps[i].axes & draft->steps[j].axes;
-
-            if (!is_load(draft, j) && both != draft->steps[i].axes && both != draft->steps[j].axes) {
-                return false;
-            }
-        }
+    if (!find_sets(draft, sets)) {
+        return false;
     }
     for (axis = 0; axis < draft->n_axes; axis++) {
-        smallest[axis] = MDF_NEST_MOST_AXES + 1;
-        for (i = 0; i < draft->n_steps; i++) {
-            unsigned n = count_bits(draft->steps[i].axes);
-
-            if (!is_load(draft, i) && (draft->steps[i].axes >> axis & 1) != 0 && n < smallest[axis]) {
-                smallest[axis] = n;
-            }
+        for (smallest[axis] = 1; smallest[axis] <= MDF_NEST_MOST_AXES && (sets[smallest[axis]] >> axis & 1) == 0;) {
+            smallest[axis]++;
         }
         for (i = axis; i > 0 && smallest[order[i - 1]] > smallest[axis]; i--) {
             order[i] = order[i - 1];

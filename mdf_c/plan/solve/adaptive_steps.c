@@ -6,6 +6,7 @@
  * keeps where it is from one evaluation to the next. Where inputs may change, or something else sets states, they end there. */
 #include "mdf_c/plan/made_loop.h"
 #include "mdf_c/plan/solve/events.h"
+#include "mdf_c/plan/solve/jumps.h"
 #include "mdf_c/plan/trace.h"
 
 /* What the solver keeps of itself from step to step; the same of each state is in `struct stepping`. */
@@ -13,6 +14,7 @@ static const struct {
     const char *name;
     const char *start; /* what it is where the solver begins */
     const char *next;  /* behind a step */
+    bool is_of_evaluation; /* it begins anew with each */
 } controls[] = {
     {"ahead", "0.0", "numpy.where(accepted, ahead + share * h, ahead)"},
     {"length", "0.0", "next_length"}, /* of the next step; 0: the solver begins */
@@ -23,6 +25,8 @@ static const struct {
     {"near", "0.0", "nearby"},                                  /* events in a row that hardly any time lies between */
     {"struck", "0.0", "numpy.where(accepted, fired, struck)"},  /* whether the last step ended in one */
     {"slid", "0.0", "sliding"},                                 /* elements that a condition is to hold */
+    {"steps", "0.0", "numpy.add(steps, 1.0)", true},            /* accepted or not */
+    {"turns", "0.0", "numpy.add(turns, turned)", true},         /* of them, those that a jump made wrong: jumps.h */
 };
 
 enum { N_CONTROLS = sizeof controls / sizeof *controls, N_PARTS = 5, N_OF_STATE = 2 + N_PARTS };
@@ -90,52 +94,6 @@ static bool name_controls(struct target *target, const struct stepping *stepping
         }
     }
     return true;
-}
-
-/* Numbers of the caller's options. */
-static bool name_real(struct target *target, const char *name, double real)
-{
-    struct mdf_value value = {0};
-
-    return mdf_value_make_double(target->compiler->memory, &value, real)
-               ? solver_name(target, name, unit_add_constant(target, &value, 0))
-               : compile_out_of_memory(target->compiler) != MDF_NO_OPERAND;
-}
-
-static bool name_options(struct target *target)
-{
-    const struct mdf_program_solver *solver = &target->compiler->program->solver;
-
-    return name_real(target, "rtol", solver->rtol) && name_real(target, "atol", solver->atol) &&
-           name_real(target, "max_step", solver->max_step);
-}
-
-/* ------------------------------------------------------------------ sizes */
-
-/* The root of the mean square of what an expression makes of each element of each state. */
-static bool take_norm(struct solver *solver, struct target *target, const char *name, const char *of,
-                      const struct solver_named *named, size_t n_named)
-{
-    solver_values values = solver_new_values(solver), squares = solver_new_values(solver), sizes = solver_new_values(solver);
-    const struct solver_named scaled = {"scaled", values};
-    mdf_operand total = MDF_NO_OPERAND, n = MDF_NO_OPERAND;
-
-    if (values == NULL || squares == NULL || sizes == NULL || !solver_compute_each(solver, target, of, named, n_named, values) ||
-        !solver_compute_each(solver, target, "numpy.sum(scaled * scaled)", &scaled, 1, squares) ||
-        !solver_compute_each(solver, target, "numpy.sum(numpy.where(scaled > 0.0, 1.0, 1.0))", &scaled, 1, sizes)) {
-        return false;
-    }
-    for (size_t i = 0; i < solver->side.n_states; i++) {
-        if (!solver->side.states[i].is_exact) {
-            total = total == MDF_NO_OPERAND ? squares[i] : unit_call_two(target, PYTHON_ADD, total, squares[i], MDF_NO_OPERAND);
-            n = n == MDF_NO_OPERAND ? sizes[i] : unit_call_two(target, PYTHON_ADD, n, sizes[i], MDF_NO_OPERAND);
-        }
-    }
-    if (n == MDF_NO_OPERAND) { /* nothing can be wrong */
-        return solver_compute(target, name, "0.0 * rtol") != MDF_NO_OPERAND;
-    }
-    return solver_name(target, "total", total) && solver_name(target, "n", n) &&
-           solver_compute(target, name, "numpy.sqrt(total / n)") != MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ a step, as the body of a Loop */
@@ -239,7 +197,7 @@ static struct mdf_code *make_body(struct solver *solver, struct target *target, 
     size_t n_stages;
 
     if (last == NULL || errors == NULL || !make_slots(solver, target, &now, is_dense) || !name_controls(target, &now) ||
-        !name_options(target) || !add_yields(solver, &formals, now.controls, N_CONTROLS)) {
+        !solver_name_options(solver, target) || !add_yields(solver, &formals, now.controls, N_CONTROLS)) {
         return NULL;
     }
     for (size_t k = 0; k < count_of_state(solver, is_dense); k++) {
@@ -256,7 +214,7 @@ static struct mdf_code *make_body(struct solver *solver, struct target *target, 
     }
     named[1 + n_stages] = (struct solver_named){"y1", last};
     named[2 + n_stages] = (struct solver_named){"e", errors};
-    if (!take_norm(solver, target, "error", "e / (atol + rtol * numpy.maximum(numpy.abs(y), numpy.abs(y1)))", named,
+    if (!solver_take_norm(solver, target, "error", "e / (atol + rtol * numpy.maximum(numpy.abs(y), numpy.abs(y1)))", named,
                    3 + n_stages) ||
         !take_control(target, is_dense)) {
         return NULL;
@@ -266,6 +224,7 @@ static struct mdf_code *make_body(struct solver *solver, struct target *target, 
                                   : solver_compute(target, "share", "1.0") != MDF_NO_OPERAND &&
                                         solver_compute(target, "slides", "0.0") != MDF_NO_OPERAND &&
                                         solver_compute(target, "fired", "0.0") != MDF_NO_OPERAND) ||
+        !solver_emit_jump(solver, target, now.of_state[0], now.of_state[1]) ||
         solver_compute(target, "sliding", "numpy.where(accepted, slides, 0.0)") == MDF_NO_OPERAND ||
         solver_compute(target, "elapsed", "numpy.where(accepted, since + share * h, since)") == MDF_NO_OPERAND ||
         solver_compute(target, "nearby", "numpy.where(fired > 0.0, numpy.where(elapsed <= 1e-10 * dt, near + 1.0, 0.0), near)") ==
@@ -273,10 +232,12 @@ static struct mdf_code *make_body(struct solver *solver, struct target *target, 
         !take_next(solver, target, &now, named, 2 + n_stages, known, &yields, is_dense)) {
         return NULL;
     }
-    if (!solver_name(target, "then", ((const mdf_operand *)yields.items)[0])) {
+    if (!solver_name(target, "then", ((const mdf_operand *)yields.items)[0]) ||
+        !solver_name_real(target, "most_turns", MDF_SOLVER_MOST_TURNS)) {
         return NULL;
     }
-    goes_on = solver_compute(target, NULL, "then < 0.0 and then + next_length != then and nearby < 1000.0 and sliding <= 0.0");
+    goes_on = solver_compute(target, NULL, "then < 0.0 and then + next_length != then and nearby < 1000.0 and sliding <= 0.0 and numpy.add(turns, "
+                             "turned) < most_turns and numpy.add(steps, 1.0) < step_limit");
     return goes_on != MDF_NO_OPERAND ? made_loop_body(target, &formals, &yields, goes_on, "solver") : NULL;
 }
 
@@ -324,8 +285,8 @@ static bool guess_length(struct solver *solver, struct target *target, struct st
     const struct solver_named named[] = {{"y", kept->of_state[0]}, {"k1", kept->of_state[1]}};
     mdf_operand length;
 
-    if (!take_norm(solver, target, "size", "y / (atol + rtol * numpy.abs(y))", named, 2) ||
-        !take_norm(solver, target, "slope", "k1 / (atol + rtol * numpy.abs(y))", named, 2)) {
+    if (!solver_take_norm(solver, target, "size", "y / (atol + rtol * numpy.abs(y))", named, 2) ||
+        !solver_take_norm(solver, target, "slope", "k1 / (atol + rtol * numpy.abs(y))", named, 2)) {
         return false;
     }
     length = solver_compute(target, NULL,
@@ -334,12 +295,26 @@ static bool guess_length(struct solver *solver, struct target *target, struct st
     return length != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, kept->controls[1], length, 0);
 }
 
+/* Counts of an evaluation, from 0: of the type that they have later. */
+static bool begin_counts(struct target *target, const struct stepping *kept)
+{
+    for (size_t i = 0; i < N_CONTROLS; i++) {
+        mdf_operand start = controls[i].is_of_evaluation ? solver_compute(target, NULL, "numpy.where(dt > 0.0, 0.0, 0.0)") : kept->controls[i];
+
+        if (start == MDF_NO_OPERAND ||
+            (controls[i].is_of_evaluation && !unit_emit(target, MDF_OPCODE_COPY, kept->controls[i], start, 0))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Time goes on; where something else sets states, from what these are. */
 static bool begin(struct solver *solver, struct target *target, struct stepping *kept, bool is_dense)
 {
     mdf_operand ahead = solver_compute(target, NULL, is_dense ? "numpy.subtract(ahead, dt)" : "numpy.negative(dt)");
 
-    return ahead != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, kept->controls[0], ahead, 0) &&
+    return ahead != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, kept->controls[0], ahead, 0) && begin_counts(target, kept) &&
            (is_dense || begin_from_nodes(solver, target, kept, is_dense));
 }
 
@@ -385,11 +360,15 @@ static bool leave(struct solver *solver, struct target *target, struct stepping 
     struct solver_named named[N_PARTS];
     solver_values values = solver_new_values(solver);
 
+    if (values == NULL || !solver_name_real(target, "most_turns", MDF_SOLVER_MOST_TURNS)) {
+        return false;
+    }
     kept_solver->behind = solver_compute(/* enum mdf_solver_end */
                                          target, NULL,
-                                         "numpy.where(slid > 0.0, 3.0, numpy.where(ahead < 0.0, numpy.where(struck > 0.0 or near "
-                                         ">= 1000.0, 2.0, 1.0), 0.0))");
-    if (values == NULL || kept_solver->behind == MDF_NO_OPERAND) {
+                                         "numpy.where(slid > 0.0, 3.0, numpy.where(ahead < 0.0, numpy.where(turns >= most_turns, 4.0, "
+                                         "numpy.where(steps >= step_limit, 5.0, numpy.where(struck > 0.0 or near >= 1000.0, 2.0, "
+                                         "1.0))), 0.0))");
+    if ( kept_solver->behind == MDF_NO_OPERAND) {
         return false;
     }
     if (!is_dense) {
@@ -456,7 +435,7 @@ struct stepping *solver_emit_adaptive_steps(struct solver *solver, struct target
         compile_out_of_memory(target->compiler);
         return NULL;
     }
-    if (!make_slots(solver, target, kept, is_dense) || !name_controls(target, kept) || !name_options(target)) {
+    if (!make_slots(solver, target, kept, is_dense) || !name_controls(target, kept) || !solver_name_options(solver, target)) {
         return NULL;
     }
     jump = unit_emit_jump(target, MDF_OPCODE_JUMP_WITHOUT_DT, 0);

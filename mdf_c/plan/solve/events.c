@@ -7,54 +7,10 @@
  * then, holding still, would change it, the model means a limit that holds the state: this is no event. */
 #include "mdf_c/plan/solve/events.h"
 
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/solve/step_loop.h"
 #include "mdf_c/plan/trace.h"
 
 enum { PARTS = 8, HALVINGS = 50 };
-
-/* The body of a loop within the code of a step. */
-struct inner {
-    struct unit unit, *outer;
-    struct scope scope;
-    struct target target;
-    struct list formals, yields;
-};
-
-static void begin_inner(struct inner *inner, struct target *outer)
-{
-    *inner = (struct inner){.outer = outer->unit};
-    inner->unit.outer = outer->unit;
-    inner->scope = (struct scope){.outer = outer->scope, .unit = &inner->unit};
-    inner->target = (struct target){outer->compiler, &inner->unit, &inner->scope};
-}
-
-/* Values of the code around a body as the body sees them. */
-static solver_values capture(struct solver *solver, struct inner *inner, const mdf_operand *values)
-{
-    solver_values captured = solver_new_values(solver);
-
-    for (size_t i = 0; captured != NULL && i < solver->side.n_states; i++) {
-        captured[i] = unit_capture(&inner->target, &inner->unit, inner->outer, values[i]);
-        if (captured[i] == MDF_NO_OPERAND) {
-            return NULL;
-        }
-    }
-    return captured;
-}
-
-static bool add_formal(struct inner *inner, const char *name, mdf_operand *formal)
-{
-    *formal = unit_new_slot(&inner->target, 0);
-    return *formal != MDF_NO_OPERAND && list_add(inner->target.compiler, &inner->formals, formal, sizeof *formal) &&
-           (name == NULL || solver_name(&inner->target, name, *formal));
-}
-
-static bool add_yield(struct inner *inner, const char *expression)
-{
-    mdf_operand yield = solver_compute(&inner->target, NULL, expression);
-
-    return yield != MDF_NO_OPERAND && list_add(inner->target.compiler, &inner->yields, &yield, sizeof yield);
-}
 
 /* ------------------------------------------------------------------ at one time */
 
@@ -127,7 +83,7 @@ bool solver_emit_arming(struct solver *solver, struct target *target, const mdf_
 }
 
 /* The values at the time `u` of a span, in a body. */
-static bool take_point(struct solver *solver, struct inner *inner, const struct solver_span *span, solver_values values)
+static bool take_point(struct solver *solver, struct step_loop *inner, const struct solver_span *span, solver_values values)
 {
     struct solver_named *named = mdf_arena_array(&inner->target.compiler->scratch, span->n_parts, sizeof *named);
 
@@ -136,7 +92,7 @@ static bool take_point(struct solver *solver, struct inner *inner, const struct 
         return false;
     }
     for (size_t k = 0; k < span->n_parts; k++) {
-        named[k] = (struct solver_named){span->parts[k].name, capture(solver, inner, span->parts[k].values)};
+        named[k] = (struct solver_named){span->parts[k].name, step_loop_capture(solver, inner, span->parts[k].values)};
         if (named[k].values == NULL) {
             return false;
         }
@@ -146,66 +102,44 @@ static bool take_point(struct solver *solver, struct inner *inner, const struct 
 
 /* ------------------------------------------------------------------ loops */
 
-static bool emit_inner(struct inner *inner, struct target *target, mdf_operand goes_on, uint64_t most, mdf_operand condition,
-                       const mdf_operand *states, mdf_operand *outputs, size_t n)
-{
-    struct mdf_code *body =
-        goes_on != MDF_NO_OPERAND ? made_loop_body(&inner->target, &inner->formals, &inner->yields, goes_on, "event") : NULL;
-
-    unit_clear(target->compiler, &inner->unit);
-    for (size_t i = 0; body != NULL && i < n; i++) {
-        outputs[i] = unit_new_slot(target, 0);
-        if (outputs[i] == MDF_NO_OPERAND) {
-            mdf_code_clear(target->compiler->memory, body);
-            return false;
-        }
-    }
-    return body != NULL && made_loop_emit(target, body, most, condition, states, outputs, n);
-}
-
 /* The part of the span in which an event comes first: the names `low`, `high` and `fired`; and what is armed before it. */
 static bool search(struct solver *solver, struct target *target, const struct solver_span *span, solver_values armed)
 {
     size_t n = 3 + solver->side.n_states;
-    solver_values values = solver_new_values(solver), now = solver_new_values(solver), next = solver_new_values(solver);
+    solver_values values = solver_new_values(solver), now = solver_new_values(solver);
     struct solver_named named[] = {{"held", NULL}, {"armed", now}};
     struct sight sight;
     mdf_operand *states = trace_new_operands(target->compiler, n, MDF_NO_OPERAND),
                 *outputs = trace_new_operands(target->compiler, n, MDF_NO_OPERAND), low, high, fired;
-    struct inner inner;
+    struct step_loop inner;
 
-    begin_inner(&inner, target);
-    if (values == NULL || now == NULL || next == NULL || states == NULL || outputs == NULL || !add_formal(&inner, "low", &low) ||
-        !add_formal(&inner, "high", &high) || !add_formal(&inner, "fired", &fired)) {
+    step_loop_begin(&inner, target);
+    if (values == NULL || now == NULL || states == NULL || outputs == NULL || !step_loop_formal(&inner, "low", &low) ||
+        !step_loop_formal(&inner, "high", &high) || !step_loop_formal(&inner, "fired", &fired)) {
+        return false;
+    }
+    if (!step_loop_formals(solver, &inner, now)) {
         return false;
     }
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        if (!add_formal(&inner, NULL, &now[i])) {
-            return false;
-        }
         states[3 + i] = span->armed[i];
     }
     if (solver_compute(&inner.target, "u", "high + 0.125") == MDF_NO_OPERAND || !take_point(solver, &inner, span, values) ||
-        !look(solver, &inner.target, values, now, &sight) || !add_yield(&inner, "high + 0.0") || !add_yield(&inner, "u + 0.0") ||
-        !add_yield(&inner, "numpy.where(fires, 1.0, 0.0)")) {
+        !look(solver, &inner.target, values, now, &sight) || !step_loop_yield(&inner, "high + 0.0") || !step_loop_yield(&inner, "u + 0.0") ||
+        !step_loop_yield(&inner, "numpy.where(fires, 1.0, 0.0)")) {
         unit_clear(target->compiler, &inner.unit);
         return false;
     }
     named[0].values = sight.holds;
-    if (!solver_compute_each(solver, &inner.target, "numpy.where(fires, armed, numpy.where(held, armed, 1.0))", named, 2, next)) {
+    if (!step_loop_yields(solver, &inner, "numpy.where(fires, armed, numpy.where(held, armed, 1.0))", named, 2)) {
         unit_clear(target->compiler, &inner.unit);
         return false;
-    }
-    for (size_t i = 0; i < solver->side.n_states; i++) {
-        if (!list_add(target->compiler, &inner.yields, &next[i], sizeof *next)) {
-            return false;
-        }
     }
     states[0] = solver_compute(target, NULL, "0.0 * h");
     states[1] = solver_compute(target, NULL, "0.0 * h");
     states[2] = solver_compute(target, NULL, "0.0 * h");
     if (states[0] == MDF_NO_OPERAND || states[1] == MDF_NO_OPERAND || states[2] == MDF_NO_OPERAND ||
-        !emit_inner(&inner, target, solver_compute(&inner.target, NULL, "not fires"), PARTS,
+        !step_loop_emit(&inner, target, solver_compute(&inner.target, NULL, "not fires"), PARTS,
                     solver_compute(target, NULL, "accepted"), states, outputs, n)) {
         return false;
     }
@@ -222,21 +156,21 @@ static bool halve(struct solver *solver, struct target *target, const struct sol
     solver_values values = solver_new_values(solver), captured;
     struct sight sight;
     mdf_operand states[2], outputs[2], low, high;
-    struct inner inner;
+    struct step_loop inner;
 
-    begin_inner(&inner, target);
-    captured = capture(solver, &inner, armed);
-    if (values == NULL || captured == NULL || !add_formal(&inner, "low", &low) || !add_formal(&inner, "high", &high) ||
+    step_loop_begin(&inner, target);
+    captured = step_loop_capture(solver, &inner, armed);
+    if (values == NULL || captured == NULL || !step_loop_formal(&inner, "low", &low) || !step_loop_formal(&inner, "high", &high) ||
         solver_compute(&inner.target, "u", "0.5 * (low + high)") == MDF_NO_OPERAND || !take_point(solver, &inner, span, values) ||
-        !look(solver, &inner.target, values, captured, &sight) || !add_yield(&inner, "numpy.where(fires, low, u)") ||
-        !add_yield(&inner, "numpy.where(fires, u, high)")) {
+        !look(solver, &inner.target, values, captured, &sight) || !step_loop_yield(&inner, "numpy.where(fires, low, u)") ||
+        !step_loop_yield(&inner, "numpy.where(fires, u, high)")) {
         unit_clear(target->compiler, &inner.unit);
         return false;
     }
     states[0] = solver_compute(target, NULL, "low");
     states[1] = solver_compute(target, NULL, "high");
     return states[0] != MDF_NO_OPERAND && states[1] != MDF_NO_OPERAND &&
-           emit_inner(&inner, target, solver_compute(&inner.target, NULL, "low < u and u < high"), HALVINGS,
+           step_loop_emit(&inner, target, solver_compute(&inner.target, NULL, "low < u and u < high"), HALVINGS,
                       solver_compute(target, NULL, "fired > 0.0"), states, outputs, 2) &&
            solver_name(target, "behind", outputs[1]);
 }

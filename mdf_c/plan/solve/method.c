@@ -2,6 +2,8 @@
  * exponential Euler method as for equations that are linear in their own state, with the derivative in place of the factor. */
 #include "mdf_c/plan/solve/method.h"
 
+#include "mdf_c/plan/program.h"
+
 #include <stddef.h>
 
 static const struct mdf_method_row rows[] = {
@@ -39,6 +41,10 @@ static const struct mdf_method_row rows[] = {
 #define NAME(name, text) text,
 const char *const mdf_method_names[] = {MDF_METHOD_LIST(NAME) NULL};
 #undef NAME
+
+#define END(name, text) [MDF_SOLVER_##name] = text,
+const char *const mdf_solver_ends[] = {[MDF_SOLVER_CAME_THROUGH] = "", MDF_SOLVER_END_LIST(END)};
+#undef END
 
 const struct mdf_method_row *mdf_method_row(mdf_method method)
 {

@@ -98,6 +98,49 @@ bool solver_leave(struct solver *solver, struct target *target, const mdf_operan
     return true;
 }
 
+bool solver_name_real(struct target *target, const char *name, double real)
+{
+    struct mdf_value value = {0};
+
+    return mdf_value_make_double(target->compiler->memory, &value, real)
+               ? solver_name(target, name, unit_add_constant(target, &value, 0))
+               : compile_out_of_memory(target->compiler) != MDF_NO_OPERAND;
+}
+
+bool solver_name_options(const struct solver *solver, struct target *target)
+{
+    const struct mdf_program_solver *options = &solver->side.builder->compiler->program->solver;
+
+    return solver_name_real(target, "rtol", options->rtol) && solver_name_real(target, "atol", options->atol) &&
+           solver_name_real(target, "max_step", options->max_step) &&
+           solver_name_real(target, "step_limit", (double)options->step_limit);
+}
+
+bool solver_take_norm(struct solver *solver, struct target *target, const char *name, const char *of,
+                      const struct solver_named *named, size_t n_named)
+{
+    solver_values values = solver_new_values(solver), squares = solver_new_values(solver), sizes = solver_new_values(solver);
+    const struct solver_named scaled = {"scaled", values};
+    mdf_operand total = MDF_NO_OPERAND, n = MDF_NO_OPERAND;
+
+    if (values == NULL || squares == NULL || sizes == NULL || !solver_compute_each(solver, target, of, named, n_named, values) ||
+        !solver_compute_each(solver, target, "numpy.sum(scaled * scaled)", &scaled, 1, squares) ||
+        !solver_compute_each(solver, target, "numpy.sum(numpy.where(scaled > 0.0, 1.0, 1.0))", &scaled, 1, sizes)) {
+        return false;
+    }
+    for (size_t i = 0; i < solver->side.n_states; i++) {
+        if (!solver->side.states[i].is_exact) {
+            total = total == MDF_NO_OPERAND ? squares[i] : unit_call_two(target, PYTHON_ADD, total, squares[i], MDF_NO_OPERAND);
+            n = n == MDF_NO_OPERAND ? sizes[i] : unit_call_two(target, PYTHON_ADD, n, sizes[i], MDF_NO_OPERAND);
+        }
+    }
+    if (n == MDF_NO_OPERAND) { /* nothing can be wrong */
+        return solver_compute(target, name, "0.0 * rtol") != MDF_NO_OPERAND;
+    }
+    return solver_name(target, "total", total) && solver_name(target, "n", n) &&
+           solver_compute(target, name, "numpy.sqrt(total / n)") != MDF_NO_OPERAND;
+}
+
 /* ------------------------------------------------------------------ the whole */
 
 /* Copies instructions [first, end) behind all others. */

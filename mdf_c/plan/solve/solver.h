@@ -30,9 +30,16 @@ struct solver_named {
     solver_values values;
 };
 
+/* Names of a number, and of those of the caller's options. */
+bool solver_name_real(struct target *target, const char *name, double real);
+bool solver_name_options(const struct solver *solver, struct target *target);
+
 /* What an expression makes of each state. */
 bool solver_compute_each(struct solver *solver, struct target *target, const char *expression, const struct solver_named *named,
                          size_t n_named, solver_values results);
+/* The root of the mean square of what an expression makes of each element of each state. */
+bool solver_take_norm(struct solver *solver, struct target *target, const char *name, const char *of,
+                      const struct solver_named *named, size_t n_named);
 /* The stages of a step of length `h` (a name of the target) from `y`: the slopes k1, k2, ... of named[1], named[2], ...; those of
  * the first are there already unless `begins`. `last` gets the values at the last stage. The number of stages in *n_stages. */
 bool solver_take_stages(struct solver *solver, struct target *target, solver_values y, bool begins,

@@ -100,7 +100,7 @@ static bool arm(struct mdf_state *state)
         if (!holds(solve, i)) {
             solve->waits[i] = ARMED;
         } else if (solve->waits[i] == WAITS_AS_IT_IS && solve->conditioned[i] != *mdf_solve_element(solve, i)) {
-            return mdf_solve_fail(state, MDF_VALUE, MDF_SOLVER_SLIDING);
+            return mdf_solve_end_by(state, MDF_SOLVER_SLIDES);
         }
     }
     return true;
@@ -114,7 +114,7 @@ static bool act(struct mdf_state *state, size_t i)
     *mdf_solve_element(solve, i) = solve->conditioned[i];
     solve->acted_at[i] = solve->time;
     solve->n_repeats[i] = is_near ? solve->n_repeats[i] + 1 : 0;
-    return solve->n_repeats[i] < MOST_REPEATS || mdf_solve_fail(state, MDF_VALUE, MDF_SOLVER_CHATTERING);
+    return solve->n_repeats[i] < MOST_REPEATS || mdf_solve_end_by(state, MDF_SOLVER_CHATTERS);
 }
 
 /* Conditions that hold, and have been looked at, and are armed act; then those that these make hold. */

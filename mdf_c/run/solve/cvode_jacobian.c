@@ -3,9 +3,10 @@
  * A row of the Jacobian is the gradient of one slope. Which elements change which slopes is found when the solver begins; where
  * all that do are near each other in their order, the matrix is a band, and one run gives as many rows as have no column in
  * common. An element that is missed there costs steps, no exactness: what is solved for is not what the matrix is. Where it is no
- * band, all rows would cost more than the library's differences. */
+ * band, all rows would cost more than differences. */
 #include "mdf_c/run/solve/cvode_state.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -53,6 +54,86 @@ static int set_jacobian(realtype time, N_Vector y, N_Vector slopes, SUNMatrix ma
         }
     }
     return 0;
+}
+
+/* ------------------------------------------------------------------ differences */
+
+/* What differences are taken of, and by: all of n elements. */
+struct differences {
+    double *y;
+    const double *slopes, *weights; /* the latter: of errors */
+    double *changed, *other;        /* room for slopes */
+    double gamma;                   /* what the Jacobian counts with in the equations of a step */
+};
+
+static double norm(const struct differences *of, const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double part = (a[i] - (b != NULL ? b[i] : 0)) * of->weights[i];
+
+        sum += part * part;
+    }
+    return sqrt(sum / (double)n);
+}
+
+static bool look_at(struct mdf_state *state, const struct differences *of, size_t column, double value, double *slopes)
+{
+    double own = of->y[column];
+    bool done;
+
+    of->y[column] = value;
+    done = mdf_solve_run_part(state, &state->solve->evaluate, of->y, slopes);
+    of->y[column] = own;
+    return done;
+}
+
+/* One column. Where slopes jump between the places, their difference does not get smaller with the distance: then it is taken on
+ * the other side. With such a difference the equations of a step look solved where they are not. */
+static bool set_column(struct mdf_state *state, const struct differences *of, size_t column, double least, double *to)
+{
+    size_t n = state->solve->n;
+    double own = of->y[column], high = own + fmax(sqrt(DBL_EPSILON) * fabs(own), least / of->weights[column]),
+           low = own - 0.5 * (high - own), length = high - own;
+    const double *slopes = of->changed;
+
+    if (!look_at(state, of, column, high, of->changed)) {
+        return false;
+    }
+    if (of->gamma * norm(of, of->changed, of->slopes, n) * sqrt((double)n) > length * of->weights[column]) {
+        if (!look_at(state, of, column, low, of->other)) {
+            return false;
+        }
+        if (norm(of, of->other, of->slopes, n) < 0.25 * norm(of, of->changed, of->slopes, n)) {
+            slopes = of->other;
+            length = low - own;
+        }
+    }
+    for (size_t row = 0; row < n; row++) {
+        to[row] = (slopes[row] - of->slopes[row]) / length;
+    }
+    return true;
+}
+
+/* The lengths are those of SUNDIALS' own differences. */
+static int set_differences(realtype time, N_Vector y, N_Vector slopes, SUNMatrix matrix, void *context, N_Vector a, N_Vector b,
+                           N_Vector c)
+{
+    struct mdf_state *state = context;
+    struct mdf_solve *solve = state->solve;
+    struct differences of = {NV_DATA_S(y), NV_DATA_S(slopes), NV_DATA_S(c), NV_DATA_S(a), NV_DATA_S(b), 0};
+    bool done = solve->library.CVodeGetErrWeights(solve->cvode, c) == CV_SUCCESS &&
+                solve->library.CVodeGetCurrentGamma(solve->cvode, &of.gamma) == CV_SUCCESS;
+    double size = done ? norm(&of, of.slopes, NULL, solve->n) : 0,
+           least = size > 0 ? 1000 * fabs(of.gamma) * DBL_EPSILON * (double)solve->n * size : 1;
+
+    (void)time;
+    of.gamma = fabs(of.gamma);
+    for (size_t column = 0; done && column < solve->n; column++) {
+        done = set_column(state, &of, column, least, SM_COLUMN_D(matrix, (sunindextype)column));
+    }
+    return done ? 0 : -1;
 }
 
 /* ------------------------------------------------------------------ the band */
@@ -158,7 +239,7 @@ bool mdf_solve_make_linear(struct mdf_state *state)
                     : has_band            ? library->SUNLinSol_Band(solve->y, solve->matrix, solve->context)
                                           : library->SUNLinSol_Dense(solve->y, solve->matrix, solve->context);
     return solve->linear != NULL && library->CVodeSetLinearSolver(solve->cvode, solve->linear, solve->matrix) == CVLS_SUCCESS &&
-           (!has_band || library->CVodeSetJacFn(solve->cvode, set_jacobian) == CVLS_SUCCESS);
+           library->CVodeSetJacFn(solve->cvode, has_band ? set_jacobian : set_differences) == CVLS_SUCCESS;
 }
 
 void mdf_solve_release_jacobian(struct mdf_solve *solve, struct mdf_memory *memory)

@@ -34,6 +34,12 @@
     X(CVodeSetErrHandlerFn)       \
     X(CVodeSetMaxNumSteps)        \
     X(CVodeSetMaxStep)            \
+    X(CVodeGetNumSteps)           \
+    X(CVodeGetLastStep)           \
+    X(CVodeGetCurrentGamma)       \
+    X(CVodeGetErrWeights)         \
+    X(CVodeGetNumErrTestFails)    \
+    X(CVodeGetNumNonlinSolvConvFails) \
     X(CVodeSetLinearSolver)       \
     X(CVodeSetNonlinearSolver)    \
     X(CVodeSetInitStep)           \

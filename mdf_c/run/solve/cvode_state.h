@@ -30,12 +30,21 @@ struct mdf_solve {
     struct mdf_value *inputs; /* of each of the solver's ports, when it began */
     double time;
     bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
-    struct mdf_solve_part evaluate, condition, differentiate, along; /* the last: tangents of slopes and outputs */
+    struct mdf_solve_part begin, evaluate, condition, differentiate, along; /* the last: tangents of slopes and outputs */
     uint32_t *readers; /* of each slot: of what parts compute, their results are all that is looked at */
 
     /* The Jacobian, where there are derivatives: its band, weights of slopes, and gradients by the states; else NULL. */
     size_t lower, upper;
     double *weights, *gradient;
+
+    /* Jumps of slopes, once an evaluation has taken many steps: cvode_jumps.c. */
+    struct mdf_solve_watch {
+        uint64_t n_steps;    /* of this evaluation */
+        bool is_on, has_last;
+        double *last;        /* where slopes were looked at last, and these: 2n; then room for 4n */
+        long n_failures;     /* of steps, then */
+        int n_turns;         /* jumps that lead back */
+    } watch;
 
     /* Derivatives by parameters: of all states by each of their elements. */
     N_Vector *sensitivities;
@@ -53,6 +62,7 @@ struct mdf_solve {
 
 bool mdf_solve_fail(struct mdf_state *state, mdf_status status, const char *what);
 bool mdf_solve_out_of_memory(struct mdf_state *state);
+bool mdf_solve_end_by(struct mdf_state *state, enum mdf_solver_end end);
 /* Its results at elements `y`: of all of them the first, then the next. False: the error is set. */
 bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, const double *y, double *results);
 
@@ -78,6 +88,16 @@ bool mdf_solve_go_to(struct mdf_state *state, double time);
 /* --- cvode_sensitivities.c: an evaluation of a program of derivatives. */
 bool mdf_solve_derive(struct mdf_state *state);
 void mdf_solve_release_sensitivities(struct mdf_solve *solve);
+
+/* --- cvode_jumps.c */
+bool mdf_solve_make_watch(struct mdf_state *state);
+void mdf_solve_release_watch(struct mdf_solve *solve, struct mdf_memory *memory);
+/* An evaluation begins. */
+void mdf_solve_begin_watch(struct mdf_solve *solve);
+/* Steps of CVODE to `time`, or to an event: what CVode returns; CV_TOO_MUCH_WORK: the limit of steps. */
+int mdf_solve_steps(struct mdf_state *state, double time);
+/* Slopes have been found at `y`. False: the error is set. */
+bool mdf_solve_watch(struct mdf_state *state, const double *y, const double *slopes);
 
 /* --- cvode_jacobian.c: the linear solver of BDF, with exact derivatives where there are some. */
 bool mdf_solve_make_linear(struct mdf_state *state);

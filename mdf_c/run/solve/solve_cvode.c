@@ -20,6 +20,11 @@ bool mdf_solve_fail(struct mdf_state *state, mdf_status status, const char *what
     return false;
 }
 
+bool mdf_solve_end_by(struct mdf_state *state, enum mdf_solver_end end)
+{
+    return mdf_solve_fail(state, end == MDF_SOLVER_TIRES ? MDF_LIMIT : MDF_VALUE, mdf_solver_ends[end]);
+}
+
 bool mdf_solve_out_of_memory(struct mdf_state *state)
 {
     mdf_memory_error(&state->shared->memory, &context_of(state)->error);
@@ -179,6 +184,10 @@ static int right_side(realtype time, N_Vector y, N_Vector slopes, void *context)
     if (!mdf_solve_run_part(state, &state->solve->evaluate, NV_DATA_S(y), NV_DATA_S(slopes))) {
         return -1;
     }
+    if (!mdf_solve_watch(state, NV_DATA_S(y), NV_DATA_S(slopes))) {
+        state->solve->is_lost = true;
+        return -1;
+    }
     for (size_t i = 0; i < state->solve->n; i++) {
         is_finite = is_finite && isfinite(slope[i]);
     }
@@ -216,6 +225,7 @@ static void release_vectors(struct mdf_solve *solve, struct mdf_memory *memory)
     mdf_memory_release(memory, solve->left);
     mdf_memory_release(memory, solve->held);
     mdf_solve_release_events(solve, memory);
+    mdf_solve_release_watch(solve, memory);
     mdf_solve_release_jacobian(solve, memory);
     solve->linear = NULL;
     solve->nonlinear = NULL;
@@ -238,6 +248,7 @@ void mdf_solve_release(struct mdf_state *state)
     if (solve->context != NULL) {
         solve->library.SUNContext_Free(&solve->context);
     }
+    mdf_fast_release(&solve->begin.fast);
     mdf_fast_release(&solve->evaluate.fast);
     mdf_fast_release(&solve->condition.fast);
     mdf_fast_release(&solve->differentiate.fast);
@@ -277,6 +288,10 @@ static bool make_solve(struct mdf_state *state)
     if (solve->inputs == NULL || solve->readers == NULL || solve->library.SUNContext_Create(NULL, &solve->context) != 0) {
         mdf_solve_release(state);
         return mdf_solve_out_of_memory(state);
+    }
+    give_part(state, &solve->begin, solver->begin, MDF_STATE_SLOPE, 0);
+    for (size_t i = 0; i < solver->n_states; i++) {
+        solve->readers[MDF_OPERAND_INDEX(solver->states[i].y)] = MDF_READ_BY_ALL;
     }
     give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
     give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
@@ -322,9 +337,8 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
         library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
         library->CVodeSStolerances(solve->cvode, solver->rtol, solver->atol) != CV_SUCCESS ||
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
-        library->CVodeSetMaxNumSteps(solve->cvode, -1) != CV_SUCCESS || /* --time-limit ends it */
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
-        !make_solvers(state, is_stiff) || !mdf_solve_make_events(state)) {
+        !make_solvers(state, is_stiff) || !mdf_solve_make_events(state) || !mdf_solve_make_watch(state)) {
         release_vectors(solve, &state->shared->memory);
         return mdf_solve_out_of_memory(state);
     }
@@ -372,11 +386,10 @@ static bool begin_anew(struct mdf_state *state, double first_step)
 /* From the states as the nodes have them: again where these, or inputs, are not as they were. */
 static bool begin(struct mdf_state *state)
 {
-    const struct mdf_program_solver *solver = &state->program->solver;
     struct mdf_solve *solve = state->solve;
     size_t n_all, n;
 
-    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n_all, &n)) {
+    if (!mdf_solve_run(state, &solve->begin) || !count(state, &n_all, &n)) {
         return false;
     }
     if (n_all != solve->n_all || n != solve->n) {
@@ -429,14 +442,28 @@ bool mdf_solve_make_for(struct mdf_state *state, size_t *n)
     return count(state, &n_all, n) && (*n == 0 || make_vectors(state, n_all, *n));
 }
 
-bool mdf_solve_go_to(struct mdf_state *state, double time)
+/* What CVode returns; less than 0: the error is set. */
+static int go_on(struct mdf_state *state, double time)
 {
     struct mdf_solve *solve = state->solve;
     int code;
 
     solve->is_lost = false;
-    code = is_at(solve->time, time) ? CV_SUCCESS : solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
-    return code >= 0 || (!solve->is_lost && mdf_solve_fail(state, MDF_VALUE, text_of(code)));
+    code = is_at(solve->time, time) ? CV_SUCCESS : mdf_solve_steps(state, time);
+    if (code == CV_TOO_MUCH_WORK) {
+        mdf_solve_end_by(state, MDF_SOLVER_TIRES);
+    } else if (code < 0 && !solve->is_lost) {
+        mdf_solve_fail(state, MDF_VALUE, text_of(code));
+    }
+    return code;
+}
+
+bool mdf_solve_go_to(struct mdf_state *state, double time)
+{
+    struct mdf_solve *solve = state->solve;
+
+    mdf_solve_begin_watch(solve);
+    return go_on(state, time) >= 0;
 }
 
 static bool solve_to(struct mdf_state *state, double time)
@@ -445,14 +472,10 @@ static bool solve_to(struct mdf_state *state, double time)
     double first_step;
     int code = CV_ROOT_RETURN;
 
-    solve->is_lost = false;
-    while (code == CV_ROOT_RETURN && !is_at(solve->time, time)) {
-        code = solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
-        if (code < 0) {
-            solve->has_begun = false;
-            return solve->is_lost ? false : mdf_solve_fail(state, MDF_VALUE, text_of(code));
-        }
-        if (code == CV_ROOT_RETURN && !(mdf_solve_act(state, &first_step) && begin_anew(state, first_step))) {
+    mdf_solve_begin_watch(solve);
+    while (code == CV_ROOT_RETURN) {
+        code = go_on(state, time);
+        if (code < 0 || (code == CV_ROOT_RETURN && !(mdf_solve_act(state, &first_step) && begin_anew(state, first_step)))) {
             solve->has_begun = false;
             return false;
         }
