@@ -30,7 +30,7 @@ struct mdf_solve {
     struct mdf_value *inputs; /* of each of the solver's ports, when it began */
     double time;
     bool has_begun, is_lost; /* is_lost: code of the program failed, and the error is set */
-    struct mdf_solve_part begin, evaluate, condition, differentiate, along; /* the last: tangents of slopes and outputs */
+    struct mdf_solve_part evaluate, condition, differentiate, along; /* the last: tangents of slopes and outputs */
     uint32_t *readers; /* of each slot: of what parts compute, their results are all that is looked at */
 
     /* The Jacobian, where there are derivatives: its band, weights of slopes, and gradients by the states; else NULL. */

@@ -61,12 +61,13 @@ double *mdf_solve_element(const struct mdf_solve *solve, size_t i)
     return i < solve->n ? NV_DATA_S(solve->y) + i : solve->held + (i - solve->n);
 }
 
-static void gather(struct mdf_state *state, double *elements)
+/* As the nodes have them (`of_nodes`), or as they are in `y`. */
+static void gather(struct mdf_state *state, double *elements, bool of_nodes)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
 
     for (size_t i = 0; i < solver->n_states; i++) {
-        const struct mdf_value *y = slot_of(state, solver->states[i].y);
+        const struct mdf_value *y = slot_of(state, of_nodes ? solver->states[i].slot : solver->states[i].y);
 
         if (i == solver->n_states - solver->n_held) {
             elements = state->solve->held;
@@ -248,7 +249,6 @@ void mdf_solve_release(struct mdf_state *state)
     if (solve->context != NULL) {
         solve->library.SUNContext_Free(&solve->context);
     }
-    mdf_fast_release(&solve->begin.fast);
     mdf_fast_release(&solve->evaluate.fast);
     mdf_fast_release(&solve->condition.fast);
     mdf_fast_release(&solve->differentiate.fast);
@@ -289,10 +289,6 @@ static bool make_solve(struct mdf_state *state)
         mdf_solve_release(state);
         return mdf_solve_out_of_memory(state);
     }
-    give_part(state, &solve->begin, solver->begin, MDF_STATE_SLOPE, 0);
-    for (size_t i = 0; i < solver->n_states; i++) {
-        solve->readers[MDF_OPERAND_INDEX(solver->states[i].y)] = MDF_READ_BY_ALL;
-    }
     give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
     give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
     give_part(state, &solve->differentiate, solver->differentiate, MDF_STATE_GRADIENT, 1);
@@ -331,7 +327,7 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
     solve->y = solve->left != NULL && solve->held != NULL ? library->N_VNew_Serial((sunindextype)n, solve->context) : NULL;
     solve->cvode = solve->y != NULL ? library->CVodeCreate(is_stiff ? CV_BDF : CV_ADAMS, solve->context) : NULL;
     if (solve->y != NULL) {
-        gather(state, NV_DATA_S(solve->y));
+        gather(state, NV_DATA_S(solve->y), false);
     }
     if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
         library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
@@ -383,26 +379,53 @@ static bool begin_anew(struct mdf_state *state, double first_step)
            mdf_solve_out_of_memory(state);
 }
 
+/* Whether nodes have the states as the solver has them: numbers of float64, of these shapes. */
+static bool have_same_forms(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    bool are_same = state->solve->has_begun;
+
+    for (size_t i = 0; are_same && i < solver->n_states; i++) {
+        const struct mdf_value *of_node = slot_of(state, solver->states[i].slot), *y = slot_of(state, solver->states[i].y);
+
+        are_same = of_node->kind == MDF_KIND_TENSOR && of_node->dtype == MDF_DTYPE_FLOAT64 && of_node->rank == y->rank &&
+                   memcmp(mdf_value_shape(of_node), mdf_value_shape(y), y->rank * sizeof(int64_t)) == 0;
+    }
+    return are_same;
+}
+
+static bool take_states(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    struct mdf_solve *solve = state->solve;
+    size_t n_all, n;
+
+    if (!mdf_frame_run(state->frame, solver->begin.first, solver->begin.end) || !count(state, &n_all, &n)) {
+        return false;
+    }
+    if (n_all != solve->n_all || n != solve->n) {
+        return make_vectors(state, n_all, n); /* with them in it */
+    }
+    if (n > 0) {
+        gather(state, NV_DATA_S(solve->y), false);
+    }
+    return true;
+}
+
 /* From the states as the nodes have them: again where these, or inputs, are not as they were. */
 static bool begin(struct mdf_state *state)
 {
     struct mdf_solve *solve = state->solve;
-    size_t n_all, n;
 
-    if (!mdf_solve_run(state, &solve->begin) || !count(state, &n_all, &n)) {
+    if (have_same_forms(state)) {
+        gather(state, NV_DATA_S(solve->y), true);
+    } else if (!take_states(state)) {
         return false;
     }
-    if (n_all != solve->n_all || n != solve->n) {
-        if (!make_vectors(state, n_all, n)) { /* with them in it */
-            return false;
-        }
-    } else if (n > 0) {
-        gather(state, NV_DATA_S(solve->y));
-    }
-    if (n == 0) {
+    if (solve->n == 0) {
         return true;
     }
-    if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), n * sizeof *solve->left) == 0 && !has_other_inputs(state)) {
+    if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), solve->n * sizeof *solve->left) == 0 && !has_other_inputs(state)) {
         return true;
     }
     solve->time = 0;

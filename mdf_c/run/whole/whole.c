@@ -609,14 +609,16 @@ static bool is_ready(struct mdf_state *state)
 static void let_go(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
-    size_t i;
+    const bool *first = whole->is_gone, *end = first + state->program->code->n_slots, *gone = first;
 
     whole->has_gone = false;
-    for (i = 0; whole->single.request.may_go != NULL && i < state->program->code->n_slots; i++) {
-        if (whole->is_gone[i]) {
-            whole->has_gone = true;
-            mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
-        }
+    if (whole->single.request.may_go == NULL) {
+        return;
+    }
+    while (gone < end && (gone = memchr(gone, true, (size_t)(end - gone) * sizeof *gone)) != NULL) { /* rarely one of them */
+        whole->has_gone = true;
+        mdf_value_clear(&state->shared->memory, mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, gone - first)));
+        gone++;
     }
 }
 
