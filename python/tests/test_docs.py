@@ -70,7 +70,12 @@ def test_commands_print_what_stands_under_them(name):
     assert len(found) == COMMAND_PAGES[name]
     for command, shown in found:
         printed = subprocess.run(f"{build}/{command}", shell=True, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        assert printed.startswith(re.sub("^    ", "", shown, flags=re.MULTILINE))
+        number, wanted = re.compile(r"\d[\d.]*"), shown.split()
+        found_words = printed.split()[: len(wanted)]
+        assert [number.sub("#", word) for word in found_words] == [number.sub("#", word) for word in wanted]
+        # What a search ends at differs in the last digits from one version of scipy to the next.
+        numbers = [[float(one) for one in number.findall(" ".join(words))] for words in (found_words, wanted)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-3)
 
 
 def test_the_schema_is_used_as_the_page_of_editors_says(tmp_path, monkeypatch, examples):
