@@ -119,17 +119,57 @@ static size_t count_loops(const struct mdf_code *code)
     return n;
 }
 
+static bool is_slot(mdf_operand operand)
+{
+    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT;
+}
+
+static bool has_mark(const bool *marks, mdf_operand operand)
+{
+    return is_slot(operand) && marks[MDF_OPERAND_INDEX(operand)];
+}
+
 static size_t length_of(const struct mdf_state *state, mdf_operand operand)
 {
-    size_t length = operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT
-                        ? mdf_frame_slot(state->frame, operand)->length
-                        : 0;
+    size_t length = is_slot(operand) ? mdf_frame_slot(state->frame, operand)->length : 0;
 
     return length > 1 ? length : 0;
 }
 
-/* Elements that calls make, but for those of loops: loops that run one after the other may become one. */
-static size_t count_outside_loops(const struct mdf_state *state)
+/* Marks slots of what loops yield, and of what is made of that element by element, or moved: it may be made where the loop makes
+ * what it is of. False: there is no memory for that. */
+static bool mark_behind_loops(const struct mdf_state *state)
+{
+    const struct mdf_code *code = state->program->code;
+    bool *is_behind = state->whole->is_behind;
+    size_t i, j;
+
+    if (is_behind == NULL) {
+        is_behind = state->whole->is_behind = mdf_arena_array(&state->shared->execution.arena, code->n_slots, sizeof *is_behind);
+    }
+    for (i = 0; is_behind != NULL && i < code->n_instructions; i++) {
+        const struct mdf_code_call *call = &code->calls[code->instructions[i].target];
+        bool marks;
+
+        if (code->instructions[i].opcode != MDF_OPCODE_CALL) {
+            continue;
+        }
+        marks = is_loop(code, &code->instructions[i]);
+        for (j = 0; !marks && (call->operator->element != NULL || call->operator->move != NULL) && j < call->n_inputs; j++) {
+            marks = has_mark(is_behind, call->inputs[j]);
+        }
+        for (j = 0; j < call->n_outputs; j++) {
+            if (is_slot(call->outputs[j])) {
+                is_behind[MDF_OPERAND_INDEX(call->outputs[j])] = marks;
+            }
+        }
+    }
+    return is_behind != NULL;
+}
+
+/* Elements that calls make, but for those of loops (which may become one where they run one after the other), and for what is
+ * marked. */
+static size_t count_outside_loops(const struct mdf_state *state, const bool *is_behind)
 {
     const struct mdf_code *code = state->program->code;
     size_t n = 0, i, j;
@@ -141,10 +181,18 @@ static size_t count_outside_loops(const struct mdf_state *state)
             continue;
         }
         for (j = 0; j < call->n_outputs; j++) {
-            n += length_of(state, call->outputs[j]);
+            n += is_behind != NULL && has_mark(is_behind, call->outputs[j]) ? 0 : length_of(state, call->outputs[j]);
         }
     }
     return n;
+}
+
+/* Whether little is computed around a single loop but what may be done with it. */
+static bool is_small_around_one(const struct mdf_state *state)
+{
+    const bool *is_behind = state->whole != NULL && mark_behind_loops(state) ? state->whole->is_behind : NULL;
+
+    return count_outside_loops(state, is_behind) <= LARGEST_LENGTH;
 }
 
 static bool is_small_graph(const struct mdf_state *state)
@@ -152,7 +200,7 @@ static bool is_small_graph(const struct mdf_state *state)
     size_t n_loops = count_loops(state->program->code), n = 0, i;
 
     if (n_loops > 0) {
-        return count_outside_loops(state) <= LARGEST_BETWEEN;
+        return count_outside_loops(state, NULL) <= LARGEST_BETWEEN && (n_loops > 1 || is_small_around_one(state));
     }
     for (i = 0; i < state->program->code->n_slots && n <= LARGEST_LENGTH; i++) {
         n += length_of(state, MDF_OPERAND(MDF_OPERAND_SLOT, i));

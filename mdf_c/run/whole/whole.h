@@ -29,6 +29,7 @@ struct mdf_whole {
     uint64_t fewest_in_series; /* steps: lowering takes as long as so many of them save */
     struct mdf_whole_series *series; /* many with inputs that change, or values that are written down: whole_series.c; NULL: none */
     bool was_large;  /* in the life before */
+    bool *is_behind; /* of each slot: what a loop yields, or is made of that; NULL: not looked for yet */
     int64_t n_steps, n_taken;
     bool is_made;                    /* all that follows, but for the forms */
     struct mdf_lowering_room *rooms; /* of the graph and of those within its nodes */
