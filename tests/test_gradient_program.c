@@ -471,50 +471,101 @@ Test(gradient_program, bounded_memory_is_bought_with_time)
     }
 }
 
-/* A Loop of a number of iterations that is no square, and that stacks, in bounded memory. */
+/* Numbers of iterations that are no squares, and a square; what is stacked. */
+static const struct model stacking_models[] = {
+    {"a Loop that stacks",
+     "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2.5, 0.5]}, 'p': {'function': 'onnx::Loop', 'args': {'M': "
+     "103, "
+     "'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': 'numpy.sum(p[1] * numpy.cos(p[0])) + "
+     "p[1][50, "
+     "1] * p[1].shape[0] + p[1][102, 2]'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 'v'], 'outputs': ['d', 'w', 'o']}, 'nodes': {'m': {'input_ports': {'i': {}, 'c': "
+     "{}, "
+     "'v': {}}, 'output_ports': {'d': {'value': 'c'}, 'w': {'value': 'numpy.sin(v) * k + numpy.cos(v * k) + s[i % 3]'}, 'o': "
+     "{'value': "
+     "'v * v * i'}}}}}",
+     "y",
+     {"n.k", "n.s"},
+     1,
+     0},
+    {"a Scan of two arrays",
+     "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2.5, 0.5]}, 't': {'value': [0.0, 0.1, 0.199, 0.296, 0.389, "
+     "0.479, 0.565, 0.644, 0.717, 0.783, 0.841, 0.891, 0.932, 0.964, 0.985, 0.997, 1.0, 0.992, 0.974, 0.946, 0.909, 0.863, "
+     "0.808, 0.746, 0.675, 0.598, 0.516, 0.427, 0.335, 0.239, 0.141, 0.042, -0.058, -0.158, -0.256, -0.351, -0.443, -0.53, "
+     "-0.612, -0.688, -0.757]}, 'u': {'value': [[1.0, 0.54, -0.42], [-0.99, -0.65, 0.28], [0.96, 0.75, -0.15], [-0.91, -0.84, "
+     "0.0], [0.84, 0.91, 0.14], [-0.76, -0.96, -0.28], [0.66, 0.99, 0.41], [-0.55, -1.0, -0.53], [0.42, 0.99, 0.65], [-0.29, "
+     "-0.96, -0.75], [0.15, 0.91, 0.83], [-0.01, -0.85, -0.9], [-0.13, 0.77, 0.96], [0.27, -0.67, -0.99], [-0.4, 0.56, 1.0], "
+     "[0.53, -0.43, -0.99], [-0.64, 0.3, 0.96], [0.74, -0.16, -0.92], [-0.83, 0.02, 0.85], [0.9, 0.12, -0.77], [-0.95, -0.26, "
+     "0.67], [0.99, 0.39, -0.56], [-1.0, -0.52, 0.44], [0.99, 0.63, -0.31], [-0.97, -0.74, 0.17], [0.92, 0.82, -0.03], [-0.86, "
+     "-0.9, -0.11], [0.78, 0.95, 0.25], [-0.68, -0.98, -0.38], [0.57, 1.0, 0.51], [-0.45, -0.99, -0.63], [0.32, 0.97, 0.73], "
+     "[-0.18, -0.93, -0.82], [0.04, 0.86, 0.89], [0.1, -0.78, -0.95], [-0.24, 0.69, 0.98], [0.38, -0.58, -1.0], [-0.5, 0.46, "
+     "1.0], [0.62, -0.33, -0.97], [-0.72, 0.19, 0.93], [0.81, -0.05, -0.87]]}, 'p': {'function': 'onnx::Scan', 'args': "
+     "{'num_scan_inputs': 2, 'initial_state_and_scan_inputs': '[s, t, u]', 'body': 'b'}}}, 'output_ports': {'y': {'value': "
+     "'numpy.sum(p[1] * numpy.cos(p[0])) + p[1][40, 1] * p[1].shape[0] + numpy.sum(p[2] * t)'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['v', 'a', 'b'], 'outputs': ['w', 'o', 'q']}, 'nodes': {'m': {'input_ports': {'v': {}, 'a': "
+     "{}, "
+     "'b': {}}, 'output_ports': {'w': {'value': 'numpy.sin(v) * k + a * b'}, 'o': {'value': 'v * v * k'}, 'q': {'value': 'a * "
+     "numpy.sum(v)'}}}}}",
+     "y",
+     {"n.k", "n.s"},
+     1,
+     0},
+    {"a Scan of a square of items, without states",
+     "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2.5, 0.5]}, 't': {'value': [0.0, 0.841, 0.909, 0.141, -0.757, "
+     "-0.959, -0.279, 0.657, 0.989, 0.412, -0.544, -1.0, -0.537, 0.42, 0.991, 0.65, -0.288, -0.961, -0.751, 0.15, 0.913, 0.837, "
+     "-0.009, -0.846, -0.906, -0.132, 0.763, 0.956, 0.271, -0.664, -0.988, -0.404, 0.551, 1.0, 0.529, -0.428]}, 'p': "
+     "{'function': 'onnx::Scan', 'args': {'num_scan_inputs': 1, 'initial_state_and_scan_inputs': '[t]', 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'numpy.sum(p * numpy.expand_dims(t, 1))'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['a'], 'outputs': ['o']}, 'nodes': {'m': {'input_ports': {'a': {}}, 'output_ports': {'o': "
+     "{'value': "
+     "'numpy.sin(a * k) * s'}}}}}",
+     "y",
+     {"n.k", "n.s"},
+     1,
+     0},
+};
+
+static void read_gradients(const mdf_model *loaded, const struct model *model, const mdf_options *options, struct array arrays[3])
+{
+    mdf_error error = {0};
+    mdf_program *program = mdf_compile_gradient(loaded, model->of, model->parameters, 2, 1, (double)NAN, options, &error);
+    mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+
+    cr_assert_not_null(state, "%s: %s", model->name, error.message);
+    evaluate(state, model, NULL, NULL, &error);
+    cr_assert(read_array(mdf_output(state, "gradient", "value"), &arrays[0]));
+    cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &arrays[1]));
+    cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &arrays[2]));
+    mdf_state_free(state);
+    mdf_program_free(program);
+}
+
 Test(gradient_program, loops_in_segments_stack_the_same)
 {
-    static const struct model model = {"a Loop that stacks",
-                                       "'n': {'parameters': {'k': {'value': 0.3}, 's': {'value': [1, 2.5, 0.5]}, 'p': "
-                                       "{'function': 'onnx::Loop', 'args': {'M': 103, "
-                                       "'cond': true, 'v_initial': '[s]', 'body': 'b'}}}, 'output_ports': {'y': {'value': "
-                                       "'numpy.sum(p[1] * numpy.cos(p[0])) + p[1][50, "
-                                       "1] * p[1].shape[0] + p[1][102, 2]'}}}",
-                                       "",
-                                       "'b': {'metadata': {'inputs': ['i', 'c', 'v'], 'outputs': ['d', 'w', 'o']}, 'nodes': "
-                                       "{'m': {'input_ports': {'i': {}, 'c': {}, "
-                                       "'v': {}}, 'output_ports': {'d': {'value': 'c'}, 'w': {'value': 'numpy.sin(v) * k + "
-                                       "numpy.cos(v * k) + s[i % 3]'}, 'o': {'value': "
-                                       "'v * v * i'}}}}}",
-                                       "y",
-                                       {"n.k", "n.s"},
-                                       1,
-                                       0};
-    struct array gradients[4][3];
-    mdf_error error = {0};
-    mdf_model *loaded;
-    char text[TEXT_SIZE];
+    for (size_t k = 0; k < sizeof stacking_models / sizeof *stacking_models; k++) {
+        const struct model *model = &stacking_models[k];
+        struct array gradients[4][3];
+        mdf_error error = {0};
+        mdf_model *loaded;
+        char text[TEXT_SIZE];
 
-    write_model(&model, text);
-    loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
-    for (size_t way = 0; way < 4; way++) {
-        const mdf_options options = {.max_memory_bytes = way % 2 == 1 ? 64 << 20 : 0, .plain = way > 1};
-        mdf_program *program = mdf_compile_gradient(loaded, model.of, model.parameters, 2, 1, (double)NAN, &options, &error);
-        mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+        write_model(model, text);
+        loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+        for (size_t way = 0; way < 4; way++) {
+            const mdf_options options = {.max_memory_bytes = way % 2 == 1 ? 64 << 20 : 0, .plain = way > 1};
 
-        cr_assert_not_null(state, "%s", error.message);
-        evaluate(state, &model, NULL, NULL, &error);
-        cr_assert(read_array(mdf_output(state, "gradient", "value"), &gradients[way][0]));
-        cr_assert(read_array(mdf_output(state, "gradient", "n.k"), &gradients[way][1]));
-        cr_assert(read_array(mdf_output(state, "gradient", "n.s"), &gradients[way][2]));
-        for (size_t i = 0; i < 3; i++) {
-            cr_expect(memcmp(gradients[0][i].items, gradients[way][i].items, gradients[0][i].n * sizeof(double)) == 0,
-                      "%zu, %zu: %.17g, %.17g", way, i, gradients[0][i].items[0], gradients[way][i].items[0]);
+            read_gradients(loaded, model, &options, gradients[way]);
+            for (size_t i = 0; i < 3; i++) {
+                cr_expect(memcmp(gradients[0][i].items, gradients[way][i].items, gradients[0][i].n * sizeof(double)) == 0,
+                          "%s, %zu, %zu: %.17g, %.17g", model->name, way, i, gradients[0][i].items[0],
+                          gradients[way][i].items[0]);
+            }
         }
-        mdf_state_free(state);
-        mdf_program_free(program);
+        mdf_model_free(loaded);
     }
-    mdf_model_free(loaded);
 }
 
 /* What has no derivative is refused, and says why. */
