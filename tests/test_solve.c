@@ -387,6 +387,27 @@ Test(solve, elements_have_events_of_their_own)
     }
 }
 
+/* Behind a bounce a step may have to be far shorter than the one before it. */
+Test(solve, events_are_located_to_a_tight_tolerance)
+{
+    static const char text[] =
+        GRAPH("n: {metadata: {events: {hit: {crosses: h, direction: falling}}}, parameters: {h: {default_initial_value: 1.0, time_derivative: v}, "
+              "v: {default_initial_value: 0.0, time_derivative: -9.81, conditions: [{id: up, test: 'numpy.logical_and(h <= 0, v < 0)', value: -0.8 * v}]}}, "
+              "output_ports: {h: {value: h}}}", "");
+    double fall_time = sqrt(2 / 9.81);
+
+    for (size_t m = 0; m < N_LOCATING; m++) {
+        const struct run bounced = {.text = text, .options = {.method = locating[m], .rtol = 1e-12, .atol = 1e-14}, .n_steps = 1250, .dt = 0.002};
+        struct results results = run(&bounced);
+        double time = fall_time * (1 + 2 * (0.8 + 0.64 + 0.512 + 0.4096)); /* 2.58: not yet */
+
+        cr_expect_gt(time, 2.5);
+        time -= 2 * 0.4096 * fall_time;
+        cr_expect_eq(results.items[1], 4, "method %d: %g", (int)locating[m], results.items[1]);
+        cr_expect_float_eq(results.items[2], time, 1e-11, "method %d: %.17g, not %.17g", (int)locating[m], results.items[2], time);
+    }
+}
+
 static void expect_chattering(mdf_method method)
 {
     mdf_error error = {0};

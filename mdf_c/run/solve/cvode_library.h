@@ -35,6 +35,7 @@
     X(CVodeSetMaxNumSteps)        \
     X(CVodeSetMaxStep)            \
     X(CVodeGetNumSteps)           \
+    X(CVodeSetMaxErrTestFails)    \
     X(CVodeGetLastStep)           \
     X(CVodeGetCurrentGamma)       \
     X(CVodeGetErrWeights)         \

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of one step, each of which makes it shorter: that behind an event begins with one that the tolerance may be far below. */
+enum { MOST_FAILURES = 30 };
+
 static struct mdf_context *context_of(struct mdf_state *state)
 {
     return &state->shared->execution.context;
@@ -333,6 +336,7 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
         library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
         library->CVodeSStolerances(solve->cvode, solver->rtol, solver->atol) != CV_SUCCESS ||
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
+        library->CVodeSetMaxErrTestFails(solve->cvode, MOST_FAILURES) != CV_SUCCESS ||
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
         !make_solvers(state, is_stiff) || !mdf_solve_make_events(state) || !mdf_solve_make_watch(state)) {
         release_vectors(solve, &state->shared->memory);
