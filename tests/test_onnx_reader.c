@@ -172,7 +172,9 @@ static void expect_error(const char *path, const char *words)
     mdf_program *program = model != NULL ? mdf_compile(model, NULL, &error) : NULL;
 
     cr_expect(program == NULL, "%s is accepted", path);
-    cr_expect(strstr(error.message, words) != NULL, "%s: '%s' does not say '%s'", path, error.message, words);
+    cr_expect(strstr(error.message, words) != NULL ||
+                  (sizeof(size_t) == 4 && strstr(error.message, "more elements than memory could hold") != NULL),
+              "%s: '%s' does not say '%s'", path, error.message, words);
     cr_expect_str_eq(error.file, path);
     mdf_program_free(program);
     mdf_model_free(model);
