@@ -8,9 +8,9 @@ A row is a problem, a method and what it was asked for; its error is that of the
 Radau at 1e-12; its time the least of the rounds, of solving alone. The times that values are asked at are the same for all. scipy calls a right-hand side in Python; what
 Myokit and diffrax compile first (seconds) is not counted. Evaluations of the right-hand side are told where the method, or the library, says how many there were. Behind
 the problems, events: the times of a ball's first bounces against the exact ones. With --plot, and matplotlib, an SVG of each problem."""
-import itertools
 import argparse
 import importlib.util
+import itertools
 import json
 import math
 import os

@@ -9,6 +9,9 @@
 #include "mdf_c/plan/solve/jumps.h"
 #include "mdf_c/plan/trace.h"
 
+/* Of the type that these have behind a step, so that what is lowered fits a state that begins. */
+#define ZERO "numpy.multiply(0.0, 1.0)"
+
 /* What the solver keeps of itself from step to step; the same of each state is in `struct stepping`. */
 static const struct {
     const char *name;
@@ -16,17 +19,17 @@ static const struct {
     const char *next;  /* behind a step */
     bool is_of_evaluation; /* it begins anew with each */
 } controls[] = {
-    {"ahead", "0.0", "numpy.where(accepted, ahead + share * h, ahead)"},
-    {"length", "0.0", "next_length"}, /* of the next step; 0: the solver begins */
-    {"last", "0.0", "numpy.where(accepted, h, last)"},
-    {"control", "1e-4", "numpy.where(accepted, numpy.maximum(error, 1e-4), control)"},
-    {"rejected", "0.0", "numpy.where(accepted, 0.0, 1.0)"},
-    {"since", "0.0", "numpy.where(fired > 0.0, 0.0, elapsed)"}, /* the last event */
-    {"near", "0.0", "nearby"},                                  /* events in a row that hardly any time lies between */
-    {"struck", "0.0", "numpy.where(accepted, fired, struck)"},  /* whether the last step ended in one */
-    {"slid", "0.0", "sliding"},                                 /* elements that a condition is to hold */
-    {"steps", "0.0", "numpy.add(steps, 1.0)", true},            /* accepted or not */
-    {"turns", "0.0", "numpy.add(turns, turned)", true},         /* of them, those that a jump made wrong: jumps.h */
+    {"ahead", ZERO, "numpy.where(accepted, ahead + share * h, ahead)"},
+    {"length", ZERO, "next_length"}, /* of the next step; 0: the solver begins */
+    {"last", ZERO, "numpy.where(accepted, h, last)"},
+    {"control", "numpy.multiply(1e-4, 1.0)", "numpy.where(accepted, numpy.maximum(error, 1e-4), control)"},
+    {"rejected", ZERO, "numpy.where(accepted, 0.0, 1.0)"},
+    {"since", ZERO, "numpy.where(fired > 0.0, 0.0, elapsed)"}, /* the last event */
+    {"near", ZERO, "nearby"},                                  /* events in a row that hardly any time lies between */
+    {"struck", ZERO, "numpy.where(accepted, fired, struck)"},  /* whether the last step ended in one */
+    {"slid", ZERO, "sliding"},                                 /* elements that a condition is to hold */
+    {"steps", ZERO, "numpy.add(steps, 1.0)", true},            /* accepted or not */
+    {"turns", ZERO, "numpy.add(turns, turned)", true},         /* of them, those that a jump made wrong: jumps.h */
 };
 
 enum { N_CONTROLS = sizeof controls / sizeof *controls, N_PARTS = 5, N_OF_STATE = 2 + N_PARTS };
@@ -295,11 +298,11 @@ static bool guess_length(struct solver *solver, struct target *target, struct st
     return length != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, kept->controls[1], length, 0);
 }
 
-/* Counts of an evaluation, from 0: of the type that they have later. */
+/* Counts of an evaluation. */
 static bool begin_counts(struct target *target, const struct stepping *kept)
 {
     for (size_t i = 0; i < N_CONTROLS; i++) {
-        mdf_operand start = controls[i].is_of_evaluation ? solver_compute(target, NULL, "numpy.where(dt > 0.0, 0.0, 0.0)") : kept->controls[i];
+        mdf_operand start = controls[i].is_of_evaluation ? solver_compute(target, NULL, ZERO) : kept->controls[i];
 
         if (start == MDF_NO_OPERAND ||
             (controls[i].is_of_evaluation && !unit_emit(target, MDF_OPCODE_COPY, kept->controls[i], start, 0))) {
