@@ -105,6 +105,11 @@ static bool is_map(const struct lowering *lowering, const struct mdf_lowered_loo
         (loop->limit != 0 && loop->n_runs > loop->limit) || nest == NULL) {
         return false;
     }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (lowering->facts[loop->stacks[i].stack].is_watched) { /* in the memory that the loop has for it */
+            return false;
+        }
+    }
     for (i = 0; i < lowering->lowered->n_values; i++) {
         if (lowering->facts[i].list != NULL && lowering->facts[i].list->loop == loop) {
             return false;
