@@ -136,20 +136,18 @@ Test(mapped, same_bits)
     "\"" name "\": {\"input_ports\": {\"i\": {}}, \"parameters\": {" function "}, \"output_ports\": {\"o\": {\"value\": " \
                                                                               "\"f\"}}}"
 
+#define NODES_OF(nodes, edges) \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" nodes "}, \"edges\": {" edges "}}}}}"
+
 /* Distances of 150 points to 60 others, the other way round, and their roots. */
+#define DISTANCES_OF_POINTS                                                                                        \
+    "\"a\": {\"parameters\": {\"x\": {\"value\": \"numpy.sin(numpy.arange(600.0).reshape(150, 4))\"}, \"p\": "      \
+    "{\"value\": \"numpy.cos(numpy.arange(240.0).reshape(60, 4))\"}, " SCAN("f", "", DISTANCES) "}, \"output_ports\": " \
+    "{\"o\": {\"value\": \"f\"}}}"
+#define TURNED CALL("f", "Transpose", "\"data\": \"i\", \"perm\": [1, 0]")
+#define ROOTS CALL("f", "Sqrt", "\"X\": \"i\"")
 static const char roots[] =
-    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"a\": {\"parameters\": {\"x\": {\"value\": "
-    "\"numpy.sin(numpy.arange(600.0).reshape(150, 4))\"}, \"p\": {\"value\": \"numpy.cos(numpy.arange(240.0).reshape(60, "
-    "4))\"}, " SCAN("f", "", DISTANCES) "}, \"output_ports\": {\"o\": {\"value\": \"f\"}}}, " NODE(
-        "t",
-        CALL(
-            "f", "Transpose",
-            "\"data\": \"i\", \"perm\": [1, 0]")) "," NODE("s",
-                                                           CALL(
-                                                               "f", "Sqrt",
-                                                               "\"X\": \"i\"")) "}, \"edges\": {" EDGE("a",
-                                                                                                       "t") "," EDGE("t",
-                                                                                                                     "s") "}}}}}";
+    NODES_OF(DISTANCES_OF_POINTS ", " NODE("t", TURNED) ", " NODE("s", ROOTS), EDGE("a", "t") ", " EDGE("t", "s"));
 
 /* Neither the stack nor what it is the other way round is there after an evaluation, until somebody asks. */
 Test(mapped, a_stack_that_is_gone_is_made_again)
@@ -171,5 +169,38 @@ Test(mapped, a_stack_that_is_gone_is_made_again)
     }
     cr_expect(!engine.state->whole->has_gone);
     engine_end(&plain);
+    engine_end(&engine);
+}
+
+/* What is written down after each step is the stack of the loop over steps, in the caller's memory. */
+Test(mapped, a_stack_that_is_written_down_stays)
+{
+    enum { N = 700, WIDTH = 6 };
+    static const char model[] =
+        NODES_OF("\"n\": {\"input_ports\": {\"x\": {}}, \"parameters\": {" CALL("f", "Tile", "\"input\": \"x\", \"repeats\": 1") "}, \"output_ports\": {\"o\": {\"value\": \"f\"}}}",
+                 "");
+    static double given[N * WIDTH], written[N * WIDTH];
+    const int64_t shape[] = {WIDTH};
+    const mdf_record record = {.dtype = MDF_DTYPE_FLOAT64, .rank = 1, .shape = shape, .size_bytes = WIDTH * sizeof *written, .data = written};
+    const mdf_series series = {"x", {MDF_DTYPE_FLOAT64, 1, shape, given}, WIDTH * sizeof *given};
+    uint64_t n_done, n_recorded;
+    struct engine engine;
+
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        given[i] = (double)i;
+    }
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int i = 0; i < N_EVALUATIONS; i++) {
+        cr_assert_eq(mdf_set_input(engine.state, "x", &series.value, &engine.error), MDF_OK);
+        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK);
+    }
+    engine.state->whole->fewest_in_series = N / 2;
+    cr_assert_eq(mdf_evaluate_series(engine.state, &series, 1, N, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &engine.error),
+                 MDF_OK, "%s", engine.error.message);
+    cr_assert(n_done == N && n_recorded == N);
+    cr_expect(mdf_whole_series_form(engine.state->whole)->n_runs > 0, "it is not lowered as a series");
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        cr_expect_eq(written[i], (double)i, "element %zu", i);
+    }
     engine_end(&engine);
 }

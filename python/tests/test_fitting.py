@@ -419,7 +419,7 @@ MISTAKES = [
     ("confidence", "confidense", "8:1: error: confidense: unknown key 'confidense'; did you mean 'confidence'?"),
     ("confidence: 0.95", "starts: 3", "5:13: error: parameters, 'n.offset': a global search, and more than one start, need finite bounds"),
     ("confidence: 0.95", "time: x", "8:7: error: time: 'time' needs the key 'dt'"),
-    ("confidence: 0.95", "a", "the key that begins at 8:1 has no ':' behind it"),
+    ("confidence: 0.95", "a", "8:1: error: ':' is missing behind this key"),
 ]  # fmt: skip
 
 
