@@ -199,6 +199,8 @@ mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a
 /* What the compiler puts in by itself, in several places. */
 #define PYTHON_ADD "operator.add"
 #define PYTHON_MULTIPLY "operator.mul"
+#define PYTHON_SUM "numpy.sum"
+#define PYTHON_SUM_TO "gradient.sum_to" /* over what was repeated, in the type of the second */
 #define PYTHON_ITEM "operator.getitem"
 #define PYTHON_OUTPUTS "build_outputs"
 #define PYTHON_ONES_LIKE "numpy.ones_like"

@@ -320,14 +320,14 @@ static const struct mdf_operator places = {"ConvTranspose.places",
         {"rows", "numpy.reshape(x0, [x0.shape[0], group, x0.shape[1] // group, at.shape[3]])", NULL},                          \
         {"plain", "gradient.send_back(numpy.matmul(factors, rows), at, y)", NULL},                                             \
     {                                                                                                                          \
-        "sum", "plain if " bias " is None else plain + numpy.reshape(" bias ", [-1] + [1] * (x0.ndim - 2))", NULL              \
+        "with_bias", "plain if " bias " is None else plain + numpy.reshape(" bias ", [-1] + [1] * (x0.ndim - 2))", NULL              \
     }
 
 const struct mdf_operator mdf_operators_conv_transpose[] = {
     {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .meaning = MDF_MEANING("sum", &places, TRANSPOSED("x2", "places(x0, x1)")),
+     .infer = &mdf_rule_rank, .meaning = MDF_MEANING("with_bias", &places, TRANSPOSED("x2", "places(x0, x1)")),
      .routine = MDF_ROUTINE(plan_routine, NULL)},
     {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
      MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
-     .meaning = MDF_MEANING("sum", &places_with_pads, TRANSPOSED("x3", "places(x0, x1, x2)"))},
+     .meaning = MDF_MEANING("with_bias", &places_with_pads, TRANSPOSED("x3", "places(x0, x1, x2)"))},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char of_shapes[] = "shape"; /* the code of what does not fit */
+
 static void tell(struct compiler *compiler, const char *code, int line, int column, const char *path, const char *format, ...)
     MDF_PRINTF_LIKE(6, 7);
 
@@ -459,7 +461,7 @@ static void tell_shapes(struct shapes *shapes, uint32_t origin, const char *oper
 
     describe(&a, first, sizeof first);
     describe(&b, second, sizeof second);
-    tell(shapes->compiler, "shape", at->line, at->column, at->path, "%s: the shapes %s and %s do not fit each other", operation, first,
+    tell(shapes->compiler, of_shapes, at->line, at->column, at->path, "%s: the shapes %s and %s do not fit each other", operation, first,
          second);
 }
 
@@ -595,7 +597,7 @@ static void tell_declarations(struct shapes *shapes)
             if (!fits_declaration(&port->declaration, &shape)) {
                 describe(&declared, texts[0], sizeof texts[0]);
                 describe(&shape, texts[1], sizeof texts[1]);
-                tell(shapes->compiler, "shape", port->origin.line, port->origin.column, port->origin.path,
+                tell(shapes->compiler, of_shapes, port->origin.line, port->origin.column, port->origin.path,
                      "it declares the shape %s, but what arrives has %s", texts[0], texts[1]);
             }
         }

@@ -301,7 +301,7 @@ static mdf_operand is_unfinished(struct tracer *tracer, const struct mdf_program
 {
     mdf_operand finished = trace_operand(tracer, node->finished), zero = unit_add_int(&tracer->target, 0);
     mdf_operand sum =
-        finished != MDF_NO_OPERAND ? unit_call_python(&tracer->target, "numpy.sum", &finished, 1, MDF_NO_OPERAND) : finished;
+        finished != MDF_NO_OPERAND ? unit_call_python(&tracer->target, PYTHON_SUM, &finished, 1, MDF_NO_OPERAND) : finished;
 
     return sum == MDF_NO_OPERAND || zero == MDF_NO_OPERAND
                ? MDF_NO_OPERAND

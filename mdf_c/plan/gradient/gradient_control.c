@@ -24,6 +24,11 @@ bool gradient_is_loop(const struct mdf_code_call *call)
     return call->operator->form == MDF_FORM_LOOP;
 }
 
+bool gradient_is_scan(const struct mdf_code_call *call)
+{
+    return call->operator->form == MDF_FORM_SCAN && call->operator->since >= GRADIENT_FIRST_SCAN;
+}
+
 static bool is_branch(const struct mdf_code_call *call)
 {
     return call->operator->form == MDF_FORM_IF;
@@ -96,8 +101,7 @@ bool gradient_can_go_through(const struct mdf_code_call *call)
 {
     enum mdf_form form = call->operator->form;
 
-    return form == MDF_FORM_IF || form == MDF_FORM_LOOP ||
-           (form == MDF_FORM_SCAN && call->operator->since >= GRADIENT_FIRST_SCAN);
+    return form == MDF_FORM_IF || form == MDF_FORM_LOOP || gradient_is_scan(call);
 }
 
 bool gradient_follow_control(struct gradient *gradient, size_t at, bool *is_smooth)

@@ -77,6 +77,8 @@ bool gradient_emit(struct gradient *gradient, const struct mdf_operator *row, co
 
 /* --- gradient_control.c */
 bool gradient_is_loop(const struct mdf_code_call *call);
+/* But for those of version 8. */
+bool gradient_is_scan(const struct mdf_code_call *call);
 
 /* --- gradient_loop.c */
 bool gradient_hand_back_loop(struct gradient *gradient, struct control *control, const struct mdf_code_call *call);

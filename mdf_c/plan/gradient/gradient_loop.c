@@ -130,7 +130,7 @@ static bool carry(struct backward *backward, mdf_operand initial, mdf_operand fo
 /* A gradient in the type of its value, which is that of all iterations: what a model's type says may be another. */
 static mdf_operand in_type_of(struct gradient *gradient, mdf_operand part, mdf_operand output)
 {
-    return unit_call_two(gradient->target, "gradient.sum_to", part, gradient_track(gradient, output)->value, MDF_NO_OPERAND);
+    return unit_call_two(gradient->target, PYTHON_SUM_TO, part, gradient_track(gradient, output)->value, MDF_NO_OPERAND);
 }
 
 static bool carry_states(struct backward *backward, const mdf_operand *formals)

@@ -248,7 +248,7 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 {
     struct track *track = gradient_track(gradient, operand);
 
-    part = unit_call_two(gradient->target, "gradient.sum_to", part, track->value, MDF_NO_OPERAND);
+    part = unit_call_two(gradient->target, PYTHON_SUM_TO, part, track->value, MDF_NO_OPERAND);
     if (track->gradient != MDF_NO_OPERAND) {
         part = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, part, MDF_NO_OPERAND);
     }

@@ -88,11 +88,10 @@ static double count_of_scan(const struct mdf_static_type *types, const struct se
 /* What a call is made of; false: it is no Loop or Scan. */
 static bool take_apart(struct target *target, const struct mdf_code_call *call, struct segments *segments)
 {
-    bool is_loop = strcmp(call->operator->name, "Loop") == 0, is_scan = strcmp(call->operator->name, "Scan") == 0;
+    bool is_loop = gradient_is_loop(call), is_scan = gradient_is_scan(call);
     int64_t n_scanned;
 
-    if (call->operator->since == 0 ||(!is_loop && !is_scan) || (is_scan && call->operator->since<GRADIENT_FIRST_SCAN) ||
-        call->n_bodies != 1 || call->bodies[0] == UINT32_MAX) {
+    if ((!is_loop && !is_scan) || call->n_bodies != 1 || call->bodies[0] == UINT32_MAX) {
         return false;
     }
     n_scanned = is_scan ? *(const int64_t *)mdf_setting_field(call->operator, call->settings, "num_scan_inputs") : 0;
