@@ -148,7 +148,7 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
            lowering_add_op(lowering, lowering->region, &op);
 }
 
-mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states)
+mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots)
 {
     mdf_lowered_id id = lowering_find_binding(side, slot)->id;
     size_t i;
@@ -157,7 +157,7 @@ mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uin
         const struct binding *binding = &side->bindings[i];
 
         if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
-            binding->operand != slot && binding->is_written && binding->id == id &&
+            MDF_OPERAND_INDEX(binding->operand) < n_slots && binding->operand != slot && binding->is_written && binding->id == id &&
             states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
             return binding->operand;
         }

@@ -221,8 +221,9 @@ bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, s
 bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
                        bool (*is_own)(const void *owner, mdf_operand slot), const void *owner);
 
-/* A state (`states`: those of a repetition) that the side leaves with the same value as `slot`; MDF_NO_OPERAND: none. */
-mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states);
+/* A state (`states`: those of a repetition, of which the first n_slots are looked at) that the side leaves with the same value as
+ * `slot`; MDF_NO_OPERAND: none. */
+mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots);
 
 /* --- lower_call.c: a call of a kernel without bodies. */
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);

@@ -154,7 +154,7 @@ static bool is_alias(const struct owner *owner, mdf_operand slot)
     if (owner->has_mask || whole == NULL || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
         return false;
     }
-    alias = lowering_alias(owner->side, slot, owner->passes->states);
+    alias = lowering_alias(owner->side, slot, owner->passes->states, owner->state->program->code->n_slots); /* not of graphs within */
     if (alias != MDF_NO_OPERAND) {
         whole->aliases[MDF_OPERAND_INDEX(slot)] = alias;
         whole->has_alias[MDF_OPERAND_INDEX(slot)] = true;
