@@ -1,5 +1,6 @@
 /* test_mapped.c - loops whose runs do not hang on each other become loop nests (mdf_c/lower/nests/lower_mapped.c): which do, and
  * the bits of the plain way in any case. */
+#include "mdf_c/machine/emit.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole/whole.h"
 #include "tests/engine.h"
@@ -124,7 +125,9 @@ Test(mapped, same_bits)
         expected = run(&plain, model, true, &n);
         result = run(&lowered, model, false, &n_lowered);
         cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
-        cr_expect_eq(count_loops(lowered.state->whole->single.fast.lowered), cases[i].n_loops, "%s: %s", cases[i].functions, how);
+        cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
+                      count_loops(lowered.state->whole->single.fast.lowered) == cases[i].n_loops,
+                  "%s: %s", cases[i].functions, how);
         engine_end(&plain);
         engine_end(&lowered);
     }
@@ -162,7 +165,7 @@ Test(mapped, a_stack_that_is_gone_is_made_again)
         cr_assert_eq(mdf_evaluate(plain.state, i == 0 ? (double)NAN : 0.1, &plain.error), MDF_OK, "%s", plain.error.message);
         cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
     }
-    cr_expect(engine.state->whole->has_gone);
+    cr_expect_eq(engine.state->whole->has_gone, mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)); /* else there are no such nests */
     for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
         cr_expect(mdf_value_equal(mdf_output(engine.state, nodes[i], "o"), mdf_output(plain.state, nodes[i], "o")), "%s",
                   nodes[i]);
