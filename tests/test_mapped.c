@@ -187,6 +187,7 @@ Test(mapped, a_stack_that_is_written_down_stays)
     const mdf_record record = {.dtype = MDF_DTYPE_FLOAT64, .rank = 1, .shape = shape, .size_bytes = WIDTH * sizeof *written, .data = written};
     const mdf_series series = {"x", {MDF_DTYPE_FLOAT64, 1, shape, given}, WIDTH * sizeof *given};
     uint64_t n_done, n_recorded;
+    const struct mdf_fast *form;
     struct engine engine;
 
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
@@ -201,7 +202,8 @@ Test(mapped, a_stack_that_is_written_down_stays)
     cr_assert_eq(mdf_evaluate_series(engine.state, &series, 1, N, NAN, NAN, 0, &record, 1, &n_done, &n_recorded, &engine.error),
                  MDF_OK, "%s", engine.error.message);
     cr_assert(n_done == N && n_recorded == N);
-    cr_expect(mdf_whole_series_form(engine.state->whole)->n_runs > 0, "it is not lowered as a series");
+    form = mdf_whole_series_form(engine.state->whole);
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) || (form != NULL && form->n_runs > 0), "it is not lowered as a series");
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         cr_expect_eq(written[i], (double)i, "element %zu", i);
     }
