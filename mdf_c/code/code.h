@@ -164,7 +164,9 @@ struct mdf_execution *mdf_frame_execution(const struct mdf_frame *frame);
 /* The node of a body that instruction number `at` belongs to; NULL: none. */
 const char *mdf_body_node_at(const struct mdf_code *code, size_t at);
 
-/* An operator that a unit, or one of its bodies, calls, and that draws random numbers; NULL: there is none. */
+/* An operator that a unit, or one of its bodies, calls, and that has one of these flags (MDF_OPERATOR_...); NULL: there is none. */
+const struct mdf_operator *mdf_code_find_flagged(const struct mdf_code *code, unsigned flags);
+/* The same that draws random numbers. */
 const struct mdf_operator *mdf_code_find_draw(const struct mdf_code *code);
 
 /* Releases what a unit's constants hold, and those of its bodies (all else lies in an arena). */

@@ -338,17 +338,22 @@ const char *mdf_body_node_at(const struct mdf_code *code, size_t at)
     return found != NULL ? found->id : NULL;
 }
 
-const struct mdf_operator *mdf_code_find_draw(const struct mdf_code *code)
+const struct mdf_operator *mdf_code_find_flagged(const struct mdf_code *code, unsigned flags)
 {
     const struct mdf_operator *found = NULL;
 
     for (size_t i = 0; i < code->n_calls && found == NULL; i++) {
-        found = (code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0 ? code->calls[i].operator: NULL;
+        found = (code->calls[i].operator->flags & flags) != 0 ? code->calls[i].operator: NULL;
     }
     for (size_t i = 0; i < code->n_bodies && found == NULL; i++) {
-        found = mdf_code_find_draw(code->bodies[i]);
+        found = mdf_code_find_flagged(code->bodies[i], flags);
     }
     return found;
+}
+
+const struct mdf_operator *mdf_code_find_draw(const struct mdf_code *code)
+{
+    return mdf_code_find_flagged(code, MDF_OPERATOR_RANDOM);
 }
 
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code)

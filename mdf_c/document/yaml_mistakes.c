@@ -2,6 +2,8 @@
  * most probably forgot, and where that is missing, which may be a line above. */
 #include "mdf_c/document/yaml_mistakes.h"
 
+#include "mdf_c/base/source_text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -77,26 +79,10 @@ static unsigned indentation(const struct line *line)
     return (unsigned)(line->begin - line->start);
 }
 
-/* Characters, not bytes. */
-static uint32_t column_in(const struct line *line, const char *at)
+/* The place of a mark in its line, which may lie behind what is left of that without blanks. */
+static const char *place_in(const struct line *line, const yaml_mark_t *mark, const char *end)
 {
-    uint32_t column = 1;
-
-    for (const char *c = line->start; c < at; c++) {
-        column += ((unsigned char)*c & 0xc0) != 0x80;
-    }
-    return column;
-}
-
-static const char *place_in(const struct line *line, size_t n_characters, const char *end)
-{
-    const char *at = line->start;
-
-    for (; n_characters > 0 && at < end; n_characters--) {
-        for (at++; at < end && ((unsigned char)*at & 0xc0) == 0x80; at++) {
-        }
-    }
-    return at;
+    return line->start + mdf_source_byte_of(line->start, (size_t)(end - line->start), (int)mark->column + 1);
 }
 
 /* Where a value begins in "key: value"; NULL: there is no ': ' in the line, or nothing behind it. `key_end`: its ':' or NULL. */
@@ -230,8 +216,7 @@ static const struct mistake {
      "a second ':' in one entry of the object that opens at %L: is a ',' missing before it? A text with ': ' is put into quotes"},
     {"did not find expected ',' or '}'", NULL, NULL, AT_PROBLEM,
      "',' or '}' is expected here, in the object that opens at %L; a text with brackets, quotes or a comma is put into quotes as "
-     "a "
-     "whole"},
+     "a whole"},
     {"unexpected end of stream", "quoted scalar", NULL, AT_CONTEXT, "this text in quotes is not closed"},
     {"unexpected document indicator", "quoted scalar", NULL, AT_CONTEXT, "this text in quotes is not closed"},
     {"did not find expected node content", NULL, NULL, AT_PROBLEM, "a value is expected here, not '%C'"},
@@ -254,7 +239,7 @@ static const struct mistake {
 static void fill_in(const struct problem *problem, const char *words, char *text, size_t size)
 {
     const yaml_mark_t *begin = &problem->parser->context_mark;
-    const char *bracket = place_in(&problem->context, begin->column, problem->end);
+    const char *bracket = place_in(&problem->context, begin, problem->end);
     size_t used = 0;
 
     for (; *words != '\0' && used + 128 < size; words++) {
@@ -269,7 +254,7 @@ static void fill_in(const struct problem *problem, const char *words, char *text
                                      : sign == 'I' ? indentation(&problem->line)
                                                    : indentation(&problem->above));
         } else if (sign == 'C' || sign == 'B') {
-            used += (size_t)snprintf(text + used, size - used, "%c", at<problem->end && * at> ' ' ? *at : ' ');
+            used += (size_t)snprintf(text + used, size - used, "%c", (at < problem->end && *at > ' ' ? *at : ' '));
         } else if (sign == 'W') {
             size_t length = (size_t)(problem->above.end - problem->above.begin);
 
@@ -294,7 +279,7 @@ static bool fail_by(struct mdf_tree *tree, const struct problem *problem, const 
 
     fill_in(problem, mistake->text, text, sizeof text);
     if (mistake->place == BEHIND_ABOVE) {
-        return mdf_tree_fail(tree, MDF_SYNTAX, (uint32_t)problem->above.number, column_in(&problem->above, problem->above.end),
+        return mdf_tree_fail(tree, MDF_SYNTAX, (uint32_t)problem->above.number, (uint32_t)mdf_source_count(problem->above.start, (size_t)(problem->above.end - problem->above.start)) + 1,
                              "%s", text);
     }
     return mdf_tree_fail(tree, MDF_SYNTAX, (uint32_t)mark->line + 1, (uint32_t)mark->column + 1, "%s", text);
@@ -309,7 +294,7 @@ bool mdf_yaml_fail(struct mdf_tree *tree, const yaml_parser_t *parser, const cha
     size_t i;
 
     problem.line = line_of_number(&problem, mark->line + 1);
-    problem.at = place_in(&problem.line, mark->column, problem.end);
+    problem.at = place_in(&problem.line, mark, problem.end);
     problem.above = line_above(&problem, &problem.line);
     problem.context = line_of_number(&problem, parser->context_mark.line + 1);
     for (i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {

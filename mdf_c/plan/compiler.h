@@ -167,6 +167,8 @@ mdf_operand unit_own_copy(struct target *target, mdf_operand operand);
 void unit_set_owner(struct unit *unit, mdf_operand slot, size_t owner);
 /* What is known of an operand's type; `value` of a constant points into the unit and lives until the next constant is added. */
 struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand);
+/* The constant behind an operand, through captures; NULL where it is computed. */
+const struct mdf_value *unit_constant(const struct unit *unit, mdf_operand operand);
 /* The same if all bodies keep what they declare of their loops' states, whose shapes may change: what an output of no iterations
  * is made by. */
 struct mdf_static_type unit_promised_type(const struct unit *unit, mdf_operand operand);

@@ -329,6 +329,18 @@ bool unit_is_foreign(const struct unit *unit, mdf_operand operand)
                                          (facts->flags & OPERAND_IS_FOREIGN) != 0 || facts->owner != unit->owner);
 }
 
+const struct mdf_value *unit_constant(const struct unit *unit, mdf_operand operand)
+{
+    while (unit != NULL && operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+        unit = unit->outer;
+    }
+    if (unit == NULL || operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_CONSTANT) {
+        return NULL;
+    }
+    return (const struct mdf_value *)unit->constants.items + MDF_OPERAND_INDEX(operand);
+}
+
 struct mdf_static_type unit_type(const struct unit *unit, mdf_operand operand)
 {
     struct mdf_static_type type;

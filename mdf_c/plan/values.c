@@ -151,19 +151,6 @@ mdf_operand compile_value(struct target *target, const struct mdf_node *node, md
 
 /* ------------------------------------------------------------------ constants */
 
-/* The constant behind an operand, through captures; NULL where it is computed. */
-static const struct mdf_value *constant_of(const struct unit *unit, mdf_operand operand)
-{
-    while (unit != NULL && operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
-        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
-        unit = unit->outer;
-    }
-    if (unit == NULL || operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_CONSTANT) {
-        return NULL;
-    }
-    return (const struct mdf_value *)unit->constants.items + MDF_OPERAND_INDEX(operand);
-}
-
 /* Binds the constants that the names of a text stand for in a scope of their own. */
 static bool bind_constants(struct target *target, struct target *alone, const struct mdf_node *node)
 {
@@ -183,7 +170,7 @@ static bool bind_constants(struct target *target, struct target *alone, const st
         if (!scope_find(target, name, &outcome)) {
             continue;
         }
-        constant = outcome.several ? NULL : constant_of(target->unit, outcome.outputs[0]);
+        constant = outcome.several ? NULL : unit_constant(target->unit, outcome.outputs[0]);
         if (constant == NULL && !outcome.several && (unit_flags(target->unit, outcome.outputs[0]) & OPERAND_IS_UNKNOWN) != 0) {
             return false; /* it is told already */
         }

@@ -14,6 +14,7 @@ struct part {
  * written there is written for certain only for those who read there. */
 struct reading {
     const struct mdf_code *code;
+    size_t at;             /* the instruction */
     uint32_t *is_read;     /* of each slot: before it is written for certain */
     size_t *written_until; /* of each slot: it is written for certain for the instructions before this */
     struct part *parts;    /* that the instruction lies in, the innermost last */
@@ -21,33 +22,36 @@ struct reading {
 };
 
 /* What is done and what is done else overlap in the jump between them: one may end while one that began later goes on. */
-static void leave_parts(struct reading *reading, size_t at)
+static void leave_parts(struct reading *reading)
 {
     size_t i, n = 0;
 
     for (i = 0; i < reading->n_parts; i++) {
-        if (reading->parts[i].end > at) {
+        if (reading->parts[i].end > reading->at) {
             reading->parts[n++] = reading->parts[i];
         }
     }
     reading->n_parts = n;
 }
 
-static void read_operand(struct reading *reading, size_t at, mdf_operand operand)
+static bool read_operand(void *context, mdf_operand operand)
 {
-    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT &&
-        reading->written_until[MDF_OPERAND_INDEX(operand)] <= at) {
+    const struct reading *reading = context;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && reading->written_until[MDF_OPERAND_INDEX(operand)] <= reading->at) {
         reading->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
+    return false;
 }
 
 /* A slot that both what is done and what is done else write is written for certain behind them. */
-static void write_operand(struct reading *reading, mdf_operand operand)
+static bool write_operand(void *context, mdf_operand operand)
 {
+    const struct reading *reading = context;
     size_t n = reading->n_parts, *until;
 
-    if (operand == MDF_NO_OPERAND || MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
-        return;
+    if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
+        return false;
     }
     until = &reading->written_until[MDF_OPERAND_INDEX(operand)];
     while (n > 0 && reading->parts[n - 1].otherwise != 0 && *until >= reading->parts[n - 1].otherwise) {
@@ -58,34 +62,15 @@ static void write_operand(struct reading *reading, mdf_operand operand)
     } else if (*until < reading->parts[n - 1].end) {
         *until = reading->parts[n - 1].end;
     }
-}
-
-struct reading_at {
-    struct reading *reading;
-    size_t at;
-};
-
-static bool read_here(void *context, mdf_operand operand)
-{
-    const struct reading_at *here = context;
-
-    read_operand(here->reading, here->at, operand);
     return false;
 }
 
-static bool write_here(void *context, mdf_operand operand)
-{
-    write_operand(((const struct reading_at *)context)->reading, operand);
-    return false;
-}
-
-static void go_through(struct reading *reading, size_t at)
+static void go_through(struct reading *reading)
 {
     const struct mdf_code *code = reading->code;
-    const struct mdf_instruction *instruction = &code->instructions[at];
-    struct reading_at here = {reading, at};
+    const struct mdf_instruction *instruction = &code->instructions[reading->at];
 
-    mdf_any_read(instruction, code->calls, code->bodies, read_here, &here);
+    mdf_any_read(instruction, code->calls, code->bodies, read_operand, reading);
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_SWAP: /* these may leave a slot as it was, or with what it was */
     case MDF_OPCODE_APPEND:
@@ -95,13 +80,13 @@ static void go_through(struct reading *reading, size_t at)
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
     case MDF_OPCODE_JUMP_WITHOUT_DT:
-        if (instruction->target > at + 1) {
+        if (instruction->target > reading->at + 1) {
             reading->parts[reading->n_parts++] =
-                (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? at + 1 : 0};
+                (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? reading->at + 1 : 0};
         }
         return;
     default:
-        mdf_any_written(instruction, code->calls, write_here, &here);
+        mdf_any_written(instruction, code->calls, write_operand, reading);
     }
 }
 
@@ -109,15 +94,15 @@ bool mdf_slot_reads_add(const struct mdf_code *code, struct mdf_memory *memory, 
                         size_t n, uint32_t *is_read)
 {
     struct reading reading = {.code = code, .is_read = is_read};
-    size_t i, at;
+    size_t i;
 
     reading.written_until = mdf_memory_allocate_zeroed(memory, code->n_slots + 1, sizeof *reading.written_until);
     reading.parts = mdf_memory_allocate_zeroed(memory, code->n_instructions + 1, sizeof *reading.parts);
     for (i = 0; i < n && reading.written_until != NULL && reading.parts != NULL; i++) {
         reading.n_parts = 0;
-        for (at = ranges[i].first; at < ranges[i].end; at++) {
-            leave_parts(&reading, at);
-            go_through(&reading, at);
+        for (reading.at = ranges[i].first; reading.at < ranges[i].end; reading.at++) {
+            leave_parts(&reading);
+            go_through(&reading);
         }
     }
     mdf_memory_release(memory, reading.written_until);

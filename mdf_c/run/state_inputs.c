@@ -185,12 +185,10 @@ bool mdf_input_has_stand_in(const struct mdf_program_port *port)
 {
     const struct mdf_declaration *declaration = &port->declaration;
     bool is_numeric = declaration->type.dtype != MDF_DTYPE_NONE && mdf_dtype_kind(declaration->type.dtype) != 's';
-    bool is_closed = declaration->has_shape && !declaration->type.sequence;
+    size_t n;
 
-    for (size_t i = 0; is_closed && i < declaration->rank; i++) {
-        is_closed = declaration->shape[i] >= 0;
-    }
-    return is_numeric && is_closed;
+    return is_numeric && declaration->has_shape && !declaration->type.sequence &&
+           mdf_shape_n_elements(declaration->rank, declaration->shape, &n);
 }
 
 /* A declared input must be given; an optional one is empty where it is not. */

@@ -31,34 +31,12 @@ static bool out_of_memory(struct target *target)
     return false;
 }
 
-static const struct mdf_value *constant_of(const struct target *target, mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT
-               ? (const struct mdf_value *)target->unit->constants.items + MDF_OPERAND_INDEX(operand)
-               : NULL;
-}
-
-static bool draws(const struct mdf_code *code)
-{
-    for (size_t i = 0; i < code->n_calls; i++) {
-        if ((code->calls[i].operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < code->n_bodies; i++) {
-        if (draws(code->bodies[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The number of iterations of a Loop that is known and reached; 0: it is not. */
 static double count_of_loop(struct target *target, const struct segments *segments)
 {
     const struct mdf_code_call *call = segments->call;
-    const struct mdf_value *count = constant_of(target, call->inputs[INPUT_COUNT]),
-                           *condition = constant_of(target, call->inputs[INPUT_CONDITION]);
+    const struct mdf_value *count = unit_constant(target->unit, call->inputs[INPUT_COUNT]),
+                           *condition = unit_constant(target->unit, call->inputs[INPUT_CONDITION]);
     bool begins = call->inputs[INPUT_CONDITION] == MDF_NO_OPERAND || (condition != NULL && mdf_value_truth(condition) == 1);
     double m = 0;
 
@@ -114,7 +92,7 @@ static bool is_long(struct target *target, const struct mdf_code_call *call, con
 {
     double m;
 
-    if (!take_apart(target, call, segments) || draws(segments->body)) {
+    if (!take_apart(target, call, segments) || mdf_code_find_flagged(segments->body, MDF_OPERATOR_AS_WRITTEN) != NULL) {
         return false;
     }
     m = segments->is_scan ? count_of_scan(types, segments) : count_of_loop(target, segments);
