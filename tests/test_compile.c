@@ -121,6 +121,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/draws.json --typed --trace -n 6",
         "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
+        "tests/data/compile/sequences.yaml --typed --trace -n 2",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",

@@ -113,6 +113,7 @@ Test(source, any_allocation_may_fail)
         {"tests/data/compile/operators.json", 1499},
         {"tests/data/compile/arrays.json", 2999},
         {"tests/data/compile/routines.json", 1499},
+        {"tests/data/compile/sequences.yaml", 59},
     };
     size_t i;
 

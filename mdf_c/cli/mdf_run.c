@@ -158,8 +158,9 @@ static int evaluate_steps(struct run *run, mdf_state *state, uint64_t repeat)
         if (exit_status == EXIT_DONE && is_last &&
             (records_every_step(options) || options->schedule || step + 1 == options->n_steps)) {
             recording_start_s = mdf_clock_s();
-            if (options->compile) {
-                show_compiled_values(&run->compiled, state);
+            if (options->compile && show_compiled_values(&run->compiled, state, &run->error) != MDF_OK) {
+                exit_status = EXIT_MODEL;
+                break;
             }
             exit_status = record_step(&run->report, state, step, &run->error);
             recording_s += mdf_clock_s() - recording_start_s;

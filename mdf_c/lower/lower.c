@@ -411,7 +411,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             }
             continue;
         }
-        if (!lowering->is_for_source && is_list_output(lowering, binding->id)) {
+        if (is_list_output(lowering, binding->id)) {
             lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
             if (lowering_has_failed(lowering)) {
                 return false;

@@ -168,7 +168,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     if (lowering->stays != NULL && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && lowering->stays[MDF_OPERAND_INDEX(operand)]) {
         return lowering_add_constant(lowering, value, true);
     }
-    if (value->kind == MDF_KIND_LIST && value->dtype != MDF_DTYPE_NONE && !lowering->is_for_source) {
+    if (value->kind == MDF_KIND_LIST && value->dtype != MDF_DTYPE_NONE) {
         id = lowering_meet_sequence(lowering, value);
         if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
             return id;

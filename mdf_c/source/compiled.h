@@ -11,6 +11,7 @@
 struct mdf_compiled_port {
     const char *node, *port; /* node NULL: an input of the graph that no port of a node takes */
     int dtype;               /* enum mdf_dtype */
+    int is_sequence;         /* 1: a list of arrays, which are the rows of one of that shape */
     size_t rank;
     const int64_t *shape;
     size_t n_elements;

@@ -3,6 +3,7 @@
 #include "mdf_c/source/program_writer.h"
 
 #include "mdf_c/base/hash.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <string.h>
 
@@ -23,12 +24,16 @@ const char *mdf_source_enum_name(struct mdf_source_program *program, const char 
                                         : mdf_source_text(&program->writer, "%s_%s_%s", program->name, kind, port));
 }
 
-/* "float64[3,4]" */
+/* "float64[3,4]", "a list of 2, each float64[4]" */
 static const char *form_text(struct mdf_source_program *program, const struct mdf_value *value)
 {
-    char text[128];
+    char text[128], item[128];
 
     mdf_value_describe(value, text, sizeof text);
+    if (value->kind == MDF_KIND_LIST && value->length > 0) {
+        mdf_value_describe(mdf_value_items(value), item, sizeof item);
+        return mdf_source_text(&program->writer, "%s, each %s", text, item);
+    }
     return mdf_source_text(&program->writer, "%s", text);
 }
 
@@ -506,7 +511,7 @@ static const char table_types[] = "#ifdef MDF_COMPILED\n"
                                   "/* What mdf-run looks for in a shared library. */\n"
                                   "struct mdf_compiled_port {\n"
                                   "    const char *node, *port;\n"
-                                  "    int dtype;\n"
+                                  "    int dtype, is_sequence;\n"
                                   "    size_t rank;\n"
                                   "    const int64_t *shape;\n"
                                   "    size_t n_elements;\n"
@@ -531,17 +536,18 @@ static const char table_types[] = "#ifdef MDF_COMPILED\n"
                                   "};\n\n";
 
 static void append_port(struct mdf_source_program *program, struct mdf_text *text, const char *node, const char *port,
-                        const struct mdf_value *value, const struct mdf_source_slot *slot)
+                        const struct mdf_value *there, const struct mdf_source_slot *slot)
 {
+    struct mdf_value form, *value = &form;
     uint32_t axis;
 
     mdf_text_printf(text, "    {%s, %s, ", node != NULL ? mdf_source_quote(&program->writer, node) : "NULL",
                     mdf_source_quote(&program->writer, port));
-    if (slot == NULL || value->kind != MDF_KIND_TENSOR) {
-        mdf_text_printf(text, "%d, 0, NULL, 0},\n", (int)MDF_DTYPE_NONE);
+    if (slot == NULL || !mdf_array_form(there, value)) {
+        mdf_text_printf(text, "%d, 0, 0, NULL, 0},\n", (int)MDF_DTYPE_NONE);
         return;
     }
-    mdf_text_printf(text, "%d, %u, ", (int)value->dtype, value->rank);
+    mdf_text_printf(text, "%d, %d, %u, ", (int)value->dtype, there->kind == MDF_KIND_LIST, value->rank);
     mdf_text_append_string(text, value->rank == 0 ? "NULL" : "(const int64_t[]){");
     for (axis = 0; axis < value->rank; axis++) {
         mdf_text_printf(text, "%s%lld", axis > 0 ? ", " : "", (long long)mdf_value_shape(value)[axis]);
@@ -563,7 +569,7 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
                     mdf_source_find_operand(program, own->ports[i].slot));
     }
     mdf_text_append_string(text,
-                           "    {NULL, NULL, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
+                           "    {NULL, NULL, 0, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n_outputs++) {
             append_port(program, text, own->nodes[i].id, own->nodes[i].outputs[j].id, output_value(program, i, j),
@@ -572,7 +578,7 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
     }
     mdf_text_printf(
         text,
-        "    {NULL, NULL, 0, 0, NULL, 0}};\n\n"
+        "    {NULL, NULL, 0, 0, 0, NULL, 0}};\n\n"
         "static void table_init(void *state)\n{\n    %s_init(state);\n}\n\n"
         "static void table_seed(void *state, uint64_t seed)\n{\n    %s_seed(state, seed);\n}\n\n"
         "static int table_set_input(void *state, size_t input, const void *elements)\n{\n    return %s_set_input(state, "

@@ -6,6 +6,7 @@
 
 #include "mdf_c/lower/lower.h"
 #include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,6 +42,9 @@ static bool is_slot(const struct mdf_source_program *program, const struct mdf_v
 
 static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
 {
+    if (a->kind == MDF_KIND_LIST && b->kind == MDF_KIND_LIST) {
+        return a->dtype == b->dtype && a->dtype != MDF_DTYPE_NONE && a->length == 0 && b->length == 0;
+    }
     return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->dtype != MDF_DTYPE_STRING &&
            a->strength == b->strength && a->rank == b->rank && a->length == b->length &&
            (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) && a->length > 0 &&
@@ -552,16 +556,17 @@ static const char *parameter_comment(struct mdf_source_program *program, size_t 
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_value *value = &program->graph->values[index];
+    const struct mdf_value *there = &program->graph->values[index];
     struct mdf_source_slot *slot = &program->graph->slots[index];
     const char *type, *member;
+    struct mdf_value form, *value = &form;
 
     slot->hint = program->graph->hints[index] != NULL ? program->graph->hints[index] : "kept";
     mdf_source_at(writer, mdf_source_text(writer, "the value '%s'", slot->hint), NULL);
-    if (value->kind != MDF_KIND_TENSOR) {
-        return value->kind == MDF_KIND_NONE ||
-               mdf_source_refuse(writer,
-                                 value->kind == MDF_KIND_LIST ? "it is a list, not an array" : "it is an object, not an array");
+    if (!mdf_array_form(there, value)) {
+        return there->kind == MDF_KIND_NONE ||
+               mdf_source_refuse(writer, there->kind == MDF_KIND_LIST ? "it is a list, not an array, nor a sequence of arrays of one form"
+                                                                      : "it is an object, not an array");
     }
     type = mdf_source_type((mdf_dtype)value->dtype);
     if (type == NULL) {

@@ -3,6 +3,7 @@
 
 #include "mdf_c/plan/solve/method.h"
 #include "mdf_c/source/program_writer.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,13 +13,14 @@ enum { MOST_WARMING_STEPS = 64 };
 /* ------------------------------------------------------------------ warming up */
 
 /* Kind, type and shape of a value in one number (not its strength, which code in C does not have). */
-static uint64_t form_hash(const struct mdf_value *value)
+static uint64_t form_hash(const struct mdf_value *there)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
+    struct mdf_value form, *value = &form;
     uint32_t axis;
 
-    hash = (hash ^ value->kind) * UINT64_C(1099511628211);
-    if (value->kind == MDF_KIND_TENSOR) {
+    hash = (hash ^ there->kind) * UINT64_C(1099511628211);
+    if (mdf_array_form(there, value)) {
         hash = (hash ^ value->dtype) * UINT64_C(1099511628211);
         for (axis = 0; axis < value->rank; axis++) {
             hash = (hash ^ (uint64_t)mdf_value_shape(value)[axis]) * UINT64_C(1099511628211);

@@ -2,6 +2,7 @@
 #include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/source/source_writer.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <string.h>
 
@@ -242,11 +243,15 @@ static void count_open_items(struct mdf_source_writer *writer)
 
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
-        const struct mdf_value *there = lowered->outputs[i].slot;
+        size_t axis = mdf_source_open_axis(&value->form), n = 1, d;
+        struct mdf_value there;
 
-        if (!value->is_scalar && value->place == MDF_LOWERED_RESULT && value->form.length == 0 && value->form.rank > 0 &&
-            there->kind == MDF_KIND_TENSOR && there->rank == value->form.rank) {
-            writer->values[lowered->outputs[i].id].n_items = (size_t)mdf_source_shape(there)[mdf_source_open_axis(&value->form)];
+        for (d = 0; d < value->form.rank; d++) {
+            n *= d == axis ? 1 : (size_t)mdf_source_shape(&value->form)[d];
+        }
+        if (!value->is_scalar && value->place == MDF_LOWERED_RESULT && value->form.length == 0 && value->form.rank > 0 && n > 0 &&
+            mdf_array_form(lowered->outputs[i].slot, &there)) {
+            writer->values[lowered->outputs[i].id].n_items = there.length / n;
         }
     }
 }
@@ -282,7 +287,7 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
                  (is_same || mdf_dtype_kind(slot->dtype) == 'f');
     const char *name;
 
-    if (slot == NULL) {
+    if (slot == NULL || (slot->length == 0 && value->form.kind == MDF_KIND_LIST)) {
         return true;
     }
     if (fills) { /* what is an array in all later runs */

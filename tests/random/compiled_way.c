@@ -63,11 +63,11 @@ static void run_steps(struct ways *ways, struct compiled_run *run, mdf_state *st
             mdf_error error = {0};
 
             if (random_set_inputs(&ways->what->phases[phase], state, &error) != MDF_OK ||
-                evaluate_compiled(run, state, phase == 0 && step == 0 ? (double)NAN : ways->what->dt, &error) != MDF_OK) {
+                evaluate_compiled(run, state, phase == 0 && step == 0 ? (double)NAN : ways->what->dt, &error) != MDF_OK ||
+                show_compiled_values(run, state, &error) != MDF_OK) {
                 trace_error(trace, &error, phase, step);
                 return;
             }
-            show_compiled_values(run, state);
             trace_state(trace, ways->program, state, phase, step);
         }
     }

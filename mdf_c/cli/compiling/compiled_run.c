@@ -5,6 +5,7 @@
 #include "mdf_c/cli/compiling/library_cache.h"
 #include "mdf_c/cli/compiling/make_source.h"
 #include "mdf_c/run/state.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -89,9 +90,12 @@ static mdf_status refuse_form(const struct mdf_program_port *port, const struct 
         port->id, text, compiled->n_elements, mdf_dtype_name((mdf_dtype)compiled->dtype));
 }
 
-static bool has_shape(const struct mdf_value *value, const struct mdf_compiled_port *compiled)
+static bool has_shape(const struct mdf_value *there, const struct mdf_compiled_port *compiled)
 {
-    return value->kind == MDF_KIND_TENSOR && value->rank == compiled->rank &&
+    struct mdf_value form, *value = &form;
+
+    return (there->kind == MDF_KIND_LIST) == (compiled->is_sequence != 0) && mdf_array_form(there, value) &&
+           value->rank == compiled->rank &&
            (value->rank == 0 || memcmp(mdf_value_shape(value), compiled->shape, value->rank * sizeof(int64_t)) == 0);
 }
 
@@ -118,6 +122,26 @@ static mdf_status set_converted(struct compiled_run *run, struct mdf_memory *mem
     return status;
 }
 
+/* The items are copied one behind the other. */
+static mdf_status set_sequence(struct compiled_run *run, struct mdf_memory *memory, const struct mdf_program_port *port,
+                               size_t index, const struct mdf_value *list, mdf_error *error)
+{
+    const struct mdf_compiled_port *compiled = &run->model->inputs[index];
+    void *elements;
+
+    if (list->dtype != compiled->dtype) {
+        return refuse_form(port, list, compiled, error);
+    }
+    elements = mdf_memory_allocate(memory, compiled->n_elements * mdf_dtype_size((mdf_dtype)compiled->dtype) + 1);
+    if (elements == NULL) {
+        return mdf_memory_error(memory, error);
+    }
+    mdf_rows_copy(list, elements);
+    run->model->set_input(run->state, index, elements);
+    mdf_memory_release(memory, elements);
+    return MDF_OK;
+}
+
 static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, size_t index, mdf_error *error)
 {
     const struct mdf_program_port *port = &state->program->ports[index];
@@ -138,6 +162,9 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
     }
     if (!has_shape(slot, compiled)) {
         return refuse_form(port, slot, compiled, error);
+    }
+    if (compiled->is_sequence) {
+        return set_sequence(run, &state->shared->memory, port, index, slot, error);
     }
     if (slot->dtype != compiled->dtype) {
         return set_converted(run, &state->shared->memory, port, index, slot, error);
@@ -173,15 +200,20 @@ mdf_status evaluate_compiled_steps(struct compiled_run *run, uint64_t n, double 
 /* ------------------------------------------------------------------ outputs */
 
 /* The state of the library keeps the elements until the next step. */
-static void show_output(const struct mdf_compiled_port *port, const void *elements, struct mdf_state *state, mdf_operand operand)
+static bool show_output(const struct mdf_compiled_port *port, const void *elements, struct mdf_state *state, mdf_operand operand)
 {
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && port->is_sequence) {
+        return mdf_rows_borrow(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype, port->rank,
+                               port->shape, elements);
+    }
     if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && port->dtype != MDF_DTYPE_NONE) {
         mdf_value_borrow_tensor(&state->shared->memory, mdf_frame_slot(state->frame, operand), (mdf_dtype)port->dtype,
                                 MDF_STRENGTH_TYPED, port->rank, port->shape, elements);
     }
+    return true;
 }
 
-void show_compiled_values(struct compiled_run *run, mdf_state *state)
+mdf_status show_compiled_values(struct compiled_run *run, mdf_state *state, mdf_error *error)
 {
     size_t i, j, n = 0;
 
@@ -193,10 +225,13 @@ void show_compiled_values(struct compiled_run *run, mdf_state *state)
 
             if (elements != NULL) {
                 state->has_run[i] = true;
-                show_output(&run->model->outputs[n], elements, state, node->outputs[j].operand);
+                if (!show_output(&run->model->outputs[n], elements, state, node->outputs[j].operand)) {
+                    return mdf_memory_error(&state->shared->memory, error);
+                }
             }
         }
     }
+    return MDF_OK;
 }
 
 void close_compiled(struct compiled_run *run)

@@ -26,7 +26,7 @@ mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double 
 /* `n` steps without inputs, which nobody looks at; *n_done of them are done. */
 mdf_status evaluate_compiled_steps(struct compiled_run *run, uint64_t n, double dt, uint64_t *n_done, mdf_error *error);
 /* Gives `state` the outputs of the last step. */
-void show_compiled_values(struct compiled_run *run, mdf_state *state);
+mdf_status show_compiled_values(struct compiled_run *run, mdf_state *state, mdf_error *error);
 void close_compiled(struct compiled_run *run);
 
 #endif

@@ -5,6 +5,7 @@
 #include "mdf_c/lower/lower_loops.h"
 
 #include "functions/elements/element.h"
+#include "mdf_c/tensor/rows.h"
 
 #include <string.h>
 
@@ -15,30 +16,17 @@ enum { MOST_ROWS = 1 << 16 }; /* of a sequence: an example has an array for each
 /* The items of a list as rows of an array, which the caller clears; false: they are not of one form, or memory ran out. */
 static bool stack_items(struct lowering *lowering, const struct mdf_value *list, struct mdf_value *rows)
 {
-    const struct mdf_value *items = list->length > 0 ? mdf_value_items(list) : NULL;
-    int64_t shape[MDF_INLINE_RANK];
-    size_t n_bytes, i;
-    char *elements;
+    struct mdf_value form;
+    void *elements;
 
-    if (items == NULL || items[0].kind != MDF_KIND_TENSOR || items[0].dtype == MDF_DTYPE_STRING ||
-        items[0].strength != MDF_STRENGTH_TYPED || items[0].rank >= MDF_INLINE_RANK || items[0].length == 0) {
+    if (!mdf_rows_form(list, &form) || form.length == 0) {
         return false;
     }
-    for (i = 1; i < list->length; i++) {
-        if (!lowering_has_same_form(&items[0], &items[i])) {
-            return false;
-        }
-    }
-    shape[0] = (int64_t)list->length;
-    memcpy(shape + 1, mdf_value_shape(&items[0]), items[0].rank * sizeof *shape);
-    n_bytes = items[0].length * mdf_dtype_size((mdf_dtype)items[0].dtype);
-    elements = mdf_value_make_tensor(lowering->memory, rows, (mdf_dtype)items[0].dtype, items[0].rank + 1u, shape);
+    elements = mdf_value_make_tensor(lowering->memory, rows, (mdf_dtype)form.dtype, form.rank, form.shape.sizes);
     if (elements == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < list->length; i++) {
-        memcpy(elements + i * n_bytes, items[i].data, n_bytes);
-    }
+    mdf_rows_copy(list, elements);
     return true;
 }
 
