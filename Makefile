@@ -36,7 +36,9 @@ IMAGE_FLAGS := $(foreach format,$(IMAGE_FORMATS),-DMDF_IMAGE_$(shell echo $(form
 SOLVER_LIBRARIES := $(if $(shell echo | $(CC) -include cvodes/cvodes.h -E -xc - >/dev/null 2>&1 && echo yes),cvodes/sundials_cvodes)
 SOLVER_ABSENT := $(addprefix mdf_c/run/solve/,$(if $(SOLVER_LIBRARIES),solve_absent.c,solve_cvode.c cvode_events.c cvode_jacobian.c cvode_library.c cvode_sensitivities.c))
 LIBRARY_SOURCES := $(filter-out $(SOLVER_ABSENT) $(IMAGE_ABSENT:%=functions/image/decode_%.c),$(sort $(shell find $(LIBRARY_FOLDERS) -name '*.c' 2>/dev/null)))
-PROGRAM_MAINS := mdf_c/cli/mdf_run.c mdf_c/cli/mdf_convert.c mdf_c/cli/mdf_compile.c mdf_c/cli/mdf_merge.c mdf_c/cli/mdf_diff.c mdf_c/cli/mdf_fmu.c
+# One executable, mdf-run, which is the others under their names.
+PROGRAM_NAMES := run convert compile fmu merge diff
+PROGRAM_MAINS := mdf_c/cli/programs.c $(PROGRAM_NAMES:%=mdf_c/cli/mdf_%.c)
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
 SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
@@ -61,7 +63,7 @@ SHARED_LIBRARY := $(BUILD)/libmdf.so
 # What suites run with: the library with all of its symbols, and what suites share. A change in it makes no suite anew.
 SUITE_LIBRARY := $(BUILD)/libmdf_suites.so
 FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROGRAM_SHARED_OBJECTS)
-PROGRAMS := $(BUILD)/mdf-run $(BUILD)/mdf-convert $(BUILD)/mdf-compile $(BUILD)/mdf-fmu $(BUILD)/mdf-merge $(BUILD)/mdf-diff
+PROGRAMS := $(PROGRAM_NAMES:%=$(BUILD)/mdf-%)
 # Programs of the Python package, which a script starts.
 SCRIPTS := $(BUILD)/mdf-fit
 SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
@@ -381,15 +383,12 @@ $(SHARED_LIBRARY): $(LIBRARY_OBJECTS) $(BUILD)/object_list $(EXPORTED)
 	@ln -sf libmdf.so.$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-$(BUILD)/mdf-run: $(BUILD)/objects/mdf_c/cli/mdf_run.o
-$(BUILD)/mdf-convert: $(BUILD)/objects/mdf_c/cli/mdf_convert.o
-$(BUILD)/mdf-compile: $(BUILD)/objects/mdf_c/cli/mdf_compile.o
-$(BUILD)/mdf-fmu: $(BUILD)/objects/mdf_c/cli/mdf_fmu.o
-$(BUILD)/mdf-merge: $(BUILD)/objects/mdf_c/cli/mdf_merge.o
-$(BUILD)/mdf-diff: $(BUILD)/objects/mdf_c/cli/mdf_diff.o
-$(PROGRAMS): $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+$(BUILD)/mdf-run: $(call objects,$(PROGRAM_MAINS)) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -pie $(HARDEN_LINK_FLAGS) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) \
 	    $(call package_libraries) -lm -lpthread -ldl
+
+$(filter-out $(BUILD)/mdf-run,$(PROGRAMS)): $(BUILD)/mdf-run
+	@ln -sf $(<F) $@
 
 $(BUILD)/mdf-fit: tools/mdf-fit.sh
 	@mkdir -p $(@D)
@@ -443,9 +442,10 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
-INSTALLED := $(BINDIR)/mdf-run $(BINDIR)/mdf-convert $(BINDIR)/mdf-compile $(BINDIR)/mdf-fmu $(BINDIR)/mdf-merge $(BINDIR)/mdf-diff $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
-    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANDIR)/man1/mdf-run.1 $(MANDIR)/man1/mdf-convert.1 \
-    $(MANDIR)/man1/mdf-compile.1 $(MANDIR)/man1/mdf-fmu.1 $(MANDIR)/man1/mdf-merge.1 $(MANDIR)/man1/mdf-diff.1 $(MANDIR)/man1/mdf-fit.1 $(DATADIR)/mdf.schema.json $(COMPLETIONS)
+MANUALS := $(patsubst %,mdf-%.1,$(PROGRAM_NAMES) fit)
+INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
+    $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANUALS:%=$(MANDIR)/man1/%) \
+    $(DATADIR)/mdf.schema.json $(COMPLETIONS)
 
 define PKG_CONFIG_FILE
 prefix=$(PREFIX)
@@ -464,7 +464,8 @@ export PKG_CONFIG_FILE
 
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(DATADIR) $(DESTDIR)$(MANDIR)/man1
-	install $(PROGRAMS) $(DESTDIR)$(BINDIR)
+	install $(BUILD)/mdf-run $(DESTDIR)$(BINDIR)
+	for name in $(filter-out mdf-run,$(notdir $(PROGRAMS))); do ln -sf mdf-run $(DESTDIR)$(BINDIR)/$$name || exit 1; done
 	sed 's|@PACKAGE@||g; s|@BUILD@||g' tools/mdf-fit.sh > $(DESTDIR)$(BINDIR)/mdf-fit && chmod 755 $(DESTDIR)$(BINDIR)/mdf-fit
 	install -m 644 $(STATIC_LIBRARY) $(SHARED_LIBRARY).$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libmdf.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -476,7 +477,7 @@ install: all
 	done
 	install -m 644 mdf_c/mdf.h $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
-	install -m 644 docs/man/mdf-run.1 docs/man/mdf-convert.1 docs/man/mdf-compile.1 docs/man/mdf-fmu.1 docs/man/mdf-merge.1 docs/man/mdf-diff.1 docs/man/mdf-fit.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 $(MANUALS:%=docs/man/%) $(DESTDIR)$(MANDIR)/man1
 	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
 	for program in $(PROGRAMS); do name=$${program##*/}; $$program --version > /dev/null || continue; \
 	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \

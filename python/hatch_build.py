@@ -1,4 +1,4 @@
-"""Builds the native engine into the wheel: the shared library, the programs, and the libraries that they need.
+"""Builds the native engine into the wheel: the shared library, the program, and the libraries that they need.
 
 What a checkout has built already (``make demo``) is used as it is; else all processors build it, in one to three minutes; ``pip install -v``
 shows how far that is. The wheel then works on a system without a compiler and without these libraries. The C library itself is the system's.
@@ -20,6 +20,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # The loader's own, and the C library's: never carried along.
 SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libutil)\.so")
+
+# The program has several names (mdf_c/cli/programs.c); a wheel has no links, so the package calls it by them.
+BINARIES = ("libmdf.so", "mdf-run")
 
 # libtiff may need libraries under the GPL: the engine finds the system's where there is one.
 LEFT_OUT = ("libtiff",)
@@ -122,20 +125,14 @@ def copy_licence(name: str, library: Path, folder: Path, target: Target) -> None
         shutil.copy(text, folder / f"{name}.txt")
 
 
-def find_binaries(source: Path) -> tuple[str, ...]:
-    """The shared library, and the programs that the Makefile knows."""
-    listed = subprocess.run(["make", "-s", "print-programs"], check=True, capture_output=True, text=True, cwd=source).stdout
-    return ("libmdf.so", *listed.split())
-
-
-def carry_along(folder: Path, binaries: tuple[str, ...], late: dict[str, Path], target: Target) -> None:
+def carry_along(folder: Path, late: dict[str, Path], target: Target) -> None:
     """Copies what the binaries need into their folder, under names that no other package's library has; their licences too.
 
     Late libraries keep their names, by which the engine asks for them.
     """
     for name, path in late.items():
         shutil.copy(path, folder / name)
-    named = (*binaries, *late)
+    named = (*BINARIES, *late)
     needed = {name: path for binary in named for name, path in target.needed_libraries(folder / binary).items() if name not in late}
     for name, path in needed.items():
         shutil.copy(path, folder / f"mdf_c-{name}")
@@ -167,10 +164,9 @@ class NativeBuildHook(BuildHookInterface):
         staged = build / "wheel" / "native"
         shutil.rmtree(staged, ignore_errors=True)
         staged.mkdir(parents=True)
-        binaries = find_binaries(source)
-        for binary in binaries:
+        for binary in BINARIES:
             subprocess.run([f"{target.prefix}strip", "-o", str(staged / binary), str(build / binary)], check=True)
-        carry_along(staged, binaries, target.late_libraries(build), target)
+        carry_along(staged, target.late_libraries(build), target)
         build_data["force_include"][str(staged)] = "mdf_c/native"
         build_data["force_include"][str(source / "LICENSE")] = "mdf_c/LICENSE"
         build_data["tag"] = f"py3-none-{target.platform_tag(staged)}"

@@ -255,6 +255,10 @@ static const char *const taken[] = {
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
     "$FMU -h | grep -q '^usage: mdf-fmu '",
     "$FMU --version | grep -q '^mdf-fmu '",
+    "$MERGE --version | grep -q '^mdf-merge '",
+    "$DIFF --version | grep -q '^mdf-diff '",
+    /* one executable: the name that it is called by says which program it is; what has none of the names is mdf-run */
+    "cp $RUN $OUT/mdf-diff-0.1 && cd $OUT && ./mdf-diff-0.1 --version | grep -q '^mdf-diff ' && mv mdf-diff-0.1 engine && ./engine --version | grep -q '^mdf-run ' && rm engine",
     "$FMU --completion bash | grep -q source-only",
     "$COMPILE --version --nope | grep -q '^mdf-compile '",
     "$RUN --ops | head -n 1 | grep -q '^# Operators$'",

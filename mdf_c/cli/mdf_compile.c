@@ -3,6 +3,7 @@
 #include "mdf_c/cli/compiling/compile_library.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/compiling/make_source.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/compiling/source_request.h"
 #include "mdf_c/values/new_file.h"
 
@@ -223,7 +224,7 @@ static int compile(struct compilation *compilation)
     return status;
 }
 
-int main(int argc, char **argv)
+int compile_program(int argc, char **argv)
 {
     struct compilation compilation = {.request = {.options = {.dt = (double)NAN}}};
     bool ends;

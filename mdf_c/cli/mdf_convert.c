@@ -2,6 +2,7 @@
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/convert_yaml.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/reports/messages.h"
 
 #include <stdio.h>
@@ -111,7 +112,7 @@ static int convert(const struct conversion *conversion)
     return error.code == MDF_OK ? EXIT_DONE : error.code == MDF_USAGE ? EXIT_USAGE : EXIT_MODEL;
 }
 
-int main(int argc, char **argv)
+int convert_program(int argc, char **argv)
 {
     struct conversion conversion = {0};
     int exit_status;

@@ -1,6 +1,7 @@
 /* mdf_diff.c - the program mdf-diff: two models compared by what they mean. See docs/man/mdf-diff.1. */
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/reports/messages.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/write/compare_models.h"
@@ -65,7 +66,7 @@ static mdf_model *load(const char *path)
     return model;
 }
 
-int main(int argc, char **argv)
+int diff_program(int argc, char **argv)
 {
     struct diff_options options = {0};
     int exit_status;

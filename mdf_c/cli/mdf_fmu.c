@@ -6,6 +6,7 @@
 #include "mdf_c/cli/fmu/fmu.h"
 #include "mdf_c/cli/load_model.h"
 #include "mdf_c/cli/compiling/make_source.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/compiling/source_request.h"
 #include "mdf_c/values/values.h"
 #include "mdf_c/values/zip_writer.h"
@@ -362,7 +363,7 @@ static int make_fmu(struct job *job)
     return status;
 }
 
-int main(int argc, char **argv)
+int fmu_program(int argc, char **argv)
 {
     struct job job = {.request = {.options = {.dt = (double)NAN}}, .version = 2};
     bool ends;

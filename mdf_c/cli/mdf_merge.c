@@ -5,6 +5,7 @@
  * in one of them; in several it must be the same. The result's .zattrs, without which it is no result, is its last file. */
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/reports/messages.h"
 #include "mdf_c/cli/sweep/sweep_store.h"
 #include "mdf_c/document/document.h"
@@ -364,7 +365,7 @@ static bool perform(struct merge *merge)
     return done && finish(merge) && copy_file(merge, 0, "", attributes_file(merge)) && sync_folder(merge->target, &merge->error);
 }
 
-int main(int argc, char **argv)
+int merge_program(int argc, char **argv)
 {
     struct merge merge = {0};
     int exit_status;

@@ -13,6 +13,7 @@
 #include "mdf_c/cli/plugins.h"
 #include "mdf_c/cli/reports/profile_file.h"
 #include "mdf_c/cli/reports/progress_bar.h"
+#include "mdf_c/cli/programs.h"
 #include "mdf_c/cli/run_gradient.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/cli/reports/run_report.h"
@@ -403,7 +404,7 @@ static void keep_freed_memory(void)
 #endif
 }
 
-int main(int argc, char **argv)
+int run_program(int argc, char **argv)
 {
     struct run run = {0};
     int exit_status;

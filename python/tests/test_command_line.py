@@ -37,5 +37,5 @@ def test_the_console_programs_are_the_engine_s(name, tmp_path):
     script = tmp_path / name  # as pip writes it
     script.write_text("from mdf_c.__main__ import main\nmain()\n")
     told = subprocess.run([sys.executable, str(script), "--version"], capture_output=True, text=True, env=ENVIRONMENT, check=True)
-    assert told.stdout == subprocess.run([native_file(name), "--version"], capture_output=True, text=True, check=True).stdout
+    assert told.stdout == subprocess.run([name, "--version"], executable=native_file("mdf-run"), capture_output=True, text=True, check=True).stdout
     assert told.stdout.startswith(name)

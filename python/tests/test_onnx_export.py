@@ -143,11 +143,11 @@ def test_float32_has_kernels(tool, tmp_path):
         "no kernel",
         "Atan(7): onnx.reference gives the same; in float32 ONNX Runtime gives the same",
     )
-    program = native_file("mdf-convert")
-    subprocess.run([program, "--float32", path, tmp_path / "narrow.onnx"], check=True)
+    program = native_file("mdf-run")
+    subprocess.run(["mdf-convert", "--float32", path, tmp_path / "narrow.onnx"], executable=program, check=True)
     types = {one.type.tensor_type.elem_type for one in onnx.load(str(tmp_path / "narrow.onnx")).graph.output}
     assert types == {onnx.TensorProto.FLOAT}
-    assert subprocess.run([program, "--float32", path, tmp_path / "copy.json"], capture_output=True, check=False).returncode == 2
+    assert subprocess.run(["mdf-convert", "--float32", path, tmp_path / "copy.json"], executable=program, capture_output=True, check=False).returncode == 2
     with pytest.raises(TypeError, match="written as ONNX"):
         mdf_c.load(path).save(tmp_path / "copy.json", float32=True)
 
