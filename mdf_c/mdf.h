@@ -355,7 +355,7 @@ typedef struct mdf_function_call {
     size_t size;   /* sizeof(mdf_function_call) of the engine */
     void *context; /* that of the mdf_function */
     size_t n_inputs, n_outputs;
-    /* In the order of the arguments, of the types that these declare. The dtype of one that has no value is MDF_DTYPE_NONE. */
+    /* In the arguments' order, of the types that these declare; MDF_DTYPE_NONE: no value, only for one that is None by default. */
     const mdf_tensor *inputs;
     /* Where the elements of each output go; NULL: not made yet. Of what is made, `forms` has type and shape. */
     void *const *outputs;

@@ -75,7 +75,8 @@ static const struct heavy heavies[] = {
     {WITH("numpy.ones((int(n), int(n)))",
           "\"function\": \"onnx::Einsum\", \"args\": {\"Inputs\": \"[x, x, x]\", \"equation\": \"ij,kj,lj->ikl\"}"),
      sizeof(size_t) > 4 ? 1000 : 400, 2}, /* what fits an address */
-    {WITH("numpy.ones((1, int(n), 1))", "\"function\": \"onnx::DFT\", \"args\": {\"input\": \"x\"}"), 3e7 + 1, 5},
+    {WITH("numpy.ones((1, int(n), 1))", "\"function\": \"onnx::DFT\", \"args\": {\"input\": \"x\"}"),
+     sizeof(size_t) > 4 ? 3e7 + 1 : 4e6 + 1, 5}, /* what fits an address, with its transforms of a power of two */
     {WITH("numpy.sin(numpy.arange(int(n)))", "\"function\": \"onnx::Unique\", \"args\": {\"X\": \"x\"}"), 5e7, 5},
     {WITH("numpy.ones((1, 1, int(n), int(n)))",
           "\"function\": \"onnx::Resize\", \"args\": {\"X\": \"x\", \"scales\": \"[1.0, 1.0, 8.0, 8.0]\", \"mode\": \"cubic\"}"),
@@ -85,7 +86,7 @@ static const struct heavy heavies[] = {
                                           "32)) / 64\", \"hidden_size\": 32}"),
      30000, 3},
     {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
-    {VALUE("numpy.linspace(0.0, 1.0, int(n))"), 3e8, 5},
+    {VALUE("numpy.linspace(0.0, 1.0, int(n))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
     {VALUE("all(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("max(numpy.ones(int(n)))"), 3e8, 5},
     {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},

@@ -285,6 +285,14 @@ Test(plugins, faults)
          "model.json:2:1: error: node 'n', function 'f': lab::whole: argument 'x' is int64 scalar, not int8, and has a number "
          "that this "
          "type does not hold"},
+        /* nothing, for an argument that has to be something, and for one that may be nothing */
+        {"\"functions\": {\"f\":\n{\"function\": \"lab::scale\", \"args\": {\"factor\": \"None\"}}}",
+         "model.json:2:1: error: node 'n', function 'f': lab::scale: argument 'factor' has no value (None), which only an argument "
+         "can have that is registered with the default None"},
+        {"\"functions\": {\"f\":\n{\"function\": \"lab::describe\", \"args\": {\"x\": \"None\"}}}",
+         "model.json:2:1: error: node 'n', function 'f': lab::describe: argument 'x' has no value (None), which only an argument "
+         "can have that is registered with the default None"},
+        {"\"functions\": {\"f\":\n{\"function\": \"lab::scale\", \"args\": {\"shift\": \"None\"}}}", NULL},
         {"\"functions\": {\"f\":\n{\"function\": \"lab::describe\"}}", NULL}, /* x is a name of the node */
         {"\"functions\": {\"f\":\n{\"function\": \"lab::misbehave\", \"args\": {\"how\": \"'silent'\"}}}",
          "model.json:2:1: error: node 'n', function 'f': lab::misbehave: it failed without saying why"},

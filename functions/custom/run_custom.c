@@ -235,6 +235,20 @@ static bool convert(struct mdf_call *call, const struct mdf_custom_value *argume
            refuse_input(call, argument, value, ", and has a number that this type does not hold");
 }
 
+/* Nothing, such as a port of a node that has not run yet, is only for an argument that is nothing by default, and for gradients. */
+static bool take_nothing(struct running *running, size_t i)
+{
+    const struct mdf_custom *custom = running->custom;
+    const struct mdf_custom_value *argument = &custom->arguments[i];
+
+    if (i >= custom->n_own || (argument->default_text != NULL && strcmp(argument->default_text, "None") == 0)) {
+        return true;
+    }
+    return mdf_call_error(running->call, MDF_TYPE,
+                          "argument '%s' has no value (None), which only an argument can have that is registered with the default None",
+                          argument->name);
+}
+
 static bool take_input(struct running *running, size_t i)
 {
     const struct mdf_custom_value *argument = &running->custom->arguments[i];
@@ -242,7 +256,7 @@ static bool take_input(struct running *running, size_t i)
 
     running->inputs[i] = (mdf_tensor){.dtype = MDF_DTYPE_NONE};
     if (value == NULL || value->kind == MDF_KIND_NONE) {
-        return true;
+        return take_nothing(running, i);
     }
     if (value->kind != MDF_KIND_TENSOR) {
         return refuse_input(running->call, argument, value, "");

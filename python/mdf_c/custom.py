@@ -315,9 +315,9 @@ def register_function(
         ``"DOMAIN::NAME"``, two identifiers; the domains of the engine's own functions are refused. A function of that name that was
         registered before gives way, for models that are compiled from now on.
     function : callable
-        Takes NumPy arrays, copies of its own (None for an argument without a value), and returns an array or a number, of several
-        outputs a tuple. An exception ends the evaluation with an :class:`MdfError`, which tells the place in the model; the exception
-        is its ``__cause__``.
+        Takes NumPy arrays, copies of its own, and returns an array or a number, of several outputs a tuple. An argument whose default is
+        None gets None where the model has no value for it; for any other that is an error. An exception ends the evaluation with an
+        :class:`MdfError`, which tells the place in the model; the exception is its ``__cause__``.
     arguments : sequence of str, optional
         Each ``"NAME"``, ``"NAME: TYPE"``, ``"NAME = DEFAULT"`` or ``"NAME: TYPE = DEFAULT"``. By default those of the function, without
         types.

@@ -106,6 +106,31 @@ def test_types_shapes_and_missing_values(functions):
     assert seen[0][0] == np.float32 and seen[0][1] == (1, 3) and seen[0][2] is None and seen[0][3].tolist() == [1, 2]
 
 
+LATE = {  # A runs once B has run twice: in the first step its port holds nothing
+    "nodes": {"A": {"output_ports": {"y": {"value": "2.0"}}}, "B": {"output_ports": {"z": {"value": "3.0"}}}},
+    "conditions": {
+        "node_specific": {"A": {"type": "AfterNCalls", "kwargs": {"dependency": "B", "n": 2, "time_scale": "TimeScale.LIFE"}}},
+        "termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 1}}},
+    },
+}
+
+
+def test_a_port_that_holds_nothing_is_for_arguments_that_may_be_none(functions):
+    functions.register("lab::needs", lambda x: x, arguments=["x: float64"])
+    functions.register("lab::may", lambda x=None: 7.0 if x is None else x)
+    for call, expected in (("may", [7, 2]), ("needs", None)):
+        node = {"graph": LATE, "output_ports": {"o": {"value": f"lab.{call}(A.y)"}}}
+        program = mdf_c.compile({"m": {"graphs": {"g": {"nodes": {"N": node}}}}}, functions=functions)
+        state = program.state()
+        if expected is None:
+            with pytest.raises(mdf_c.MdfError, match=r"node 'N', output port 'o': lab::needs: argument 'x' has no value \(None\)"):
+                state.evaluate()
+            continue
+        for value in expected:
+            state.evaluate()
+            assert state.results()["o"] == value
+
+
 def test_shapes_beforehand(functions):
     functions.register("lab::like", lambda x: x + 1, shapes="first")
     functions.register("lab::pair", lambda x: np.stack([x, x]), shapes=lambda x: [(x[0], (2, *x[1]))])

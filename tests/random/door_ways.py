@@ -135,7 +135,12 @@ def custom_function(case, plain):
     ends = {f"{node}.{port}" for node, ports in plain.outputs.items() for port in ports}
     if not changed or not changed <= ends or _is_read_on(case["model"], changed):
         return []  # what is declared is typed, and counts as such in what reads it
-    found = _texts(_trace(case, model, functions=functions))
+    try:
+        found = _texts(_trace(case, model, functions=functions))
+    except mdf_c.MdfError as error:
+        if "lab::same: argument 'x' has no value (None)" in str(error):  # in a pass before the end of a step, a port of a nested graph
+            return []
+        raise
     name = next((name for name in expected if found.get(name) != expected[name]), None)
     return [] if name is None else _different("custom_function", name, expected[name], found.get(name))
 
