@@ -3,6 +3,7 @@
 #include "mdf_c/run/restart.h"
 
 #include "functions/sampling/random.h"
+#include "mdf_c/code/operands.h"
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/run/buffer_reuse.h"
 #include "mdf_c/run/solve/solve.h"
@@ -72,20 +73,11 @@ static bool set_initial_outputs(struct mdf_state *state)
     return true;
 }
 
-bool mdf_state_set_defaults(struct mdf_state *state)
+/* Changeable parameters hold what the model gives them. */
+static bool set_parameters(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    struct mdf_state *nested;
     size_t i;
-
-    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
-        if (!set_initial_outputs(nested)) {
-            return false;
-        }
-    }
-    if (!set_initial_outputs(state)) {
-        return false;
-    }
 
     for (i = 0; i < program->n_parameters; i++) {
         if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, program->parameters[i].slot),
@@ -94,6 +86,18 @@ bool mdf_state_set_defaults(struct mdf_state *state)
         }
     }
     return true;
+}
+
+bool mdf_state_set_defaults(struct mdf_state *state)
+{
+    struct mdf_state *nested;
+
+    for (nested = state->shared->nested; nested != NULL; nested = nested->next) {
+        if (!set_initial_outputs(nested)) {
+            return false;
+        }
+    }
+    return set_initial_outputs(state) && set_parameters(state);
 }
 
 mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *error)
@@ -111,10 +115,33 @@ mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *
     return mdf_state_set_defaults(state) ? MDF_OK : mdf_memory_error(&state->shared->memory, error);
 }
 
+static bool is_parameter(void *context, mdf_operand operand)
+{
+    const struct mdf_program *program = *(const struct mdf_program *const *)context;
+    size_t i = 0;
+
+    while (i < program->n_parameters && program->parameters[i].slot != operand) {
+        i++;
+    }
+    return i < program->n_parameters;
+}
+
+/* Whether an evaluation leaves something else in a changeable parameter. */
+static bool writes_parameters(const struct mdf_program *program)
+{
+    const struct mdf_code *code = program->code;
+    size_t i = 0;
+
+    while (i < code->n_instructions && !mdf_any_written(&code->instructions[i], code->calls, is_parameter, &program)) {
+        i++;
+    }
+    return i < code->n_instructions;
+}
+
 bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_arena *arena)
 {
     bool *has_come = mdf_arena_array(arena, program->n_nodes, sizeof *has_come);
-    bool leaves_nothing = has_come != NULL && program->schedule == NULL && program->n_parameters == 0;
+    bool leaves_nothing = has_come != NULL && program->schedule == NULL && !writes_parameters(program);
     size_t i, j, k;
 
     for (i = 0; leaves_nothing && i < program->n_layers; i++) {
@@ -143,7 +170,7 @@ mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed,
     }
     forget_inputs(state);
     mdf_random_begin(&state->shared->execution.context, seed);
-    return MDF_OK;
+    return set_parameters(state) ? MDF_OK : mdf_memory_error(&state->shared->memory, error);
 }
 
 /* ------------------------------------------------------------------ parameters */

@@ -14,7 +14,7 @@ mdf_status mdf_state_restart(struct mdf_state *state, uint64_t seed, mdf_error *
  * stable, what is lowered, tables of kernels - stays where no value does. */
 mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed, mdf_error *error);
 /* Whether no evaluation looks at values of an earlier one: there are no conditions, initial values, graphs within nodes,
- * changeable parameters, and no edge goes back. False also where memory is refused. */
+ * no edge goes back, and no changeable parameter gets another value. False also where memory is refused. */
 bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_arena *arena);
 mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, const struct mdf_value *value, mdf_error *error);
 
