@@ -258,3 +258,33 @@ Test(changeable, a_reset_schedule_begins_anew)
     cr_assert_eq(run(&fixture, 7), first);
     end(&fixture);
 }
+
+/* What keeps nothing but its parameters stays in its lowered form from one life to the next, each with its own values; where an
+ * evaluation leaves another value in the parameter, a new life begins as the first one did. */
+Test(changeable, lowered_forms_outlast_resets)
+{
+    static const char *const nodes[] = {
+        "\"nodes\": {\"n\": {\"parameters\": {\"k\": {\"value\": 0.5}, \"v\": {\"value\": \"k * 3 + k\"}}, " PORTS "}}",
+        "\"nodes\": {\"n\": {\"parameters\": {\"k\": {\"value\": \"4 * k\", \"default_initial_value\": 0.5}, \"v\": {\"value\": "
+        "\"k\"}}, " PORTS "}}"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture fixture;
+        char text[1000];
+
+        cr_assert(compile(&fixture, nodes[i], "n.k"), "%s", fixture.error.message);
+        for (int life = 0; life < 6; life++) {
+            double k = life % 2 == 0 ? 0.25 * life : 0.5, got;
+
+            cr_assert_eq(mdf_state_reset(fixture.state, 0, &fixture.error), MDF_OK);
+            if (life % 2 == 0) {
+                set(&fixture, "n.k", k);
+            }
+            got = run(&fixture, 1);
+            cr_expect_float_eq(got, 4 * k, 0, "%s, life %d: %g", nodes[i], life, got);
+        }
+        mdf_explain(fixture.state, text, sizeof text);
+        cr_expect_eq(strstr(text, "graph 'g': lowered") != NULL, i == 0, "%s", text);
+        end(&fixture);
+    }
+}

@@ -22,6 +22,7 @@ struct net {
     int64_t n_steps, batch, n_in, n; /* h: batch by n; x: n_steps by batch by n_in */
     const char *body;                /* makes `next` of h, x, W (n_in by n), R (n by n), V (n by n), b (n) */
     bool is_reversed, is_stacked_reversed;
+    const char *stacked; /* the parameter that is stacked beside `next`, twice; NULL: `next` */
     const char *lengths; /* of the sequences of a Scan of version 8; NULL: it is one of version 9 */
     int64_t n_sequences;
 };
@@ -90,6 +91,24 @@ static const char *const bodies[] = {
     "\"next\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"z\", \"B\": \"v\"}}",
 };
 
+/* Those whose `out` is stacked, a product of what is stacked too. */
+static const char *const stacked_bodies[] = {
+    "\"s\": {\"value\": \"numpy.matmul(x, W)\"}, \"k\": {\"value\": \"numpy.dot(h, R)\"},"
+    "\"next\": {\"value\": \"numpy.tanh(s + k)\"}, \"out\": {\"value\": \"numpy.matmul(next, V)\"}",
+    "\"k\": {\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"h\", \"B\": \"R\"}},"
+    "\"u\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"k\", \"B\": \"b\"}},"
+    "\"next\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"u\"}},"
+    "\"out\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"next\", \"B\": \"V\", \"C\": \"b\", \"transB\": 1}}",
+    /* another shape of the rows; a start that changes */
+    "\"next\": {\"value\": \"numpy.tanh(h + 0.1)\"}, \"row\": {\"value\": \"numpy.reshape(next, [1, -1, next.shape[-1]])\"},"
+    "\"out\": {\"value\": \"numpy.matmul(row, V)\"}",
+    "\"next\": {\"value\": \"numpy.tanh(h + 0.1)\"}, \"d\": {\"value\": \"next[0]\"},"
+    "\"out\": {\"function\": \"onnx::Gemm\", \"args\": {\"A\": \"next\", \"B\": \"V\", \"C\": \"d\"}}",
+    /* what is stacked is also read in the loop, or is the state */
+    "\"out\": {\"value\": \"numpy.matmul(h, V)\"}, \"next\": {\"value\": \"numpy.tanh(out + b)\"}",
+    "\"next\": {\"value\": \"numpy.matmul(h, V)\"}, \"out\": {\"value\": \"next\"}",
+};
+
 static void write_net(struct mdf_text *text, const struct net *net)
 {
     mdf_text_printf(text,
@@ -99,18 +118,22 @@ static void write_net(struct mdf_text *text, const struct net *net)
                     "\"num_scan_inputs\": 1, ",
                     net->lengths != NULL ? "8" : "16");
     if (net->lengths == NULL) {
-        mdf_text_printf(text, "\"scan_input_directions\": [%d], \"scan_output_directions\": [%d], ", net->is_reversed,
-                        net->is_stacked_reversed);
+        mdf_text_printf(text, "\"scan_input_directions\": [%d], \"scan_output_directions\": [%d, %d, %d], ", net->is_reversed,
+                        net->is_stacked_reversed, net->is_stacked_reversed, net->is_stacked_reversed);
     } else {
         mdf_text_printf(text, "\"directions\": [%d], \"sequence_lens\": \"%s\", ", net->is_reversed, net->lengths);
     }
-    mdf_text_append_string(text,
-                           "\"body\": {\"cell\": {\"metadata\": {\"inputs\": [\"h\", \"x\"], \"outputs\": [\"h_next\", \"y\"]}, "
-                           "\"nodes\": {\"c\": {\"input_ports\": {\"h\": {}, \"x\": {}}, \"parameters\": {");
+    mdf_text_append_string(
+        text,
+        "\"body\": {\"cell\": {\"metadata\": {\"inputs\": [\"h\", \"x\"], \"outputs\": [\"h_next\", \"y\", \"z\", \"same\"]}, "
+        "\"nodes\": {\"c\": {\"input_ports\": {\"h\": {}, \"x\": {}}, \"parameters\": {");
     mdf_text_append_string(text, net->body);
-    mdf_text_append_string(text,
-                           "}, \"output_ports\": {\"h_next\": {\"value\": \"next\"}, \"y\": {\"value\": \"next\"}}}}}}}}}, "
-                           "\"output_ports\": {\"last\": {\"value\": \"scan[0]\"}, \"all\": {\"value\": \"scan[1]\"}}}}}}}}");
+    mdf_text_printf(
+        text,
+        "}, \"output_ports\": {\"h_next\": {\"value\": \"next\"}, \"y\": {\"value\": \"%s\"}, \"z\": {\"value\": \"next\"}, "
+        "\"same\": {\"value\": \"%s\"}}}}}}}}}, \"output_ports\": {\"last\": {\"value\": \"scan[0]\"}, \"all\": {\"value\": "
+        "\"scan[1]\"}, \"others\": {\"value\": \"scan[2]\"}, \"again\": {\"value\": \"scan[3]\"}}}}}}}}",
+        net->stacked != NULL ? net->stacked : "next", net->stacked != NULL ? net->stacked : "next");
 }
 
 /* Input number `i`, of other numbers for another seed. */
@@ -178,9 +201,25 @@ static struct mdf_lowered *lowered_of(const struct mdf_state *state)
     return state->whole->single.fast.lowered != NULL ? state->whole->single.fast.lowered : state->nodes[0].fast.lowered;
 }
 
-/* Evaluates a net five times both ways, with other weights each time; the last times without machine code. */
-static void compare(const struct net *net)
+static bool has_product_behind(const struct mdf_lowered_region *region)
 {
+    for (size_t i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
+
+        for (size_t k = 0; loop != NULL && k < loop->n_products; k++) {
+            if (loop->products[k]->is_behind) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Evaluates a net five times both ways, with other weights each time; the last times without machine code. Whether some product
+ * is computed behind the loop. */
+static bool compare(const struct net *net)
+{
+    bool is_behind = false;
     struct mdf_memory memory;
     struct engine plain, lowered;
     struct mdf_text text;
@@ -201,13 +240,15 @@ static void compare(const struct net *net)
         want = evaluate(&plain, net, seed);
         got = evaluate(&lowered, net, seed);
         cr_assert(want == got, "%s: %s, %s", net->body, plain.error.message, lowered.error.message);
-        for (size_t i = 0; i < 2 && want == MDF_OK; i++) {
+        for (size_t i = 0; i < 4 && want == MDF_OK; i++) {
             compare_values(mdf_output_at(lowered.state, 0, i), mdf_output_at(plain.state, 0, i), net, seed);
         }
     }
+    is_behind = lowered_of(lowered.state) != NULL && has_product_behind(&lowered_of(lowered.state)->region);
     mdf_text_release(&text);
     engine_end(&plain);
     engine_end(&lowered);
+    return is_behind;
 }
 
 Test(lower_product, nets_give_the_bits_of_their_instructions)
@@ -227,6 +268,23 @@ Test(lower_product, nets_give_the_bits_of_their_instructions)
         net.is_reversed = rand_r(&seed) % 3 == 0;
         net.is_stacked_reversed = rand_r(&seed) % 3 == 0;
         compare(&net);
+    }
+}
+
+/* Of each body of a product that is stacked: whether it is computed behind the loop. */
+Test(lower_product, stacked_products_are_computed_behind_the_loop)
+{
+    static const bool is_behind[] = {true, true, true, false, false, false};
+
+    for (size_t i = 0; i < 24; i++) {
+        struct net net = {.dtype = i % 2 == 0 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32, .n_in = 19, .n = 64, .stacked = "out"};
+        size_t body = i % (sizeof stacked_bodies / sizeof *stacked_bodies);
+
+        net.body = stacked_bodies[body];
+        net.n_steps = i < 12 ? 33 : 2;
+        net.batch = i % 3 == 0 ? 1 : 5;
+        net.is_stacked_reversed = i % 4 >= 2;
+        cr_expect_eq(compare(&net), is_behind[body], "%s", net.body);
     }
 }
 

@@ -61,6 +61,7 @@ struct mdf_lowering_request {
     size_t n_surprises;
     bool leaves_out;    /* slots that may have no value, or none of numbers, afterwards are no outputs; else that is refused */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
+    bool keeps_calls;   /* the form is made into another one (lanes): products stay calls as well */
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so

@@ -427,6 +427,26 @@ static void look_through_copies(const struct mdf_lowered_region *body, struct md
     }
 }
 
+/* Where two stacks have the same items in the same order, one is enough. */
+static void share_stacks(struct loop *loop)
+{
+    const struct mdf_lowered_stack *stacks = loop->result->stacks;
+    size_t i, j, k;
+
+    for (i = 0; i < loop->result->n_stacks; i++) {
+        for (j = i + 1; j < loop->result->n_stacks; j++) {
+            bool is_same = stacks[i].item == stacks[j].item && stacks[i].is_reversed == stacks[j].is_reversed &&
+                           !stacks[i].appends && !stacks[j].appends &&
+                           lowering_has_same_form(lowering_example(loop->lowering, stacks[i].stack),
+                                                  lowering_example(loop->lowering, stacks[j].stack));
+
+            for (k = 0; is_same && k < loop->n_outputs; k++) {
+                loop->results[k] = loop->results[k] == stacks[j].stack ? stacks[i].stack : loop->results[k];
+            }
+        }
+    }
+}
+
 bool loop_end(struct loop *loop)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop->result};
@@ -439,6 +459,7 @@ bool loop_end(struct loop *loop)
     for (i = 0; i < loop->result->n_stacks; i++) {
         look_through_copies(&loop->result->body, &loop->result->stacks[i]);
     }
+    share_stacks(loop);
     for (i = 0; i < loop->n_carried; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
 
@@ -504,8 +525,8 @@ void lowering_restore_ops(struct lowering *lowering, const size_t *counts)
 
 bool lowering_begin_attempt(struct lowering *lowering, struct lowering_attempt *attempt)
 {
-    *attempt = (struct lowering_attempt){lowering->refusal, lowering->origin,           lowering->operator,
-                                         lowering->region,  lowering_count_ops(lowering), lowering->n_growing};
+    *attempt = (struct lowering_attempt){lowering->refusal, lowering->origin, lowering->operator, lowering->region,
+                                         lowering_count_ops(lowering), lowering->n_growing};
     return attempt->counts != NULL;
 }
 

@@ -1,6 +1,7 @@
-/* lower_product.c - products in loops. A body's call of MatMul or Gemm whose second matrix does not change in the loop becomes a
- * prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan input, it leaves the
- * body, and is computed for a block of runs at once. See lowered.h for both. */
+/* lower_product.c - products in loops. A body's call of MatMul (`@`, numpy.matmul) or Gemm whose second matrix does not change in
+ * the loop becomes a prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan
+ * input, it leaves the body, and is computed for a block of runs at once; where that and the result are only stacked, it is one
+ * product behind the loop. See lowered.h for all three. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
@@ -52,6 +53,12 @@ static bool takes_start(const struct mdf_lowered *lowered, const struct mdf_lowe
            mdf_value_shape(&row->form)[row->form.rank - 1] == (int64_t)n;
 }
 
+/* Of arrays of one real type, of which the second is a matrix, MatMul, "@" and numpy's dot are the same. */
+static bool is_matmul(const struct mdf_lowered_op *op)
+{
+    return op->operator!= NULL &&(op->operator->form == MDF_FORM_MATMUL || op->operator->form == MDF_FORM_DOT);
+}
+
 /* What a call of MatMul or Gemm computes; false: something that is left to the kernel. */
 static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op, struct mdf_lowered_product *product)
 {
@@ -61,7 +68,7 @@ static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered
     size_t n, k;
 
     *product = (struct mdf_lowered_product){.start = MDF_LOWERED_NONE};
-    if ((!is_gemm && call->call.kernel != mdf_matmul) || call->n_inputs < 2 || call->inputs[0] == MDF_LOWERED_NONE ||
+    if ((!is_gemm && !is_matmul(op)) || call->n_inputs < 2 || call->inputs[0] == MDF_LOWERED_NONE ||
         call->inputs[1] == MDF_LOWERED_NONE || call->n_outputs != 1 || call->outputs[0] == MDF_LOWERED_NONE) {
         return false;
     }
@@ -218,6 +225,105 @@ static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *lo
     loop->body.n_ops = n;
 }
 
+/* ------------------------------------------------------------------ behind */
+
+/* What a value is a copy of, where an op of the body makes that, or it itself. */
+static mdf_lowered_id original_of(const struct mdf_lowered_region *body, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = body->n_ops; i-- > 0;) {
+        if (body->ops[i].code == MDF_LOWERED_COPY && body->ops[i].out == id) {
+            id = body->ops[i].in[0];
+        }
+    }
+    return id;
+}
+
+/* The only stack that has a value as its items, which nothing else looks at; NULL: it is not so. */
+static struct mdf_lowered_stack *only_stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    struct mdf_lowered_stack *found = NULL;
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].next == id) {
+            return NULL;
+        }
+    }
+    for (i = 0; i < loop->body.n_ops; i++) {
+        if (mdf_lowered_reads(&loop->body.ops[i], id)) {
+            return NULL;
+        }
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (loop->stacks[i].item == id) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = &loop->stacks[i];
+        }
+    }
+    return found;
+}
+
+/* A stack of the same runs, in the same order, of the rows that a product multiplies; NULL: there is none. */
+static const struct mdf_lowered_stack *stack_of_rows(const struct lowering *lowering, const struct mdf_lowered_loop *loop,
+                                                     const struct mdf_lowered_product *product,
+                                                     const struct mdf_lowered_stack *results)
+{
+    mdf_lowered_id rows = original_of(&loop->body, product->a);
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        if (stack->item == rows && !stack->is_behind && stack->is_reversed == results->is_reversed &&
+            stack->item_bytes == lowering_example(lowering, product->a)->length * mdf_dtype_size(product->prepared.dtype)) {
+            return stack;
+        }
+    }
+    return NULL;
+}
+
+static bool may_be_put(const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks && !loop->stacks[i].is_put && !loop->stacks[i].appends; i++) {
+    }
+    return i < loop->n_stacks;
+}
+
+/* Products that are only stacked, of rows that are stacked too, are one product behind the loop. */
+static void compute_behind(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
+{
+    size_t n = 0, i;
+
+    if (loop->n_runs == SIZE_MAX || loop->n_runs == 0 || loop->condition != MDF_LOWERED_NONE || may_be_put(loop)) {
+        return;
+    }
+    for (i = 0; i < loop->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &loop->body.ops[i];
+        struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
+        struct mdf_lowered_stack *results = product != NULL ? only_stack_of(loop, product->out) : NULL;
+        const struct mdf_lowered_stack *rows = results != NULL ? stack_of_rows(lowering, loop, product, results) : NULL;
+
+        if (rows == NULL || (product->start != MDF_LOWERED_NONE && !stays(lowering, loop, product->start, depth))) {
+            loop->body.ops[n++] = *op;
+            continue;
+        }
+        lowering->facts[product->out].is_product = false;
+        lowering->facts[results->stack].is_watched = lowering->facts[rows->stack].is_watched = true;
+        results->is_behind = product->is_behind = true;
+        results->item = rows->item;
+        product->a = rows->stack;
+        product->out = results->stack;
+        product->n_rows *= loop->n_runs;
+    }
+    loop->body.n_ops = n;
+}
+
 bool lowering_multiplies_items(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id item)
 {
     size_t depth = lowering->facts[item].depth, i;
@@ -255,6 +361,7 @@ static bool find_products_of(struct lowering *lowering, struct mdf_lowered_loop 
     if (loop->n_runs != SIZE_MAX || loop->n_padded > 0) {
         compute_ahead(lowering, loop, depth);
     }
+    compute_behind(lowering, loop, depth);
     return true;
 }
 
@@ -275,5 +382,6 @@ static bool find_products(struct lowering *lowering, const struct mdf_lowered_re
 
 bool lowering_find_products(struct lowering *lowering)
 {
-    return lowering->is_for_source || find_products(lowering, &lowering->lowered->region, 0);
+    return lowering->is_for_source || lowering->request == NULL || lowering->request->keeps_calls ||
+           find_products(lowering, &lowering->lowered->region, 0);
 }

@@ -229,7 +229,7 @@ static size_t stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t i;
 
-    for (i = 0; i < loop->n_stacks && loop->stacks[i].item != id; i++) {
+    for (i = 0; i < loop->n_stacks && (loop->stacks[i].item != id || loop->stacks[i].is_behind); i++) {
     }
     return i;
 }

@@ -43,7 +43,7 @@ struct mdf_lowered_value {
                           array that CALLs make and read, and NESTs with an open axis (nest.h); an output may be one, and a
                           state in two buffers; nothing else is */
     const struct mdf_value *source; /* of an INPUT */
-    bool is_list; /* of an INPUT: the source is a list of so many arrays, which are its rows */
+    bool is_list;                   /* of an INPUT: the source is a list of so many arrays, which are its rows */
     const char *name;               /* of what the model calls it, for readers of generated code; NULL: nothing */
 };
 
@@ -189,7 +189,8 @@ struct mdf_lowered_product {
     struct mdf_value panels; /* of b, where it is laid out; made when the loop begins for the first time */
     /* Where it is computed ahead: the loop's rows whose items have the elements of `a`, and room for the results of block_runs
      * runs. `out` is a parameter of the body, then, and lies there. */
-    const struct mdf_lowered_rows *rows; /* NULL: it is an op of the body */
+    const struct mdf_lowered_rows *rows; /* NULL: it is an op of the body, or computed behind it */
+    bool is_behind; /* computed once, behind the last run: `a` and `out` are stacks of the loop, n_rows those of all runs */
     struct mdf_value results;
 };
 
@@ -239,6 +240,7 @@ struct mdf_lowered_stack {
     bool is_placed;   /* it is such an item of the loop around, which says where it lies */
     bool appends;     /* then it is not reversed */
     bool is_put;      /* a CALL of the body puts the item there; not reversed */
+    bool is_behind;   /* a product behind the last run makes all of it: `item` says nothing */
     uint8_t axis;
     mdf_lowered_id initial;
     size_t item_bytes;

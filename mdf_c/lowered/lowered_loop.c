@@ -263,6 +263,7 @@ int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *l
             return 1;
         }
     }
+    mdf_lowered_multiply_behind(lowered, loop);
     return 0;
 }
 
@@ -323,7 +324,7 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
     for (i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
-        if (!stack->is_direct && !stack->is_put) {
+        if (!stack->is_direct && !stack->is_put && !stack->is_behind) {
             copy_bytes(item_place(stack, n_runs, run), mdf_lowered_elements(lowered, stack->item), stack->item_bytes);
         }
     }

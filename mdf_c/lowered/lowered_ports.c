@@ -67,7 +67,7 @@ struct mdf_lowered_ports {
     size_t n_scalar_outputs;
     struct array_output *array_outputs;
     size_t n_array_outputs;
-    bool has_remade; /* one of them is_remade and given to its slot */
+    bool has_remade;                /* one of them is_remade and given to its slot */
     struct mdf_random_marks *marks; /* where generators were when it began; NULL: it draws nothing */
 };
 
@@ -224,7 +224,7 @@ bool mdf_lowered_draws(const struct mdf_lowered_region *region)
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        if (op->code == MDF_LOWERED_CALL && op->operator!= NULL && (op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
+        if (op->code == MDF_LOWERED_CALL && op->operator!= NULL &&(op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
             return true;
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
@@ -626,7 +626,8 @@ static void put_array(struct mdf_lowered *lowered, struct array_output *output)
         mdf_value_clear(lowered->context->memory, &output->spare);
         break;
     case WAY_WRITE:
-        memcpy(slot->data, array->data, mdf_lowered_size(lowered, output->output->id));
+        memcpy(slot->data, array->data,
+               array->length * mdf_dtype_size((mdf_dtype)array->dtype)); /* of a stack more than its form has */
         break;
     case WAY_COPY:
         mdf_value_swap(slot, &output->spare);

@@ -1,5 +1,5 @@
 /* lowered_product.c - products of a loop's body by prepared products, one by one or, where they depend on no state, for a block
- * of runs at once. See lowered.h. */
+ * of runs at once, or, where they are only stacked, all behind the last run. See lowered.h. */
 #include "mdf_c/lowered/lowered_parts.h"
 
 enum { LINE_BYTES = 64 };
@@ -57,6 +57,17 @@ void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_
 {
     mdf_multiply_prepared(lowered->context, &product->prepared, matrix_of(lowered, product), product->n_rows,
                           lowered->arrays[product->a].data, start_of(lowered, product), lowered->arrays[product->out].data);
+}
+
+void mdf_lowered_multiply_behind(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_products; i++) {
+        if (loop->products[i]->is_behind) {
+            mdf_lowered_multiply(lowered, loop->products[i]);
+        }
+    }
 }
 
 /* Items lie in the order of the runs, or the other way round; so do the results. */

@@ -55,7 +55,9 @@ static void visit_loop(const struct visit *visit, struct mdf_lowered_loop *loop)
         read(visit, &loop->rows[i].source, false);
     }
     for (i = 0; i < loop->n_products; i++) {
-        read(visit, &loop->products[i]->a, false);
+        if (!loop->products[i]->is_behind) { /* else it is made here */
+            read(visit, &loop->products[i]->a, false);
+        }
         read(visit, &loop->products[i]->b, false);
         read(visit, &loop->products[i]->start, false);
     }

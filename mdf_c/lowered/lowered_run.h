@@ -50,6 +50,8 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
 int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run);
 /* A product that is an op of the body. */
 void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_product *product);
+/* Those of a loop that are computed behind its last run. */
+void mdf_lowered_multiply_behind(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
 /* Makes room for at least n_items, and some more, in all stacks of a loop whose number of runs is not known before. */
 int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_items);
 /* After the last run: arrays[stack] are the first n_runs items, or padded. Bails out where there are stacks of none: their type

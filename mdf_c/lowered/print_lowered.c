@@ -329,18 +329,25 @@ static void print_loop(const struct printing *printing, const struct mdf_lowered
         const struct mdf_lowered_product *product = loop->products[i];
 
         mdf_text_printf(printing->text, "%*sproduct v%u = v%u v%u%s\n", indent + STEP, "", (unsigned)product->out,
-                        (unsigned)product->a, (unsigned)product->b, product->rows != NULL ? ", computed ahead" : "");
+                        (unsigned)product->a, (unsigned)product->b,
+                        product->rows != NULL ? ", computed ahead"
+                        : product->is_behind  ? ", computed behind"
+                                              : "");
     }
     print_region(printing, &loop->body, indent + STEP);
     for (i = 0; i < loop->n_stacks; i++) {
         mdf_text_printf(printing->text, "%*sstack ", indent + STEP, "");
         print_value(printing->text, printing->lowered, loop->stacks[i].stack);
-        mdf_text_printf(printing->text, " of v%u", (unsigned)loop->stacks[i].item);
+        if (!loop->stacks[i].is_behind) {
+            mdf_text_printf(printing->text, " of v%u", (unsigned)loop->stacks[i].item);
+        }
         if (loop->stacks[i].appends) {
             mdf_text_printf(printing->text, ", behind v%u", (unsigned)loop->stacks[i].initial);
         }
         mdf_text_printf(printing->text, "%s%s\n", loop->stacks[i].is_reversed ? ", from the end" : "",
-                        loop->stacks[i].is_direct ? ", written there" : "");
+                        loop->stacks[i].is_direct   ? ", written there"
+                        : loop->stacks[i].is_behind ? ", computed behind"
+                                                    : "");
     }
 }
 

@@ -357,7 +357,7 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!loop->stacks[i].is_direct && !loop->stacks[i].is_put) {
+        if (!loop->stacks[i].is_direct && !loop->stacks[i].is_put && !loop->stacks[i].is_behind) {
             store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
     }

@@ -863,6 +863,7 @@ struct mdf_lowered *mdf_whole_lower(struct mdf_state *state, enum mdf_whole_part
     }
     request = part == MDF_WHOLE_MANY || part == MDF_WHOLE_MANY_SEEN ? state->whole->many.request : state->whole->single.request;
     request.may_go = NULL;
+    request.keeps_calls = true;
     if (part == MDF_WHOLE_MANY_SEEN) {
         request.go_through = mdf_whole_lower_many_seen;
         request.self = MDF_READ_BY_ALL;
