@@ -122,6 +122,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/draws.json --typed --trace -n 6",
         "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
         "tests/data/compile/sequences.yaml --typed --trace -n 2",
+        "tests/data/compile/grown.yaml --typed --trace -n 2",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
@@ -271,6 +272,17 @@ Test(compile, refusals_are_clear)
 }
 
 /* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
+/* An operator on what grows that depends on how long it is now: the cure is told. */
+Test(compile, what_grows_is_refused_where_it_has_no_form)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "sed s/ReduceMin/ReduceMean/ tests/data/compile/grown.yaml > %s/mean.yaml", compile_folder), 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/mean.yaml 2>&1", compile_folder), 1, "%s", output);
+    cr_expect(strstr(output, "has no form for any length; put functions of elements") != NULL, "%s", output);
+    free(output);
+}
+
 Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
 {
     char *output = compile_new_output();

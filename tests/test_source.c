@@ -114,6 +114,7 @@ Test(source, any_allocation_may_fail)
         {"tests/data/compile/arrays.json", 2999},
         {"tests/data/compile/routines.json", 1499},
         {"tests/data/compile/sequences.yaml", 59},
+        {"tests/data/compile/grown.yaml", 97},
     };
     size_t i;
 

@@ -459,7 +459,8 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
     *taken = false;
     trial->keeps_operands = true;
     if (trace_op(lowering, trial, &op, &all_even)) {
-        return op.code >= MDF_LOWERED_FUNCTION || add_broadcast(lowering, scope, trial, &op, taken);
+        return (op.code >= MDF_LOWERED_FUNCTION && !(lowering->is_for_source && op.code == MDF_LOWERED_ELEMENTS)) ||
+               add_broadcast(lowering, scope, trial, &op, taken);
     }
     if (lowering_has_failed(lowering)) {
         return false;
@@ -684,6 +685,23 @@ static bool run_on_examples(struct lowering *lowering, struct scope *scope, stru
     return done;
 }
 
+/* Whether the call takes an item of an array that grows, which C source finds by its number. */
+static bool takes_item(const struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_value *index = trial->n == 2 ? trial->effective[1] : NULL;
+
+    return trial->source->operator->form == MDF_FORM_GATHER && index != NULL && index->kind == MDF_KIND_TENSOR && index->rank == 0 &&
+           !lowering->facts[trial->ids[1]].is_open && lowering->facts[trial->ids[0]].is_open &&
+           lowering->lowered->values[trial->ids[0]].open_axes == 1 && lowering_axis(trial->source, trial->effective[0]->rank, 0) == 0;
+}
+
+/* A call of what is open, which no nest is made of. */
+static bool add_open_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
+{
+    return !lowering->is_for_source || takes_item(lowering, trial) ? add_call(lowering, scope, trial)
+                                                                   : lowering_fail(lowering, MDF_REFUSED_GROWN);
+}
+
 /* A call whose results are known for the examples. */
 static bool add_looked_at(struct lowering *lowering, struct scope *scope, struct trial *trial, struct other_results *others)
 {
@@ -694,7 +712,7 @@ static bool add_looked_at(struct lowering *lowering, struct scope *scope, struct
         return lowering_settle_shapes(lowering, trial) && add_call(lowering, scope, trial);
     }
     if (others->is_open) {
-        return lowering_open_nest(lowering, scope, trial, others, &taken) && (taken || add_call(lowering, scope, trial));
+        return lowering_open_nest(lowering, scope, trial, others, &taken) && (taken || add_open_call(lowering, scope, trial));
     }
     return settle_forms(lowering, trial) && lowering_settle_shapes(lowering, trial) && add_ops(lowering, scope, trial) &&
            lowering_note_views(lowering, scope, trial);

@@ -325,6 +325,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
         return true;
     }
     *changes = true;
+    loop->grown = lowering->refusal.reason == MDF_REFUSED_GROWN ? lowering->refusal : loop->grown;
     return lowering_take_back(lowering, &attempt);
 }
 

@@ -659,6 +659,10 @@ bool loop_refuse_state(const struct loop *loop, size_t i)
 {
     struct lowering *lowering = loop->lowering;
 
+    if (loop->grown.reason != MDF_REFUSED_NOT && !lowering_has_failed(lowering)) {
+        lowering->refusal = loop->grown;
+        return false;
+    }
     return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, loop->initial[i]),
                                lowering_example(lowering, loop->yields[loop->first_yield + i]));
 }

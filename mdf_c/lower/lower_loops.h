@@ -34,6 +34,7 @@ struct loop {
     mdf_lowered_id *results;            /* what each output of the call is, once its loop has ended */
     mdf_lowered_id *items[MOST_PEELED]; /* of the runs before the loop: what each gives to each stack */
     size_t n_peeled;
+    struct mdf_refusal grown; /* why it can not be that a state only grows; MDF_REFUSED_NOT: nobody knows better than that it changes */
 };
 
 /* --- lower_loops.c: false where it fails. In this order: */

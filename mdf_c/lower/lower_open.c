@@ -98,6 +98,7 @@ static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *see
     lowering->facts[id].depth = seen->region->depth;
     lowering->facts[id].region = seen->region;
     lowering->facts[id].is_view = true;
+    lowering->facts[id].is_bounded = true;
     return lowering_open(lowering, id, other) ? id : MDF_LOWERED_NONE;
 }
 
@@ -155,7 +156,7 @@ mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, 
     if (id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL) {
         id = lowering_look_at_state(lowering, id);
     }
-    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open && lowering->is_for_source) {
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open && lowering->is_for_source && !lowering->facts[id].is_bounded) {
         lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
         return MDF_LOWERED_NONE;
     }

@@ -79,6 +79,7 @@ struct fact {
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
+    bool is_bounded;        /* ... but when the loop begins it is known how large it can become */
     struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };
 

@@ -40,6 +40,9 @@
     /* Loop, Scan, If */                                                                                                  \
     X(CHANGING_STATE, "a state whose type or shape changes from one run of the body to the next",                         \
       "begin it in the type and shape that the body gives: 0.0, not 0, where reals are added")                            \
+    X(GROWN, "an operator on an array that grows from run to run, which has no form for any length",                      \
+      "put functions of elements, folds along one axis, or an item by its number in its place; or begin with an array of " \
+      "full length, and put items into it with onnx::ScatterND")                                                          \
     X(CHANGING_ITEM, "what a body gives to a scan output changing its type or shape in the first runs", NULL)             \
     X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool", NULL)                                 \
     X(ENDLESS, "a loop that never ends", NULL)                                                                            \

@@ -36,6 +36,7 @@ struct nest_text {
     const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
     size_t n_loops;                             /* over axes or tiles, that are open */
     bool is_group;                              /* the innermost block is a loop over the vector axis */
+    const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
     const char *why;                            /* an element may be refused, for this reason; NULL: none is */
 };
 
@@ -61,6 +62,20 @@ static inline size_t tile_length(const struct nest_text *text)
 
     return n < NEST_TILE_LENGTH ? n : NEST_TILE_LENGTH;
 }
+
+static inline bool is_open_axis(const struct nest_text *text, size_t axis)
+{
+    return text->count != NULL && axis == text->nest->open_axis;
+}
+
+/* Whether an axis consists of pieces of n indices, for certain. */
+static inline bool is_even(const struct nest_text *text, size_t axis, size_t n)
+{
+    return !is_open_axis(text, axis) && text->nest->extents[axis] % n == 0;
+}
+
+/* How many indices an axis has. */
+const char *nest_text_extent(struct nest_text *text, size_t axis);
 
 /* Whether a total is in lanes, each of them one of its own, which are joined in the end. */
 static inline bool has_lanes(const struct nest_text *text, size_t step)

@@ -71,6 +71,32 @@ static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_so
     return true;
 }
 
+/* An item of an array that grows, by its number. */
+static bool write_item(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    mdf_lowered_id array = call->call->inputs[0], out = call->call->outputs[0];
+    const struct mdf_lowered_value *item = &writer->lowered->values[out];
+    const char *name;
+
+    if (writer->values[array].count == NULL) {
+        return refuse(writer, call);
+    }
+    mdf_source_open(writer, "%s", "");
+    mdf_source_line(writer, "bool refused = false;");
+    name = mdf_source_name(writer, &writer->locals, "item");
+    mdf_source_line(writer, "const size_t %s = %s(%s, (int64_t)(%s), &refused);", name, mdf_source_use(writer, "item"),
+                    mdf_source_element(writer, call->call->inputs[1], "0"), writer->values[array].count);
+    mdf_source_bail_out_if(writer, "refused", "an index is out of range");
+    if (item->is_scalar) {
+        mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, "0"), mdf_source_element(writer, array, name));
+    } else {
+        mdf_source_line(writer, "memcpy(%s, %s + %s * %zu, %zu * sizeof *%s);", writer->values[out].name,
+                        mdf_source_address(writer, array), name, item->form.length, item->form.length, writer->values[out].name);
+    }
+    mdf_source_close(writer);
+    return true;
+}
+
 /* ------------------------------------------------------------------ routines */
 
 /* The call with values that have types and shapes. NULL: memory ran out, or there is no such thing in C. */
@@ -277,9 +303,12 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
 {
     const struct mdf_lowered_call *lowered = op->of.call;
     struct mdf_source_call call = {op, lowered, lowered->call.operator, lowered->call.settings };
+    const struct mdf_custom *custom;
 
-    const struct mdf_custom *custom = mdf_custom_of(call.operator, call.settings);
-
+    if (lowered->stack != NULL) {
+        return mdf_source_write_look(writer, lowered);
+    }
+    custom = mdf_custom_of(call.operator, call.settings);
     declare_outputs(writer, &call);
     if (custom != NULL) {
         return mdf_source_write_custom(writer, &call, custom);
@@ -287,6 +316,9 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
     if (call.operator->routine !=
         NULL &&(is_needed(writer, lowered) || call.operator->routine->why != NULL || call.operator->routine->draws)) {
         return write_routine(writer, &call);
+    }
+    if (mdf_source_takes_grown_item(writer, lowered)) {
+        return write_item(writer, &call);
     }
     if (!is_needed(writer, lowered)) {
         return true;

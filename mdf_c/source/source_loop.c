@@ -152,6 +152,81 @@ static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
     }
 }
 
+/* ------------------------------------------------------------------ looking at stacks */
+
+/* The elements of a row of a stack, along the axis on which it grows; and the rows that an array makes there. */
+static size_t row_length(const struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_value *form = &value_of(writer, stack->stack)->form;
+
+    return mdf_axes_product(mdf_source_shape(form), stack->axis + 1u, form->rank);
+}
+
+static size_t rows_of(const struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack, mdf_lowered_id id)
+{
+    return value_of(writer, id)->form.length / row_length(writer, stack);
+}
+
+/* How many rows there are before a run. */
+static void count_stacks(struct mdf_source_writer *writer, const struct loop_text *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
+
+        if (stack->is_put && mdf_source_is_live(writer, stack->stack)) {
+            size_t n = rows_of(writer, stack, stack->item);
+
+            writer->values[stack->stack].count =
+                mdf_source_text(writer, n == 1 ? "%zu + (size_t)%s" : "%zu + (size_t)%s * %zu", rows_of(writer, stack, stack->initial),
+                                plan->run, n);
+        }
+    }
+}
+
+/* The item of this run into its place behind `count` rows, where it does not lie there. */
+static void put_item(struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_value *form = &value_of(writer, stack->item)->form;
+    const char *name = writer->values[stack->stack].name,
+               *at = mdf_source_text(writer, "(%s) * %zu", writer->values[stack->stack].count, row_length(writer, stack));
+
+    if (value_of(writer, stack->item)->is_scalar) {
+        mdf_source_line(writer, "%s[%s] = %s;", name, at, mdf_source_element(writer, stack->item, "0"));
+    } else if (!stack->is_direct) {
+        mdf_source_line(writer, "memcpy(%s + %s, %s, %zu * sizeof *%s);", name, at, mdf_source_address(writer, stack->item),
+                        form->length, name);
+    }
+}
+
+bool mdf_source_write_look(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
+{
+    const struct mdf_lowered_stack *stack = call->stack;
+    const struct mdf_source_value *whole = &writer->values[stack->stack];
+    struct mdf_source_value *own = &writer->values[call->outputs[0]];
+
+    if (!whole->is_live) {
+        return true;
+    }
+    if (call->n_inputs == 2) {
+        put_item(writer, stack);
+    }
+    if (!own->is_live) {
+        return true;
+    }
+    own->n_items = mdf_source_length(writer, stack->stack) / row_length(writer, stack);
+    if (own->n_items == 0 || whole->count == NULL) {
+        return mdf_source_refuse(writer, "an array that grows in a Loop that may run any number of times; give the Loop a "
+                                         "constant trip count, or let a port have what it grew to");
+    }
+    own->name = whole->name;
+    own->count = mdf_source_name(writer, &writer->locals, "n");
+    mdf_source_line(writer, "const size_t %s = %s%s;", own->count, whole->count,
+                    call->n_inputs == 2 ? mdf_source_text(writer, " + %zu", rows_of(writer, stack, stack->item)) : "");
+    return true;
+}
+
 /* ------------------------------------------------------------------ in the body */
 
 /* The number of the item of this run. */
@@ -202,9 +277,8 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         }
         item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
         item->is_buffered = true;
-        mdf_source_line(writer, "%s *restrict %s = %s + %s * %zu;",
-                        mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype), item->name,
-                        items_of(writer, stack), item_number(writer, plan, stack->is_reversed),
+        mdf_source_line(writer, "%s *%s%s = %s + %s * %zu;", mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype),
+                        stack->is_put ? "" : "restrict ", item->name, items_of(writer, stack), item_number(writer, plan, stack->is_reversed),
                         value_of(writer, stack->item)->form.length);
     }
 }
@@ -256,7 +330,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
         const char *number = item_number(writer, plan, stack->is_reversed), *name;
         size_t length = value_of(writer, stack->item)->form.length;
 
-        if (!mdf_source_is_live(writer, stack->stack)) {
+        if (!mdf_source_is_live(writer, stack->stack) || stack->is_put) {
             continue;
         }
         name = items_of(writer, stack);
@@ -357,6 +431,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     }
     open_loop(writer, &plan);
     name_counters(writer, &plan);
+    count_stacks(writer, &plan);
     name_rows(writer, &plan);
     name_direct_items(writer, &plan);
     name_states(writer, &plan);

@@ -51,16 +51,20 @@ static void close_block(struct nest_text *text)
     text->n_blocks--;
 }
 
+const char *nest_text_extent(struct nest_text *text, size_t axis)
+{
+    return is_open_axis(text, axis) ? text->count : mdf_source_text(text->writer, "%zu", text->nest->extents[axis]);
+}
+
 /* A loop over pieces of n indices of an axis, the last of which may be shorter; whole, rest:
  * what the variable of its end is then. */
 static void open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest)
 {
-    const char *block = text->axes[axis].block;
-    size_t all = text->nest->extents[axis];
+    const char *block = text->axes[axis].block, *all = nest_text_extent(text, axis);
 
-    open_block(text, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %zu; %s += %zu)", block, block, all, block, n));
-    if (all % n != 0) {
-        mdf_source_line(text->writer, "const size_t %s = %zu - %s < %zu ? %s : %s;", text->axes[axis].end, all, block, n, rest,
+    open_block(text, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s += %zu)", block, block, all, block, n));
+    if (!is_even(text, axis, n)) {
+        mdf_source_line(text->writer, "const size_t %s = %s - %s < %zu ? %s : %s;", text->axes[axis].end, all, block, n, rest,
                         whole);
     }
 }
@@ -92,12 +96,11 @@ void nest_text_enter(struct nest_text *text, size_t step)
         nest_text_close_group(text);
     } else if (!text->is_group) {
         const char *index = text->axes[vector].index;
-        bool is_even = text->nest->extents[vector] % tile_length(text) == 0;
+        const char *end = text->nest->extents[vector] <= NEST_TILE_LENGTH     ? nest_text_extent(text, vector)
+                          : is_even(text, vector, NEST_TILE_LENGTH) ? mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH)
+                                                                    : text->axes[vector].end;
 
-        open_innermost(text, true,
-                       mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index,
-                                       is_even ? mdf_source_text(text->writer, "%zu", tile_length(text)) : text->axes[vector].end,
-                                       index));
+        open_innermost(text, true, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
     }
 }
@@ -110,7 +113,7 @@ static void open_tile(struct nest_text *text)
     text->opens[text->n_loops] = NULL;
     text->outside[text->n_loops++] = text->n_blocks;
     open_pieces(text, vector, NEST_TILE_LENGTH, mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH),
-                mdf_source_text(text->writer, "%zu - %s", text->nest->extents[vector], text->axes[vector].block));
+                mdf_source_text(text->writer, "%s - %s", nest_text_extent(text, vector), text->axes[vector].block));
 }
 
 /* The most lanes that the totals have which begin before a loop over an axis. */
@@ -210,12 +213,12 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
     text->outside[text->n_loops++] = text->n_blocks;
     find_depths(text, event, depths);
     text->lanes[axis] = n > lanes && depths[0] == MDF_NEST_NONE ? lanes : 1;
-    count = mdf_source_text(writer, "%zu", n);
+    count = nest_text_extent(text, axis);
     if (depths[0] != MDF_NEST_NONE) {
         end = mdf_source_text(writer, "%s + %d", block, (int)MDF_NEST_DEPTH);
         open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
         begin_blocks(text, depths);
-        end = n % MDF_NEST_DEPTH == 0 ? end : text->axes[axis].end;
+        end = is_even(text, axis, MDF_NEST_DEPTH) ? end : text->axes[axis].end;
         open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
         return;
     }
@@ -226,7 +229,7 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
     }
     end = mdf_source_text(writer, "%s + %u", block, lanes);
     open_pieces(text, axis, lanes, end, count);
-    end = n % lanes == 0 ? end : text->axes[axis].end;
+    end = is_even(text, axis, lanes) ? end : text->axes[axis].end;
     open_innermost(text, is_independent(text, event),
                    mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
 }
@@ -668,17 +671,75 @@ static void free_axes(struct nest_text *text)
     }
 }
 
-bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+/* Whether folds over the open axis may not go without an element. */
+static bool needs_one(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (mdf_nest_folds_axis(nest, i, nest->open_axis)) {
+            return !nest->takes_none;
+        }
+    }
+    return false;
+}
+
+/* The open axis is as long as what is loaded along it; plans go by the most that it can be. */
+static bool open_extent(struct nest_text *text, struct mdf_lowered_nest *nest)
+{
+    struct mdf_source_writer *writer = text->writer;
+    size_t most = 0, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        const struct mdf_source_value *value = &writer->values[step->view.id];
+
+        if (step->kind != MDF_NEST_LOAD || writer->lowered->values[step->view.id].open_axes == 0) {
+            continue;
+        }
+        if (value->count == NULL) {
+            return mdf_source_refuse(writer, "an array whose length is known only when its Loop has ended");
+        }
+        if (text->count == NULL) {
+            text->count = value->count;
+            most = value->n_items;
+        } else if (strcmp(text->count, value->count) != 0) {
+            mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %s", text->count, value->count),
+                                   "arrays that grow are not of one length");
+        }
+    }
+    if (needs_one(nest)) {
+        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", text->count), "an array that grows has no element yet");
+    }
+    nest->extents[nest->open_axis] = most > 2 ? most : 2;
+    for (i = 0; i < nest->n_steps; i++) {
+        mdf_lowered_id id = nest->steps[i].view.id;
+
+        if (nest->steps[i].kind == MDF_NEST_STORE && writer->lowered->values[id].open_axes != 0) {
+            writer->values[id].count = text->count;
+            writer->values[id].n_items = most;
+        }
+    }
+    return true;
+}
+
+bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *lowered)
 {
     struct nest_plan plan;
+    struct mdf_lowered_nest sized = *lowered;
+    const struct mdf_lowered_nest *nest = &sized;
     struct nest_text text = {.writer = writer, .nest = nest, .plan = &plan};
+    struct mdf_nest_set live = mdf_source_live_steps(writer, nest);
     bool done = true;
     size_t i;
 
-    nest_plan_make(&plan, nest, mdf_source_live_steps(writer, nest));
-    if (mdf_nest_set_is_empty(&plan.steps)) {
+    if (mdf_nest_set_is_empty(&live)) {
         return true;
     }
+    if (nest->is_open && !open_extent(&text, &sized)) {
+        return false;
+    }
+    nest_plan_make(&plan, nest, live);
     if (!prepare(&text)) {
         return false;
     }

@@ -337,8 +337,8 @@ void nest_text_end(struct nest_text *text, size_t step)
     if (has_row(text, step)) {
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
                         nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint),
-                        mdf_source_text(text->writer, "%s(%s, %zu)", row_helper(text, step), own->total,
-                                        text->nest->extents[step_of(text, step)->level]));
+                        mdf_source_text(text->writer, "%s(%s, %s)", row_helper(text, step), own->total,
+                                        nest_text_extent(text, step_of(text, step)->level)));
     }
     if (has_lanes(text, step)) {
         const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);

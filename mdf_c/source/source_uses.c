@@ -29,17 +29,27 @@ bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id i
 
 static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
 
+bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
+{
+    return call->call.operator != NULL && call->call.operator->form == MDF_FORM_GATHER && call->inputs[0] != MDF_LOWERED_NONE &&
+           writer->lowered->values[call->inputs[0]].open_axes != 0;
+}
+
 /* A routine that may refuse what it is given, or draws, does so whoever needs its results; it writes all that it has. */
 static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
-    const struct mdf_routine *routine = call->call.operator->routine;
-    bool any = routine != NULL && (routine->why != NULL || routine->draws), changed = false;
+    const struct mdf_routine *routine = call->stack != NULL ? NULL : call->call.operator->routine;
+    bool may_refuse = mdf_source_takes_grown_item(writer, call) || (routine != NULL && (routine->why != NULL || routine->draws));
+    bool any = may_refuse, changed = false;
     size_t i;
 
+    if (call->stack != NULL) { /* what it puts there it takes from the stack's own item */
+        return mdf_source_is_live(writer, call->outputs[0]) && mark(writer, call->stack->stack);
+    }
     for (i = 0; i < call->n_outputs; i++) {
         any = any || mdf_source_is_live(writer, call->outputs[i]);
     }
-    for (i = 0; any && routine != NULL && i < call->n_outputs; i++) {
+    for (i = 0; any && (routine != NULL || may_refuse) && i < call->n_outputs; i++) {
         changed |= mark(writer, call->outputs[i]);
     }
     for (i = 0; any && i < call->n_inputs; i++) {
@@ -96,8 +106,12 @@ static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered
     bool changed = false;
     size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        changed |= nest->steps[i].kind == MDF_NEST_LOAD && mdf_nest_set_has(&steps, i) && mark(writer, nest->steps[i].view.id);
+    for (i = 0; i < nest->n_steps && !mdf_nest_set_is_empty(&steps); i++) {
+        mdf_lowered_id id = nest->steps[i].view.id;
+
+        /* What is open says how long the axis is. */
+        changed |= nest->steps[i].kind == MDF_NEST_LOAD &&
+                   (mdf_nest_set_has(&steps, i) || writer->lowered->values[id].open_axes != 0) && mark(writer, id);
     }
     return changed;
 }

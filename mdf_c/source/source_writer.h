@@ -37,8 +37,10 @@ struct mdf_source_value {
     const char *name; /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
     bool is_live;     /* something that matters depends on it */
     bool is_buffered; /* the name was given before the op that makes it is written */
-    size_t
-        n_items; /* of a stack whose loop does not say how often it runs: items that there were when the program was evaluated */
+    /* Along an axis that is open: of a stack whose loop does not say how often it runs, the items that there were when the program
+     * was evaluated; of what changes its length, the most that it can have, and how many it has now (of a stack: so far). */
+    size_t n_items;
+    const char *count;
 };
 
 /* How the values of frame slots are called in generated code: of a value of the frame, and how its elements are held. */
@@ -238,6 +240,8 @@ void mdf_source_append_failure(const struct mdf_source_writer *writer, struct md
 void mdf_source_mark_live(struct mdf_source_writer *writer);
 /* Whether something that matters depends on a value; of MDF_LOWERED_NONE nothing does. */
 bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id);
+/* Whether a call takes an item, by its number, of an array that grows: it may refuse that whoever needs it. */
+bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call);
 /* Whether an op of a code (enum mdf_lowered_code) can bail out although nobody needs its result. */
 bool mdf_source_may_bail_out(unsigned code);
 
@@ -248,6 +252,9 @@ struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer
 bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 
 /* --- source_loop.c */
+
+/* A CALL that looks at a stack, or puts an item there before. */
+bool mdf_source_write_look(struct mdf_source_writer *writer, const struct mdf_lowered_call *call);
 
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop);
 

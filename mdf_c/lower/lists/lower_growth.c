@@ -245,7 +245,7 @@ bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
         return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, initial, NULL);
     }
     *growth = (struct growth){.loop = loop->result, .state = i, .item = MDF_LOWERED_NONE};
-    if (initial->kind == MDF_KIND_TENSOR && !lowering->is_for_source) {
+    if (initial->kind == MDF_KIND_TENSOR) {
         growth->seen = mdf_arena_allocate(&lowering->scratch, sizeof *growth->seen);
         if (growth->seen == NULL) {
             return lowering_out_of_memory(lowering);

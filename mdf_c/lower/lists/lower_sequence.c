@@ -5,6 +5,7 @@
 #include "mdf_c/lower/lower_loops.h"
 
 #include "functions/elements/element.h"
+#include "mdf_c/lower/terms.h"
 #include "mdf_c/tensor/rows.h"
 
 #include <string.h>
@@ -302,11 +303,24 @@ static mdf_lowered_id take_item(const struct sequence_call *call)
     return index == MDF_LOWERED_NONE ? index : lowering_item_at(call->lowering, call->rows, index);
 }
 
+/* The rows that a state begins with, one for each run before this one, and one that has been put behind them. */
+static mdf_lowered_id count_grown(const struct sequence_call *call, const struct growth *growth)
+{
+    int64_t n = mdf_value_shape(lowering_example(call->lowering, call->rows))[0]; /* as the state begins */
+
+    return mdf_term_compute(call->lowering, MDF_LOWERED_ADD, false, growth->loop->number,
+                            mdf_term_whole(call->lowering, n + (growth->item != MDF_LOWERED_NONE)));
+}
+
 static mdf_lowered_id count(const struct sequence_call *call)
 {
     int64_t n = (int64_t)count_rows(call);
 
-    return n > 0 ? lowering_add_wholes(call->lowering, &n, 1, 0) : lowering_count_items(call->lowering, call->rows);
+    const struct growth *growth = call->lowering->facts[call->rows].growth;
+
+    return n > 0            ? lowering_add_wholes(call->lowering, &n, 1, 0)
+           : growth != NULL ? count_grown(call, growth)
+                            : lowering_count_items(call->lowering, call->rows);
 }
 
 /* The length of each part that SplitToSequence makes of an axis of that size; 0: they differ, or are not known. */

@@ -248,8 +248,8 @@ static const struct mdf_nest_view *view_of_result(const struct mdf_lowered_nest 
     return &nest->steps[nest->n_steps - 1].view;
 }
 
-/* Views go along the open axis of what has one, and only of that; functions that are called are left to kernels, which find rows
- * as long as they are. */
+/* Views go along the open axis of what has one, and only of that; functions that are called are left to kernels, where there
+ * are some, which find rows as long as they are. */
 static bool covers(const struct opening *opening, const struct mdf_lowered_nest *nest, uint8_t open_axes,
                    const struct mdf_value *result)
 {
@@ -263,7 +263,7 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_open = false, is_along = nest->open_axis < step->level && step->view.strides[nest->open_axis] != 0;
 
-        if (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS) {
+        if (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && !opening->lowering->is_for_source) {
             return false;
         }
         for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->trial->n; k++) {
@@ -380,7 +380,7 @@ static bool is_worth_it(const struct opening *opening, const struct other_result
             }
         }
     }
-    return is_any && others->is_there && !opening->lowering->is_for_source && trial->source->n_outputs == 1 &&
+    return is_any && others->is_there && trial->source->n_outputs == 1 &&
            trial->outputs[0] != NULL && trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].rank <= MDF_INLINE_RANK;
 }
 
@@ -398,6 +398,7 @@ static bool add_nest(const struct opening *opening, struct mdf_lowered_nest *nes
     lowering->facts[id].depth = region->depth;
     lowering->facts[id].region = region;
     lowering->facts[id].is_nested = true;
+    lowering->facts[id].is_bounded = true; /* as long as what it reads, of which all is when it is written out */
     return lowering_add_op(lowering, region, &op) &&
            lowering_bind(lowering, opening->scope, opening->trial->source->outputs[0], id);
 }

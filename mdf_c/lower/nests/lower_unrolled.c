@@ -52,7 +52,8 @@ static bool may_unroll(const struct mdf_lowered_nest *nest)
 {
     size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
 
-    if (nest->is_open || nest->n_axes < 2 || nest->extents[axis] > MOST_TERMS || nest->extents[axis - 1] < FEWEST_ALONG) {
+    if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > MOST_TERMS ||
+        nest->extents[axis - 1] < FEWEST_ALONG) {
         return false;
     }
     for (i = 0; i < nest->n_steps; i++) {
@@ -142,6 +143,9 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
     unrolling->axis = nest->n_axes - 1;
     draft_read(from, nest);
     unrolling->draft->n_axes = nest->n_axes - 1;
+    unrolling->draft->is_open = from->is_open;
+    unrolling->draft->open_axis = from->open_axis;
+    unrolling->draft->takes_none = from->takes_none;
     memcpy(unrolling->draft->extents, from->extents, unrolling->draft->n_axes * sizeof *from->extents);
     for (i = 0; i < nest->n_steps && !from->has_failed; i++) {
         if (nest->steps[i].kind == MDF_NEST_FOLD) {
