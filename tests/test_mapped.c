@@ -1,5 +1,5 @@
-/* test_mapped.c - loops whose runs do not hang on each other become loop nests (mdf_c/lower/nests/lower_mapped.c): which do, and
- * the bits of the plain way in any case. */
+/* test_mapped.c - loops whose runs do not hang on each other become loop nests (mdf_c/lower/nests/lower_mapped.c), or do several of
+ * them side by side (mdf_c/lower/lanes/lower_beside.c): which do, and the bits of the plain way in any case. */
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole/whole.h"
@@ -127,6 +127,79 @@ Test(mapped, same_bits)
         cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
         cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
                       count_loops(lowered.state->whole->single.fast.lowered) == cases[i].n_loops,
+                  "%s: %s", cases[i].functions, how);
+        engine_end(&plain);
+        engine_end(&lowered);
+    }
+}
+
+/* ------------------------------------------------------------------ several runs side by side */
+
+#define STATE_LOOP(name, n, state, go, next)                                                                                 \
+    CALL(name, "Loop",                                                                                                       \
+         "\"M\": " n ", \"cond\": true, \"v_initial\": [\"" state "\"], \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": " \
+         "{}, \"s\": {}}, \"output_ports\": {\"go\": {\"value\": \"" go "\"}, \"s\": {\"value\": \"" next "\"}}}}}")
+#define ROOT STATE_LOOP("r", "40", "u", "abs(0.5 * (s + (u * u + 2.0) / s) - s) > 1e-12", "0.5 * (s + (u * u + 2.0) / s)")
+#define COUNT STATE_LOOP("r", "\"u + 1\"", "u * 0.5", "c", "s + i")
+#define SIDES(a, b)                                                                                                              \
+    CALL("r", "If",                                                                                                              \
+         "\"cond\": \"u > 0.0\", \"then_branch\": {\"nodes\": {\"t\": {\"output_ports\": {\"y\": {\"value\": \"" a "\"}}}}}, " \
+         "\"else_branch\": {\"nodes\": {\"e\": {\"output_ports\": {\"y\": {\"value\": \"" b "\"}}}}}")
+#define SUMS                                                                                                                     \
+    CALL("r", "Scan",                                                                                                            \
+         "\"initial_state_and_scan_inputs\": [\"0.0\", \"u\"], \"num_scan_inputs\": 1, \"body\": {\"nodes\": {\"b\": "           \
+         "{\"input_ports\": {\"s\": {}, \"v\": {}}, \"output_ports\": {\"n\": {\"value\": \"numpy.tanh(s + v)\"}, \"y\": "       \
+         "{\"value\": \"s * v\"}}}}}")
+#define RUNS(n) "numpy.arange(" n ") * 0.7 - 3.0"
+#define ROWS(n) "numpy.sin(numpy.arange(" n " * 5.0).reshape(" n ", 5))"
+#define RESULT(functions, value) "\"functions\": {" functions "}, " YIELD(value)
+
+static size_t count_beside(const struct mdf_lowered *lowered)
+{
+    size_t n = 0, i;
+
+    for (i = 0; lowered != NULL && i < lowered->region.n_ops; i++) {
+        n += lowered->region.ops[i].code == MDF_LOWERED_LOOP && lowered->region.ops[i].of.loop->n_beside > 0;
+    }
+    return n;
+}
+
+Test(mapped, side_by_side)
+{
+    static const struct {
+        const char *functions;
+        size_t n_beside;
+    } cases[] = {
+        {SCAN_OF("a", RUNS("40"), "", RESULT(ROOT, "r")) SHOWN("a"), 1},
+        {SCAN_OF("a", RUNS("64"), "", RESULT(ROOT, "r")) SHOWN("a"), 1},
+        {SCAN_OF("a", RUNS("70"), BACKWARDS, RESULT(ROOT, "r")) SHOWN("a"), 1},
+        {SCAN_OF("a", RUNS("23"), BACKWARDS_OUT, RESULT(ROOT, "r")) SHOWN("a"), 1},
+        {SCAN_OF("a", RUNS("24"), BACKWARDS BACKWARDS_OUT, RESULT(ROOT, "r")) SHOWN("a"), 1},
+        {SCAN_OF("a", RUNS("7"), "", RESULT(ROOT, "r")) SHOWN("a"), 0}, /* too few */
+        {SCAN_OF("a", RUNS("9"), "", RESULT(SIDES("u * 2.0", "1.0 / u"), "r + 1.0")) SHOWN("a"), 1},
+        {SCAN_OF("a", ROWS("19"), BACKWARDS, RESULT(SUMS, "r[1]")) SHOWN("a"), 1},
+        {SCAN_OF("a", ROWS("16"), BACKWARDS_OUT, RESULT(SUMS, "r[0] * u")) SHOWN("a"), 1},
+        {LOOP("a", "30", "\"functions\": {" GATHER "," STATE_LOOP("r", "5", "a[0]", "c", "s * a[1] + i") "}, \"output_ports\": {\"go\": {\"value\": \"c\"}, \"y\": {\"value\": \"r + i\"}}") SHOWN("a"),
+         1},
+        /* each as many times as it says itself */
+        {SCAN_OF("a", "numpy.arange(33)", "", RESULT(COUNT, "r")) SHOWN("a"), 1},
+        /* the same in all runs */
+        {SCAN_OF("a", RUNS("12"), "", RESULT(STATE_LOOP("r", "5", "x[0][0]", "c", "s * 0.5"), "r + u")) SHOWN("a"), 1},
+    };
+    static char model[TEXT_SIZE];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct engine plain, lowered;
+        const void *expected, *result;
+        size_t n, n_lowered;
+
+        cr_assert_lt(snprintf(model, sizeof model, MODEL, cases[i].functions), TEXT_SIZE);
+        expected = run(&plain, model, true, &n);
+        result = run(&lowered, model, false, &n_lowered);
+        cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
+        cr_expect((strstr(how, "runs side by side") != NULL) == (cases[i].n_beside > 0) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
+        cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
+                      count_beside(lowered.state->whole->single.fast.lowered) == cases[i].n_beside,
                   "%s: %s", cases[i].functions, how);
         engine_end(&plain);
         engine_end(&lowered);

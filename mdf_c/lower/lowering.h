@@ -380,6 +380,10 @@ bool lowering_turn_arrays(struct lowering *lowering);
 bool lowering_complete_region(struct lowering *lowering, struct region *region);
 /* --- lower_mapped.c: loops whose runs do not hang on each other, and have one nest as their body, become nests. */
 bool lowering_map_loops(struct lowering *lowering, struct region *region);
+/* Whether a loop has a fixed number of runs, none of which waits for another, and nobody looks into it. */
+bool lowering_is_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop);
+/* --- lanes/lower_beside.c: other such loops do several runs side by side. */
+bool lowering_run_beside(struct lowering *lowering, struct region *region);
 
 /* --- lower_product.c: finds the products of all loops, when all is there, and those that can be computed ahead. */
 bool lowering_find_products(struct lowering *lowering);

@@ -1,4 +1,5 @@
 """Which grammar a seed belongs to."""
+import beside
 import chains
 import grammar
 import modeci_grammar
@@ -7,7 +8,7 @@ import onnx_grammar
 import sequences
 import solving
 
-FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving]
+FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, beside]
 
 
 def make(seed):

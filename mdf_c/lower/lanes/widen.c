@@ -40,28 +40,21 @@ mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow)
     return widening->ids[narrow];
 }
 
-/* A value of a form, all zeros as an example. */
-static mdf_lowered_id add_of_form(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form,
-                                  bool varies)
+mdf_lowered_id widening_add_shape(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form, size_t rank,
+                                  const int64_t *shape)
 {
     struct lowering *lowering = widening->lowering;
-    int64_t shape[MDF_INLINE_RANK + 1];
     struct mdf_value example = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (!mdf_lanes_form(form, widening->n_lanes, shape)) {
-        lowering_fail(lowering, MDF_REFUSED_MANY_AXES);
-        return MDF_LOWERED_NONE;
-    }
-    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form->dtype, form->rank + (varies ? 1u : 0u), shape) ==
-        NULL) {
+    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form->dtype, rank, shape) == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
     if (example.length > 0) {
         memset(example.data, 0, example.length * mdf_dtype_size((mdf_dtype)example.dtype));
     }
-    example.strength = varies ? (uint8_t)MDF_STRENGTH_TYPED : form->strength;
+    example.strength = rank == form->rank ? form->strength : (uint8_t)MDF_STRENGTH_TYPED;
     id = lowering_add_value(lowering, place, &example);
     if (id != MDF_LOWERED_NONE && place != MDF_LOWERED_RESULT) {
         lowering->facts[id].example.data = NULL; /* of which nobody has a look at the elements */
@@ -72,6 +65,19 @@ static mdf_lowered_id add_of_form(struct widening *widening, enum mdf_lowered_pl
     }
     mdf_value_clear(lowering->memory, &example);
     return id;
+}
+
+/* A value of a form, all zeros as an example. */
+static mdf_lowered_id add_of_form(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form,
+                                  bool varies)
+{
+    int64_t shape[MDF_INLINE_RANK + 1];
+
+    if (!mdf_lanes_form(form, widening->n_lanes, shape)) {
+        lowering_fail(widening->lowering, MDF_REFUSED_MANY_AXES);
+        return MDF_LOWERED_NONE;
+    }
+    return widening_add_shape(widening, place, form, form->rank + (varies ? 1u : 0u), shape);
 }
 
 mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place place, mdf_lowered_id narrow)

@@ -179,27 +179,42 @@ mdf_lowered_id widening_any(struct widening *widening, mdf_lowered_id reals, mdf
 
 /* ------------------------------------------------------------------ one lane */
 
-/* A nest that moves the elements of one value, so far apart, from one place on, to those of another. */
-static bool move_elements(struct widening *widening, const struct mdf_nest_view *from, const struct mdf_nest_view *to, size_t n)
+bool widening_move(struct widening *widening, const struct mdf_nest_view *from, const struct mdf_nest_view *to, size_t n_axes,
+                   const size_t *extents)
 {
     struct mdf_lowered_nest *nest = begin_nest(widening, 1);
     unsigned dtype = widening->lowering->lowered->values[from->id].form.dtype;
-    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view = *from};
+    struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view = *from}, store = load;
     const struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
+    size_t axis;
 
-    if (nest == NULL || n == 0) {
-        return nest == NULL ? false : lowering_fail(widening->lowering, MDF_REFUSED_LANES_EMPTY);
+    if (nest == NULL) {
+        return false;
     }
-    nest->n_axes = n > 1;
-    nest->extents[0] = n;
-    step.level = (uint8_t)nest->n_axes;
-    add_step(nest, &step);
-    step.kind = MDF_NEST_STORE;
-    step.view = *to;
-    step.n_in = 1;
-    add_step(nest, &step);
+    store.kind = MDF_NEST_STORE;
+    store.view = *to;
+    for (axis = nest->n_axes = 0; axis < n_axes; axis++) { /* one of one index is none */
+        if (extents[axis] > 1) {
+            load.view.strides[nest->n_axes] = from->strides[axis];
+            store.view.strides[nest->n_axes] = to->strides[axis];
+            nest->extents[nest->n_axes++] = extents[axis];
+        }
+    }
+    for (axis = nest->n_axes; axis < MDF_NEST_MOST_AXES; axis++) {
+        load.view.strides[axis] = store.view.strides[axis] = 0;
+    }
+    load.level = store.level = (uint8_t)nest->n_axes;
+    store.n_in = 1;
+    add_step(nest, &load);
+    add_step(nest, &store);
     widening->lowering->facts[to->id].is_nested = true;
     return widening_add_op(widening, &op);
+}
+
+/* All elements of one value, so far apart, from one place on, to those of another. */
+static bool move_elements(struct widening *widening, const struct mdf_nest_view *from, const struct mdf_nest_view *to, size_t n)
+{
+    return n == 0 ? lowering_fail(widening->lowering, MDF_REFUSED_LANES_EMPTY) : widening_move(widening, from, to, 1, &n);
 }
 
 static struct mdf_nest_view lane_of(const struct widening *widening, mdf_lowered_id wide, size_t lane, size_t n)

@@ -34,6 +34,9 @@ mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow);
 mdf_lowered_id widening_add(struct widening *widening, enum mdf_lowered_place place, mdf_lowered_id narrow);
 /* A new result like `narrow`, of lanes or not, in the innermost region. */
 mdf_lowered_id widening_add_like(struct widening *widening, mdf_lowered_id narrow, bool varies);
+/* A value of the type of `form`, in another shape, whose elements are zeros as an example. */
+mdf_lowered_id widening_add_shape(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form, size_t rank,
+                                  const int64_t *shape);
 bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op);
 /* The same elements in memory of their own. */
 mdf_lowered_id widening_copy(struct widening *widening, mdf_lowered_id id);
@@ -76,6 +79,9 @@ bool widening_draw(struct widening *widening, const struct mdf_lowered_op *op);
 bool widening_call(struct widening *widening, const struct mdf_lowered_op *op);
 
 /* --- widen_nest.c */
+/* A nest that moves elements of one value to those of another, along so many axes. */
+bool widening_move(struct widening *widening, const struct mdf_nest_view *from, const struct mdf_nest_view *to, size_t n_axes,
+                   const size_t *extents);
 /* The elements of a lane as a value of the narrow form, and the reverse: they are stored as those of the lane in `wide`. */
 mdf_lowered_id widening_take_lane(struct widening *widening, mdf_lowered_id wide, mdf_lowered_id narrow, size_t lane);
 bool widening_put_lane(struct widening *widening, mdf_lowered_id single, mdf_lowered_id wide, size_t lane);

@@ -95,14 +95,13 @@ static const struct mdf_lowered_nest *body_of(const struct lowering *lowering, c
     return reading.nest == NULL || reading.reads ? NULL : reading.nest->of.nest;
 }
 
-/* Whether it has a fixed number of runs, none of which waits for another. */
-static bool is_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop, const struct mdf_lowered_nest *nest)
+bool lowering_is_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
     size_t i;
 
     if (loop->n_runs < 2 || loop->n_runs > MOST_POINTS || loop->n_states > 0 || loop->n_padded > 0 ||
         loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE ||
-        (loop->limit != 0 && loop->n_runs > loop->limit) || nest == NULL) {
+        (loop->limit != 0 && loop->n_runs > loop->limit)) {
         return false;
     }
     for (i = 0; i < loop->n_stacks; i++) {
@@ -115,7 +114,13 @@ static bool is_map(const struct lowering *lowering, const struct mdf_lowered_loo
             return false;
         }
     }
-    return !nest->is_open && nest->n_axes < MDF_NEST_MOST_AXES && (nest->n_axes == 0 || nest->extents[0] > 0) &&
+    return true;
+}
+
+/* Whether its body is a nest that can have the runs as an axis. */
+static bool is_nest_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop, const struct mdf_lowered_nest *nest)
+{
+    return nest != NULL && lowering_is_map(lowering, loop) && !nest->is_open && nest->n_axes < MDF_NEST_MOST_AXES && (nest->n_axes == 0 || nest->extents[0] > 0) &&
            mdf_nest_count(nest, 0, nest->n_axes) <= MOST_POINTS / loop->n_runs;
 }
 
@@ -309,7 +314,7 @@ static struct mdf_lowered_nest *map_loop(struct lowering *lowering, const struct
     const struct mdf_lowered_nest *body = body_of(lowering, loop);
     struct mapping *mapping;
 
-    if (!is_map(lowering, loop, body) || !stores_all(loop, body)) {
+    if (!is_nest_map(lowering, loop, body) || !stores_all(loop, body)) {
         return NULL;
     }
     mapping = mdf_arena_allocate(&lowering->scratch, sizeof *mapping);

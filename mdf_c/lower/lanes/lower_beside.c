@@ -1,0 +1,545 @@
+/* lower_beside.c - a loop whose runs do not hang on each other, with loops or conditions of their own, does several at once: its
+ * body is widened as a program is for several instances (widen.c), with a lane for each run. What a loop goes through is laid out
+ * for that in front of it, what it yields is turned behind it; the last runs of a number that is no multiple of the lanes are done
+ * again beside those. See lowering.h. */
+#include "mdf_c/lower/lanes/widening.h"
+#include "mdf_c/lower/terms.h"
+#include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/machine/emit.h"
+
+#include <string.h>
+
+/* Elements of what is computed in a run, and of that in its own loops and conditions: longer rows are vectors by themselves. */
+enum { FEW_LANES = 8, MANY_LANES = 16, MANY_RUNS = 64, MOST_ELEMENTS = 64, MOST_INSIDE = 4 };
+
+struct beside {
+    struct widening widening;
+    const struct mdf_lowered_loop *narrow;
+    struct mdf_lowered_loop *loop;
+    struct region *region; /* around */
+    size_t n_runs, n_lanes, n_groups;
+    /* Of each value: it differs between runs; it has to be made; it is made in the body; by a loop or condition there; loops go
+     * through it, or stack it. */
+    bool *varies, *needed, *is_made, *is_inside, *is_whole;
+};
+
+/* ------------------------------------------------------------------ which loops */
+
+static void mark_made(void *context, mdf_lowered_id id)
+{
+    bool *is_made = context;
+
+    if (id != MDF_LOWERED_NONE) {
+        is_made[id] = true;
+    }
+}
+
+static void mark_parameters(const struct mdf_lowered_loop *loop, bool *is_made)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_rows; i++) {
+        mark_made(is_made, loop->rows[i].parameter);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        mark_made(is_made, loop->states[i].parameter);
+    }
+    mark_made(is_made, loop->number);
+    mark_made(is_made, loop->is_going_on);
+}
+
+static void mark_region(struct beside *beside, const struct mdf_lowered_region *region, bool is_inside)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        mdf_lowered_visit_results(op, mark_made, beside->is_made);
+        if (is_inside) {
+            mdf_lowered_visit_results(op, mark_made, beside->is_inside);
+        }
+        if (op->code == MDF_LOWERED_LOOP) {
+            mark_parameters(op->of.loop, beside->is_made);
+            mark_parameters(op->of.loop, beside->is_inside);
+        }
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            mark_region(beside, inner, true);
+        }
+    }
+}
+
+/* Whether something in a region runs more or less often than the region, and nothing has to be called for one run after the other,
+ * or does runs side by side already. */
+static bool find_control(const struct beside *beside, const struct mdf_lowered_region *region, bool *has_control)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_beside > 0)) {
+            return false;
+        }
+        *has_control = *has_control || op->code == MDF_LOWERED_LOOP || op->code == MDF_LOWERED_IF;
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            if (!find_control(beside, inner, has_control)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Arrays that loops go through, or stack. */
+static void mark_whole(const struct mdf_lowered_region *region, bool *is_whole)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
+
+        for (j = 0; loop != NULL && j < loop->n_rows; j++) {
+            is_whole[loop->rows[j].source] = true;
+        }
+        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+            is_whole[loop->stacks[j].stack] = true;
+        }
+        for (j = 0; (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
+            mark_whole(inner, is_whole);
+        }
+    }
+}
+
+/* Whether all that is computed in a run has few elements, as many in all of them, of which there are vectors. */
+static bool are_small(const struct beside *beside)
+{
+    const struct lowering *lowering = beside->widening.lowering;
+    size_t i;
+
+    for (i = 0; i < lowering->lowered->n_values; i++) {
+        const struct mdf_lowered_value *value = &lowering->lowered->values[i];
+        size_t most = beside->is_whole[i] ? SIZE_MAX : beside->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
+
+        if ((beside->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL || lowering->facts[i].list != NULL)) ||
+            (beside->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 || value->form.rank + 2u > MDF_INLINE_RANK ||
+                                   !mdf_machine_has_vectors((mdf_dtype)value->form.dtype)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_plain_stacks(const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks && !loop->stacks[i].appends && !loop->stacks[i].is_put && loop->stacks[i].axis == 0; i++) {
+    }
+    return loop->n_stacks > 0 && i == loop->n_stacks;
+}
+
+/* Finds what differs between runs, and what has to be made of it. */
+static void mark(struct beside *beside, const struct mdf_lowered *body)
+{
+    const struct mdf_lowered_loop *loop = beside->narrow;
+    size_t i;
+
+    mark_parameters(loop, beside->varies);
+    if (loop->is_going_on != MDF_LOWERED_NONE) {
+        beside->varies[loop->is_going_on] = false;
+    }
+    mdf_lanes_mark(body, beside->varies);
+    for (i = 0; i < loop->n_stacks; i++) {
+        beside->needed[loop->stacks[i].item] = true;
+    }
+    mdf_lanes_need(body, beside->needed);
+    mark_parameters(loop, beside->is_made);
+    mark_region(beside, &loop->body, false);
+    mark_whole(&loop->body, beside->is_whole);
+}
+
+/* ------------------------------------------------------------------ rows and stacks */
+
+/* A value for each group of runs: the form of one run, with the lanes behind it. */
+static mdf_lowered_id add_groups(struct beside *beside, mdf_lowered_id narrow)
+{
+    struct widening *widening = &beside->widening;
+    const struct mdf_value form = widening->narrow->values[narrow].form;
+    int64_t shape[MDF_INLINE_RANK];
+    mdf_lowered_id id;
+
+    shape[0] = (int64_t)beside->n_groups;
+    memcpy(shape + 1, mdf_value_shape(&form), form.rank * sizeof *shape);
+    shape[form.rank + 1] = (int64_t)beside->n_lanes;
+    id = widening_add_shape(widening, MDF_LOWERED_RESULT, &form, form.rank + 2u, shape);
+    if (id != MDF_LOWERED_NONE) {
+        widening->lowering->lowered->values[id].is_scalar = false;
+    }
+    return id;
+}
+
+/* Elements of all runs, `n` each, in an array of runs and in one of groups of lanes. */
+struct turning {
+    mdf_lowered_id runs, lanes;
+    size_t n;
+    bool is_reversed, to_lanes;
+};
+
+/* The runs from `first` on, of so many groups with so many lanes, where they lie one behind the other. */
+static struct mdf_nest_view view_of_runs(const struct beside *beside, mdf_lowered_id id, size_t n, size_t first, bool is_reversed)
+{
+    int64_t step = is_reversed ? -(int64_t)n : (int64_t)n;
+
+    return (struct mdf_nest_view){.id = id,
+                                  .first = (int64_t)((is_reversed ? beside->n_runs - 1 - first : first) * n),
+                                  .strides = {step * (int64_t)beside->n_lanes, step, 1},
+                                  .at = MDF_NEST_NONE};
+}
+
+/* The same where they lie side by side. */
+static struct mdf_nest_view view_of_lanes(const struct beside *beside, mdf_lowered_id id, size_t n, size_t first)
+{
+    size_t n_lanes = beside->n_lanes;
+
+    return (struct mdf_nest_view){.id = id,
+                                  .first = (int64_t)(first / n_lanes * n * n_lanes + first % n_lanes),
+                                  .strides = {(int64_t)(n * n_lanes), 1, (int64_t)n_lanes},
+                                  .at = MDF_NEST_NONE};
+}
+
+/* Both are gone through the other way round along the axes of groups and lanes, as what is stored goes forwards. */
+static void go_back(struct mdf_nest_view *view, const size_t *extents)
+{
+    size_t axis;
+
+    for (axis = 0; axis < 2; axis++) {
+        view->first += view->strides[axis] * (int64_t)(extents[axis] - 1);
+        view->strides[axis] = -view->strides[axis];
+    }
+}
+
+/* Elements of the runs from `first` on, of so many groups with so many lanes, from one of these forms to the other. */
+static bool turn_part(struct beside *beside, const struct turning *turning, size_t first, size_t n_groups, size_t n_lanes)
+{
+    const size_t extents[] = {n_groups, n_lanes, turning->n};
+    struct mdf_nest_view apart = view_of_runs(beside, turning->runs, turning->n, first, turning->is_reversed);
+    struct mdf_nest_view lanes = view_of_lanes(beside, turning->lanes, turning->n, first);
+
+    if (turning->is_reversed && !turning->to_lanes) {
+        go_back(&apart, extents);
+        go_back(&lanes, extents);
+    }
+    return widening_move(&beside->widening, turning->to_lanes ? &apart : &lanes, turning->to_lanes ? &lanes : &apart, 3, extents);
+}
+
+/* Those of whole groups, then the others. */
+static bool turn(struct beside *beside, const struct turning *turning)
+{
+    size_t n_whole = beside->n_runs / beside->n_lanes, rest = beside->n_runs % beside->n_lanes;
+
+    return turn_part(beside, turning, 0, n_whole, beside->n_lanes) &&
+           (rest == 0 || turn_part(beside, turning, n_whole * beside->n_lanes, 1, rest));
+}
+
+/* Lanes past the last run do that again. */
+static bool repeat_last(struct beside *beside, const struct turning *turning)
+{
+    size_t n_missing = beside->n_groups * beside->n_lanes - beside->n_runs;
+    const size_t extents[] = {n_missing, turning->n};
+    struct mdf_nest_view from = view_of_runs(beside, turning->runs, turning->n, beside->n_runs - 1, turning->is_reversed);
+    struct mdf_nest_view to = view_of_lanes(beside, turning->lanes, turning->n, beside->n_runs);
+
+    from.strides[0] = 0;
+    from.strides[1] = 1;
+    to.strides[0] = 1;
+    to.strides[1] = (int64_t)beside->n_lanes;
+    return n_missing == 0 || widening_move(&beside->widening, &from, &to, 2, extents);
+}
+
+static bool add_row(struct beside *beside, const struct mdf_lowered_rows *narrow)
+{
+    struct widening *widening = &beside->widening;
+    size_t n = widening->narrow->values[narrow->parameter].form.length;
+    struct mdf_lowered_rows *rows = &beside->loop->rows[beside->loop->n_rows++];
+
+    *rows = (struct mdf_lowered_rows){.source = narrow->source};
+    if (n > 1 || narrow->is_reversed || beside->n_runs % beside->n_lanes != 0) {
+        const struct turning turning = {narrow->source, add_groups(beside, narrow->parameter), n, narrow->is_reversed, true};
+
+        rows->source = turning.lanes;
+        if (rows->source == MDF_LOWERED_NONE || !turn(beside, &turning) || !repeat_last(beside, &turning)) {
+            return false;
+        }
+    }
+    rows->parameter = widening_add(widening, MDF_LOWERED_PARAMETER, narrow->parameter);
+    return rows->parameter != MDF_LOWERED_NONE;
+}
+
+/* Rows that the body does not look at are not laid out. */
+static bool add_rows(struct beside *beside)
+{
+    size_t i;
+
+    beside->loop->rows = mdf_arena_array(&beside->widening.lowering->lowered->arena, beside->narrow->n_rows, sizeof *beside->loop->rows);
+    if (beside->loop->rows == NULL) {
+        return lowering_out_of_memory(beside->widening.lowering);
+    }
+    for (i = 0; i < beside->narrow->n_rows; i++) {
+        if (beside->needed[beside->narrow->rows[i].parameter] && !add_row(beside, &beside->narrow->rows[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In the body, at its end. */
+static bool add_items(struct beside *beside)
+{
+    struct widening *widening = &beside->widening;
+    size_t i;
+
+    beside->loop->stacks = mdf_arena_array(&widening->lowering->lowered->arena, beside->narrow->n_stacks, sizeof *beside->loop->stacks);
+    if (beside->loop->stacks == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    for (i = 0; i < beside->narrow->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &beside->narrow->stacks[i];
+        mdf_lowered_id item = widening_value(widening, stack->item);
+
+        item = item == MDF_LOWERED_NONE || widening_varies(widening, stack->item) ? item : widening_spread(widening, item, stack->item);
+        beside->loop->stacks[beside->loop->n_stacks++] =
+            (struct mdf_lowered_stack){.item = item, .item_bytes = stack->item_bytes * beside->n_lanes};
+        if (item == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Behind the loop. */
+static bool turn_stacks(struct beside *beside)
+{
+    struct lowering *lowering = beside->widening.lowering;
+    size_t i;
+
+    for (i = 0; i < beside->narrow->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &beside->narrow->stacks[i];
+        const struct turning turning = {stack->stack, beside->loop->stacks[i].stack, lowering->lowered->values[stack->item].form.length,
+                                        stack->is_reversed, false};
+
+        if (!turn(beside, &turning)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the loop */
+
+/* Lanes past the last run have the number of that. */
+static mdf_lowered_id cut_numbers(struct beside *beside, mdf_lowered_id numbers)
+{
+    struct widening *widening = &beside->widening;
+    double n_runs = (double)beside->n_runs;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_SELECT, .dtype = MDF_DTYPE_INT64, .n_in = 3};
+
+    if (beside->n_runs % beside->n_lanes == 0) {
+        return numbers;
+    }
+    op.in[0] = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, numbers,
+                                    widening_constant(widening, MDF_DTYPE_INT64, n_runs));
+    op.in[1] = numbers;
+    op.in[2] = widening_constant(widening, MDF_DTYPE_INT64, n_runs - 1);
+    return widening_compute(widening, &op, MDF_DTYPE_INT64);
+}
+
+/* The number of the group times that of lanes, and the number of each lane; all go on. */
+static bool add_parameters(struct beside *beside)
+{
+    struct widening *widening = &beside->widening;
+    struct lowering *lowering = widening->lowering;
+    int64_t numbers[MANY_LANES], shape = (int64_t)beside->n_lanes;
+    struct mdf_value lanes = {0};
+    mdf_lowered_id first, id;
+    size_t i;
+
+    if (beside->narrow->is_going_on != MDF_LOWERED_NONE) {
+        widening->ids[beside->narrow->is_going_on] = mdf_term_truth(lowering, true);
+    }
+    if (beside->narrow->number == MDF_LOWERED_NONE || !beside->needed[beside->narrow->number]) {
+        return true;
+    }
+    for (i = 0; i < beside->n_lanes; i++) {
+        numbers[i] = (int64_t)i;
+    }
+    beside->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
+    first = widening_compute_two(widening, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, beside->loop->number,
+                                 widening_constant(widening, MDF_DTYPE_INT64, (double)beside->n_lanes));
+    mdf_value_borrow_tensor(lowering->memory, &lanes, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &shape, numbers);
+    id = lowering_add_constant(lowering, &lanes, false);
+    mdf_value_clear(lowering->memory, &lanes);
+    id = cut_numbers(beside, widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, first, id));
+    widening->ids[beside->narrow->number] = id;
+    return id != MDF_LOWERED_NONE;
+}
+
+/* Where a lane has left, all have. */
+static bool leave(struct beside *beside)
+{
+    struct widening *widening = &beside->widening;
+    mdf_dtype real = beside->widening.request->execution->context.real;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = MDF_DTYPE_BOOL, .n_in = 1};
+
+    if (widening->traps == MDF_LOWERED_NONE) {
+        return true;
+    }
+    if (!widening_has_lanes(widening, widening->traps)) {
+        return lowering_bail_out_if(widening->lowering, widening->traps);
+    }
+    op.in[0] = widening->traps;
+    return lowering_bail_out_if(widening->lowering, widening_any(widening, widening_compute(widening, &op, real), real));
+}
+
+static bool name_stacks(struct beside *beside)
+{
+    size_t i;
+
+    for (i = 0; i < beside->loop->n_stacks; i++) {
+        beside->loop->stacks[i].stack = add_groups(beside, beside->narrow->stacks[i].item);
+        if (beside->loop->stacks[i].stack == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_loop(struct beside *beside)
+{
+    struct lowering *lowering = beside->widening.lowering;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .origin = lowering->origin};
+    struct region region;
+    size_t i;
+
+    beside->loop = mdf_arena_allocate(&lowering->lowered->arena, sizeof *beside->loop);
+    if (beside->loop == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *beside->loop = (struct mdf_lowered_loop){.n_runs = beside->n_groups,
+                                              .n_beside = beside->n_lanes,
+                                              .trip_count = MDF_LOWERED_NONE,
+                                              .condition = MDF_LOWERED_NONE,
+                                              .next_condition = MDF_LOWERED_NONE,
+                                              .number = MDF_LOWERED_NONE,
+                                              .is_going_on = MDF_LOWERED_NONE};
+    if (!add_rows(beside)) {
+        return false;
+    }
+    lowering_begin_region(lowering, &region, REGION_BODY);
+    for (i = 0; i < beside->loop->n_rows; i++) {
+        lowering->facts[beside->loop->rows[i].parameter].depth = region.depth;
+    }
+    if (!add_parameters(beside) || !widening_region(&beside->widening, &beside->narrow->body) || !leave(beside) || !add_items(beside) ||
+        !lowering_end_region(lowering, &beside->loop->body) || !name_stacks(beside)) {
+        return false;
+    }
+    op.of.loop = beside->loop;
+    return widening_add_op(&beside->widening, &op) && turn_stacks(beside);
+}
+
+/* What stands for values: themselves, but for those of the body. */
+static bool begin(struct beside *beside, const struct mdf_lowered *body)
+{
+    struct lowering *lowering = beside->widening.lowering;
+    size_t n = body->n_values, i;
+
+    beside->varies = mdf_arena_array(&lowering->scratch, n, sizeof *beside->varies);
+    beside->needed = mdf_arena_array(&lowering->scratch, n, sizeof *beside->needed);
+    beside->is_made = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_made);
+    beside->is_inside = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_inside);
+    beside->is_whole = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_whole);
+    beside->widening.ids = mdf_arena_array(&lowering->scratch, n, sizeof *beside->widening.ids);
+    if (beside->varies == NULL || beside->needed == NULL || beside->is_made == NULL || beside->is_inside == NULL || beside->is_whole == NULL || beside->widening.ids == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    mark(beside, body);
+    for (i = 0; i < n; i++) {
+        beside->widening.ids[i] = beside->is_made[i] ? MDF_LOWERED_NONE : (mdf_lowered_id)i;
+    }
+    return true;
+}
+
+/* Values that are made no more need no memory. */
+static void forget(struct lowering *lowering, mdf_lowered_id id)
+{
+    lowering->facts[id].is_nested = lowering->facts[id].is_copied = lowering->facts[id].is_product = false;
+}
+
+/* The loop in the place of one; false: that stays, or something has failed. */
+static bool put_beside(struct lowering *lowering, struct region *region, const struct mdf_lowered_loop *loop)
+{
+    struct mdf_lowered body = *lowering->lowered;
+    struct beside beside = {.narrow = loop, .n_runs = loop->n_runs, .n_lanes = loop->n_runs < MANY_RUNS ? FEW_LANES : MANY_LANES};
+    struct mdf_lanes_request request = {.narrow = &body, .execution = lowering->execution, .n_lanes = beside.n_lanes};
+    size_t n_ops = region->n_ops, n_values = body.n_values, i;
+    bool has_control = false, done;
+
+    if (loop->n_runs < FEW_LANES || !lowering_is_map(lowering, loop) || !has_plain_stacks(loop) ||
+        !find_control(&beside, &loop->body, &has_control) || !has_control) {
+        return false;
+    }
+    body.region = loop->body;
+    beside.n_groups = (loop->n_runs + beside.n_lanes - 1) / beside.n_lanes;
+    beside.widening = (struct widening){.lowering = lowering,
+                                        .request = &request,
+                                        .narrow = &body,
+                                        .n_lanes = beside.n_lanes,
+                                        .mask = MDF_LOWERED_NONE,
+                                        .traps = MDF_LOWERED_NONE};
+    if (!begin(&beside, &body) || !are_small(&beside)) {
+        return false;
+    }
+    request.varies = beside.varies;
+    request.needed = beside.needed;
+    done = add_loop(&beside);
+    if (!done && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) { /* it stays as it is */
+        lowering->refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
+        lowering->region = region;
+        region->n_ops = n_ops;
+    }
+    for (i = 0; i < lowering->lowered->n_values; i++) {
+        if (done ? i < n_values && beside.is_made[i] : i >= n_values) {
+            forget(lowering, (mdf_lowered_id)i);
+        }
+    }
+    return done;
+}
+
+bool lowering_run_beside(struct lowering *lowering, struct region *region)
+{
+    struct region *around = lowering->region;
+    struct mdf_lowered_op *ops = region->ops;
+    const struct mdf_origin *origin = lowering->origin;
+    size_t n_ops = region->n_ops, i;
+    bool done = true;
+
+    for (i = 0; i < n_ops && ops[i].code != MDF_LOWERED_LOOP; i++) {
+    }
+    if (i == n_ops || lowering->is_for_source) {
+        return true;
+    }
+    lowering->region = region;
+    region->ops = NULL;
+    region->n_ops = region->capacity = 0;
+    for (i = 0; i < n_ops && done; i++) {
+        lowering->origin = ops[i].origin;
+        done = (ops[i].code == MDF_LOWERED_LOOP && put_beside(lowering, region, ops[i].of.loop)) ||
+               (!lowering_has_failed(lowering) && lowering_add_op(lowering, region, &ops[i]));
+    }
+    lowering->region = around;
+    lowering->origin = origin;
+    return done;
+}
