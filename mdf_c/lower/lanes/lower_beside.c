@@ -125,7 +125,8 @@ static bool are_small(const struct beside *beside)
         size_t most = beside->is_whole[i] ? SIZE_MAX : beside->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
 
         if ((beside->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL || lowering->facts[i].list != NULL)) ||
-            (beside->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 || value->form.rank + 2u > MDF_INLINE_RANK ||
+            (beside->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 ||
+                                   value->form.rank + 2u > MDF_INLINE_RANK ||
                                    !mdf_machine_has_vectors((mdf_dtype)value->form.dtype)))) {
             return false;
         }
@@ -462,7 +463,8 @@ static bool begin(struct beside *beside, const struct mdf_lowered *body)
     beside->is_inside = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_inside);
     beside->is_whole = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_whole);
     beside->widening.ids = mdf_arena_array(&lowering->scratch, n, sizeof *beside->widening.ids);
-    if (beside->varies == NULL || beside->needed == NULL || beside->is_made == NULL || beside->is_inside == NULL || beside->is_whole == NULL || beside->widening.ids == NULL) {
+    if (beside->varies == NULL || beside->needed == NULL || beside->is_made == NULL || beside->is_inside == NULL ||
+        beside->is_whole == NULL || beside->widening.ids == NULL) {
         return lowering_out_of_memory(lowering);
     }
     mark(beside, body);

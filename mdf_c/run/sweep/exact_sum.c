@@ -1,6 +1,7 @@
 /* exact_sum.c - see exact_sum.h. */
 #include "mdf_c/run/sweep/exact_sum.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,9 @@ enum {
     MOST_DIGITS = 160,        /* of any sum: the largest square, 2^64 times, and a sign */
     MOST_UNCARRIED = 1 << 28, /* additions of less than 2^32 that a digit has room for */
     SIGNIFICANT_BITS = 53,
+    FEWEST_CUT = 8,
+    MOST_CUT_BITS = 8,
+    MOST_CUT = 1 << (MOST_CUT_BITS - 1), /* numbers that are added without rounding */
     MOST_EXPONENT_SHIFT = 1100 /* by which a number is brought to its exponent in one step */
 };
 
@@ -137,12 +141,45 @@ static inline bool add_narrow(struct mdf_exact_sum *sum, struct mdf_memory *memo
     return true;
 }
 
+/* Two doubles whose sum is that of a few numbers: each is cut in two, a multiple of 2^unit and what is left, a multiple of
+ * 2^(unit - 44), so that no addition of either has to be rounded (S. M. Rump et al., Accurate floating-point summation, 2008).
+ * False: they lie too far apart, or doubles are not added as doubles here. */
+static bool add_cut(const double *numbers, size_t n, double sums[2])
+{
+    double largest = 0, coarse, fine, rest = 0;
+    int exponent;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
+    }
+    frexp(largest, &exponent);
+    if (FLT_EVAL_METHOD != 0 || largest == 0 || exponent < -800 || exponent > 900) {
+        return false;
+    }
+    coarse = ldexp(1.5, exponent + MOST_CUT_BITS);           /* unit: exponent + MOST_CUT_BITS - 52 */
+    fine = ldexp(1.5, exponent + 2 * MOST_CUT_BITS - 52);
+    sums[0] = sums[1] = 0;
+    for (i = 0; i < n; i++) {
+        double high = numbers[i] + coarse - coarse, left = numbers[i] - high, low = left + fine - fine;
+
+        sums[0] += high;
+        sums[1] += low;
+        rest = left - low != 0 ? 1 : rest;
+    }
+    return rest == 0;
+}
+
 bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory, const double *numbers, size_t n)
 {
+    double sums[2];
     unsigned position;
     bool done = true;
     size_t i;
 
+    if (n >= FEWEST_CUT && n <= MOST_CUT && add_cut(numbers, n, sums)) {
+        return mdf_exact_sum_add_all(sum, memory, sums, 2);
+    }
     for (i = 0; i < n && done; i++) {
         uint64_t whole = take_apart(numbers[i], &position);
 

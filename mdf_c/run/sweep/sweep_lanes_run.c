@@ -306,23 +306,25 @@ static const struct mdf_value *look_at_record(struct mdf_sweep_lanes *lanes, con
     return record->seats != NULL ? look_at_lane(lanes, record->seats[0], lane) : record->constant;
 }
 
+static bool write_record(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_target *target, const struct lane *of, size_t lane,
+                         size_t record)
+{
+    struct mdf_value made = {0};
+    const struct mdf_value *value = look_at_record(lanes, &lanes->recorded[record], lane, &made);
+    bool done = value != NULL &&
+                mdf_sweep_write_row(lanes->sweep, lanes->state, target, of->number, of->row, record, value) == MDF_OK;
+
+    mdf_value_clear(lanes_memory(lanes), &made);
+    return done;
+}
+
 static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
 {
     const struct mdf_sweep_target target = target_of(lanes, of);
     size_t i;
 
     for (i = 0; i < lanes->sweep->n_records; i++) {
-        struct mdf_value made = {0};
-        const struct mdf_value *value;
-        bool done;
-
-        if (!lanes->recorded[i].is_kept || write_directly(lanes, &target, of, lane, i)) {
-            continue;
-        }
-        value = look_at_record(lanes, &lanes->recorded[i], lane, &made);
-        done = value != NULL && mdf_sweep_write_row(lanes->sweep, lanes->state, &target, of->number, of->row, i, value) == MDF_OK;
-        mdf_value_clear(lanes_memory(lanes), &made);
-        if (!done) {
+        if (lanes->recorded[i].is_kept && !write_directly(lanes, &target, of, lane, i) && !write_record(lanes, &target, of, lane, i)) {
             return false;
         }
     }
@@ -394,24 +396,26 @@ bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, const int6
 {
     const uint8_t *look = find_lanes_to_look_at(lanes);
     const uint64_t last = lanes->sweep->n_steps;
-    uint64_t n = n_steps;
-    size_t i;
+    uint64_t n_used = 0, most = 0;
+    size_t n_live = 0, i;
 
-    lanes->n_live = 0;
-    lanes->n_used = lanes->most_taken = 0;
     for (i = 0; i < lanes->n_lanes; i++) {
+        uint64_t n = taken != NULL ? (uint64_t)taken[i] : n_steps;
+
         if (of[i].state != LANE_LIVE) {
             continue;
         }
-        n = taken != NULL ? (uint64_t)taken[i] : n_steps;
-        lanes->n_used += n;
-        lanes->most_taken = n > lanes->most_taken ? n : lanes->most_taken;
+        n_used += n;
+        most = n > most ? n : most;
         of[i].step += n;
         if ((look == NULL || look[i] != 0 || of[i].step == last || n == 0) && !look_at(lanes, &of[i], i, n)) {
             return false;
         }
-        lanes->n_live += of[i].state == LANE_LIVE;
+        n_live += of[i].state == LANE_LIVE;
     }
+    lanes->n_live = n_live;
+    lanes->n_used = n_used;
+    lanes->most_taken = most;
     return true;
 }
 
