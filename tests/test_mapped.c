@@ -1,5 +1,5 @@
 /* test_mapped.c - loops whose runs do not hang on each other become loop nests (mdf_c/lower/nests/lower_mapped.c), or do several of
- * them side by side (mdf_c/lower/lanes/lower_beside.c): which do, and the bits of the plain way in any case. */
+ * them side by side (mdf_c/lower/lanes/lower_outer_loop.c): which do, and the bits of the plain way in any case. */
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole/whole.h"
@@ -154,12 +154,12 @@ Test(mapped, same_bits)
 #define ROWS(n) "numpy.sin(numpy.arange(" n " * 5.0).reshape(" n ", 5))"
 #define RESULT(functions, value) "\"functions\": {" functions "}, " YIELD(value)
 
-static size_t count_beside(const struct mdf_lowered *lowered)
+static size_t count_lanes(const struct mdf_lowered *lowered)
 {
     size_t n = 0, i;
 
     for (i = 0; lowered != NULL && i < lowered->region.n_ops; i++) {
-        n += lowered->region.ops[i].code == MDF_LOWERED_LOOP && lowered->region.ops[i].of.loop->n_beside > 0;
+        n += lowered->region.ops[i].code == MDF_LOWERED_LOOP && lowered->region.ops[i].of.loop->n_lanes > 0;
     }
     return n;
 }
@@ -168,7 +168,7 @@ Test(mapped, side_by_side)
 {
     static const struct {
         const char *functions;
-        size_t n_beside;
+        size_t n_lanes;
     } cases[] = {
         {SCAN_OF("a", RUNS("40"), "", RESULT(ROOT, "r")) SHOWN("a"), 1},
         {SCAN_OF("a", RUNS("64"), "", RESULT(ROOT, "r")) SHOWN("a"), 1},
@@ -197,9 +197,9 @@ Test(mapped, side_by_side)
         expected = run(&plain, model, true, &n);
         result = run(&lowered, model, false, &n_lowered);
         cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
-        cr_expect((strstr(how, "runs side by side") != NULL) == (cases[i].n_beside > 0) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
+        cr_expect((strstr(how, "runs side by side") != NULL) == (cases[i].n_lanes > 0) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
         cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
-                      count_beside(lowered.state->whole->single.fast.lowered) == cases[i].n_beside,
+                      count_lanes(lowered.state->whole->single.fast.lowered) == cases[i].n_lanes,
                   "%s: %s", cases[i].functions, how);
         engine_end(&plain);
         engine_end(&lowered);

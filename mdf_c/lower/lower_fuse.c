@@ -476,6 +476,6 @@ static bool fuse_loops(struct lowering *lowering, struct region *region)
 
 bool lowering_complete_region(struct lowering *lowering, struct region *region)
 {
-    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) && lowering_run_beside(lowering, region) &&
+    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) && lowering_vectorise_outer_loops(lowering, region) &&
            lowering_group(lowering, region);
 }

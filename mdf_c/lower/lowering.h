@@ -382,8 +382,8 @@ bool lowering_complete_region(struct lowering *lowering, struct region *region);
 bool lowering_map_loops(struct lowering *lowering, struct region *region);
 /* Whether a loop has a fixed number of runs, none of which waits for another, and nobody looks into it. */
 bool lowering_is_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop);
-/* --- lanes/lower_beside.c: other such loops do several runs side by side. */
-bool lowering_run_beside(struct lowering *lowering, struct region *region);
+/* --- lanes/lower_outer_loop.c: other such loops do several runs side by side. */
+bool lowering_vectorise_outer_loops(struct lowering *lowering, struct region *region);
 
 /* --- lower_product.c: finds the products of all loops, when all is there, and those that can be computed ahead. */
 bool lowering_find_products(struct lowering *lowering);

@@ -258,7 +258,7 @@ struct mdf_lowered_loop {
     /* Of a loop that `trip_count` alone bounds: its stacks have so many items, zeros behind those of its runs, and it bails out
      * where the trip count is negative, or larger. 0: as many items as runs. */
     size_t n_padded;
-    size_t n_beside; /* runs of the model's loop that each does side by side; 0: it is one of the model's */
+    size_t n_lanes; /* runs of the model's loop that each does side by side; 0: it is one of the model's */
     /* Goes on while it is true, asked before each run: first `condition`, then what each run yielded as `next_condition`. Both
      * NONE: no condition. */
     mdf_lowered_id condition, next_condition;

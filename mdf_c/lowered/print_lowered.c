@@ -119,8 +119,8 @@ static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *lo
     if (loop->n_padded > 0) {
         mdf_text_printf(text, ", padded to %zu", loop->n_padded);
     }
-    if (loop->n_beside > 0) {
-        mdf_text_printf(text, ", %zu of the model's in each", loop->n_beside);
+    if (loop->n_lanes > 0) {
+        mdf_text_printf(text, ", %zu of the model's in each", loop->n_lanes);
     }
     if (loop->condition != MDF_LOWERED_NONE) {
         mdf_text_printf(text, " while v%u, then v%u", (unsigned)loop->condition, (unsigned)loop->next_condition);

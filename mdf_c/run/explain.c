@@ -258,7 +258,7 @@ static void write_pairs(const struct explanation *explanation, const struct mdf_
 }
 
 /* How many runs of a loop of the model are done side by side; 0: one after the other. */
-static size_t count_beside(const struct mdf_lowered_region *region, const struct mdf_origin *origin)
+static size_t count_lanes(const struct mdf_lowered_region *region, const struct mdf_origin *origin)
 {
     const struct mdf_lowered_region *inner;
     size_t n = 0, i, j;
@@ -266,17 +266,17 @@ static size_t count_beside(const struct mdf_lowered_region *region, const struct
     for (i = 0; i < region->n_ops && n == 0; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        n = op->code == MDF_LOWERED_LOOP && op->origin == origin ? op->of.loop->n_beside : 0;
+        n = op->code == MDF_LOWERED_LOOP && op->origin == origin ? op->of.loop->n_lanes : 0;
         for (j = 0; n == 0 && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            n = count_beside(inner, origin);
+            n = count_lanes(inner, origin);
         }
     }
     return n;
 }
 
-static void write_beside(const struct explanation *explanation, const struct mdf_origin *origin, int indent)
+static void write_lanes(const struct explanation *explanation, const struct mdf_origin *origin, int indent)
 {
-    size_t n = explanation->lowered == NULL ? 0 : count_beside(&explanation->lowered->region, origin);
+    size_t n = explanation->lowered == NULL ? 0 : count_lanes(&explanation->lowered->region, origin);
 
     if (n > 0) {
         begin_line(explanation->text, indent);
@@ -326,7 +326,7 @@ static void explain_call(struct explanation *explanation, const struct mdf_frame
                                       explanation->state->program->is_plain, indent);
     }
     write_pairs(explanation, &code->origins[instruction->origin], indent + STEP);
-    write_beside(explanation, &code->origins[instruction->origin], indent + STEP);
+    write_lanes(explanation, &code->origins[instruction->origin], indent + STEP);
     explain_bodies(explanation, frame, call, is_inside, indent + STEP);
     explanation->lowered = around;
 }

@@ -1,14 +1,14 @@
 """Which grammar a seed belongs to."""
-import beside
 import chains
 import grammar
 import modeci_grammar
 import nests
 import onnx_grammar
+import outer_loops
 import sequences
 import solving
 
-FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, beside]
+FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops]
 
 
 def make(seed):

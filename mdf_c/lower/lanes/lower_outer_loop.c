@@ -1,7 +1,7 @@
-/* lower_beside.c - a loop whose runs do not hang on each other, with loops or conditions of their own, does several at once: its
- * body is widened as a program is for several instances (widen.c), with a lane for each run. What a loop goes through is laid out
- * for that in front of it, what it yields is turned behind it; the last runs of a number that is no multiple of the lanes are done
- * again beside those. See lowering.h. */
+/* lower_outer_loop.c - outer-loop vectorisation: a loop whose runs do not hang on each other, with loops or conditions of its own,
+ * does several of them at once. Its body is widened as a program is for several instances (widen.c), with a lane for each run.
+ * What it goes through is laid out for that in front of it, what it yields is turned behind it; where the number of runs is no
+ * multiple of that of lanes, the last run is done again in those that are left. See lowering.h. */
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -12,7 +12,7 @@
 /* Elements of what is computed in a run, and of that in its own loops and conditions: longer rows are vectors by themselves. */
 enum { FEW_LANES = 8, MANY_LANES = 16, MANY_RUNS = 64, MOST_ELEMENTS = 64, MOST_INSIDE = 4 };
 
-struct beside {
+struct outer_loop {
     struct widening widening;
     const struct mdf_lowered_loop *narrow;
     struct mdf_lowered_loop *loop;
@@ -48,7 +48,7 @@ static void mark_parameters(const struct mdf_lowered_loop *loop, bool *is_made)
     mark_made(is_made, loop->is_going_on);
 }
 
-static void mark_region(struct beside *beside, const struct mdf_lowered_region *region, bool is_inside)
+static void mark_region(struct outer_loop *outer, const struct mdf_lowered_region *region, bool is_inside)
 {
     const struct mdf_lowered_region *inner;
     size_t i, j;
@@ -56,23 +56,23 @@ static void mark_region(struct beside *beside, const struct mdf_lowered_region *
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        mdf_lowered_visit_results(op, mark_made, beside->is_made);
+        mdf_lowered_visit_results(op, mark_made, outer->is_made);
         if (is_inside) {
-            mdf_lowered_visit_results(op, mark_made, beside->is_inside);
+            mdf_lowered_visit_results(op, mark_made, outer->is_inside);
         }
         if (op->code == MDF_LOWERED_LOOP) {
-            mark_parameters(op->of.loop, beside->is_made);
-            mark_parameters(op->of.loop, beside->is_inside);
+            mark_parameters(op->of.loop, outer->is_made);
+            mark_parameters(op->of.loop, outer->is_inside);
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            mark_region(beside, inner, true);
+            mark_region(outer, inner, true);
         }
     }
 }
 
 /* Whether something in a region runs more or less often than the region, and nothing has to be called for one run after the other,
  * or does runs side by side already. */
-static bool find_control(const struct beside *beside, const struct mdf_lowered_region *region, bool *has_control)
+static bool find_control(const struct outer_loop *outer, const struct mdf_lowered_region *region, bool *has_control)
 {
     const struct mdf_lowered_region *inner;
     size_t i, j;
@@ -80,12 +80,12 @@ static bool find_control(const struct beside *beside, const struct mdf_lowered_r
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_beside > 0)) {
+        if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_lanes > 0)) {
             return false;
         }
         *has_control = *has_control || op->code == MDF_LOWERED_LOOP || op->code == MDF_LOWERED_IF;
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            if (!find_control(beside, inner, has_control)) {
+            if (!find_control(outer, inner, has_control)) {
                 return false;
             }
         }
@@ -115,17 +115,17 @@ static void mark_whole(const struct mdf_lowered_region *region, bool *is_whole)
 }
 
 /* Whether all that is computed in a run has few elements, as many in all of them, of which there are vectors. */
-static bool are_small(const struct beside *beside)
+static bool are_small(const struct outer_loop *outer)
 {
-    const struct lowering *lowering = beside->widening.lowering;
+    const struct lowering *lowering = outer->widening.lowering;
     size_t i;
 
     for (i = 0; i < lowering->lowered->n_values; i++) {
         const struct mdf_lowered_value *value = &lowering->lowered->values[i];
-        size_t most = beside->is_whole[i] ? SIZE_MAX : beside->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
+        size_t most = outer->is_whole[i] ? SIZE_MAX : outer->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
 
-        if ((beside->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL || lowering->facts[i].list != NULL)) ||
-            (beside->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 ||
+        if ((outer->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL || lowering->facts[i].list != NULL)) ||
+            (outer->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 ||
                                    value->form.rank + 2u > MDF_INLINE_RANK ||
                                    !mdf_machine_has_vectors((mdf_dtype)value->form.dtype)))) {
             return false;
@@ -144,38 +144,38 @@ static bool has_plain_stacks(const struct mdf_lowered_loop *loop)
 }
 
 /* Finds what differs between runs, and what has to be made of it. */
-static void mark(struct beside *beside, const struct mdf_lowered *body)
+static void mark(struct outer_loop *outer, const struct mdf_lowered *body)
 {
-    const struct mdf_lowered_loop *loop = beside->narrow;
+    const struct mdf_lowered_loop *loop = outer->narrow;
     size_t i;
 
-    mark_parameters(loop, beside->varies);
+    mark_parameters(loop, outer->varies);
     if (loop->is_going_on != MDF_LOWERED_NONE) {
-        beside->varies[loop->is_going_on] = false;
+        outer->varies[loop->is_going_on] = false;
     }
-    mdf_lanes_mark(body, beside->varies);
+    mdf_lanes_mark(body, outer->varies);
     for (i = 0; i < loop->n_stacks; i++) {
-        beside->needed[loop->stacks[i].item] = true;
+        outer->needed[loop->stacks[i].item] = true;
     }
-    mdf_lanes_need(body, beside->needed);
-    mark_parameters(loop, beside->is_made);
-    mark_region(beside, &loop->body, false);
-    mark_whole(&loop->body, beside->is_whole);
+    mdf_lanes_need(body, outer->needed);
+    mark_parameters(loop, outer->is_made);
+    mark_region(outer, &loop->body, false);
+    mark_whole(&loop->body, outer->is_whole);
 }
 
 /* ------------------------------------------------------------------ rows and stacks */
 
 /* A value for each group of runs: the form of one run, with the lanes behind it. */
-static mdf_lowered_id add_groups(struct beside *beside, mdf_lowered_id narrow)
+static mdf_lowered_id add_groups(struct outer_loop *outer, mdf_lowered_id narrow)
 {
-    struct widening *widening = &beside->widening;
+    struct widening *widening = &outer->widening;
     const struct mdf_value form = widening->narrow->values[narrow].form;
     int64_t shape[MDF_INLINE_RANK];
     mdf_lowered_id id;
 
-    shape[0] = (int64_t)beside->n_groups;
+    shape[0] = (int64_t)outer->n_groups;
     memcpy(shape + 1, mdf_value_shape(&form), form.rank * sizeof *shape);
-    shape[form.rank + 1] = (int64_t)beside->n_lanes;
+    shape[form.rank + 1] = (int64_t)outer->n_lanes;
     id = widening_add_shape(widening, MDF_LOWERED_RESULT, &form, form.rank + 2u, shape);
     if (id != MDF_LOWERED_NONE) {
         widening->lowering->lowered->values[id].is_scalar = false;
@@ -191,20 +191,20 @@ struct turning {
 };
 
 /* The runs from `first` on, of so many groups with so many lanes, where they lie one behind the other. */
-static struct mdf_nest_view view_of_runs(const struct beside *beside, mdf_lowered_id id, size_t n, size_t first, bool is_reversed)
+static struct mdf_nest_view view_of_runs(const struct outer_loop *outer, mdf_lowered_id id, size_t n, size_t first, bool is_reversed)
 {
     int64_t step = is_reversed ? -(int64_t)n : (int64_t)n;
 
     return (struct mdf_nest_view){.id = id,
-                                  .first = (int64_t)((is_reversed ? beside->n_runs - 1 - first : first) * n),
-                                  .strides = {step * (int64_t)beside->n_lanes, step, 1},
+                                  .first = (int64_t)((is_reversed ? outer->n_runs - 1 - first : first) * n),
+                                  .strides = {step * (int64_t)outer->n_lanes, step, 1},
                                   .at = MDF_NEST_NONE};
 }
 
 /* The same where they lie side by side. */
-static struct mdf_nest_view view_of_lanes(const struct beside *beside, mdf_lowered_id id, size_t n, size_t first)
+static struct mdf_nest_view view_of_lanes(const struct outer_loop *outer, mdf_lowered_id id, size_t n, size_t first)
 {
-    size_t n_lanes = beside->n_lanes;
+    size_t n_lanes = outer->n_lanes;
 
     return (struct mdf_nest_view){.id = id,
                                   .first = (int64_t)(first / n_lanes * n * n_lanes + first % n_lanes),
@@ -224,55 +224,55 @@ static void go_back(struct mdf_nest_view *view, const size_t *extents)
 }
 
 /* Elements of the runs from `first` on, of so many groups with so many lanes, from one of these forms to the other. */
-static bool turn_part(struct beside *beside, const struct turning *turning, size_t first, size_t n_groups, size_t n_lanes)
+static bool turn_part(struct outer_loop *outer, const struct turning *turning, size_t first, size_t n_groups, size_t n_lanes)
 {
     const size_t extents[] = {n_groups, n_lanes, turning->n};
-    struct mdf_nest_view apart = view_of_runs(beside, turning->runs, turning->n, first, turning->is_reversed);
-    struct mdf_nest_view lanes = view_of_lanes(beside, turning->lanes, turning->n, first);
+    struct mdf_nest_view apart = view_of_runs(outer, turning->runs, turning->n, first, turning->is_reversed);
+    struct mdf_nest_view lanes = view_of_lanes(outer, turning->lanes, turning->n, first);
 
     if (turning->is_reversed && !turning->to_lanes) {
         go_back(&apart, extents);
         go_back(&lanes, extents);
     }
-    return widening_move(&beside->widening, turning->to_lanes ? &apart : &lanes, turning->to_lanes ? &lanes : &apart, 3, extents);
+    return widening_move(&outer->widening, turning->to_lanes ? &apart : &lanes, turning->to_lanes ? &lanes : &apart, 3, extents);
 }
 
 /* Those of whole groups, then the others. */
-static bool turn(struct beside *beside, const struct turning *turning)
+static bool turn(struct outer_loop *outer, const struct turning *turning)
 {
-    size_t n_whole = beside->n_runs / beside->n_lanes, rest = beside->n_runs % beside->n_lanes;
+    size_t n_whole = outer->n_runs / outer->n_lanes, rest = outer->n_runs % outer->n_lanes;
 
-    return turn_part(beside, turning, 0, n_whole, beside->n_lanes) &&
-           (rest == 0 || turn_part(beside, turning, n_whole * beside->n_lanes, 1, rest));
+    return turn_part(outer, turning, 0, n_whole, outer->n_lanes) &&
+           (rest == 0 || turn_part(outer, turning, n_whole * outer->n_lanes, 1, rest));
 }
 
 /* Lanes past the last run do that again. */
-static bool repeat_last(struct beside *beside, const struct turning *turning)
+static bool repeat_last(struct outer_loop *outer, const struct turning *turning)
 {
-    size_t n_missing = beside->n_groups * beside->n_lanes - beside->n_runs;
+    size_t n_missing = outer->n_groups * outer->n_lanes - outer->n_runs;
     const size_t extents[] = {n_missing, turning->n};
-    struct mdf_nest_view from = view_of_runs(beside, turning->runs, turning->n, beside->n_runs - 1, turning->is_reversed);
-    struct mdf_nest_view to = view_of_lanes(beside, turning->lanes, turning->n, beside->n_runs);
+    struct mdf_nest_view from = view_of_runs(outer, turning->runs, turning->n, outer->n_runs - 1, turning->is_reversed);
+    struct mdf_nest_view to = view_of_lanes(outer, turning->lanes, turning->n, outer->n_runs);
 
     from.strides[0] = 0;
     from.strides[1] = 1;
     to.strides[0] = 1;
-    to.strides[1] = (int64_t)beside->n_lanes;
-    return n_missing == 0 || widening_move(&beside->widening, &from, &to, 2, extents);
+    to.strides[1] = (int64_t)outer->n_lanes;
+    return n_missing == 0 || widening_move(&outer->widening, &from, &to, 2, extents);
 }
 
-static bool add_row(struct beside *beside, const struct mdf_lowered_rows *narrow)
+static bool add_row(struct outer_loop *outer, const struct mdf_lowered_rows *narrow)
 {
-    struct widening *widening = &beside->widening;
+    struct widening *widening = &outer->widening;
     size_t n = widening->narrow->values[narrow->parameter].form.length;
-    struct mdf_lowered_rows *rows = &beside->loop->rows[beside->loop->n_rows++];
+    struct mdf_lowered_rows *rows = &outer->loop->rows[outer->loop->n_rows++];
 
     *rows = (struct mdf_lowered_rows){.source = narrow->source};
-    if (n > 1 || narrow->is_reversed || beside->n_runs % beside->n_lanes != 0) {
-        const struct turning turning = {narrow->source, add_groups(beside, narrow->parameter), n, narrow->is_reversed, true};
+    if (n > 1 || narrow->is_reversed || outer->n_runs % outer->n_lanes != 0) {
+        const struct turning turning = {narrow->source, add_groups(outer, narrow->parameter), n, narrow->is_reversed, true};
 
         rows->source = turning.lanes;
-        if (rows->source == MDF_LOWERED_NONE || !turn(beside, &turning) || !repeat_last(beside, &turning)) {
+        if (rows->source == MDF_LOWERED_NONE || !turn(outer, &turning) || !repeat_last(outer, &turning)) {
             return false;
         }
     }
@@ -281,16 +281,16 @@ static bool add_row(struct beside *beside, const struct mdf_lowered_rows *narrow
 }
 
 /* Rows that the body does not look at are not laid out. */
-static bool add_rows(struct beside *beside)
+static bool add_rows(struct outer_loop *outer)
 {
     size_t i;
 
-    beside->loop->rows = mdf_arena_array(&beside->widening.lowering->lowered->arena, beside->narrow->n_rows, sizeof *beside->loop->rows);
-    if (beside->loop->rows == NULL) {
-        return lowering_out_of_memory(beside->widening.lowering);
+    outer->loop->rows = mdf_arena_array(&outer->widening.lowering->lowered->arena, outer->narrow->n_rows, sizeof *outer->loop->rows);
+    if (outer->loop->rows == NULL) {
+        return lowering_out_of_memory(outer->widening.lowering);
     }
-    for (i = 0; i < beside->narrow->n_rows; i++) {
-        if (beside->needed[beside->narrow->rows[i].parameter] && !add_row(beside, &beside->narrow->rows[i])) {
+    for (i = 0; i < outer->narrow->n_rows; i++) {
+        if (outer->needed[outer->narrow->rows[i].parameter] && !add_row(outer, &outer->narrow->rows[i])) {
             return false;
         }
     }
@@ -298,22 +298,22 @@ static bool add_rows(struct beside *beside)
 }
 
 /* In the body, at its end. */
-static bool add_items(struct beside *beside)
+static bool add_items(struct outer_loop *outer)
 {
-    struct widening *widening = &beside->widening;
+    struct widening *widening = &outer->widening;
     size_t i;
 
-    beside->loop->stacks = mdf_arena_array(&widening->lowering->lowered->arena, beside->narrow->n_stacks, sizeof *beside->loop->stacks);
-    if (beside->loop->stacks == NULL) {
+    outer->loop->stacks = mdf_arena_array(&widening->lowering->lowered->arena, outer->narrow->n_stacks, sizeof *outer->loop->stacks);
+    if (outer->loop->stacks == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < beside->narrow->n_stacks; i++) {
-        const struct mdf_lowered_stack *stack = &beside->narrow->stacks[i];
+    for (i = 0; i < outer->narrow->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &outer->narrow->stacks[i];
         mdf_lowered_id item = widening_value(widening, stack->item);
 
         item = item == MDF_LOWERED_NONE || widening_varies(widening, stack->item) ? item : widening_spread(widening, item, stack->item);
-        beside->loop->stacks[beside->loop->n_stacks++] =
-            (struct mdf_lowered_stack){.item = item, .item_bytes = stack->item_bytes * beside->n_lanes};
+        outer->loop->stacks[outer->loop->n_stacks++] =
+            (struct mdf_lowered_stack){.item = item, .item_bytes = stack->item_bytes * outer->n_lanes};
         if (item == MDF_LOWERED_NONE) {
             return false;
         }
@@ -322,17 +322,17 @@ static bool add_items(struct beside *beside)
 }
 
 /* Behind the loop. */
-static bool turn_stacks(struct beside *beside)
+static bool turn_stacks(struct outer_loop *outer)
 {
-    struct lowering *lowering = beside->widening.lowering;
+    struct lowering *lowering = outer->widening.lowering;
     size_t i;
 
-    for (i = 0; i < beside->narrow->n_stacks; i++) {
-        const struct mdf_lowered_stack *stack = &beside->narrow->stacks[i];
-        const struct turning turning = {stack->stack, beside->loop->stacks[i].stack, lowering->lowered->values[stack->item].form.length,
+    for (i = 0; i < outer->narrow->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &outer->narrow->stacks[i];
+        const struct turning turning = {stack->stack, outer->loop->stacks[i].stack, lowering->lowered->values[stack->item].form.length,
                                         stack->is_reversed, false};
 
-        if (!turn(beside, &turning)) {
+        if (!turn(outer, &turning)) {
             return false;
         }
     }
@@ -342,13 +342,13 @@ static bool turn_stacks(struct beside *beside)
 /* ------------------------------------------------------------------ the loop */
 
 /* Lanes past the last run have the number of that. */
-static mdf_lowered_id cut_numbers(struct beside *beside, mdf_lowered_id numbers)
+static mdf_lowered_id cut_numbers(struct outer_loop *outer, mdf_lowered_id numbers)
 {
-    struct widening *widening = &beside->widening;
-    double n_runs = (double)beside->n_runs;
+    struct widening *widening = &outer->widening;
+    double n_runs = (double)outer->n_runs;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_SELECT, .dtype = MDF_DTYPE_INT64, .n_in = 3};
 
-    if (beside->n_runs % beside->n_lanes == 0) {
+    if (outer->n_runs % outer->n_lanes == 0) {
         return numbers;
     }
     op.in[0] = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, numbers,
@@ -359,40 +359,40 @@ static mdf_lowered_id cut_numbers(struct beside *beside, mdf_lowered_id numbers)
 }
 
 /* The number of the group times that of lanes, and the number of each lane; all go on. */
-static bool add_parameters(struct beside *beside)
+static bool add_parameters(struct outer_loop *outer)
 {
-    struct widening *widening = &beside->widening;
+    struct widening *widening = &outer->widening;
     struct lowering *lowering = widening->lowering;
-    int64_t numbers[MANY_LANES], shape = (int64_t)beside->n_lanes;
+    int64_t numbers[MANY_LANES], shape = (int64_t)outer->n_lanes;
     struct mdf_value lanes = {0};
     mdf_lowered_id first, id;
     size_t i;
 
-    if (beside->narrow->is_going_on != MDF_LOWERED_NONE) {
-        widening->ids[beside->narrow->is_going_on] = mdf_term_truth(lowering, true);
+    if (outer->narrow->is_going_on != MDF_LOWERED_NONE) {
+        widening->ids[outer->narrow->is_going_on] = mdf_term_truth(lowering, true);
     }
-    if (beside->narrow->number == MDF_LOWERED_NONE || !beside->needed[beside->narrow->number]) {
+    if (outer->narrow->number == MDF_LOWERED_NONE || !outer->needed[outer->narrow->number]) {
         return true;
     }
-    for (i = 0; i < beside->n_lanes; i++) {
+    for (i = 0; i < outer->n_lanes; i++) {
         numbers[i] = (int64_t)i;
     }
-    beside->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
-    first = widening_compute_two(widening, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, beside->loop->number,
-                                 widening_constant(widening, MDF_DTYPE_INT64, (double)beside->n_lanes));
+    outer->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
+    first = widening_compute_two(widening, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, outer->loop->number,
+                                 widening_constant(widening, MDF_DTYPE_INT64, (double)outer->n_lanes));
     mdf_value_borrow_tensor(lowering->memory, &lanes, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &shape, numbers);
     id = lowering_add_constant(lowering, &lanes, false);
     mdf_value_clear(lowering->memory, &lanes);
-    id = cut_numbers(beside, widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, first, id));
-    widening->ids[beside->narrow->number] = id;
+    id = cut_numbers(outer, widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, first, id));
+    widening->ids[outer->narrow->number] = id;
     return id != MDF_LOWERED_NONE;
 }
 
 /* Where a lane has left, all have. */
-static bool leave(struct beside *beside)
+static bool leave(struct outer_loop *outer)
 {
-    struct widening *widening = &beside->widening;
-    mdf_dtype real = beside->widening.request->execution->context.real;
+    struct widening *widening = &outer->widening;
+    mdf_dtype real = outer->widening.request->execution->context.real;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = MDF_DTYPE_BOOL, .n_in = 1};
 
     if (widening->traps == MDF_LOWERED_NONE) {
@@ -405,71 +405,71 @@ static bool leave(struct beside *beside)
     return lowering_bail_out_if(widening->lowering, widening_any(widening, widening_compute(widening, &op, real), real));
 }
 
-static bool name_stacks(struct beside *beside)
+static bool name_stacks(struct outer_loop *outer)
 {
     size_t i;
 
-    for (i = 0; i < beside->loop->n_stacks; i++) {
-        beside->loop->stacks[i].stack = add_groups(beside, beside->narrow->stacks[i].item);
-        if (beside->loop->stacks[i].stack == MDF_LOWERED_NONE) {
+    for (i = 0; i < outer->loop->n_stacks; i++) {
+        outer->loop->stacks[i].stack = add_groups(outer, outer->narrow->stacks[i].item);
+        if (outer->loop->stacks[i].stack == MDF_LOWERED_NONE) {
             return false;
         }
     }
     return true;
 }
 
-static bool add_loop(struct beside *beside)
+static bool add_loop(struct outer_loop *outer)
 {
-    struct lowering *lowering = beside->widening.lowering;
+    struct lowering *lowering = outer->widening.lowering;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .origin = lowering->origin};
     struct region region;
     size_t i;
 
-    beside->loop = mdf_arena_allocate(&lowering->lowered->arena, sizeof *beside->loop);
-    if (beside->loop == NULL) {
+    outer->loop = mdf_arena_allocate(&lowering->lowered->arena, sizeof *outer->loop);
+    if (outer->loop == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    *beside->loop = (struct mdf_lowered_loop){.n_runs = beside->n_groups,
-                                              .n_beside = beside->n_lanes,
+    *outer->loop = (struct mdf_lowered_loop){.n_runs = outer->n_groups,
+                                              .n_lanes = outer->n_lanes,
                                               .trip_count = MDF_LOWERED_NONE,
                                               .condition = MDF_LOWERED_NONE,
                                               .next_condition = MDF_LOWERED_NONE,
                                               .number = MDF_LOWERED_NONE,
                                               .is_going_on = MDF_LOWERED_NONE};
-    if (!add_rows(beside)) {
+    if (!add_rows(outer)) {
         return false;
     }
     lowering_begin_region(lowering, &region, REGION_BODY);
-    for (i = 0; i < beside->loop->n_rows; i++) {
-        lowering->facts[beside->loop->rows[i].parameter].depth = region.depth;
+    for (i = 0; i < outer->loop->n_rows; i++) {
+        lowering->facts[outer->loop->rows[i].parameter].depth = region.depth;
     }
-    if (!add_parameters(beside) || !widening_region(&beside->widening, &beside->narrow->body) || !leave(beside) || !add_items(beside) ||
-        !lowering_end_region(lowering, &beside->loop->body) || !name_stacks(beside)) {
+    if (!add_parameters(outer) || !widening_region(&outer->widening, &outer->narrow->body) || !leave(outer) || !add_items(outer) ||
+        !lowering_end_region(lowering, &outer->loop->body) || !name_stacks(outer)) {
         return false;
     }
-    op.of.loop = beside->loop;
-    return widening_add_op(&beside->widening, &op) && turn_stacks(beside);
+    op.of.loop = outer->loop;
+    return widening_add_op(&outer->widening, &op) && turn_stacks(outer);
 }
 
 /* What stands for values: themselves, but for those of the body. */
-static bool begin(struct beside *beside, const struct mdf_lowered *body)
+static bool begin(struct outer_loop *outer, const struct mdf_lowered *body)
 {
-    struct lowering *lowering = beside->widening.lowering;
+    struct lowering *lowering = outer->widening.lowering;
     size_t n = body->n_values, i;
 
-    beside->varies = mdf_arena_array(&lowering->scratch, n, sizeof *beside->varies);
-    beside->needed = mdf_arena_array(&lowering->scratch, n, sizeof *beside->needed);
-    beside->is_made = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_made);
-    beside->is_inside = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_inside);
-    beside->is_whole = mdf_arena_array(&lowering->scratch, n, sizeof *beside->is_whole);
-    beside->widening.ids = mdf_arena_array(&lowering->scratch, n, sizeof *beside->widening.ids);
-    if (beside->varies == NULL || beside->needed == NULL || beside->is_made == NULL || beside->is_inside == NULL ||
-        beside->is_whole == NULL || beside->widening.ids == NULL) {
+    outer->varies = mdf_arena_array(&lowering->scratch, n, sizeof *outer->varies);
+    outer->needed = mdf_arena_array(&lowering->scratch, n, sizeof *outer->needed);
+    outer->is_made = mdf_arena_array(&lowering->scratch, n, sizeof *outer->is_made);
+    outer->is_inside = mdf_arena_array(&lowering->scratch, n, sizeof *outer->is_inside);
+    outer->is_whole = mdf_arena_array(&lowering->scratch, n, sizeof *outer->is_whole);
+    outer->widening.ids = mdf_arena_array(&lowering->scratch, n, sizeof *outer->widening.ids);
+    if (outer->varies == NULL || outer->needed == NULL || outer->is_made == NULL || outer->is_inside == NULL ||
+        outer->is_whole == NULL || outer->widening.ids == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    mark(beside, body);
+    mark(outer, body);
     for (i = 0; i < n; i++) {
-        beside->widening.ids[i] = beside->is_made[i] ? MDF_LOWERED_NONE : (mdf_lowered_id)i;
+        outer->widening.ids[i] = outer->is_made[i] ? MDF_LOWERED_NONE : (mdf_lowered_id)i;
     }
     return true;
 }
@@ -481,46 +481,46 @@ static void forget(struct lowering *lowering, mdf_lowered_id id)
 }
 
 /* The loop in the place of one; false: that stays, or something has failed. */
-static bool put_beside(struct lowering *lowering, struct region *region, const struct mdf_lowered_loop *loop)
+static bool put_lanes(struct lowering *lowering, struct region *region, const struct mdf_lowered_loop *loop)
 {
     struct mdf_lowered body = *lowering->lowered;
-    struct beside beside = {.narrow = loop, .n_runs = loop->n_runs, .n_lanes = loop->n_runs < MANY_RUNS ? FEW_LANES : MANY_LANES};
-    struct mdf_lanes_request request = {.narrow = &body, .execution = lowering->execution, .n_lanes = beside.n_lanes};
+    struct outer_loop outer = {.narrow = loop, .n_runs = loop->n_runs, .n_lanes = loop->n_runs < MANY_RUNS ? FEW_LANES : MANY_LANES};
+    struct mdf_lanes_request request = {.narrow = &body, .execution = lowering->execution, .n_lanes = outer.n_lanes};
     size_t n_ops = region->n_ops, n_values = body.n_values, i;
     bool has_control = false, done;
 
     if (loop->n_runs < FEW_LANES || !lowering_is_map(lowering, loop) || !has_plain_stacks(loop) ||
-        !find_control(&beside, &loop->body, &has_control) || !has_control) {
+        !find_control(&outer, &loop->body, &has_control) || !has_control) {
         return false;
     }
     body.region = loop->body;
-    beside.n_groups = (loop->n_runs + beside.n_lanes - 1) / beside.n_lanes;
-    beside.widening = (struct widening){.lowering = lowering,
+    outer.n_groups = (loop->n_runs + outer.n_lanes - 1) / outer.n_lanes;
+    outer.widening = (struct widening){.lowering = lowering,
                                         .request = &request,
                                         .narrow = &body,
-                                        .n_lanes = beside.n_lanes,
+                                        .n_lanes = outer.n_lanes,
                                         .mask = MDF_LOWERED_NONE,
                                         .traps = MDF_LOWERED_NONE};
-    if (!begin(&beside, &body) || !are_small(&beside)) {
+    if (!begin(&outer, &body) || !are_small(&outer)) {
         return false;
     }
-    request.varies = beside.varies;
-    request.needed = beside.needed;
-    done = add_loop(&beside);
+    request.varies = outer.varies;
+    request.needed = outer.needed;
+    done = add_loop(&outer);
     if (!done && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) { /* it stays as it is */
         lowering->refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
         lowering->region = region;
         region->n_ops = n_ops;
     }
     for (i = 0; i < lowering->lowered->n_values; i++) {
-        if (done ? i < n_values && beside.is_made[i] : i >= n_values) {
+        if (done ? i < n_values && outer.is_made[i] : i >= n_values) {
             forget(lowering, (mdf_lowered_id)i);
         }
     }
     return done;
 }
 
-bool lowering_run_beside(struct lowering *lowering, struct region *region)
+bool lowering_vectorise_outer_loops(struct lowering *lowering, struct region *region)
 {
     struct region *around = lowering->region;
     struct mdf_lowered_op *ops = region->ops;
@@ -538,7 +538,7 @@ bool lowering_run_beside(struct lowering *lowering, struct region *region)
     region->n_ops = region->capacity = 0;
     for (i = 0; i < n_ops && done; i++) {
         lowering->origin = ops[i].origin;
-        done = (ops[i].code == MDF_LOWERED_LOOP && put_beside(lowering, region, ops[i].of.loop)) ||
+        done = (ops[i].code == MDF_LOWERED_LOOP && put_lanes(lowering, region, ops[i].of.loop)) ||
                (!lowering_has_failed(lowering) && lowering_add_op(lowering, region, &ops[i]));
     }
     lowering->region = around;

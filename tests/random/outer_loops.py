@@ -1,4 +1,4 @@
-"""Random ONNX programs of loops whose runs do not hang on each other, with loops and conditions of their own: what is done side by side (mdf_c/lower/lanes/lower_beside.c).
+"""Random ONNX programs of loops whose runs do not hang on each other, with loops and conditions of their own: what is done side by side (mdf_c/lower/lanes/lower_outer_loop.c).
 ``make(seed)`` gives one case (case.py)."""
 import random
 
@@ -110,7 +110,7 @@ def _scan(outer):
 
 
 def make(seed):
-    rng = random.Random(f"beside {seed}")
+    rng = random.Random(f"outer loops {seed}")
     program = Program(rng)
     program.opset = max(program.opset, 13)
     graph, declared = onnx_grammar.Graph(program), onnx_grammar.declared
