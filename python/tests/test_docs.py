@@ -1,4 +1,4 @@
-"""The blocks of docs/python.md and docs/plugins.md, in order, and what they print. A block whose packages are not installed is passed over."""
+"""The blocks of Python on the pages, in order, and what they print. A block whose packages are not installed is passed over."""
 
 import contextlib
 import doctest
@@ -14,9 +14,24 @@ from conftest import ROOT
 
 # Pages whose commands "$ build/..." need the Python package: they run here, the others in tests/test_pages.c.
 COMMAND_PAGES = {"docs/fitting.md": 1}
-PAGES = [(ROOT / "docs" / "python.md", 9), (ROOT / "docs" / "plugins.md", 1)]
+PAGES = {  # how many blocks each page has at least, and the folder that they run in, which holds the examples, or is among them
+    "docs/cluster.md": (3, "."),
+    "docs/python.md": (9, "examples"),
+    "docs/plugins.md": (1, "examples"),
+    "docs/fitting.md": (5, "."),
+    "docs/sensitivity.md": (2, "."),
+    "docs/sweeps.md": (2, "."),
+    "python/README.md": (1, "."),
+}
+PROMPTS = {"README.md": 2, "docs/gradients.md": 7}  # pages with ">>>", and how many of these they have at least
+# What a page takes for granted: a cluster, a model.
+SCHEDULER = 'Client("scheduler:8786")'
+MODEL = {"m": {"graphs": {"g": {"nodes": {"n": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "2 * x"}}}}}}}}
+ELSEWHERE = "class RayExecutor"  # python/tests/test_executors.py, which starts Ray
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", re.DOTALL)
-OPTIONAL = {"to_pandas": "pandas", "to_xarray": "xarray", "import matplotlib": "matplotlib", "import onnx\n": "onnx"}
+OPTIONAL = {"to_pandas": "pandas", "to_xarray": "xarray", "import matplotlib": "matplotlib", "import onnx\n": "onnx", "import pandas": "pandas",
+            "mdf_c.fit(": "scipy", ".plot()": "matplotlib", "import torch": "torch", "import jax": "jax", "import pytensor": "pytensor",
+            "mdf_c.sensitivity(": "SALib", "dask.distributed": "distributed"}
 
 
 def is_there(code):
@@ -30,33 +45,51 @@ def is_there(code):
     return True
 
 
-@pytest.mark.parametrize(("page", "at_least"), PAGES, ids=lambda value: getattr(value, "stem", ""))
-def test_a_page(page, at_least, tmp_path, monkeypatch, examples):
+@pytest.fixture
+def scheduler():
+    """A client of a cluster of one process, in the place of a page's."""
+    with contextlib.ExitStack() as stack:
+
+        def client():
+            distributed = pytest.importorskip("distributed")
+            cluster = stack.enter_context(distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None))
+            return stack.enter_context(distributed.Client(cluster))
+
+        yield client
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page(name, tmp_path, monkeypatch, examples, scheduler):
+    page, (at_least, folder) = ROOT / name, PAGES[name]
     shutil.copytree(examples, tmp_path / "examples")
-    monkeypatch.chdir(tmp_path / "examples")
+    (tmp_path / "model.json").write_text(json.dumps(MODEL))
+    monkeypatch.chdir(tmp_path / folder)
     if not page.exists():
         pytest.skip("the documentation is not here")
     names = {}
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     assert len(blocks) >= at_least
     for code, expected in blocks:
-        if not is_there(code):
+        if not is_there(code) or ELSEWHERE in code:
             continue
+        if SCHEDULER in code:
+            names["client"], code = scheduler(), code.replace(SCHEDULER, "client")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, str(page), "exec"), names)  # noqa: S102 - the page is ours
         assert printed.getvalue() == expected, code
 
 
-def test_the_readme(monkeypatch, examples):
-    page = ROOT / "README.md"
+@pytest.mark.parametrize(("name", "at_least"), PROMPTS.items())
+def test_what_is_typed_at_a_prompt(name, at_least, monkeypatch, examples):
+    page = ROOT / name
     if not page.exists():
         pytest.skip("the page is not here")
     monkeypatch.chdir(examples.parent)
     lines = re.findall(r"^    (>>> .*\n(?:    (?!>>>).+\n)*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     text = "\n".join(line.replace("\n    ", "\n") for line in lines)
-    assert text.count(">>>") >= 2
-    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", str(page), 0)
+    assert text.count(">>>") >= at_least
+    test = doctest.DocTestParser().get_doctest(text, {}, name, str(page), 0)
     assert doctest.DocTestRunner().run(test).failed == 0
 
 

@@ -2,11 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -94,20 +94,9 @@ def test_mpi_gives_the_same_bits(tmp_path):
     assert "workers, the same bits" in ended.stdout
 
 
-def code_of_page(name: str, first: str) -> str:
-    """The block of a page, which is indented, that begins with a line."""
-    lines = iter((ROOT / "docs" / name).read_text().splitlines())
-    block = [next(line for line in lines if line.strip() == first)]
-    for line in lines:
-        if line and not line.startswith("    "):
-            break
-        block.append(line)
-    return textwrap.dedent("\n".join(block))
-
-
 def test_ray_gives_the_same_bits():
     ray = pytest.importorskip("ray", reason="ray is not installed")
-    code = code_of_page("cluster.md", "class RayExecutor:").split("\nresult =")[0]
+    code = re.search(r"```python\n(class RayExecutor:.*?)\nresult =", (ROOT / "docs/cluster.md").read_text(), re.DOTALL)[1]
     names: dict = {"ray": ray}
     exec(code, names)  # noqa: S102 - the page's own class
     paths = [str(PACKAGE), os.path.dirname(__file__)]

@@ -9,17 +9,17 @@ import pytest
 from conftest import ROOT
 
 import mdf_c
-from test_docs import COMMAND_PAGES, PAGES
+from test_docs import COMMAND_PAGES, PAGES, PROMPTS
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 if not (ROOT / "tests/test_pages.c").exists():
     pytest.skip("the source tree is not here", allow_module_level=True)
-ALL = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in [README, *sorted(DOCS.glob("*.md"))]}
+ALL = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in [README, ROOT / "python/README.md", *sorted(DOCS.glob("*.md"))]}
 
 # Pages whose blocks tests/test_example_pages.c runs, and those whose commands "$ build/..." and "$ cc ..." tests/test_pages.c does.
 EXAMPLE_PAGES = set(re.findall(r'"(docs/[a-z_-]+\.md)"', (ROOT / "tests/test_example_pages.c").read_text()))
 C_PAGES = set(re.findall(r'\{"((?:docs/)?[A-Za-z_-]+\.md)", \d+\}', (ROOT / "tests/test_pages.c").read_text()))
-PYTHON_PAGES = {str(page.relative_to(ROOT)) for page, _ in PAGES}
+PYTHON_PAGES = set(PAGES)
 
 # Words of a command, or of a block's first lines, and what runs it: a file that says so, or why nothing does.
 ELSEWHERE = {
@@ -29,6 +29,8 @@ ELSEWHERE = {
     ("README.md", "pip install ./python"): "tools/check_wheel.sh",
     ("README.md", "#include <mdf.h>"): "tests/test_pages.c",
     ("docs/python.md", "pip install ./python"): "tools/check_wheel.sh",
+    ("python/README.md", "pip install ./python"): "tools/check_wheel.sh",
+    ("python/README.md", "python -m build --sdist"): "tools/check_wheel.sh",
     ("docs/cluster.md", "mdf-run --sweep"): "tests/cluster/slurm_array.sh",
     ("docs/cluster.md", "mdf-merge results.zarr"): "tests/cluster/slurm_array.sh",
     ("docs/editors.md", "import json, jsonschema"): "python/tests/test_docs.py",
@@ -77,6 +79,17 @@ def reason(name, text):
     return found[0] if found else None
 
 
+# The first lines of blocks of Python that stand indented, where no test would find them: they stand between fences, or behind ">>>".
+PYTHON = re.compile(r"(?<=\n\n)    (?:import \w|from \w+(?:\.\w+)* import|(?:\w+ = )?mdf_c\.\w|def \w+\(|class \w+[(:]|with \w+\().*")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_blocks_of_python_are_where_a_test_finds_them(name):
+    assert PYTHON.findall(re.sub(r"^```.*?^```$", "", ALL[name], flags=re.MULTILINE | re.DOTALL)) == []
+    assert name in PROMPTS or "    >>> " not in ALL[name]
+    assert name in PYTHON_PAGES or "```python" not in ALL[name] or any(one[0] == name for one in ELSEWHERE)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_all_that_a_page_shows_is_run(name):
     left = [text for text, is_run in [*commands(name), *blocks(name)] if not is_run and reason(name, text) is None]
@@ -95,8 +108,8 @@ def test_what_is_said_to_run_them_is_there():
 MANUALS = "".join(page.read_text().replace("\\-", "-") for page in (DOCS / "man").glob("*.1"))
 SCRIPTS = "".join(script.read_text(errors="replace") for folder in ("bench", "tools", "tests") for script in (ROOT / folder).rglob("*.py"))
 TARGETS = set(re.findall(r"^([a-z][a-z-]*)(?: [a-z -]*)?:", (ROOT / "Makefile").read_text(), re.MULTILINE))
-# Options of other programs: pkg-config, cmake, pip, sbatch, valgrind, fmpy.
-OTHERS = {"--cflags", "--libs", "--dependency", "--array", "--cpus-per-task", "--requeue", "--build", "--stop-time", "--tool"}
+# Options of other programs: pkg-config, cmake, pip, build, sbatch, valgrind, fmpy.
+OTHERS = {"--cflags", "--libs", "--dependency", "--array", "--cpus-per-task", "--requeue", "--build", "--stop-time", "--tool", "--sdist"}
 PATH = re.compile(r"(?<![\w/.<:-])((?:bench|tools|tests|docs|examples|mdf_c|functions|schemas|python|fuzz)/[\w./-]*\w)")
 OTHERS_PATHS = {"tests/mdf/test_mdf.py"}  # PsyNeuLink's
 
