@@ -283,12 +283,23 @@ class Program(Uncopied):
         Parameters
         ----------
         parameters : dict, optional
-            Values of parameters that the program was compiled to keep changeable: see :meth:`State.set_parameter`.
+            Values of parameters: see :meth:`State.set_parameter`. Those that the program does not keep changeable are kept so by a
+            program of their own, which is compiled when it is first asked for and serves all states that get these parameters.
         """
-        state = State(self)
+        state = State(self._keeping(tuple(name for name in parameters or {} if name not in self.settings.changeable)))
         for name, value in (parameters or {}).items():
             state.set_parameter(name, value)
         return state
+
+    def _keeping(self, names: tuple[str, ...]) -> Program:
+        """This program, or one that keeps these parameters changeable too, compiled once."""
+        if not names:
+            return self
+        kept = self.__dict__.setdefault("_kept", {})
+        if names not in kept:
+            settings = dataclasses.replace(self.settings, changeable=(*self.settings.changeable, *names))
+            kept[names] = Program._remade(self._origin, settings)
+        return kept[names]
 
     def _derivatives(self, kind: str, of: str, wrt: Sequence[str], steps: int, dt: float | None) -> Any:
         """What :mod:`mdf_c.gradients` compiles of this program's model, once."""

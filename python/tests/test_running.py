@@ -187,10 +187,26 @@ def test_changeable_parameters(examples):
         state.reset()
         state.set_parameter("time_constant", 10)
     with pytest.raises(mdf_c.MdfError, match=r"no changeable parameter 'room': .*changeable=\[\.\.\.\]"):
-        program.state({"room": 1})
+        state.set_parameter("room", 1)
     with pytest.raises(mdf_c.MdfError, match="no parameter is called 'cup.rom'; did you mean 'cup.room'"):
         program.state({"cup.rom": 1})
     assert mdf_c.compile(examples / "cooling.yaml", changeable=[]).settings.changeable == ()
+
+
+def test_a_state_takes_parameters_that_were_not_kept_changeable(examples):
+    program = mdf_c.compile(examples / "cooling.yaml", changeable=["time_constant"])
+    for names in (["room"], ["cup.time_constant", "cup.room"], ["time_constant", "room", "temperature"]):
+        values = dict(zip(names, (50.0, 25.0, 70.0)))
+        state = program.state(parameters=values)
+        for dt in (None, 1.0, 1.0):
+            state.evaluate(dt)
+        expected = mdf_c.run(examples / "cooling.yaml", steps=3, dt=1.0, parameters=values)
+        assert state.results()["temperature"] == expected["temperature"]
+    assert program.state({"room": 1}).program is program.state({"room": 2}).program  # compiled once
+    state = program.state({"room": 1})
+    state.set_parameter("room", 3.0)  # and changeable from then on
+    with pytest.raises(mdf_c.MdfError, match="number"):
+        program.state({"room": "a text"})
 
 
 @pytest.mark.parametrize(
