@@ -441,7 +441,7 @@ CMAKE_FILES := tools/mdf-config.cmake tools/mdf-config-version.cmake
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
-COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
+COMPLETIONS := $(foreach program,$(notdir $(PROGRAMS) $(SCRIPTS)),$(BASH_COMPLETIONS)/$(program) $(ZSH_COMPLETIONS)/_$(program) $(FISH_COMPLETIONS)/$(program).fish)
 MANUALS := $(patsubst %,mdf-%.1,$(PROGRAM_NAMES) fit)
 INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(BINDIR)/mdf-fit $(LIBDIR)/libmdf.a $(LIBDIR)/libmdf.so $(LIBDIR)/$(SONAME) \
     $(LIBDIR)/libmdf.so.$(VERSION) $(LIBDIR)/pkgconfig/mdf.pc $(CMAKE_FILES:tools/%=$(CMAKEDIR)/%) $(INCLUDEDIR)/mdf.h $(MANUALS:%=$(MANDIR)/man1/%) \
@@ -479,7 +479,7 @@ install: all
 	install -m 644 schemas/mdf.schema.json $(DESTDIR)$(DATADIR)
 	install -m 644 $(MANUALS:%=docs/man/%) $(DESTDIR)$(MANDIR)/man1
 	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) $(DESTDIR)$(FISH_COMPLETIONS)
-	for program in $(PROGRAMS); do name=$${program##*/}; $$program --version > /dev/null || continue; \
+	for program in $(PROGRAMS) $(SCRIPTS); do name=$${program##*/}; $$program --version > /dev/null 2>&1 || continue; \
 	    $$program --completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/$$name && $$program --completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_$$name && \
 	    $$program --completion fish > $(DESTDIR)$(FISH_COMPLETIONS)/$$name.fish || exit 1; \
 	done

@@ -257,6 +257,8 @@ static const char *const taken[] = {
     "$FMU --version | grep -q '^mdf-fmu '",
     "$MERGE --version | grep -q '^mdf-merge '",
     "$DIFF --version | grep -q '^mdf-diff '",
+    "$DIFF --json-errors $M /nowhere.json 2>&1 | grep -q '^{\"severity\": \"error\", \"code\": \"file\", '",
+    "bash -c 'source <($RUN --completion bash); COMP_WORDS=(mdf-run --color al); COMP_CWORD=2; _mdf_run; test ${COMPREPLY[0]} = always'",
     /* one executable: the name that it is called by says which program it is; what has none of the names is mdf-run */
     "cp $RUN $OUT/mdf-diff-0.1 && cd $OUT && ./mdf-diff-0.1 --version | grep -q '^mdf-diff ' && mv mdf-diff-0.1 engine && ./engine --version | grep -q '^mdf-run ' && rm engine",
     "$FMU --completion bash | grep -q source-only",

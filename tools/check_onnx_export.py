@@ -154,9 +154,9 @@ def compare_with(path, written, session, whole, tolerance, **settings):
         tolerance = IN_FLOAT32
     original = None
     if path.suffix == ".onnx":  # what ONNX Runtime makes nothing of in the first place
-        original = session_of(path)
-        given = inputs_for(path, original.get_inputs(), whole)
         try:
+            original = session_of(path)
+            given = inputs_for(path, original.get_inputs(), whole)
             original.run(None, given)
         except Exception as error:  # noqa: BLE001
             raise TypeError(f"ONNX Runtime does not run it: {error}") from error

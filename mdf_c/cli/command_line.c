@@ -118,14 +118,10 @@ static int set_word(const struct command_line *line, const struct option_row *ro
     return usage_error(line, "--%s must be %s, not '%s'", row->name, words, text);
 }
 
-/* The word of color_words that follows --color. */
 static int set_color(const struct command_line *line, const struct option_row *row, const char *text)
 {
-    struct option_row words = *row;
-    int place = COLOR_AUTO, exit_status;
+    int place = COLOR_AUTO, exit_status = set_word(line, row, text, &place);
 
-    words.words = color_words;
-    exit_status = set_word(line, &words, text, &place);
     if (exit_status == EXIT_DONE) {
         color_messages((enum color)place);
     }

@@ -4,6 +4,7 @@
 
 #include "mdf_c/base/printf_like.h"
 #include "mdf_c/base/text.h"
+#include "mdf_c/cli/reports/messages.h"
 
 /* Exit statuses of the programs. */
 enum { EXIT_DONE = 0, EXIT_MODEL = 1, EXIT_USAGE = 2 };
@@ -42,7 +43,7 @@ struct option_row {
 };
 
 /* The options that all programs have for their messages, and what is said of them. */
-#define MESSAGE_ROWS {"json-errors", '\0', .argument = ARGUMENT_JSON}, {"color", '\0', .argument = ARGUMENT_COLOR}
+#define MESSAGE_ROWS {"json-errors", '\0', .argument = ARGUMENT_JSON}, {"color", '\0', .argument = ARGUMENT_COLOR, .words = color_words}
 #define MESSAGE_HELP                                                                                                    \
     "      --json-errors         errors and warnings as lines of JSON\n"                                                \
     "      --color WHEN          auto, always or never; auto: on a terminal, unless NO_COLOR is set\n"

@@ -21,6 +21,7 @@ static enum follower follower_of(const struct option_row *row)
     case ARGUMENT_PAGE:
         return FOLLOWS_NOTHING;
     case ARGUMENT_WORD:
+    case ARGUMENT_COLOR:
     case ARGUMENT_COMPLETION:
         return FOLLOWS_WORD;
     case ARGUMENT_TEXT:
@@ -32,7 +33,6 @@ static enum follower follower_of(const struct option_row *row)
     case ARGUMENT_SECONDS:
     case ARGUMENT_REAL:
     case ARGUMENT_POSITIVE:
-    case ARGUMENT_COLOR:
         return FOLLOWS_OTHER;
     }
     return FOLLOWS_OTHER;

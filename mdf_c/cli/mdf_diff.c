@@ -16,6 +16,7 @@ static const char help[] =
     "the order of keys, and entries that say what holds without them do not count. Exit status: 0 the same, 1 they differ,\n"
     "2 something is wrong.\n"
     "  -q, --quiet               tell nothing: the exit status says it\n"
+    MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 struct diff_options {
@@ -26,6 +27,7 @@ struct diff_options {
 
 static const struct option_row rows[] = {
     {"quiet", 'q', ARGUMENT_FLAG, .offset = FIELD(quiet)},
+    MESSAGE_ROWS,
     {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
     {"help", 'h', .argument = ARGUMENT_HELP},
     {"version", '\0', .argument = ARGUMENT_VERSION},

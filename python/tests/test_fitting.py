@@ -1,6 +1,7 @@
 """fit and mdf-fit: parameters from data."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -480,6 +481,24 @@ def test_the_command_tells_what_is_wrong(files):
     assert "    4 |   n.slope: {start: 1.0, bound: [0, 10]}\n      |                         ^\n" in run.stderr
     assert run_mdf_fit(files / "fit.yaml").returncode == 2
     assert run_mdf_fit(files / "fit.yaml", files / "nosuch.json").returncode == 1
+
+
+def test_messages_for_programs_and_completion(files):
+    (files / "fit.yaml").write_text("data: line.csv\nparametrs: {n.slope: 1.0}\n")
+    (told,) = (json.loads(line) for line in run_mdf_fit("--json-errors", files / "fit.yaml", files / "line.json").stderr.splitlines())
+    assert (told["severity"], told["line"], told["column"]) == ("error", 2, 1) and "parametrs" in told["message"]
+    (told,) = (json.loads(line) for line in run_mdf_fit("--json-errors", files / "nosuch.yaml", files / "line.json").stderr.splitlines())
+    assert told["severity"] == "error" and "nosuch.yaml" in f"{told['file']} {told['message']}"
+    colored = run_mdf_fit("--color", "always", files / "fit.yaml", files / "line.json").stderr
+    assert "\x1b[1;31merror:\x1b[0m " in colored
+    for shell, words in (("bash", "complete -o filenames -F _mdf_fit mdf-fit"), ("zsh", "#compdef mdf-fit\n"), ("fish", "complete -c mdf-fit -l plot -r -F")):
+        text = run_mdf_fit("--completion", shell).stdout
+        assert words in text and "method" in text
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=text, text=True, check=True)
+    ask = "COMP_WORDS=(mdf-fit --color al); COMP_CWORD=2; _mdf_fit; echo ${COMPREPLY[0]}"
+    asked = subprocess.run(["bash", "-c", run_mdf_fit("--completion", "bash").stdout + ask], capture_output=True, text=True, check=True)
+    assert asked.stdout == "always\n"
 
 
 def test_the_built_program_is_the_same(files):

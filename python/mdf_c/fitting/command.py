@@ -13,12 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MdfError, _Placed
+from .completion import SHELLS, completion
 from .fitting import fit
 from .result import Fit
 from .searching import METHODS
 
 DONE, AT_FAULT, USAGE = 0, 1, 2
 _FORMATS = (".png", ".svg", ".pdf")
+_KEYS = ("code", "file", "line", "column", "end_column", "path", "message", "suggestion")
+_BOLD, _PLAIN, _COLORS = "\x1b[1m", "\x1b[0m", {"error": "\x1b[1;31m", "warning": "\x1b[1;35m"}
+
+
+class _Complete(argparse.Action):
+    """--completion SHELL: prints what the shell needs, and ends."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        sys.stdout.write(completion(parser, values))
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,6 +55,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--time-limit", metavar="S", type=float, default=0.0, help="a bound on each sweep of evaluations")
     parser.add_argument("--progress", action="store_true", help="how far it is, on standard error; on by default on a terminal")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress and no warnings")
+    parser.add_argument("--json-errors", action="store_true", help="errors and warnings as lines of JSON")
+    parser.add_argument(
+        "--color", metavar="WHEN", choices=("auto", "always", "never"), default="auto", help="auto, always or never; auto: on a terminal, unless NO_COLOR is set"
+    )
+    parser.add_argument("--completion", metavar="SHELL", choices=SHELLS, action=_Complete, help="what bash, zsh or fish needs to complete the options")
     parser.add_argument("--version", action="version", version=f"mdf-fit {_version()}")
     return parser
 
@@ -72,12 +88,30 @@ class _Progress:
             sys.stderr.write("\r\x1b[K" if sys.stderr.isatty() else "\n")
 
 
-def _tell(kind: str, found: _Placed) -> None:
-    place = ":".join(str(part) for part in (found.file, found.line, found.column) if part is not None and found.file)
-    sys.stderr.write(": ".join(part for part in (place or "mdf-fit", kind, found.path, found.message) if part) + "\n")
-    source = found.source or _source_of(found)
-    if source:
-        sys.stderr.write(f"{source}\n")
+class _Messages:
+    """Errors and warnings on standard error, for people or, as lines of JSON, for programs, as the other programs write them."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self._is_json = given.json_errors
+        self._is_colored = given.color == "always" or (given.color == "auto" and sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
+
+    def _colored(self, text: str, color: str) -> str:
+        return f"{color}{text}{_PLAIN}" if self._is_colored else text
+
+    def tell(self, kind: str, found: _Placed) -> None:
+        if self._is_json:
+            sys.stderr.write(json.dumps({"severity": kind, **{key: getattr(found, key) for key in _KEYS}}) + "\n")
+            return
+        place = ":".join(str(part) for part in (found.file, found.line, found.column) if part is not None and found.file)
+        parts = (self._colored(f"{place or 'mdf-fit'}:", _BOLD), self._colored(f"{kind}:", _COLORS[kind]))
+        sys.stderr.write(" ".join((*parts, ": ".join(part for part in (found.path, found.message) if part))) + "\n")
+        source = found.source or _source_of(found)
+        if source:
+            sys.stderr.write(f"{source}\n")
+
+    def tell_text(self, kind: str, message: object, code: str) -> None:
+        """What has no place."""
+        self.tell(kind, MdfError(str(message), code=code))
 
 
 def _source_of(found: _Placed) -> str | None:
@@ -100,7 +134,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.plot is not None and Path(given.plot).suffix.lower() not in _FORMATS:
         parser.error(f"--plot writes {', '.join(_FORMATS)}, not '{given.plot}'")
     try:
-        sys.exit(_run(given))
+        sys.exit(_run(given, _Messages(given)))
     except KeyboardInterrupt:
         sys.stderr.write("\nmdf-fit: interrupted\n")
         sys.exit(130)
@@ -116,7 +150,7 @@ def _keys(given: argparse.Namespace) -> dict[str, Any]:
     return {**keys, "max_memory": given.max_memory, "time_limit": given.time_limit}
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(given: argparse.Namespace, messages: _Messages) -> int:
     progress = _Progress() if given.progress or (sys.stderr.isatty() and not given.quiet) else None
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -127,26 +161,26 @@ def _run(given: argparse.Namespace) -> int:
                 if progress is not None:
                     progress.end()
                 if not given.quiet:
-                    _warn(caught)
+                    _warn(caught, messages)
         _write(given, found)
     except MdfError as error:
         for each in error.errors:
-            _tell("error", each)
+            messages.tell("error", each)
         return AT_FAULT
     except (ImportError, ValueError, OSError) as error:
-        sys.stderr.write(f"mdf-fit: error: {error}\n")
+        messages.tell_text("error", error, "file" if isinstance(error, OSError) else "value")
         return AT_FAULT
     if not found.is_converged and not given.quiet:
-        sys.stderr.write(f"mdf-fit: warning: the search has not converged: {found.message}\n")
+        messages.tell_text("warning", f"the search has not converged: {found.message}", "not-converged")
     return DONE
 
 
-def _warn(caught: list[warnings.WarningMessage]) -> None:
+def _warn(caught: list[warnings.WarningMessage], messages: _Messages) -> None:
     told = set()
     for each in caught:
         if isinstance(each.message, _Placed) and str(each.message) not in told:
             told.add(str(each.message))
-            _tell("warning", each.message)
+            messages.tell("warning", each.message)
 
 
 def _write(given: argparse.Namespace, found: Fit) -> None:
