@@ -1,11 +1,14 @@
 """Ctrl-C during a long call of the engine.
 
 Python runs signal handlers in its main thread, between two of its own instructions: not while that thread is inside the
-engine. So a call that may be long is made in a second thread while the main thread waits, where it can be woken.
+engine. So a call that may be long is made in a second thread while the main thread waits, where it can be woken. That thread
+stays for the next one: making one takes longer than the first evaluation of a small model.
 """
 
 from __future__ import annotations
 
+import os
+import queue
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -49,6 +52,27 @@ class _Work:
                 continue
 
 
+class _Helper:
+    """A thread that makes the calls which it is handed, one after the other, as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._handed: queue.SimpleQueue[_Work] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="mdf_c evaluation", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self._handed.get().run()
+
+    def hand(self, work: _Work) -> None:
+        self._handed.put(work)
+
+
+#: Those that have nothing to do. Only the main thread takes from them: several where a handler of a signal evaluates as well.
+_idle: list[_Helper] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a child has no other threads
+
+
 def interruptible(call: Callable[[], Result], interrupt: Callable[[], None]) -> Result:
     """`call()`; an exception that a signal handler raises meanwhile (KeyboardInterrupt) asks it to stop, and goes on up when it has.
 
@@ -62,12 +86,17 @@ def interruptible(call: Callable[[], Result], interrupt: Callable[[], None]) -> 
     if threading.current_thread() is not threading.main_thread():
         return call()
     work = _Work(call)
+    helper: _Helper | None = None
     try:
-        threading.Thread(target=work.run, name="mdf_c evaluation", daemon=True).start()
+        helper = _idle.pop() if _idle else _Helper()
+        helper.hand(work)
         work.wait()
     except BaseException:
         work.stop(interrupt)
         raise
+    finally:
+        if helper is not None:
+            _idle.append(helper)
     result, error = work.outcome
     if error is not None:
         raise error

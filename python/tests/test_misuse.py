@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from conftest import DOUBLE, ENDLESS, PACKAGE, model_of
 
 import mdf_c
-from mdf_c import _library, _sweep_library
+from mdf_c import _interrupt, _library, _sweep_library
 from mdf_c._interrupt import interruptible
 
 WRONG = [
@@ -319,10 +320,37 @@ def test_what_is_called_off_before_it_begins(monkeypatch):
     def start(_thread):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(_interrupt, "_idle", [])
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(KeyboardInterrupt):
         interruptible(lambda: began.append(True), lambda: None)
     assert not began
+
+
+def test_the_thread_of_an_evaluation_stays_for_the_next_one():
+    threads = []
+
+    def call():
+        threads.append(threading.get_ident())
+
+    for _ in range(3):
+        interruptible(call, lambda: None)
+    interruptible(lambda: interruptible(call, lambda: None), lambda: None)  # in another thread it is called as it is
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_child_has_a_thread_of_its_own():
+    interruptible(lambda: None, lambda: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a child does not have
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # it does not wait for what is not there
+        made = interruptible(lambda: 3, lambda: None)
+        os._exit(0 if made == 3 else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 # ---------------------------------------------------------------- threads
