@@ -126,6 +126,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
+        "tests/data/compile/strengths.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
     };
     size_t i;
 
@@ -436,6 +437,30 @@ Test(compile, an_input_that_would_lose_its_fraction_is_refused)
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
                              compile_folder, compile_folder),
                  0, "%s", output);
+    free(output);
+}
+
+/* Of the sides of a condition only Python's refuses to divide by zero, which is known when it runs; a node behind would have to
+ * be told. */
+Test(compile, what_hangs_on_the_side_that_was_taken)
+{
+    static const char behind[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": "
+        "0.5}}, \"output_ports\": {\"o\": {\"value\": \"x if x > 0 else numpy.sin(x)\"}}}, \"B\": "
+        "{\"input_ports\": {\"y\": {}}, \"output_ports\": {\"o\": {\"value\": \"1 / y\"}}}}, \"edges\": {\"e\": "
+        "{\"sender\": \"A\", \"sender_port\": \"o\", \"receiver\": \"B\", \"receiver_port\": \"y\"}}}}}}";
+    char *output = compile_new_output();
+
+    compile_write_file("inputs.json", "[{\"x\": 0.0, \"c\": 2.0}]");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/strengths.yaml --inputs %s/inputs.json 2>&1",
+                             compile_folder),
+                 1);
+    cr_expect(strstr(output, "division by zero") != NULL, "%s", output);
+    compile_write_file("behind.json", behind);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/behind.json -o %s/behind.c 2>&1", compile_folder, compile_folder), 1);
+    cr_expect(strstr(output, "node 'B', output port 'o'") != NULL &&
+                  strstr(output, "numpy.divide(a, b) in place of a / b") != NULL,
+              "%s", output);
     free(output);
 }
 

@@ -116,21 +116,34 @@ static double looped(double t) /* x' = 3 x - 4 x, of a Loop's sum */
 }
 
 static const struct problem problems[] = {
-    {"logistic growth", GRAPH("n: {parameters: {x: {default_initial_value: 0.1, time_derivative: x * (1 - x)}}, output_ports: {o: {value: x}}}", ""), grown, 0},
+    {"logistic growth",
+     GRAPH("n: {parameters: {x: {default_initial_value: 0.1, time_derivative: x * (1 - x)}}, output_ports: {o: {value: x}}}", ""),
+     grown, 0},
     {"edges both ways", CIRCLE, swung, 0},
     {"an array, through a function",
-     GRAPH("n: {parameters: {r: {value: [-1.0, -0.5, 0.25]}, x: {default_initial_value: [1.0, 1.0, 1.0], time_derivative: f}, s: {value: numpy.sum(x)}}, "
-           "functions: {f: {value: r * x}}, output_ports: {o: {value: s}}}", ""),
+     GRAPH("n: {parameters: {r: {value: [-1.0, -0.5, 0.25]}, x: {default_initial_value: [1.0, 1.0, 1.0], time_derivative: f}, s: "
+           "{value: numpy.sum(x)}}, "
+           "functions: {f: {value: r * x}}, output_ports: {o: {value: s}}}",
+           ""),
      array_sum, 0},
     {"parameters behind their readers",
-     GRAPH("n: {parameters: {y: {default_initial_value: 0.0, time_derivative: inflow - outflow}, outflow: {value: 1.0 * y}, inflow: {value: 1.0 * x}, x: "
-           "{default_initial_value: 1.0, time_derivative: -loss}, loss: {value: 1.0 * x}}, output_ports: {o: {value: y}}}", ""),
+     GRAPH("n: {parameters: {y: {default_initial_value: 0.0, time_derivative: inflow - outflow}, outflow: {value: 1.0 * y}, "
+           "inflow: {value: 1.0 * x}, x: "
+           "{default_initial_value: 1.0, time_derivative: -loss}, loss: {value: 1.0 * x}}, output_ports: {o: {value: y}}}",
+           ""),
      chained, 0},
     {"a choice and a Loop within",
-     "{m: {graphs: {g: {nodes: {n: {parameters: {x: {default_initial_value: 1.0, time_derivative: 'p[0] - 4 * x if x > -1 else 100 * x'}, p: {function: "
+     "{m: {graphs: {g: {nodes: {n: {parameters: {x: {default_initial_value: 1.0, time_derivative: 'p[0] - 4 * x if x > -1 else "
+     "100 * x'}, p: {function: "
      "'onnx::Loop', args: {M: 3, cond: true, v_initial: '[x - x, x]', body: b}}}, output_ports: {o: {value: x}}}}}, "
-     "b: {metadata: {inputs: [i, c, s, t], outputs: [c2, s2, t2]}, nodes: {m: {input_ports: {i: {}, c: {}, s: {}, t: {}}, output_ports: {c2: {value: c}, "
+     "b: {metadata: {inputs: [i, c, s, t], outputs: [c2, s2, t2]}, nodes: {m: {input_ports: {i: {}, c: {}, s: {}, t: {}}, "
+     "output_ports: {c2: {value: c}, "
      "s2: {value: s + t}, t2: {value: t}}}}}}}}",
+     looped, 0},
+    {"a choice within a choice, of the state as it is",
+     GRAPH("n: {parameters: {x: {default_initial_value: 1.0, time_derivative: '0.0 - (5 * x if x < -1 else (x if x > 0 else x / "
+           "3))'}}, output_ports: {o: {value: x}}}",
+           ""),
      looped, 0},
 };
 

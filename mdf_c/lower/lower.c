@@ -22,7 +22,7 @@ static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
-    mdf_lowered_id id = lowering_any_value_of(lowering, scope, instruction->b);
+    mdf_lowered_id id = lowering_either_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
         instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
@@ -72,7 +72,8 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
 
 static bool run_swap(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
 {
-    mdf_lowered_id a = lowering_value_of(lowering, scope, instruction->a), b = lowering_value_of(lowering, scope, instruction->b);
+    mdf_lowered_id a = lowering_either_value_of(lowering, scope, instruction->a),
+                   b = lowering_either_value_of(lowering, scope, instruction->b);
 
     return a != MDF_LOWERED_NONE && lowering_bind(lowering, scope, instruction->a, b) &&
            lowering_bind(lowering, scope, instruction->b, a);
@@ -93,16 +94,36 @@ static void note_name(struct lowering *lowering, const struct mdf_code *code, co
     }
 }
 
-static bool run_one_call(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+static bool run_one_call(struct lowering *lowering, struct scope *scope, const struct lowering_step *step)
 {
-    const struct mdf_code_call *call = &scope->code->calls[instruction->target];
+    const struct mdf_code_call *call = &scope->code->calls[step->instruction->target];
     bool done;
 
-    note_name(lowering, scope->code, instruction);
+    note_name(lowering, scope->code, step->instruction);
     lowering->operator= call->operator->name;
     done = call->n_bodies > 0 ? lowering_control(lowering, scope, call) : lowering_call(lowering, scope, call);
     lowering->operator= NULL;
     return done;
+}
+
+static bool run_call(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call = &scope->code->calls[instruction->target];
+    const struct lowering_step step = {run_one_call, instruction, call->inputs, call->outputs, call->n_inputs, call->n_outputs};
+
+    return lowering_by_strength(lowering, scope, &step);
+}
+
+static bool run_one_declaration(struct lowering *lowering, struct scope *scope, const struct lowering_step *step)
+{
+    return lowering_declare(lowering, scope, step->outputs[0], step->inputs[0], &scope->code->declarations[step->instruction->c]);
+}
+
+static bool run_declaration(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
+{
+    const struct lowering_step step = {run_one_declaration, instruction, &instruction->b, &instruction->a, 1, 1};
+
+    return lowering_by_strength(lowering, scope, &step);
 }
 
 /* ------------------------------------------------------------------ graphs within nodes */
@@ -147,7 +168,7 @@ static bool run_yield(struct lowering *lowering, struct scope *scope, const stru
         return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
     }
     scope->room = room;
-    id = lowering_any_value_of(lowering, scope, mdf_frame_code(room->frame)->yields[instruction->c]);
+    id = lowering_either_value_of(lowering, scope, mdf_frame_code(room->frame)->yields[instruction->c]);
     scope->room = around;
     return lowering_bind(lowering, scope, instruction->a, id);
 }
@@ -159,13 +180,13 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
     lowering->origin = &scope->code->origins[instruction->origin];
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_CALL:
-        return run_one_call(lowering, scope, instruction);
+        return run_call(lowering, scope, instruction);
     case MDF_OPCODE_COPY:
     case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
         return run_alias(lowering, scope, instruction);
     case MDF_OPCODE_DECLARE:
-        return lowering_declare(lowering, scope, instruction->a, instruction->b, &scope->code->declarations[instruction->c]);
+        return run_declaration(lowering, scope, instruction);
     case MDF_OPCODE_SWAP:
         return run_swap(lowering, scope, instruction);
     case MDF_OPCODE_JUMP:
@@ -394,12 +415,16 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
             continue;
         }
-        if (request->leaves_out && !is_array_of_numbers(lowering, binding->id)) {
+        if (request->leaves_out && (!is_array_of_numbers(lowering, binding->id) || lowering_is_either(lowering, binding->id))) {
             continue;
         }
         if (binding->id == MDF_LOWERED_NONE) {
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+        }
+        if (binding->id != MDF_LOWERED_NONE && lowering_is_either(lowering, binding->id) && request->find_either == NULL) {
+            lowering->origin = find_writer(scope->code, binding->operand);
+            return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
         }
         if (is_left_out(lowering, request, scope, binding->id)) {
             request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
@@ -424,7 +449,10 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, binding->id), NULL);
         }
         lowered->outputs[lowered->n_outputs++] =
-            (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand), .id = binding->id};
+            (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
+                                        .id = binding->id,
+                                        .is_either = lowering_is_either(lowering, binding->id),
+                                        .weaker = lowering->facts[binding->id].weaker};
         lowering->facts[binding->id].n_outputs++;
     }
     for (i = 0; i < lowered->n_outputs; i++) {

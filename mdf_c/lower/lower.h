@@ -32,6 +32,12 @@ struct mdf_lowering_room {
     void *plan; /* of the graph */
 };
 
+/* Strengths (enum mdf_strength) that a value may have. */
+struct mdf_either {
+    bool is_there;
+    uint8_t stronger, weaker;
+};
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
@@ -62,6 +68,9 @@ struct mdf_lowering_request {
     bool leaves_out;    /* slots that may have no value, or none of numbers, afterwards are no outputs; else that is refused */
     bool is_for_source; /* to be written out: without what is made for running it here (prepared products) */
     bool keeps_calls;   /* the form is made into another one (lanes): products stay calls as well */
+    /* For source: of an input that is not always left with one strength, which these are; NULL: there is none. */
+    const struct mdf_either *(*find_either)(void *context, const struct mdf_value *value);
+    void *either_context;
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so

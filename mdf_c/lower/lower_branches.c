@@ -2,6 +2,8 @@
  * where both ways meet. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 
+#include <string.h>
+
 /* ------------------------------------------------------------------ branches */
 
 /* Whether a slot holds an array of numbers; of a body that is no frame's, what it has met will tell. */
@@ -31,43 +33,59 @@ static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, c
     if (!is_there(lowering, before, slot)) {
         return MDF_LOWERED_NONE;
     }
-    id = lowering_value_at(lowering, before, slot);
+    id = lowering_either_value_at(lowering, before, slot);
     if (id == MDF_LOWERED_NONE && lowering->refusal.reason != MDF_REFUSED_OUT_OF_MEMORY) {
         lowering->refusal = before_it; /* nobody may need it */
     }
     return id;
 }
 
+/* What stands in C for what a side does not compute, where nothing was before: zeros of the form of the other side's. Nobody
+ * reads them but under the same condition as that side, as derivatives do; where the side has run here, what it left would be
+ * there. */
+static mdf_lowered_id stand_in(struct lowering *lowering, struct scope *before, mdf_operand slot, mdf_lowered_id other)
+{
+    const struct mdf_value *example = other == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, other);
+    struct mdf_value zeros = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (!lowering->is_for_source || example == NULL || example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING ||
+        !lowering_is_plain(lowering, other) || is_there(lowering, before, slot)) {
+        return MDF_LOWERED_NONE;
+    }
+    if (mdf_value_make_tensor(lowering->memory, &zeros, (mdf_dtype)example->dtype, example->rank, mdf_value_shape(example)) ==
+        NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    memset(mdf_value_writable(lowering->memory, &zeros), 0, zeros.length * mdf_dtype_size((mdf_dtype)zeros.dtype));
+    zeros.strength = example->strength;
+    id = lowering_add_constant(lowering, &zeros, false);
+    mdf_value_clear(lowering->memory, &zeros);
+    return id;
+}
+
 static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
                        mdf_operand slot, struct mdf_lowered_if *branches)
 {
-    struct mdf_lowered_merge merge = {MDF_LOWERED_NONE, left_by(lowering, scope, then, slot),
-                                      left_by(lowering, scope, otherwise, slot)};
+    mdf_lowered_id a = left_by(lowering, scope, then, slot), b = left_by(lowering, scope, otherwise, slot), out;
 
-    if (lowering_has_failed(lowering)) {
-        return false;
+    a = a == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, b) : a;
+    b = b == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, a) : b;
+    out = a;
+    if (!lowering_has_failed(lowering) && a != b) {
+        out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : lowering_merge(lowering, branches, a, b);
     }
-    if (merge.then == MDF_LOWERED_NONE || merge.otherwise == MDF_LOWERED_NONE) {
-        return lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE);
-    }
-    if (merge.then == merge.otherwise) {
-        return lowering_bind_any_at(lowering, scope, slot, merge.then);
-    }
-    merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
-    if (merge.out == MDF_LOWERED_NONE) {
-        return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE);
-    }
-    branches->merges[branches->n_merges++] = merge;
-    return lowering_bind_any_at(lowering, scope, slot, merge.out);
+    return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, out);
 }
 
-static bool merge(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
-                  struct mdf_lowered_if *branches)
+bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                          struct mdf_lowered_if *branches)
 {
     const struct scope *sides[2] = {then, otherwise};
     size_t i, j;
 
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, then->n + otherwise->n, sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * (then->n + otherwise->n), sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -133,7 +151,7 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
         then_end = target - 1;
         *next = code[target - 1].target;
     }
-    branches->condition = lowering_truth(lowering, lowering_value_of(lowering, scope, jump->a));
+    branches->condition = lowering_truth(lowering, lowering_either_value_of(lowering, scope, jump->a));
     if (target <= at || branches->condition == MDF_LOWERED_NONE) {
         return lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     }
@@ -144,7 +162,7 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
     /* The instructions behind the jump are run where it does not jump. */
     done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
            run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);
-    return done && merge(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
+    return done && lowering_merge_sides(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
            lowering_add_op(lowering, lowering->region, &op);
 }
 
@@ -177,7 +195,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
         return lowering_out_of_memory(lowering);
     }
     branches->condition = condition;
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, side->n, sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * side->n, sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }

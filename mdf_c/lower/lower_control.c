@@ -35,7 +35,7 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {
-        yields[i] = lowering_value_of(lowering, &inner, body->yields[i]);
+        yields[i] = lowering_either_value_of(lowering, &inner, body->yields[i]);
         if (yields[i] == MDF_LOWERED_NONE) {
             return false;
         }
@@ -58,7 +58,7 @@ static bool take_branch(struct lowering *lowering, struct scope *scope, const st
     }
     for (i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND &&
-            !lowering_bind(lowering, scope, source->outputs[i], lowering_value_of(lowering, &inner, body->yields[i]))) {
+            !lowering_bind(lowering, scope, source->outputs[i], lowering_either_value_of(lowering, &inner, body->yields[i]))) {
             return false;
         }
     }
@@ -79,7 +79,7 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
             return lowering_out_of_memory(lowering);
         }
     }
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, source->n_outputs, sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * source->n_outputs, sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -88,18 +88,16 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {
-        struct mdf_lowered_merge *merge = &branches->merges[branches->n_merges];
+        mdf_lowered_id out;
 
         if (source->outputs[i] == MDF_NO_OPERAND) {
             continue;
         }
-        *merge = (struct mdf_lowered_merge){MDF_LOWERED_NONE, yields[0][i], yields[1][i]};
-        merge->out = lowering_add_merge(lowering, merge->then, merge->otherwise);
-        branches->n_merges++;
-        if (merge->out == MDF_LOWERED_NONE) {
+        out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
+        if (out == MDF_LOWERED_NONE) {
             return lowering_fail(lowering, MDF_REFUSED_DIFFERENT_BRANCHES);
         }
-        if (!lowering_bind(lowering, scope, source->outputs[i], merge->out)) {
+        if (!lowering_bind(lowering, scope, source->outputs[i], out)) {
             return false;
         }
     }
@@ -147,7 +145,7 @@ static bool lower_either(struct lowering *lowering, struct scope *scope, const s
 static bool lower_if(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
-    mdf_lowered_id condition = lowering_value_of(lowering, scope, source->inputs[0]);
+    mdf_lowered_id condition = lowering_either_value_of(lowering, scope, source->inputs[0]);
 
     if (branches == NULL || condition == MDF_LOWERED_NONE) {
         return lowering_out_of_memory(lowering);

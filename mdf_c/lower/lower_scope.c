@@ -96,6 +96,14 @@ static mdf_operand place_of(const struct scope *scope, mdf_operand operand)
     return operand + (mdf_operand)(MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? room->first_slot : room->first_constant);
 }
 
+struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand)
+{
+    mdf_operand place = place_of(scope, operand);
+    struct binding *binding = scope->capacity > 0 ? lowering_find_binding(scope, place) : NULL;
+
+    return binding != NULL && binding->operand == place ? binding : NULL;
+}
+
 struct mdf_value *lowering_slot(const struct lowering *lowering, const struct scope *scope, mdf_operand place)
 {
     const struct mdf_lowering_room *room;
@@ -145,6 +153,18 @@ bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand o
 
 static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand place);
 
+/* An input that is not always left with one strength. */
+static void meet_either(struct lowering *lowering, const struct mdf_value *value, mdf_lowered_id id)
+{
+    const struct mdf_lowering_request *request = lowering->request;
+    const struct mdf_either *either =
+        request != NULL && request->find_either != NULL ? request->find_either(request->either_context, value) : NULL;
+
+    if (either != NULL && either->is_there) {
+        lowering_mark_either(lowering, id, either->stronger, either->weaker, MDF_LOWERED_NONE);
+    }
+}
+
 /* The value of a place that has not been met in its scope. */
 static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
@@ -177,6 +197,7 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;
+        meet_either(lowering, value, id);
     }
     return id;
 }
@@ -212,7 +233,17 @@ static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope,
     return id;
 }
 
-mdf_lowered_id lowering_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place)
+/* For those who take values of one strength. */
+static mdf_lowered_id of_one_strength(struct lowering *lowering, mdf_lowered_id id)
+{
+    if (id == MDF_LOWERED_NONE || !lowering_is_either(lowering, id)) {
+        return id;
+    }
+    lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
+    return MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id lowering_either_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place)
 {
     mdf_lowered_id id = find_value(lowering, scope, place);
 
@@ -223,12 +254,22 @@ mdf_lowered_id lowering_value_at(struct lowering *lowering, struct scope *scope,
     return id;
 }
 
+mdf_lowered_id lowering_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place)
+{
+    return of_one_strength(lowering, lowering_either_value_at(lowering, scope, place));
+}
+
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
     return lowering_value_at(lowering, scope, place_of(scope, operand));
 }
 
 mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
+{
+    return of_one_strength(lowering, lowering_either_value_of(lowering, scope, operand));
+}
+
+mdf_lowered_id lowering_either_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
     mdf_lowered_id id = find_value(lowering, scope, place_of(scope, operand));
 

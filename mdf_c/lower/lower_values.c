@@ -350,10 +350,21 @@ mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id
     return add_op_in(lowering, lowering->region, op, &with_axis);
 }
 
+mdf_lowered_id lowering_add_joined(struct lowering *lowering, const struct mdf_value *example)
+{
+    mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
+
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = lowering->region->depth;
+        lowering->facts[id].region = lowering->region;
+        lowering->facts[id].is_merged = true;
+    }
+    return id;
+}
+
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise)
 {
     const struct mdf_value *example;
-    mdf_lowered_id id;
 
     if (then == MDF_LOWERED_NONE || otherwise == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
@@ -362,13 +373,7 @@ mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then
     if (!lowering_has_same_form(example, lowering_example(lowering, otherwise))) {
         return MDF_LOWERED_NONE;
     }
-    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->facts[id].depth = lowering->region->depth;
-        lowering->facts[id].region = lowering->region;
-        lowering->facts[id].is_merged = true;
-    }
-    return id;
+    return lowering_add_joined(lowering, example);
 }
 
 mdf_lowered_id lowering_truth(struct lowering *lowering, mdf_lowered_id id)

@@ -76,6 +76,11 @@ struct fact {
     size_t n_items;
     bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
     mdf_lowered_id rows;
+    /* As strong (enum mdf_strength) as its example where the truth `is_strong` holds (NONE: it is not known before), else
+     * `weaker`. */
+    bool is_either;
+    uint8_t weaker;
+    mdf_lowered_id is_strong;
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
@@ -91,6 +96,7 @@ struct lowering {
     struct fact *facts; /* of each value */
     size_t capacity;    /* of values and facts */
     struct region *region;
+    size_t n_either;                 /* values of either strength that there have been */
     size_t n_growing, n_lists;       /* states of loops around; values that are a struct stacked_list */
     bool is_for_source;              /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request; /* NULL: it is of another kind */
@@ -178,6 +184,8 @@ mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id
 /* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or
  * on failure. It belongs to the innermost region. */
 mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise);
+/* A value that is made where two ways meet: see lowering_merge. */
+mdf_lowered_id lowering_add_joined(struct lowering *lowering, const struct mdf_value *example);
 /* What the lowered form does not cover: it bails out, always or where a bool scalar is true. */
 bool lowering_bail_out(struct lowering *lowering);
 bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth);
@@ -202,6 +210,9 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 /* The same, also where it is open, if it has another example. */
 mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
+/* These two, also where the value is of either strength. */
+mdf_lowered_id lowering_either_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place);
+mdf_lowered_id lowering_either_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 /* The same where `id` may be NONE: the slot has no value that can be read. */
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
@@ -210,6 +221,8 @@ bool lowering_bind_any_at(struct lowering *lowering, struct scope *scope, mdf_op
 struct mdf_value *lowering_slot(const struct lowering *lowering, const struct scope *scope, mdf_operand place);
 /* The binding of a place, or a free one. */
 struct binding *lowering_find_binding(const struct scope *scope, mdf_operand place);
+/* That of an operand; NULL: it has none yet. */
+struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand);
 bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope);
 
 /* --- lower_branches.c */
@@ -225,6 +238,29 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
 /* A state (`states`: those of a repetition, of which the first n_slots are looked at) that the side leaves with the same value as
  * `slot`; MDF_NO_OPERAND: none. */
 mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots);
+
+/* What slots are where both sides of an IF meet. */
+bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
+                          struct mdf_lowered_if *branches);
+
+/* --- lower_strength.c */
+/* An array of numbers that is nothing else besides, such as a list that grows. */
+bool lowering_is_plain(const struct lowering *lowering, mdf_lowered_id id);
+bool lowering_is_either(const struct lowering *lowering, mdf_lowered_id id);
+void lowering_mark_either(struct lowering *lowering, mdf_lowered_id id, uint8_t stronger, uint8_t weaker,
+                          mdf_lowered_id is_strong);
+/* lowering_add_merge, also of values that differ in strength alone; what it merges is added to the branches' merges, two at most.
+ */
+mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
+                              mdf_lowered_id otherwise);
+/* An instruction, with what it reads and writes, and how it is lowered where all of that has one strength. */
+struct lowering_step {
+    bool (*run)(struct lowering *lowering, struct scope *scope, const struct lowering_step *step);
+    const struct mdf_instruction *instruction;
+    const mdf_operand *inputs, *outputs;
+    size_t n_inputs, n_outputs;
+};
+bool lowering_by_strength(struct lowering *lowering, struct scope *scope, const struct lowering_step *step);
 
 /* --- lower_call.c: a call of a kernel without bodies. */
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);

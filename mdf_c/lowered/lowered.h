@@ -289,6 +289,8 @@ struct mdf_lowered_output {
     bool gives;   /* an array made here, which no other output is: its memory and the slot's change places */
     bool is_list; /* the slot gets the list of the arrays that lie in `id`, each of the form of `item` */
     mdf_lowered_id item;
+    bool is_either; /* for source: it may be only as strong as `weaker` (enum mdf_strength), and not as its form is */
+    uint8_t weaker;
     size_t index,
         n_items; /* item number `index` of a list of so many, which are outputs one behind the other; n_items 0: it is none */
 };

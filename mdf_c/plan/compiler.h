@@ -88,6 +88,7 @@ enum operand_flags {
     OPERAND_IS_FIXED = 8,    /* a slot that code only reads: it holds a value before the first run */
     OPERAND_IS_FOREIGN = 16, /* looks at what may change while the node does not run; see unit_is_foreign */
     OPERAND_IS_VOID = 32,    /* a parameter without a value: its name is known, but it may not be read */
+    OPERAND_IS_VIEW = 128,   /* mutable as it looks at what is, and is no parameter itself */
     OPERAND_IS_UNKNOWN = 64  /* stands for what could not be compiled: what needs to know it is silently left out too */
 };
 

@@ -319,8 +319,9 @@ static bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, siz
         return false;
     }
     for (i = 0; i < tracer->n_slots; i++) { /* what holds the value of an earlier evaluation, and is kept by one arm */
-        bool is_kept = by_first[i] != by_second[i] && tracer->now[i] == NOT_SEEN && tracer->read_before != NULL &&
-                       unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) & OPERAND_MUTABLE;
+        bool is_kept =
+            by_first[i] != by_second[i] && tracer->now[i] == NOT_SEEN && tracer->read_before != NULL &&
+            (unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) & (OPERAND_MUTABLE | OPERAND_IS_VIEW)) == OPERAND_MUTABLE;
 
         if (is_kept && trace_operand(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, i)) == MDF_NO_OPERAND) {
             return false;

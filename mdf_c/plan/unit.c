@@ -438,8 +438,12 @@ struct mdf_instruction *unit_instruction(struct unit *unit, size_t index)
 /* What looks at a value changes when that does. */
 static void note_view(struct unit *unit, mdf_operand view, mdf_operand of)
 {
-    facts_of(unit, view)->flags |= unit_flags(unit, of) & OPERAND_MUTABLE;
-    facts_of(unit, view)->flags |= unit_is_foreign(unit, of) ? OPERAND_IS_FOREIGN : 0u;
+    unsigned *flags = &facts_of(unit, view)->flags;
+
+    if ((*flags & OPERAND_MUTABLE) == 0 && (unit_flags(unit, of) & OPERAND_MUTABLE) != 0) {
+        *flags |= OPERAND_MUTABLE | OPERAND_IS_VIEW;
+    }
+    *flags |= unit_is_foreign(unit, of) ? OPERAND_IS_FOREIGN : 0u;
 }
 
 bool unit_emit(struct target *target, enum mdf_opcode opcode, mdf_operand a, mdf_operand b, mdf_operand c)

@@ -51,6 +51,30 @@ static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
            memcmp(a->data, b->data, a->length * mdf_dtype_size((mdf_dtype)a->dtype)) == 0;
 }
 
+/* Notes a slot that may be left with another strength than it has now; what reads it is lowered for both. */
+static void note_either(struct mdf_source_program *program, const struct mdf_lowered_output *output, uint8_t stronger,
+                        size_t slot)
+{
+    struct mdf_either *either = &program->graph->either[slot];
+    struct mdf_either now = {true, stronger, output->weaker};
+
+    if (either->is_there) {
+        now.stronger = either->stronger > now.stronger ? either->stronger : now.stronger;
+        now.weaker = either->weaker < now.weaker ? either->weaker : now.weaker;
+    }
+    program->has_new_either =
+        program->has_new_either || !either->is_there || either->stronger != now.stronger || either->weaker != now.weaker;
+    *either = now;
+}
+
+static const struct mdf_either *find_either(void *context, const struct mdf_value *value)
+{
+    const struct mdf_source_program *program = context;
+    const struct mdf_source_graph *graph = mdf_source_graph_of(program, value);
+
+    return graph != NULL ? &graph->either[value - graph->values] : NULL;
+}
+
 /* Notes which slots a stretch gives something else than what they hold now, or something that is not known before. */
 static void note_changes(struct mdf_source_program *program, const struct mdf_lowered *lowered)
 {
@@ -63,6 +87,9 @@ static void note_changes(struct mdf_source_program *program, const struct mdf_lo
         if (is_slot(program, lowered->outputs[i].slot)) {
             program->graph->changes[slot] = program->graph->changes[slot] || value->place != MDF_LOWERED_CONSTANT ||
                                             !is_same(&value->form, lowered->outputs[i].slot);
+            if (lowered->outputs[i].is_either) {
+                note_either(program, &lowered->outputs[i], value->form.strength, slot);
+            }
         }
     }
 }
@@ -101,7 +128,9 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
                                            .readers = program->graph->is_read,
                                            .self = MDF_READ_BY_ALL,
                                            .stays = program->graph->stays,
-                                           .is_for_source = true};
+                                           .is_for_source = true,
+                                           .find_either = find_either,
+                                           .either_context = program};
     struct mdf_source_stretch *added;
     double kept = execution->dt;
     struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
@@ -635,6 +664,19 @@ const char *mdf_source_operand_element(struct mdf_source_program *program, const
     return slot->is_scalar ? slot->name : mdf_source_text(&program->writer, "%s[%zu]", slot->name, index);
 }
 
+static bool for_each_graph(struct mdf_source_program *program, bool (*visit)(struct mdf_source_program *program))
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; done && i < program->n_graphs; i++) {
+        program->graph = &program->graphs[i];
+        done = visit(program);
+    }
+    program->graph = program->graphs;
+    return done;
+}
+
 static bool make_tables(struct mdf_source_program *program)
 {
     struct mdf_source_graph *graph = program->graph;
@@ -646,10 +688,11 @@ static bool make_tables(struct mdf_source_program *program)
     graph->is_read = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->is_read);
     graph->stays = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->stays);
     graph->changes = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->changes);
+    graph->either = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->either);
     graph->hints = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->hints);
     graph->constants = mdf_arena_array(arena, code->n_constants + 1, sizeof *graph->constants);
     return (graph->slots != NULL && graph->is_read != NULL && graph->stays != NULL && graph->changes != NULL &&
-            graph->hints != NULL && graph->constants != NULL) ||
+            graph->either != NULL && graph->hints != NULL && graph->constants != NULL) ||
            mdf_source_out_of_memory(&program->writer);
 }
 
@@ -663,6 +706,33 @@ static bool read_all(struct mdf_source_program *program)
 static bool lower_all(struct mdf_source_program *program)
 {
     return for_each_stretch(program, lower_stretch, note_constants);
+}
+
+static bool forget_forms(struct mdf_source_program *program)
+{
+    struct mdf_source_graph *graph = program->graph;
+    size_t n = graph->program->code->n_slots;
+
+    memset(graph->stays, 0, n * sizeof *graph->stays);
+    memset(graph->changes, 0, n * sizeof *graph->changes);
+    graph->stretches = NULL;
+    return true;
+}
+
+/* Until what reads slots of either strength knows of all of them: each time there are more, which come to an end. */
+static bool lower_graphs(struct mdf_source_program *program)
+{
+    bool done;
+
+    do {
+        program->has_new_either = false;
+        done = for_each_graph(program, lower_all);
+        if (done && program->has_new_either) {
+            mdf_source_release_stretches(program);
+            done = for_each_graph(program, forget_forms);
+        }
+    } while (done && program->has_new_either);
+    return done;
 }
 
 static bool forget_reads(struct mdf_source_program *program)
@@ -693,24 +763,11 @@ static bool make_slots(struct mdf_source_program *program)
     return true;
 }
 
-static bool for_each_graph(struct mdf_source_program *program, bool (*visit)(struct mdf_source_program *program))
-{
-    bool done = true;
-    size_t i;
-
-    for (i = 0; done && i < program->n_graphs; i++) {
-        program->graph = &program->graphs[i];
-        done = visit(program);
-    }
-    program->graph = program->graphs;
-    return done;
-}
-
 bool mdf_source_collect(struct mdf_source_program *program)
 {
     program->writer.find_slot = find_slot;
     program->writer.slot_context = program;
-    if (!for_each_graph(program, make_tables) || !for_each_graph(program, read_all) || !for_each_graph(program, lower_all) ||
+    if (!for_each_graph(program, make_tables) || !for_each_graph(program, read_all) || !lower_graphs(program) ||
         !for_each_graph(program, forget_reads) || !for_each_graph(program, find_needed)) {
         return false;
     }

@@ -24,6 +24,7 @@ struct mdf_source_graph {
     struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
     uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
     bool *stays, *changes;             /* of each slot: its value is the same in all runs; is not, as far as is known */
+    struct mdf_either *either;         /* of each slot that is not always left with one strength */
     const char **hints;                /* of each slot */
     struct mdf_source_slot *constants; /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches;
@@ -39,6 +40,7 @@ struct mdf_source_program {
     bool has_derivatives; /* the right-hand side is asked for */
     bool has_indicators;  /* events of conditions of parameters are */
     bool has_tangents;    /* with derivatives of that */
+    bool has_new_either;  /* a slot was found to be left with either strength, after what reads it may have been lowered */
     size_t n_lanes;       /* instances side by side that are asked for; 0: none */
     struct mdf_source_member *lane_members, **last_lane_member;
     struct mdf_source_names members;

@@ -257,11 +257,28 @@ arrays:
             back: {value: 'numpy.exp(0.5 * s)'}
           output_ports: {x: {value: x}, energy: {value: 'numpy.sum(x * x) * back'}}
 """
+# A side of each condition is not taken before derivatives are asked for; sides are Python's numbers, and arrays'.
+CHOICES = """
+choices:
+  graphs:
+    g:
+      nodes:
+        n:
+          parameters:
+            k: {value: 0.7}
+            fall: {value: "k * x ** 2 if x > 0 else numpy.tanh(k * x)"}
+            x: {default_initial_value: 0.5, time_derivative: "fall / (1.0 + k) - y"}
+            y: {default_initial_value: -0.5, time_derivative: "(k * numpy.exp(y) if y > 0 else (y / k if y > -1 else y)) + x"}
+          output_ports: {x: {value: x}, of: {value: "y if x > 0 else numpy.sin(y)"}}
+"""
 DERIVED = {
     "fitzhugh_nagumo": 0.01,
+    "hodgkin_huxley": 0.01,
     "tank": 1,
     "arrays": 0.1,
+    "choices": 0.1,
 }
+WRITTEN = {"arrays": ARRAYS, "choices": CHOICES}
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -269,9 +286,9 @@ DERIVED = {
 def test_directional_derivatives_are_those_of_differences(name, version, tmp_path):
     dt = DERIVED[name]
     path = {"tank": MODELS / "tank.yaml"}.get(name, ROOT / f"examples/{name}.yaml")
-    if name == "arrays":
-        path = tmp_path / "arrays.yaml"
-        path.write_text(ARRAYS)
+    if name in WRITTEN:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(WRITTEN[name])
     unit, variables = model_exchange(make(path, tmp_path / "x.fmu", "--fmi", str(version), dt=dt), tmp_path, "x", version)
     rates = [v for v in variables.values() if v.derivative is not None]
     states = [v.derivative for v in rates]
