@@ -70,9 +70,29 @@ static void mark_region(struct outer_loop *outer, const struct mdf_lowered_regio
     }
 }
 
+/* Whether a code has no instruction for vectors: whole numbers that are divided, or whose product is looked at, functions of the C
+ * library that are called number by number. */
+static bool goes_one_by_one(enum mdf_lowered_code code)
+{
+    return (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER) || code == MDF_LOWERED_MULTIPLY_EXACT ||
+           code == MDF_LOWERED_FUNCTION;
+}
+
+static bool nest_goes_one_by_one(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_ELEMENT && goes_one_by_one((enum mdf_lowered_code)nest->steps[i].code)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether something in a region runs more or less often than the region, and nothing has to be called for one run after the other,
- * or does runs side by side already. */
-static bool find_control(const struct outer_loop *outer, const struct mdf_lowered_region *region, bool *has_control)
+ * or number by number, or does runs side by side already. */
+static bool find_control(const struct mdf_lowered_region *region, bool *has_control)
 {
     const struct mdf_lowered_region *inner;
     size_t i, j;
@@ -80,12 +100,13 @@ static bool find_control(const struct outer_loop *outer, const struct mdf_lowere
     for (i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_lanes > 0)) {
+        if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_lanes > 0) ||
+            goes_one_by_one((enum mdf_lowered_code)op->code) || (op->code == MDF_LOWERED_NEST && nest_goes_one_by_one(op->of.nest))) {
             return false;
         }
         *has_control = *has_control || op->code == MDF_LOWERED_LOOP || op->code == MDF_LOWERED_IF;
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            if (!find_control(outer, inner, has_control)) {
+            if (!find_control(inner, has_control)) {
                 return false;
             }
         }
@@ -490,7 +511,7 @@ static bool put_lanes(struct lowering *lowering, struct region *region, const st
     bool has_control = false, done;
 
     if (loop->n_runs < FEW_LANES || !lowering_is_map(lowering, loop) || !has_plain_stacks(loop) ||
-        !find_control(&outer, &loop->body, &has_control) || !has_control) {
+        !find_control(&loop->body, &has_control) || !has_control) {
         return false;
     }
     body.region = loop->body;
