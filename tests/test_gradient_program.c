@@ -378,6 +378,47 @@ static bool expect_second(const mdf_model *loaded, const struct model *model, md
     return true;
 }
 
+/* A loop of which nothing but forms is needed, the one that goes backward, is not there: values go through one, tangents through
+ * another. */
+Test(gradient_program, what_goes_forward_does_not_go_backward)
+{
+    static const char text[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"w\": {\"value\": [[0.3, "
+                               "-0.2], [0.6, 0.5]]}, \"s\": "
+                               "{\"value\": [1.5, 0.5]}, \"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 9, "
+                               "\"v_initial\": \"[s]\", \"body\": \"b\"}}}, "
+                               "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(p * p)\"}}}}}, \"b\": {\"metadata\": "
+                               "{\"inputs\": [\"i\", \"c\", \"r\"], "
+                               "\"outputs\": [\"c2\", \"r2\"]}, \"nodes\": {\"m\": {\"input_ports\": {\"c\": {}, \"r\": {}}, "
+                               "\"output_ports\": {\"c2\": {\"value\": "
+                               "\"c\"}, \"r2\": {\"value\": \"numpy.tanh(numpy.matmul(r, w))\"}}}}}}}}";
+    const char *const by[] = {"n.w", "n.s"};
+    size_t n_loops = 0;
+    struct mdf_memory memory;
+    mdf_error error = {0};
+    mdf_model *loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+    mdf_program *program = mdf_compile_vector_product(loaded, MDF_JACOBIAN_VECTOR, "y", by, 2, 1, (double)NAN, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+    struct mdf_text dump;
+
+    for (size_t run = 0; run < 4; run++) {
+        cr_assert_eq(mdf_state_reset(state, 0, &error), MDF_OK);
+        cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
+    }
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+    cr_assert(mdf_state_dump(&dump, state, MDF_DUMP_LOWERED));
+    cr_assert(strncmp(dump.bytes, "an evaluation of graph g", 24) == 0, "%s", dump.bytes);
+    *strstr(dump.bytes, "\n\n") = '\0'; /* other forms */
+    for (const char *at = strstr(dump.bytes, "\nloop "); at != NULL; at = strstr(at + 1, "\nloop ")) {
+        n_loops++;
+    }
+    cr_expect_eq(n_loops, 2, "%s", dump.bytes);
+    mdf_text_release(&dump);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(loaded);
+}
+
 Test(gradient_program, goes_forward_and_to_the_second_order)
 {
     size_t n_refused = 0, n_without_hessian = 0;

@@ -52,6 +52,17 @@ static void keep_open_load(const struct counting *counting, const struct mdf_low
     }
 }
 
+/* Whether a step of a nest may bail out. */
+static bool step_may_bail_out(const struct mdf_nest_step *step)
+{
+    bool is_element = step->kind == MDF_NEST_ELEMENT;
+
+    return step->view.at != MDF_NEST_NONE ||
+           (is_element &&
+            (step->code == MDF_LOWERED_DIVIDE_NONZERO || step->code == MDF_LOWERED_ELEMENTS || is_checked_cast(step) ||
+             (step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER)));
+}
+
 /* Drops stores that nothing reads, and steps that lead to no store. An element op that bails out does so for elements that nobody
  * looks at, too, when the model is evaluated plainly: it stays. */
 static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *nest)
@@ -62,12 +73,9 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
 
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
-        bool may_bail_out =
-            step->view.at != MDF_NEST_NONE || (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO) ||
-            (step->kind == MDF_NEST_ELEMENT && step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER) ||
-            (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_ELEMENTS || is_checked_cast(step)));
 
-        needed[i] = needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || may_bail_out;
+        needed[i] =
+            needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || step_may_bail_out(step);
         for (k = 0; needed[i] && k < step->n_in; k++) {
             needed[step->in[k]] = true;
         }
@@ -160,13 +168,79 @@ static bool has_reader(const struct counting *counting, const struct mdf_lowered
     return false;
 }
 
+static bool element_may_bail_out(unsigned code)
+{
+    static const bool may[] = {
+#define MAY_BAIL_OUT(code, name, bails_out) [MDF_LOWERED_##code] = bails_out,
+        MDF_LOWERED_ELEMENT_LIST(MAY_BAIL_OUT)};
+
+    return may[code];
+}
+
+static bool nest_may_bail_out(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !step_may_bail_out(&nest->steps[i]); i++) {
+    }
+    return nest->is_open || i < nest->n_steps;
+}
+
+/* Whether the runs of a region end by themselves, change nothing but the values that they make, and never bail out. */
+static bool is_harmless(const struct lowering *lowering, const struct mdf_lowered_region *region);
+
+static bool is_harmless_loop(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
+{
+    return loop->n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE && loop->limit == 0 &&
+           is_harmless(lowering, &loop->body);
+}
+
+static bool is_harmless_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    switch ((enum mdf_lowered_code)op->code) {
+    case MDF_LOWERED_NEST:
+        return !nest_may_bail_out(op->of.nest);
+    case MDF_LOWERED_CALL:
+        return op->of.call->stack == NULL && (op->operator->flags & MDF_OPERATOR_RANDOM) == 0 && never_fails(lowering, op);
+    case MDF_LOWERED_LOOP:
+        return is_harmless_loop(lowering, op->of.loop);
+    case MDF_LOWERED_IF:
+        return is_harmless(lowering, &op->of.branches->then) && is_harmless(lowering, &op->of.branches->otherwise);
+    case MDF_LOWERED_PUT:
+        return false;
+        MDF_LOWERED_ELEMENT_LIST(MDF_LOWERED_CASE)
+        break;
+    }
+    return !element_may_bail_out(op->code);
+}
+
+static bool is_harmless(const struct lowering *lowering, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops && is_harmless_op(lowering, &region->ops[i]); i++) {
+    }
+    return i == region->n_ops;
+}
+
+/* Whether a loop, whose own reads do not count now, and whose stacks that nobody reads are gone, is of no use. */
+static bool is_unread_loop(const struct counting *counting, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && counting->n_reads[loop->states[i].parameter] == 0; i++) {
+    }
+    return i == loop->n_states && loop->n_stacks == 0 && is_harmless_loop(counting->lowering, loop);
+}
+
 /* Whether nothing reads what an op makes, and it may be left out for that. */
 static bool is_unread(const struct counting *counting, const struct mdf_lowered_region *region, const struct mdf_lowered_op *op)
 {
     size_t i;
 
-    if (op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PART) {
-        return counting->n_reads[op->out] == 0;
+    if (op->code <= MDF_LOWERED_PART) {
+        return counting->n_reads[op->out] == 0 && !counting->lowering->facts[op->out].is_watched &&
+               !element_may_bail_out(op->code);
     }
     if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL ||
         (op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
@@ -271,6 +345,10 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
             drop_region(counting, &op->of.branches->otherwise);
         } else if (op->code == MDF_LOWERED_LOOP) {
             drop_stacks(counting, op->of.loop);
+            stays[i] = !is_unread_loop(counting, op->of.loop);
+            if (!stays[i]) {
+                continue;
+            }
             count_op(counting, op);
             drop_region(counting, &op->of.loop->body);
         } else if (op->code == MDF_LOWERED_NEST) {

@@ -144,7 +144,11 @@ bool gradient_any_output(struct gradient *gradient, const struct mdf_instruction
 
 static bool count_writer(struct gradient *gradient, mdf_operand operand)
 {
-    gradient_track(gradient, operand)->n_writers++;
+    struct track *track = gradient_track(gradient, operand);
+
+    track->first_writer = track->n_writers == 0 ? gradient->counted : track->first_writer;
+    track->last_writer = gradient->counted;
+    track->n_writers++;
     return false;
 }
 
@@ -184,8 +188,10 @@ static bool has_several_writers(struct gradient *gradient, mdf_operand operand)
 /* Whether another instruction may write the operand, too, in the same run. */
 static bool is_written_again(struct gradient *gradient, size_t at, mdf_operand operand)
 {
+    const struct track *track = gradient_track(gradient, operand);
+
     gradient->looked_for = operand;
-    for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
+    for (size_t i = track->first_writer; track->n_writers > 0 && i <= track->last_writer; i++) {
         if (i != at && gradient_any_output(gradient, unit_instruction(gradient->unit, i), gradient_is_looked_for) &&
             !gradient_are_exclusive(gradient, i, at)) {
             return true;
@@ -218,12 +224,15 @@ bool gradient_make_tracks(struct gradient *gradient)
     gradient->is_taped = mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->is_taped);
     gradient->is_repeated =
         mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->is_repeated);
-    if (gradient->is_taped == NULL || gradient->is_repeated == NULL) {
+    gradient->outermost = mdf_arena_array(&gradient->compiler->scratch, gradient->n_instructions, sizeof *gradient->outermost);
+    if (gradient->is_taped == NULL || gradient->is_repeated == NULL || gradient->outermost == NULL) {
         compile_out_of_memory(gradient->compiler);
         return false;
     }
     gradient_find_repeated(gradient);
+    gradient_find_outermost(gradient);
     for (size_t i = gradient->first_instruction; i < gradient->n_instructions; i++) {
+        gradient->counted = i;
         gradient_any_output(gradient, unit_instruction(gradient->unit, i), count_writer);
     }
     return true;

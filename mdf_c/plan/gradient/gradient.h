@@ -11,6 +11,7 @@ struct track {
     mdf_operand value;    /* what stands in its place */
     mdf_operand gradient; /* MDF_NO_OPERAND: none so far */
     unsigned n_writers;
+    size_t first_writer, last_writer;   /* instructions; of an operand that none writes nothing */
     bool is_needed;                     /* y depends on it */
     bool is_active;                     /* it changes smoothly with an x */
     bool is_given;                      /* an x or z: what computes it does not matter */
@@ -39,6 +40,8 @@ struct gradient {
     size_t first_instruction, n_instructions; /* instructions [first_instruction, n_instructions) are what is derived */
     bool *is_taped;                           /* of each instruction: its results change smoothly with an x */
     bool *is_repeated;                        /* the same: it is run for each item of something */
+    size_t *outermost;                        /* the same: where what it stands in begins, that nothing else chooses */
+    size_t counted;                           /* the instruction whose outputs are counted */
     struct list controls;                     /* struct control *: those with bodies among them */
     struct collection *collection;            /* see gradient_regions.c */
     mdf_operand looked_for;                   /* by gradient_is_looked_for */
@@ -108,6 +111,8 @@ struct region gradient_find_region(struct unit *unit, size_t at);
 bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b);
 /* Marks the instructions that are run for each item of something. */
 void gradient_find_repeated(struct gradient *gradient);
+/* Finds, for each instruction, where the outermost region that it stands in begins; itself, where it stands in none. */
+void gradient_find_outermost(struct gradient *gradient);
 /* Whether the jump at `at` chooses something that matters by a value that has another in its place. */
 bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
 /* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */

@@ -41,7 +41,7 @@ static bool is_between(size_t at, size_t first, size_t end)
 
 bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b)
 {
-    size_t at = gradient->first_instruction, end = gradient->n_instructions;
+    size_t at = gradient->outermost[a], end = gradient->outermost[a] == gradient->outermost[b] ? gradient->n_instructions : at;
 
     while (at < end) {
         size_t next = gradient_end_of(gradient, at);
@@ -74,6 +74,16 @@ void gradient_find_repeated(struct gradient *gradient)
 
         end = instruction->opcode == MDF_OPCODE_NEXT && instruction->target > end ? instruction->target : end;
         gradient->is_repeated[i] = i < end;
+    }
+}
+
+void gradient_find_outermost(struct gradient *gradient)
+{
+    for (size_t at = gradient->first_instruction, next; at < gradient->n_instructions; at = next) {
+        next = gradient_end_of(gradient, at);
+        for (size_t i = at; i < next && i < gradient->n_instructions; i++) {
+            gradient->outermost[i] = at;
+        }
     }
 }
 
@@ -114,7 +124,10 @@ static bool writes(struct gradient *gradient, const struct mdf_instruction *inst
 
 static bool is_written_in(struct gradient *gradient, const struct region *region, mdf_operand operand)
 {
-    for (size_t i = region->at; i < region->end; i++) {
+    const struct track *track = gradient_track(gradient, operand);
+    size_t end = track->n_writers > 0 && track->last_writer < region->end ? track->last_writer + 1 : region->end;
+
+    for (size_t i = track->first_writer > region->at ? track->first_writer : region->at; track->n_writers > 0 && i < end; i++) {
         if (writes(gradient, unit_instruction(gradient->unit, i), operand)) {
             return true;
         }
@@ -132,7 +145,7 @@ static bool is_written_between(struct gradient *gradient, size_t at, size_t end,
 /* Whether an operand is written by one arm of a jump whose arms end before `at`. */
 static bool may_be_unset(struct gradient *gradient, size_t first, size_t at, mdf_operand operand)
 {
-    while (first < at) {
+    while (first < at && first <= gradient_track(gradient, operand)->last_writer) {
         size_t next = gradient_end_of(gradient, first);
         struct region region;
 
@@ -170,7 +183,9 @@ static bool collect(struct gradient *gradient, mdf_operand operand)
 
     if (gradient_track(gradient, operand)->is_active && !is_shared(collection, operand) &&
         !is_written_in(gradient, collection->region, operand)) {
-        shared.may_be_unset = may_be_unset(gradient, gradient->first_instruction, collection->region->at, operand);
+        shared.may_be_unset = is_written_between(gradient, gradient->first_instruction, collection->region->at, operand) &&
+                              may_be_unset(gradient, gradient->outermost[gradient_track(gradient, operand)->first_writer],
+                                           collection->region->at, operand);
         collection->failed = !list_add(gradient->compiler, &collection->shared, &shared, sizeof shared);
     }
     return collection->failed;
