@@ -42,8 +42,13 @@ static void *make_gradient(struct mdf_call *call, const struct mdf_value *g, con
                                                                                                                      : NULL;
 }
 
+static bool has_number(const struct mdf_value *like, int64_t number)
+{
+    return number > 0 && (uint64_t)number <= like->length;
+}
+
 /* The sum of the elements of g that are made from each element of `like`, whose numbers, from 1 on, are `numbers`; 0: from none.
- */
+ * One alone stays as it is: what is only moved has the sign of its zeros. */
 static bool send_back(struct mdf_call *call, const struct mdf_value *g, const int64_t *numbers, const struct mdf_value *like)
 {
     double *sums = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, like->length);
@@ -56,7 +61,12 @@ static bool send_back(struct mdf_call *call, const struct mdf_value *g, const in
     }
     memset(sums, 0, like->length * sizeof *sums);
     for (size_t i = 0; i < g->length; i++) {
-        if (numbers[i] > 0 && (uint64_t)numbers[i] <= like->length) {
+        if (has_number(like, numbers[i])) {
+            sums[numbers[i] - 1] = -0.0;
+        }
+    }
+    for (size_t i = 0; i < g->length; i++) {
+        if (has_number(like, numbers[i])) {
             sums[numbers[i] - 1] += mdf_element_to_double((mdf_dtype)g->dtype, (const char *)g->data + i * size);
         }
     }

@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ._documents import Origin, Source
 from ._findings import Findings
 from ._library import Error, c_text, lib
 from ._settings import Settings, options_of, settings_of
+from ._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
 from .engine import Model, Program, State, c_names
 
 _NODE, _VALUE = "gradient", "value"
@@ -128,15 +131,18 @@ class VectorJacobian(Gradient):
 class _Along(Gradient):
     """What goes in a direction of the parameters."""
 
+    def _check_names(self, directions: Mapping[str, Any]) -> None:
+        unknown = set(directions) - set(self.wrt)
+        if unknown:
+            raise KeyError(f"there is no direction of {min(unknown)!r}: the parameters are {list(self.wrt)}")
+
     def _along(
         self,
         directions: Mapping[str, Any],
         parameters: Mapping[str, Any] | None,
         inputs: Mapping[str, Any] | None,
     ) -> State:
-        unknown = set(directions) - set(self.wrt)
-        if unknown:
-            raise KeyError(f"there is no direction of {min(unknown)!r}: the parameters are {list(self.wrt)}")
+        self._check_names(directions)
         vectors = {f"direction.{name}": directions.get(name, 0.0) for name in self.wrt}
         return self._evaluated(parameters, inputs, vectors)
 
@@ -169,6 +175,51 @@ class JacobianVector(_Along):
         """
         state = self._along(directions, parameters, inputs)
         return state.output(_NODE, _VALUE), state.output(_NODE, "tangent")
+
+    def many(
+        self,
+        directions: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        threads: int = 0,
+    ) -> tuple[Any, np.ndarray]:
+        """The same in many directions at once, of which several go side by side in vector registers, as instances of a sweep do: with
+        the rows of an identity matrix, the whole Jacobian. Each tangent has the bits of a call of its own.
+
+        Parameters
+        ----------
+        directions : dict of str to array
+            The first axis goes through the directions, the rest is the parameter's shape; 0 of others.
+        parameters, inputs
+            As of a :class:`Gradient`.
+        threads : int
+            0: all cores.
+
+        Returns
+        -------
+        value : array
+        tangents : numpy.ndarray, shape (directions, *shape of the value)
+        """
+        self._check_names(directions)
+        arrays = {name: np.asarray(values, float) for name, values in directions.items()}
+        lengths = {array.shape[:1] for array in arrays.values()}
+        if len(lengths) != 1 or not all(map(all, lengths)) or lengths == {()}:
+            shapes = {name: array.shape for name, array in arrays.items()}
+            raise ValueError(f"directions have one first axis, of one length that is not 0, not {shapes}")
+        ((n,),) = lengths
+        swept = [
+            Swept(f"direction.{name}", arrays.get(name, np.zeros(())), PER_INSTANCE if name in arrays else 0) for name in self.wrt
+        ]
+        swept += [Swept(name, np.asarray(value), 0) for name, value in (parameters or {}).items()]
+        records = [self.outputs[_NODE, name] for name in (_VALUE, "tangent")]
+        # The first evaluation of a sweep has no time increment, which all of a program of derivatives needs: the second is looked at.
+        n_steps, dt = (1, math.nan) if self.dt is None else (2, self.dt)
+        given = [Swept(name, np.asarray(value), 0) for name, value in (inputs or {}).items()]
+        seeds = np.full(n, self.settings.seed % 2**64, np.uint64)
+        plan = Plan(swept, given, records, seeds, n, [n], n_steps, dt, 0)
+        values, tangents = (array[:, -1] for array in NativeSweep(self._handle, plan, threads).run())
+        return values[0], tangents
 
 
 class HessianVector(_Along):

@@ -99,6 +99,37 @@ def test_rows_are_steps_of_a_run_by_their_times_and_missing_ones_are_left_out():
     assert found.n_data == 25 - (3 in rows)
 
 
+JACOBIANS = {
+    "a line, runs with inputs": (LINE, LINE_KEYS),
+    "errors, a prior": (LINE, {**LINE_KEYS, "data": {**LINE_DATA, "sd": [0.1, 0.2, 0.1, 0.1, 9.0]}, "observe": {"n.y": {"data": "y", "error": "sd"}}, "parameters": {"n.slope": {"prior": {"normal": {"mean": 1.5, "sd": 0.2}}}, "n.offset": {"start": 0.5}}}),
+    "over time, a logarithm, missing data": (DECAY, {**DECAY_KEYS, "data": {"t": decay_data()["t"], "v": np.where(np.arange(40) % 7 == 3, np.nan, decay_data(sd=0.02)["v"])}, "parameters": {"n.rate": {"start": 0.3, "bounds": [0.01, 10], "scale": "log"}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", JACOBIANS)
+def test_jacobians_of_least_squares_go_forward(what, monkeypatch):
+    from mdf_c.fitting.objective import Compared
+
+    node, keys = JACOBIANS[what]
+    seen = []
+
+    def compared(self, position, exact=Compared.jacobian):
+        found, expected = exact(self, position), self._jacobian_by_differences(position)
+        assert self._tangents() is not None and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        seen.append(found)
+        return found
+
+    monkeypatch.setattr(Compared, "jacobian", compared)
+    found = mdf_c.fit(model_of(node), keys, method="trust_region")
+    assert seen and found.is_converged and found.n_gradients == len(seen)
+    monkeypatch.undo()
+    other = mdf_c.fit(model_of(node), {**keys, "gradient": "differences"}, method="trust_region")
+    assert other.n_gradients == 0
+    for name, estimate in found.estimates.items():
+        assert other[name] == pytest.approx(estimate.value, rel=1e-5)
+
+
 def test_runs_have_inputs_of_their_own():
     node = {**DECAY, "input_ports": {"drive": {"default_value": 0.0}}}
     node["parameters"] = {**DECAY["parameters"], "v": {"default_initial_value": 1.0, "time_derivative": "drive - rate * v"}}

@@ -164,6 +164,32 @@ def test_a_direction_of_another_parameter_is_refused_and_products_are_pickled():
     np.testing.assert_array_equal(tangent, [0, 0])
 
 
+def test_many_tangents_are_those_of_single_calls(examples):
+    rng = np.random.default_rng(1)
+    along = mdf_c.jvp(rnn(), "last", ["cell.w", "cell.x"])
+    shapes = {name: np.shape(RNN["cell"]["parameters"][name[5:]]["value"]) for name in along.wrt}
+    directions = {name: rng.standard_normal((40, *shape)) for name, shape in shapes.items()}
+    moved = {"cell.w": 0.5 * np.array(RNN["cell"]["parameters"]["w"]["value"])}
+    value, tangents = along.many(directions, moved)
+    assert tangents.shape == (40, 2)
+    for i in (0, 17, 39):
+        one = along({name: array[i] for name, array in directions.items()}, moved)
+        np.testing.assert_array_equal(value, one[0])
+        np.testing.assert_array_equal(tangents[i], one[1])
+    np.testing.assert_array_equal(along.many({"cell.w": directions["cell.w"]})[1][5], along({"cell.w": directions["cell.w"][5]})[1])
+    names = ["membrane.current", "membrane.a", "membrane.b"]
+    neuron = mdf_c.jvp(examples / "fitzhugh_nagumo.yaml", "V", names, steps=200, dt=0.05)
+    value, jacobian = neuron.many({name: row for name, row in zip(names, np.eye(3))})
+    expected, by = mdf_c.value_and_grad(examples / "fitzhugh_nagumo.yaml", "V", names, steps=200, dt=0.05)
+    assert value == expected
+    np.testing.assert_allclose(jacobian, [by[name] for name in names], rtol=1e-12)
+    for wrong in ({}, {"cell.w": 1.0}, {"cell.w": np.zeros((0, 2, 2))}, {"cell.w": np.zeros((3, 2, 2)), "cell.x": np.zeros((2, *shapes["cell.x"]))}):
+        with pytest.raises(ValueError, match="one first axis"):
+            along.many(wrong)
+    with pytest.raises(KeyError, match="cell.v"):
+        along.many({"cell.v": [1.0]})
+
+
 def test_bounded_memory_gives_the_same(examples):
     arguments = examples / "fitzhugh_nagumo.yaml", "V", ["membrane.current", "membrane.a"]
     free, bounded = (mdf_c.value_and_grad(*arguments, steps=500, dt=0.05, **more) for more in ({}, {"max_memory": 1 << 27}))

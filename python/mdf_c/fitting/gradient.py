@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .._library import Handle
 from .._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
 from ..engine import State
 from ..errors import MdfUnsupportedError
-from ..gradients import gradient
+from ..gradients import gradient, jvp
 from .specification import Argument
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class ExactGradient:
         self._data: dict[str, np.ndarray] = {}
         self._own: dict[str, str] = {}
         self._objective = objective
-        terms = [self._term(i, comparison) for i, comparison in enumerate(objective.comparisons)]
+        compared = self._compared()
         parameters = {
             **{own: {"value": self._start(name).tolist()} for name, own in self._own.items()},
             "fit_step": {"value": "fit_step + 1", "default_initial_value": -1},
-            "fit_total": {"value": " + ".join(["fit_total", *terms]), "default_initial_value": 0.0},
+            **compared,
         }
         shapes = {name: array.shape[1:] for name, array in self._data.items()}
         model = self._node.model(shapes, parameters, {"fit_total": "fit_total"})
@@ -58,7 +58,7 @@ class ExactGradient:
         }
         self._changing = [name for name in aligned.inputs if name in objective.simulation.program.parameters]
         settings = {**objective.settings, "graph": objective.names.program.graph_id}
-        self._program = gradient(
+        self._program = self._derived(
             model,
             f"{self._node.id}.fit_total",
             [*self._wrt.values(), *self._changing],
@@ -71,17 +71,34 @@ class ExactGradient:
 
     # ------------------------------------------------------------ the node
 
+    _derived = staticmethod(gradient)
+    _squares = _SQUARES
+
+    def _compared(self) -> dict[str, Any]:
+        """Parameters of the node of which `fit_total` is what is derived."""
+        terms = [self._sum(*self._term(i, comparison)) for i, comparison in enumerate(self._objective.comparisons)]
+        return {"fit_total": {"value": " + ".join(["fit_total", *terms]), "default_initial_value": 0.0}}
+
+    @staticmethod
+    def _sum(weights: str, term: str) -> str:
+        return f"numpy.sum({weights} * ({term}))"
+
     def _start(self, name: str) -> np.ndarray:
         space = self._objective.space
         return space.by_name(space.start[None])[name][0]
 
-    def _by_step(self, comparison: _Comparison, values: np.ndarray, empty: float) -> np.ndarray:
-        """Rows of the data by run and step; of several rows of one step, beside each other: (runs, steps, rows, ...)."""
+    def _places(self) -> np.ndarray:
+        """Of each row of the data, which it is of those of its run and step."""
         aligned = self._objective.aligned
         place = np.zeros(len(aligned.run), int)
         seen: dict[tuple[int, int], int] = {}
         for row, key in enumerate(zip(aligned.run.tolist(), aligned.step.tolist())):
             place[row] = seen[key] = seen.get(key, -1) + 1
+        return place
+
+    def _by_step(self, comparison: _Comparison, values: np.ndarray, empty: float) -> np.ndarray:
+        """Rows of the data by run and step; of several rows of one step, beside each other: (runs, steps, rows, ...)."""
+        aligned, place = self._objective.aligned, self._places()
         filled = np.full((aligned.n_runs, aligned.n_steps, place.max() + 1, *values.shape[1:]), empty)
         filled[aligned.run, aligned.step, place] = values
         return filled
@@ -90,7 +107,8 @@ class ExactGradient:
         self._data[name] = values
         return f"{name}[fit_step]"
 
-    def _term(self, i: int, comparison: _Comparison) -> str:
+    def _term(self, i: int, comparison: _Comparison) -> tuple[str, str]:
+        """What a step has of a column: weights, 0 where there is no data, and the numbers that they go with."""
         row = comparison.observed.distribution
         index = "".join(f"[{k}]" for k in comparison.observed.index)
         center = self._node.port(comparison.port) + index
@@ -101,12 +119,12 @@ class ExactGradient:
         }
         if row is None:
             names.setdefault("error", "1.0")
-        text = _SQUARES if row is None else row.text
+        text = self._squares if row is None else row.text
         weights = self._keep(f"fit_weight{i}", self._by_step(comparison, comparison.is_there.astype(float), 0.0))
         term = re.sub(
             r"(?<![\w.])([A-Za-z_]\w*)(?!\w*\()", lambda found: f"({names[found[1]]})" if found[1] in names else found[1], text
         )
-        return f"numpy.sum({weights} * ({term}))"
+        return weights, term
 
     def _argument(self, own: str, comparison: _Comparison, argument: Argument) -> str:
         name, objective = argument.value, self._objective
@@ -166,3 +184,78 @@ class ExactGradient:
             state.evaluate(self._objective.spec.dt)
             rows.append([state.output("gradient", name) for name in self._ports_of(by_name)])
         return [np.array(column) for column in zip(*rows)]
+
+
+# Each step looks at the residuals of all steps; each parameter of each run is an evaluation.
+_MOST_STEPS, _MOST_TANGENTS = 2000, 64
+
+
+class ExactTangents(ExactGradient):
+    """The Jacobian of the residuals of least squares, without priors, by forward accumulation: a tangent for each number that is fitted.
+
+    Raises
+    ------
+    MdfUnsupportedError
+        As of an :class:`ExactGradient`; or differences take less.
+    """
+
+    _derived = staticmethod(jvp)
+    _squares = "(y - m) / error"
+
+    def __init__(self, objective: Compared) -> None:
+        aligned = objective.aligned
+        if aligned.n_steps > _MOST_STEPS or objective.space.n * aligned.n_runs > _MOST_TANGENTS:
+            raise MdfUnsupportedError("differences take less: there are many steps, runs or parameters")
+        super().__init__(objective)
+
+    def _compared(self) -> dict[str, Any]:
+        parameters, n_steps = {}, self._objective.aligned.n_steps
+        for i, comparison in enumerate(self._objective.comparisons):
+            weights, term = self._term(i, comparison)
+            _, _, *shape = self._data[f"fit_weight{i}"].shape
+            steps = f"numpy.reshape(numpy.arange({n_steps}), {[-1, *[1] * len(shape)]})"
+            parameters[f"fit_kept{i}"] = {
+                "value": f"numpy.where({steps} == fit_step, {weights} * ({term}), fit_kept{i})",
+                "default_initial_value": np.zeros((n_steps, *shape)).tolist(),
+            }
+        kept = ", ".join(f"numpy.ravel({name})" for name in parameters)
+        return {**parameters, "fit_total": {"value": f"numpy.concatenate([{kept}])"}}
+
+    def rows(self, flat: np.ndarray) -> np.ndarray:
+        """What the node has of all runs, shape (runs, numbers), as the residuals are, shape (residuals,)."""
+        aligned, parts, first, place = self._objective.aligned, [], 0, self._places()
+        for i, comparison in enumerate(self._objective.comparisons):
+            shape = self._data[f"fit_weight{i}"].shape
+            last = first + math.prod(shape[1:])
+            values = flat[:, first:last].reshape(shape)[aligned.run, aligned.step, place]
+            parts.append(values[comparison.is_there])
+            first = last
+        return np.concatenate(parts)
+
+    def __call__(self, by_name: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[override]
+        """The residuals, and how they change with each number that is fitted, shape (residuals, numbers)."""
+        aligned, given = self._objective.aligned, {**self._objective.aligned.inputs, **self._data}
+        state = self._state = self._state or self._program.state()
+        values: list[np.ndarray] = []
+        columns: list[np.ndarray] = []
+        for name, number in ((name, k) for name, array in by_name.items() for k in range(array.size)):
+            tangents = []
+            for run in range(aligned.n_runs):
+                state._renew()
+                for other, array in by_name.items():
+                    direction = np.zeros(array.shape)
+                    if other == name:
+                        direction.flat[number] = 1.0
+                    state.set_parameter(self._wrt[other], array)
+                    state.set_parameter(f"direction.{self._wrt[other]}", direction)
+                for other in self._changing:
+                    state.set_parameter(other, given[other][run])
+                    state.set_parameter(f"direction.{other}", 0.0)
+                state.set_inputs({key: array[run] for key, array in given.items() if key not in self._changing})
+                state._take_as_checked()
+                state.evaluate(self._objective.spec.dt)
+                tangents.append(state.output("gradient", "tangent"))
+                if not columns:
+                    values.append(state.output("gradient", "value"))
+            columns.append(self.rows(np.array(tangents)))
+        return self.rows(np.array(values)), np.stack(columns, axis=1)

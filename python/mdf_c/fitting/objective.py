@@ -5,6 +5,7 @@ An objective is a function of positions (space.py), many at a time: the sum of s
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -16,10 +17,10 @@ from .._documents import Origin
 from .._library import PART_PARAMETER
 from .._placed import Placed, unknown
 from ..engine import Model, Program, Settings
-from ..errors import MdfError, MdfNameError, MdfUnsupportedError
+from ..errors import MdfError, MdfInterrupted, MdfLimitError, MdfMemoryError, MdfNameError, MdfUnsupportedError
 from .alignment import Alignment
 from .distributions import log_density
-from .gradient import ExactGradient
+from .gradient import ExactGradient, ExactTangents
 from .journal import Journal
 from .simulation import Simulation
 from .space import Space
@@ -390,7 +391,52 @@ class Compared(Objective):
         return total
 
     def jacobian(self, position: np.ndarray) -> np.ndarray:
-        """Of the residuals by position, by central differences in one sweep."""
+        """Of the residuals by position: by forward accumulation, or by central differences in one sweep."""
+        tangents = self._tangents()
+        if tangents is None:
+            return self._jacobian_by_differences(position)
+        try:
+            flat = self.journal.ask("jacobian", position[None], lambda positions: self._tangents_at(tangents, positions[0]))
+        except (MdfInterrupted, MdfLimitError, MdfMemoryError):
+            raise
+        except MdfError:  # the model can not be evaluated there
+            return self._jacobian_by_differences(position)
+        self.n_gradients += 1
+        return self._with_priors(flat.reshape(-1, self.space.n), position)
+
+    def _tangents_at(self, tangents: ExactTangents, position: np.ndarray) -> np.ndarray:
+        """The Jacobian of the data's residuals by position, in a row."""
+        by_name = {name: values[0] for name, values in self.space.by_name(position[None]).items()}
+        return (tangents(by_name)[1] * self.space.slopes(position)).reshape(1, -1)
+
+    def _with_priors(self, jacobian: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Residuals of priors are linear in a value."""
+        rows = []
+        for i, parameter in enumerate(self.space.owners):
+            if parameter.prior is not None:
+                row = np.zeros(self.space.n)
+                row[i] = self.space.slopes(position)[i] / parameter.prior.arguments["sd"]
+                rows.append(row)
+        return np.concatenate([jacobian, *[row[None] for row in rows]])
+
+    def _tangents(self) -> ExactTangents | None:
+        """The program of the tangents; None: there is none, or differences take less."""
+        if not hasattr(self, "_forward"):
+            self._forward: ExactTangents | None = None
+            if self.spec.gradient != "differences":
+                with contextlib.suppress(MdfUnsupportedError):
+                    self._forward = self._make_tangents()
+        return self._forward
+
+    def _make_tangents(self) -> ExactTangents:
+        """Where the residuals are what the steps of the model give."""
+        tangents, start = ExactTangents(self), self.space.start[None]
+        found = tangents({name: values[0] for name, values in self.space.by_name(start).items()})[0]
+        if not np.allclose(found, self._residuals(start)[0, : self.n_data], rtol=1e-6, atol=1e-9):
+            raise MdfUnsupportedError("computed as one function of the parameters, the residuals are not what the steps give")
+        return tangents
+
+    def _jacobian_by_differences(self, position: np.ndarray) -> np.ndarray:
         above, below = self.steps_around(position)
         values = self.residuals(np.concatenate([above, below]))
         return ((values[: len(above)] - values[len(above) :]) / np.diag(above - below)[:, None]).T
