@@ -61,6 +61,10 @@ class Gradient(Program):
     def _compile(self, model: Model, asked: tuple) -> int:
         return lib.mdf_compile_gradient(model._pointer, *asked)
 
+    def _keeping(self, names: tuple[str, ...]) -> Program:
+        """Its parameters and vectors are changeable, and there are no others: State.set_parameter says so."""
+        return self
+
     def __reduce_ex__(self, protocol):
         return type(self)._remade_gradient, (self._origin.packed(), self.settings, (self.of, self.wrt, self.steps, self.dt))
 
