@@ -112,7 +112,7 @@ static int check_page(const char *path)
 {
     static char page[TEXT_SIZE], output[TEXT_SIZE], shown[TEXT_SIZE];
     char *at = page, *next, *line, *more;
-    int n_commands = 0;
+    int n_commands = 0, status;
 
     read_file(path, page);
     for (; *at != '\0'; at = next) {
@@ -128,7 +128,11 @@ static int check_page(const char *path)
         while (*next != '\0' && strncmp(next, "    $", 5) != 0 && (more = indented(next, &next)) != NULL) {
             strcat(strcat(shown, more), "\n");
         }
-        cr_expect(run(line + 2, output) == 0, "%s: %s: %s", path, line, output);
+        status = run(line + 2, output);
+        if (status != 0 && (strstr(output, "need SUNDIALS") != NULL || strstr(output, "without SUNDIALS") != NULL)) {
+            continue; /* where there is none: test_solve says whether there should be */
+        }
+        cr_expect(status == 0, "%s: %s: %s", path, line, output);
         cr_expect(shown[0] == '\0' || strcmp(shown, output) == 0, "%s: %s: %s", path, line, output);
     }
     return n_commands;
