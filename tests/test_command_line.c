@@ -252,6 +252,8 @@ static const char *const taken[] = {
     "$RUN $M --profile=$OUT/p.speedscope.json >$OUT/o && grep -q speedscope.app $OUT/p.speedscope.json",
     "printf '# kept\\nm:\\n  graphs: # here too\\n    g: {nodes: {}}\\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/d.yaml && grep -q '# here too' $OUT/d.yaml "
     "&& grep -q '^  onnx_opset_version: \"15\"$' $OUT/d.yaml",
+    "printf 'm: # lost\n  graphs: {g: {nodes: {}}}\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/c.json 2>$OUT/w && grep -q 'c.yaml:1:4: warning: comments are not kept' $OUT/w "
+    "&& printf 'm:\n  notes: \"no # comment\"\n  graphs: {g: {nodes: {}}}\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/c.json && rm $OUT/c.json $OUT/w",
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",
     "$FMU -h | grep -q '^usage: mdf-fmu '",
     "$FMU --version | grep -q '^mdf-fmu '",

@@ -57,8 +57,49 @@ static bool reads_back(const struct mdf_model *model, const struct mdf_text *tex
     return n == 0;
 }
 
+/* The column of the '#' that begins a comment in a line, whose texts in quotes end in it; 0: there is none. */
+static int comment_column(const char *line, size_t length)
+{
+    char quote = '\0';
+    size_t i;
+
+    for (i = 0; i < length; i++) {
+        bool is_apart = i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t';
+
+        if (quote == '\0' && line[i] == '#' && is_apart) {
+            return (int)i + 1;
+        }
+        if (quote != '\0' ? line[i] == quote : (line[i] == '"' || line[i] == '\'') && (is_apart || strchr("[{,:", line[i - 1]) != NULL)) {
+            quote = quote != '\0' ? '\0' : line[i];
+        }
+    }
+    return 0;
+}
+
+bool find_yaml_comment(const char *path, int *line, int *column)
+{
+    struct mdf_memory memory;
+    void *bytes = NULL;
+    size_t size_bytes = 0, at = 0;
+
+    *line = *column = 0;
+    mdf_memory_init(&memory, NULL, 0);
+    if (mdf_read_file(&memory, path, &bytes, &size_bytes, NULL) == MDF_OK) {
+        while (*column == 0 && at < size_bytes) {
+            const char *text = (const char *)bytes + at, *end = memchr(text, '\n', size_bytes - at);
+            size_t length = end != NULL ? (size_t)(end - text) : size_bytes - at;
+
+            ++*line;
+            *column = comment_column(text, length);
+            at += length + 1;
+        }
+        mdf_memory_release(&memory, bytes);
+    }
+    return *column > 0;
+}
+
 mdf_status convert_yaml_text(const struct mdf_model *model, const char *source, const char *target, bool *is_kept,
-                             bool *has_comments, mdf_error *error)
+                             mdf_error *error)
 {
     struct mdf_memory memory;
     struct mdf_text text;
@@ -70,7 +111,6 @@ mdf_status convert_yaml_text(const struct mdf_model *model, const char *source, 
     mdf_text_init(&text, &memory);
     *is_kept = false;
     status = mdf_read_file(&memory, source, &bytes, &size_bytes, error);
-    *has_comments = status == MDF_OK && memchr(bytes, '#', size_bytes) != NULL;
     if (status == MDF_OK && model->declares_opset) {
         mdf_text_append(&text, bytes, size_bytes);
         *is_kept = true;

@@ -55,22 +55,23 @@ static bool is_yaml(const char *path)
 /* YAML to YAML, where arrays stay where they are. *is_done: false where the tree is to be written in place of the text. */
 static mdf_status convert_text(const struct conversion *conversion, const mdf_model *model, bool *is_done, mdf_error *error)
 {
-    bool has_comments = false;
-    mdf_status status = MDF_OK;
-
     *is_done = false;
-    if (!is_yaml(conversion->source) || !is_yaml(conversion->target)) {
-        return MDF_OK;
+    return is_yaml(conversion->source) && is_yaml(conversion->target) && conversion->beside_bytes == 0 && !conversion->inside &&
+                   !model->document->is_parted
+               ? convert_yaml_text(model, conversion->source, conversion->target, is_done, error)
+               : MDF_OK;
+}
+
+/* Comments go where the tree is written in place of the text. */
+static void warn_of_comments(const struct conversion *conversion, struct warning_printer *warnings)
+{
+    mdf_error warning = {0};
+
+    if (is_yaml(conversion->source) && find_yaml_comment(conversion->source, &warning.line, &warning.column)) {
+        mdf_error_set(&warning, MDF_MODEL, "comments are not kept: this is the first");
+        snprintf(warning.file, sizeof warning.file, "%s", conversion->source);
+        print_warning(warnings, &warning);
     }
-    if (conversion->beside_bytes == 0 && !conversion->inside && !model->document->is_parted) {
-        status = convert_yaml_text(model, conversion->source, conversion->target, is_done, &has_comments, error);
-    } else {
-        has_comments = true;
-    }
-    if (status == MDF_OK && !*is_done && has_comments) {
-        fprintf(stderr, "%s: warning: comments, if it has any, are not kept\n", conversion->source);
-    }
-    return status;
 }
 
 static void save_onnx(const mdf_model *model, const char *path, size_t beside_bytes, const mdf_options *options, mdf_error *error)
@@ -103,6 +104,9 @@ static int convert(const struct conversion *conversion)
         print_errors(&warnings, &error, conversion->source);
     } else if (convert_text(conversion, model, &is_done, &error) == MDF_OK && !is_done) {
         (to_onnx ? save_onnx : save_parted)(model, conversion->target, beside_bytes, &options, &error);
+        if (error.code == MDF_OK) {
+            warn_of_comments(conversion, &warnings);
+        }
     }
     if (model != NULL && error.code != MDF_OK) {
         print_errors(&warnings, &error, to_onnx && error.code != MDF_FILE ? conversion->source : conversion->target);
