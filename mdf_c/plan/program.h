@@ -236,8 +236,10 @@ struct mdf_program_right_side {
     /* Of a program of derivatives that a library finds: its evaluation is so many in a row. 0: it is none. */
     uint64_t n_steps;
     struct mdf_range initial; /* `y` as the first one sets it, and in `direction` how that changes in the direction of parameters */
-    size_t of;                /* the output port that is derived */
-    mdf_operand *results;     /* of each of the program's parameters: the derivative by it */
+    size_t n_of, *of;         /* the output ports that are derived */
+    bool of_each;             /* after each evaluation; else there is one port, after the last */
+    mdf_operand *of_value, *values; /* of each of them: what holds it; where it goes after each evaluation */
+    mdf_operand *results;     /* of each of them, the derivatives by each of the program's parameters */
 };
 
 struct mdf_program {
@@ -302,7 +304,7 @@ enum mdf_request_kind { MDF_REQUEST_GRADIENT, MDF_REQUEST_VJP, MDF_REQUEST_JVP, 
 
 struct mdf_gradient_request {
     enum mdf_request_kind kind;
-    const char *of;        /* a result, or an output port: PORT or NODE.PORT */
+    const char *of;        /* a result, or an output port: PORT or NODE.PORT; NODE.PORT[:],...: some, after each evaluation */
     const char *const *by; /* parameters, NODE.PARAMETER, which are kept changeable */
     size_t n_by;
     uint64_t n_steps; /* evaluations in a row, at least 1 */

@@ -23,7 +23,19 @@ from .errors import (
 from .evaluable import EvaluableGraph
 from .fitting import Fit, fit
 from .frameworks import to_jax, to_pytensor, to_torch
-from .gradients import Gradient, HessianVector, JacobianVector, VectorJacobian, gradient, hvp, jvp, value_and_grad, vjp
+from .gradients import (
+    ForwardSensitivities,
+    Gradient,
+    HessianVector,
+    JacobianVector,
+    VectorJacobian,
+    forward_sensitivities,
+    gradient,
+    hvp,
+    jvp,
+    value_and_grad,
+    vjp,
+)
 from .registration import register
 from .running import Result, run
 from .sampling import Distribution, lognormal, normal, sample, uniform
@@ -36,6 +48,7 @@ __all__ = [
     "Distribution",
     "EvaluableGraph",
     "Fit",
+    "ForwardSensitivities",
     "Functions",
     "Gradient",
     "HessianVector",
@@ -62,6 +75,7 @@ __all__ = [
     "check",
     "compile",
     "fit",
+    "forward_sensitivities",
     "from_onnx",
     "gradient",
     "hvp",

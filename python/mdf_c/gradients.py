@@ -250,6 +250,44 @@ class HessianVector(_Along):
         return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
 
 
+class ForwardSensitivities(Gradient):
+    """Values after each evaluation, as functions of parameters, with their derivatives by them: forward sensitivities of CVODES, along the
+    solution. Made by :func:`forward_sensitivities`.
+
+    Attributes
+    ----------
+    ports : tuple of str
+    wrt : tuple of str
+    steps : int
+    dt : float, optional
+    """
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return tuple(name.removesuffix("[:]") for name in self.of.split(","))
+
+    def __call__(  # type: ignore[override]
+        self, parameters: Mapping[str, Any] | None = None, inputs: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """The values, and their derivatives.
+
+        Parameters
+        ----------
+        parameters, inputs
+            As of a :class:`Gradient`.
+
+        Returns
+        -------
+        values : dict of str to array
+            By port: shape (steps, *shape of the value).
+        derivatives : dict of str to dict of str to array
+            By port and parameter: shape (steps, *shape of the value, *shape of the parameter).
+        """
+        state = self._evaluated(parameters, inputs)
+        values = {port: state.output(_NODE, port) for port in self.ports}
+        return values, {port: {name: state.output(_NODE, f"{port} by {name}") for name in self.wrt} for port in self.ports}
+
+
 def _read(model: Source | Model, settings: Mapping[str, Any]) -> Model:
     if isinstance(model, Model):
         return model
@@ -287,6 +325,31 @@ def hvp(model: Source | Model, of: str, wrt: Sequence[str], *, steps: int = 1, d
     >>> value, by = product({"n.w": direction})  # doctest: +SKIP
     """
     return HessianVector(_read(model, settings), of, wrt, steps, dt, settings_of(settings, hvp))
+
+
+def forward_sensitivities(
+    model: Source | Model, of: Sequence[str], wrt: Sequence[str], *, steps: int = 1, dt: float | None = None, **settings: Any
+) -> ForwardSensitivities:
+    """Compiles the values of output ports after each evaluation, and their derivatives by parameters: by the methods ``cvode_adams`` and
+    ``cvode_bdf``.
+
+    Parameters
+    ----------
+    model, wrt, steps, dt, **settings
+        As for :func:`gradient`.
+    of : sequence of str
+        Results of the graph, or output ports: PORT, or NODE.PORT.
+
+    Examples
+    --------
+    >>> neuron = mdf_c.forward_sensitivities("fitzhugh_nagumo.yaml", ["V"], ["membrane.a"], steps=101, dt=0.5, method="cvode_bdf")  # doctest: +SKIP
+    >>> values, by = neuron({"membrane.a": 0.7})  # doctest: +SKIP
+    >>> by["V"]["membrane.a"].shape  # doctest: +SKIP
+    (101,)
+    """
+    if isinstance(of, str):
+        raise TypeError(f"of is a sequence of names, not the text {of!r}")
+    return ForwardSensitivities(_read(model, settings), ",".join(f"{name}[:]" for name in of), wrt, steps, dt, settings_of(settings, forward_sensitivities))
 
 
 def gradient(

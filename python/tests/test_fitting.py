@@ -1,6 +1,7 @@
 """fit and mdf-fit: parameters from data."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,13 @@ import pytest
 from conftest import PACKAGE, ROOT, model_of
 
 import mdf_c
+from mdf_c._library import native_file
 from mdf_c._placed import Placed
+from mdf_c.fitting.alignment import align
 from mdf_c.fitting.distributions import DISTRIBUTIONS, log_density
+from mdf_c.fitting.objective import Compared
+from mdf_c.fitting.specification import read_specification
+from mdf_c.sweeping import _origin
 
 pytest.importorskip("scipy", reason="scipy is not installed")
 
@@ -720,3 +726,98 @@ def test_accumulators_that_race_are_fitted():
         intervals=[],
     )
     assert found["gain"] == pytest.approx(1.5, rel=0.15)
+
+
+# ------------------------------------------------------------------ forward sensitivities (CVODES)
+
+
+NEURON = str(ROOT / "examples/fitzhugh_nagumo.yaml")
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+
+
+@pytest.mark.parametrize("solver", ["cvode_adams", "cvode_bdf"])
+def test_sensitivities_after_each_evaluation_are_those_of_differences(solver):
+    start = {"membrane.a": 0.7, "membrane.b": 0.8, "membrane.v": -1.0}
+    sensitive = mdf_c.forward_sensitivities(NEURON, ["membrane.V", "membrane.W"], list(start), steps=21, dt=1.0, method=solver, **TIGHT)
+    values, by = sensitive(start)
+
+    def solution(given):
+        return mdf_c.run(NEURON, steps=21, dt=1.0, parameters=given, method=solver, record=True, **TIGHT)
+
+    plain = solution(start)
+    for port in ("membrane.V", "membrane.W"):
+        assert values[port].shape == (21,)
+        np.testing.assert_allclose(values[port], np.ravel(plain.trace[port]), rtol=0, atol=1e-7)
+        for name in start:
+            h = 1e-4
+            ends = [np.ravel(solution({**start, name: start[name] + sign * h}).trace[port]) for sign in (1, -1)]
+            expected = (ends[0] - ends[1]) / (2 * h)
+            np.testing.assert_allclose(by[port][name], expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+            assert np.abs(by[port][name]).max() > 1e-3
+
+
+def test_sensitivities_are_by_cvode_alone():
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="cvode_adams and cvode_bdf alone"):
+        mdf_c.forward_sensitivities(NEURON, ["membrane.V"], ["membrane.a"], steps=3, dt=1.0, method="rk4")
+
+
+def neuron_data(solver):
+    times = np.arange(0, 40, 1.0)
+    run = mdf_c.run(NEURON, steps=len(times), dt=1.0, method=solver, record=True, **TIGHT)
+    noise = np.random.default_rng(1).normal(0, 0.02, (2, len(times)))
+    return {"t": times, "v": np.ravel(run.trace["membrane.V"]) + noise[0], "w": np.ravel(run.trace["membrane.W"]) + noise[1]}
+
+
+@pytest.mark.parametrize("solver", ["cvode_adams", "cvode_bdf"])
+def test_least_squares_by_sensitivities(solver):
+    """The Jacobian is exact: no model is evaluated for differences, and what is found is the same."""
+    keys = {
+        "data": neuron_data(solver), "time": "t", "dt": 1.0,
+        "parameters": {"membrane.a": {"start": 0.6, "bounds": [0.1, 2], "scale": "log", "prior": {"normal": [0.7, 0.5]}}, "membrane.b": 0.7},
+        "observe": {"membrane.V": {"data": "v", "error": 0.02}, "membrane.W": {"data": "w", "error": 0.02}},
+        "solver": {"method": solver, **TIGHT},
+    }  # fmt: skip
+    exact = mdf_c.fit(NEURON, specification={**keys, "gradient": "exact"})
+    plain = mdf_c.fit(NEURON, specification={**keys, "gradient": "differences"})
+    assert exact.why_differences is None and exact.n_gradients > 2
+    assert exact.n_evaluations < plain.n_evaluations
+    for name, value in plain.parameters.items():
+        assert exact.parameters[name] == pytest.approx(value, rel=1e-5)
+        assert exact.estimates[name].error == pytest.approx(plain.estimates[name].error, rel=1e-3)
+    assert exact.parameters["membrane.a"] == pytest.approx(0.7, abs=0.02)
+
+
+def test_a_likelihood_by_sensitivities():
+    """Of distributions too, with an argument that is fitted, one that is an output port, and rows that are not there."""
+    data = neuron_data("cvode_bdf")
+    data["w"][3] = math.nan
+    keys = {
+        "data": data, "time": "t", "dt": 1.0,
+        "parameters": {"membrane.a": 0.68, "membrane.b": 0.78, "noise": {"start": 0.05, "bounds": [1e-3, 1], "scale": "log"}},
+        "observe": {
+            "membrane.V": {"data": "v", "distribution": {"normal": {"sd": "noise"}}},
+            "membrane.W": {"data": "w", "distribution": {"student_t": {"scale": "noise", "df": 9}}},
+        },
+        "solver": {"method": "cvode_bdf", **TIGHT},
+    }  # fmt: skip
+    spec = read_specification(keys, {})
+    objective = Compared(spec, _origin(mdf_c.Model(NEURON)), align(spec), spec.solver)
+    position = objective.space.start
+    exact = objective.gradient(position)
+    assert objective.why_differences is None and objective.exact() is not None
+    np.testing.assert_allclose(exact, objective.differences(position), rtol=2e-4)
+    found = mdf_c.fit(NEURON, specification={**keys, "gradient": "exact"})
+    assert found.parameters["membrane.a"] == pytest.approx(0.7, abs=0.02)
+    assert found.parameters["noise"] == pytest.approx(0.02, rel=0.4)
+
+
+@pytest.mark.parametrize("solver", ["cvode_adams", "cvode_bdf"])
+def test_a_gradient_behind_many_steps_of_cvode(solver):
+    """Steps beside sensitivities are others, so that values are equal to the tolerance alone."""
+    options = ["--steps", "101", "--dt", "0.5", "--method", solver, "--rtol", "1e-8", "--atol", "1e-10"]
+    command = [native_file("mdf-run"), NEURON, *options, "--gradient", "V", "--of", "membrane.a"]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    ends = [
+        float(mdf_c.run(NEURON, steps=101, dt=0.5, method=solver, parameters={"membrane.a": a}, **TIGHT)["V"]) for a in (0.7001, 0.6999)
+    ]
+    assert found["gradients"]["V"]["membrane.a"] == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-2)

@@ -8,6 +8,7 @@
 #include "mdf_c/plan/solve/entry.h"
 #include "mdf_c/plan/trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_port(const struct mdf_program_node *node, const char *port, const char *name)
@@ -282,7 +283,17 @@ static bool name_outputs(struct derivation *derivation, struct mdf_program_node 
 
 /* ------------------------------------------------------------------ by a library */
 
-/* What is derived: an output port, counted node by node. */
+static size_t count_outputs(const struct mdf_program *program)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        n += program->nodes[i].n_outputs;
+    }
+    return n;
+}
+
+/* What is derived: an output port, counted node by node; as many as there are: it is none. */
 static size_t find_output(const struct mdf_program *program, mdf_operand operand)
 {
     size_t n = 0;
@@ -385,16 +396,16 @@ static bool keep_ports(struct compiler *compiler)
     return program->solver.ports != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
 }
 
-static bool can_be_derived(struct compiler *compiler, const struct mdf_gradient_request *request, size_t n_outputs_before)
+static bool can_be_derived(struct compiler *compiler, const struct mdf_gradient_request *request, bool are_outputs)
 {
     const struct mdf_program_right_side *side = &compiler->program->right_side;
-    const char *why = request->kind != MDF_REQUEST_GRADIENT          ? "it has gradients, no other products of derivatives"
-                      : compiler->program->schedule != NULL ? "conditions say which nodes run"
-                      : side->condition.first < side->condition.end ? "events change states, and with them their derivatives, in jumps"
-                      : side->differentiate.first == side->differentiate.end
-                          ? "something on the way has no derivative (docs/gradients.md)"
-                      : n_outputs_before == SIZE_MAX ? "it derives output ports"
-                                                     : NULL;
+    const char *why =
+        request->kind != MDF_REQUEST_GRADIENT                  ? "it has gradients, no other products of derivatives"
+        : compiler->program->schedule != NULL                  ? "conditions say which nodes run"
+        : side->condition.first < side->condition.end          ? "events change states, and with them their derivatives, in jumps"
+        : side->differentiate.first == side->differentiate.end ? "something on the way has no derivative (docs/gradients.md)"
+        : !are_outputs                                         ? "it derives output ports"
+                                                               : NULL;
 
     if (why != NULL) {
         compile_error(compiler, MDF_UNSUPPORTED, "there are no derivatives of a solution by %s here: %s",
@@ -403,42 +414,136 @@ static bool can_be_derived(struct compiler *compiler, const struct mdf_gradient_
     return why == NULL;
 }
 
-/* The evaluation's node copies what the right-hand side leaves; all else is the library's work (mdf_c/run/solve). */
-static bool derive_by_library(struct graph_builder *builder, struct derivation *derivation, mdf_operand of)
+/* Output ports that are derived, by a library. */
+struct derived_ports {
+    const char **names;
+    size_t n;
+    bool of_each; /* after each evaluation */
+};
+
+static const char each_suffix[] = "[:]";
+
+/* NODE.PORT[:], or several with commas between. */
+static bool find_ports(struct compiler *compiler, const char *of, struct derived_ports *ports)
+{
+    size_t n_suffix = sizeof each_suffix - 1, most = 1;
+
+    for (const char *at = of; *at != '\0'; at++) {
+        most += *at == ',';
+    }
+    ports->names = mdf_arena_array(&compiler->scratch, most, sizeof *ports->names);
+    while (ports->names != NULL && ports->n < most) {
+        size_t length = strcspn(of, ",");
+        bool is_each = length > n_suffix && memcmp(of + length - n_suffix, each_suffix, n_suffix) == 0;
+
+        ports->of_each = ports->of_each || is_each;
+        if (ports->of_each && !is_each) {
+            return compile_error(compiler, MDF_NAME, "of '%s' values after each evaluation are asked for, and of others not",
+                                 of) != MDF_NO_OPERAND;
+        }
+        ports->names[ports->n] = mdf_arena_text(&compiler->scratch, of, ports->of_each ? length - n_suffix : strlen(of));
+        if (ports->names[ports->n++] == NULL || !ports->of_each) {
+            break;
+        }
+        of += length + (of[length] == ',');
+    }
+    return (ports->names != NULL && ports->names[ports->n - 1] != NULL) || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
+/* "NODE.PORT by NODE.PARAMETER" */
+static const char *name_derivative(struct compiler *compiler, const char *of, const char *by)
+{
+    size_t n = strlen(of) + strlen(by) + sizeof " by ";
+    char *name = mdf_arena_allocate(compiler->arena, n);
+
+    if (name != NULL) {
+        snprintf(name, n, "%s by %s", of, by);
+    }
+    return name;
+}
+
+/* Their slots, and the outputs of the node, whose code only copies the one value after the last evaluation. */
+static bool make_outputs(struct derivation *derivation, const struct derived_ports *ports, struct mdf_program_node *node)
+{
+    struct compiler *compiler = derivation->target.compiler;
+    struct mdf_program_right_side *side = &compiler->program->right_side;
+    const struct mdf_gradient_request *request = derivation->request;
+    size_t at = 0;
+
+    node->n_outputs = ports->n * (1 + request->n_by);
+    node->outputs = mdf_arena_array(compiler->arena, node->n_outputs, sizeof *node->outputs);
+    for (size_t i = 0; node->outputs != NULL && i < ports->n; i++) {
+        mdf_operand *results = side->results + i * compiler->parameters.n;
+
+        side->values[i] =
+            ports->of_each ? unit_new_slot(&derivation->target, 0) : unit_own_copy(&derivation->target, side->of_value[i]);
+        for (size_t k = 0; k < compiler->parameters.n; k++) {
+            side->results[i * compiler->parameters.n + k] = unit_new_slot(&derivation->target, 0);
+        }
+        if (!name_output(compiler, &node->outputs[at++], ports->of_each ? ports->names[i] : "value", side->values[i])) {
+            return false;
+        }
+        for (size_t k = 0; k < request->n_by; k++) {
+            const char *name = ports->of_each ? name_derivative(compiler, ports->names[i], request->by[k]) : request->by[k];
+
+            if (name == NULL) {
+                return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+            }
+            if (!name_output(compiler, &node->outputs[at++], name, results[derivation->numbers[k]])) {
+                return false;
+            }
+        }
+    }
+    return node->outputs != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
+static bool keep_derived(struct compiler *compiler, const struct derived_ports *ports)
+{
+    struct mdf_program_right_side *side = &compiler->program->right_side;
+
+    side->n_of = ports->n;
+    side->of_each = ports->of_each;
+    side->of = mdf_arena_array(compiler->arena, ports->n, sizeof *side->of);
+    side->of_value = mdf_arena_array(compiler->arena, ports->n, sizeof *side->of_value);
+    side->values = mdf_arena_array(compiler->arena, ports->n, sizeof *side->values);
+    side->results = mdf_arena_array(compiler->arena, ports->n * compiler->parameters.n + 1, sizeof *side->results);
+    if (side->of == NULL || side->of_value == NULL || side->values == NULL || side->results == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < ports->n; i++) {
+        side->of_value[i] = find_value(compiler, ports->names[i]);
+        if (side->of_value[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+        side->of[i] = find_output(compiler->program, side->of_value[i]);
+    }
+    return true;
+}
+
+/* All is the library's work (mdf_c/run/solve). */
+static bool derive_by_library(struct graph_builder *builder, struct derivation *derivation, const struct derived_ports *ports)
 {
     struct compiler *compiler = builder->compiler;
     struct mdf_program_right_side *side = &compiler->program->right_side;
     const struct mdf_gradient_request *request = derivation->request;
     struct mdf_program_node node = {.id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .n_ports = compiler->program->n_ports};
-    size_t output = find_output(compiler->program, of);
-    mdf_operand value;
+    size_t n_outputs = count_outputs(compiler->program), last = 0;
 
-    side->results = mdf_arena_array(compiler->arena, compiler->parameters.n + 1, sizeof *side->results);
-    if (side->results == NULL) {
-        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
-    }
-    if (!can_be_derived(compiler, request, output) || !emit_initials(builder, derivation)) {
+    if (!keep_derived(compiler, ports)) {
         return false;
     }
-    side->of = output;
+    for (size_t i = 0; i < ports->n; i++) {
+        last = side->of[i] > last ? side->of[i] : last;
+    }
+    if (!can_be_derived(compiler, request, last < n_outputs) || !emit_initials(builder, derivation)) {
+        return false;
+    }
     side->n_steps = request->n_steps;
     node.first = node.reset = node.initial = node.main = unit_position(builder->unit);
-    value = unit_own_copy(&derivation->target, of);
+    if (!make_outputs(derivation, ports, &node)) {
+        return false;
+    }
     node.end = unit_position(builder->unit);
-    node.n_outputs = 1 + request->n_by;
-    node.outputs = mdf_arena_array(compiler->arena, node.n_outputs, sizeof *node.outputs);
-    if (node.outputs == NULL) {
-        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
-    }
-    for (size_t i = 0; i < compiler->parameters.n; i++) {
-        side->results[i] = unit_new_slot(&derivation->target, 0);
-    }
-    for (size_t i = 0; i < node.n_outputs; i++) {
-        if (!name_output(compiler, &node.outputs[i], i == 0 ? "value" : request->by[i - 1],
-                         i == 0 ? value : side->results[derivation->numbers[i - 1]])) {
-            return false;
-        }
-    }
     return keep_ports(compiler) && keep_output_parts(compiler, &node) && keep_node(compiler, &node);
 }
 
@@ -455,13 +560,24 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
                                     .initial = first,
                                     .main = first,
                                     .n_ports = compiler->program->n_ports};
-    mdf_operand of = find_value(compiler, request->of);
+    struct derived_ports ports = {0};
+    mdf_operand of;
 
-    if (of == MDF_NO_OPERAND || !find_parameters(compiler, &derivation)) {
+    if (!find_ports(compiler, request->of, &ports) || !find_parameters(compiler, &derivation)) {
         return false;
     }
     if (compiler->program->solver.states != NULL) {
-        return derive_by_library(builder, &derivation, of);
+        return derive_by_library(builder, &derivation, &ports);
+    }
+    if (ports.of_each) {
+        return compile_error(
+                   compiler, MDF_UNSUPPORTED,
+                   "derivatives of what '%s' is after each evaluation are had by the methods cvode_adams and cvode_bdf alone",
+                   request->of) != MDF_NO_OPERAND;
+    }
+    of = find_value(compiler, request->of);
+    if (of == MDF_NO_OPERAND) {
+        return false;
     }
     if (!compile_evaluations(builder, request, of, &derivation.value) || !derive(&derivation) ||
         !name_outputs(&derivation, &node)) {

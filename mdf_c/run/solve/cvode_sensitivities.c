@@ -1,8 +1,9 @@
 /* cvode_sensitivities.c - derivatives of a solution by parameters, by CVODES: forward sensitivities, behind each of its steps.
  *
  * Comes in: a state of a program of derivatives (mdf_c/plan/gradient/evaluation_gradient.c). Goes out: the output port's value
- * after all evaluations, as the right-hand side leaves it, and its derivatives. The states' own steps are those without
- * derivatives: the test of errors is of the states alone, so that the value has the same bits. */
+ * after all evaluations, or those of several ports after each, as the right-hand side leaves them, and their derivatives. The
+ * test of errors is of the states alone; steps are those without derivatives but where the sensitivities' own equations ask for
+ * shorter ones. */
 #include "mdf_c/run/solve/cvode_state.h"
 
 #include <math.h>
@@ -184,20 +185,35 @@ static bool show_states(struct mdf_state *state)
     return true;
 }
 
+/* How an output port changes in the states' direction. NULL: the error is set. */
+static const struct mdf_value *tangent_of(struct mdf_state *state, size_t number)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
+    const struct mdf_value *tangent = slot_of(state, side->of_output[side->of[number]]);
+
+    if (tangent->kind != MDF_KIND_TENSOR || tangent->dtype != MDF_DTYPE_FLOAT64) {
+        mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
+        return NULL;
+    }
+    return tangent;
+}
+
+/* Tangents of the output ports by one element of the parameters. */
+static bool go_along(struct mdf_state *state, size_t element)
+{
+    return direct(state, element) &&
+           mdf_solve_scatter(state, state->solve->n > 0 ? NV_DATA_S(state->solve->sensitivities[element]) : NULL,
+                             MDF_SOLVE_DIRECTION) &&
+           mdf_solve_run(state, &state->solve->along);
+}
+
 /* The derivative of the sum of the output's elements by one element of the parameters. */
 static bool derive_output(struct mdf_state *state, size_t element, double *derivative)
 {
-    const struct mdf_program_right_side *side = &state->program->right_side;
-    const struct mdf_value *tangent;
+    const struct mdf_value *tangent = go_along(state, element) ? tangent_of(state, 0) : NULL;
 
-    if (!direct(state, element) ||
-        !mdf_solve_scatter(state, state->solve->n > 0 ? NV_DATA_S(state->solve->sensitivities[element]) : NULL, MDF_SOLVE_DIRECTION) ||
-        !mdf_solve_run(state, &state->solve->along)) {
+    if (tangent == NULL) {
         return false;
-    }
-    tangent = slot_of(state, side->of_output[side->of]);
-    if (tangent->kind != MDF_KIND_TENSOR || tangent->dtype != MDF_DTYPE_FLOAT64) {
-        return mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
     }
     *derivative = 0;
     for (size_t i = 0; i < tangent->length; i++) {
@@ -227,29 +243,149 @@ static bool derive_outputs(struct mdf_state *state)
     return true;
 }
 
-bool mdf_solve_derive(struct mdf_state *state)
+/* What the states are now, and output ports by them. */
+static bool look(struct mdf_state *state)
+{
+    return mdf_solve_scatter(state, NV_DATA_S(state->solve->y), MDF_SOLVE_Y) && show_states(state) &&
+           run_range(state, state->program->right_side.evaluate);
+}
+
+/* ------------------------------------------------------------------ after each evaluation */
+
+/* Room for a value after each evaluation, or its derivatives by a parameter (NULL: the value). NULL: the error is set. */
+static double *make_series(struct mdf_state *state, mdf_operand slot, const struct mdf_value *of, const struct mdf_value *by)
+{
+    size_t rank = 1 + (size_t)of->rank + (by != NULL ? by->rank : 0), at = 1;
+    int64_t *shape = mdf_memory_allocate_zeroed(&state->shared->memory, rank, sizeof *shape);
+    double *elements = NULL;
+
+    if (shape != NULL) {
+        shape[0] = (int64_t)state->program->right_side.n_steps;
+        for (size_t i = 0; i < of->rank; i++) {
+            shape[at++] = mdf_value_shape(of)[i];
+        }
+        for (size_t i = 0; by != NULL && i < by->rank; i++) {
+            shape[at++] = mdf_value_shape(by)[i];
+        }
+        elements = mdf_value_make_tensor(&state->shared->memory, slot_of(state, slot), MDF_DTYPE_FLOAT64, rank, shape);
+    }
+    mdf_memory_release(&state->shared->memory, shape);
+    return elements != NULL || mdf_solve_out_of_memory(state) ? elements : NULL;
+}
+
+static bool make_all_series(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
+    const struct mdf_program_right_side *side = &program->right_side;
+
+    for (size_t i = 0; i < side->n_of; i++) {
+        const struct mdf_value *of = slot_of(state, side->of_value[i]);
+
+        if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64) {
+            return mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
+        }
+        if (make_series(state, side->values[i], of, NULL) == NULL) {
+            return false;
+        }
+        for (size_t k = 0; k < program->n_parameters; k++) {
+            if (make_series(state, side->results[i * program->n_parameters + k], of,
+                            slot_of(state, program->parameters[k].slot)) == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The tangent of an output port by element `element` of parameter number `by`, into the row of an evaluation. */
+static bool put_tangent(struct mdf_state *state, size_t number, size_t by, size_t element, uint64_t row)
+{
+    const struct mdf_program *program = state->program;
+    const struct mdf_value *tangent = tangent_of(state, number);
+    struct mdf_value *series = slot_of(state, program->right_side.results[number * program->n_parameters + by]);
+    size_t n_by = slot_of(state, program->parameters[by].slot)->length;
+    double *elements = (double *)series->data + row * (series->length / program->right_side.n_steps);
+
+    if (tangent == NULL || tangent->length * n_by * program->right_side.n_steps != series->length) {
+        return tangent != NULL && mdf_solve_fail(state, MDF_SHAPE, "needs outputs of the same shape after each evaluation");
+    }
+    for (size_t i = 0; i < tangent->length; i++) {
+        elements[i * n_by + element] = ((const double *)tangent->data)[i];
+    }
+    return true;
+}
+
+static bool put_tangents(struct mdf_state *state, uint64_t row)
+{
+    const struct mdf_program *program = state->program;
+    size_t element = 0;
+
+    for (size_t by = 0; by < program->n_parameters; by++) {
+        size_t n_by = slot_of(state, program->parameters[by].slot)->length;
+
+        for (size_t k = 0; k < n_by; k++) {
+            if (!go_along(state, element++)) {
+                return false;
+            }
+            for (size_t i = 0; i < program->right_side.n_of; i++) {
+                if (!put_tangent(state, i, by, k, row)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static bool put_row(struct mdf_state *state, uint64_t row)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
+
+    if (!look(state) || (row == 0 && !make_all_series(state))) {
+        return false;
+    }
+    for (size_t i = 0; i < side->n_of; i++) {
+        const struct mdf_value *of = slot_of(state, side->of_value[i]);
+        struct mdf_value *series = slot_of(state, side->values[i]);
+
+        if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length * side->n_steps != series->length) {
+            return mdf_solve_fail(state, MDF_SHAPE, "needs outputs of the same shape after each evaluation");
+        }
+        memcpy((double *)series->data + row * of->length, of->data, of->length * sizeof(double));
+    }
+    return put_tangents(state, row);
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static bool take_sensitivities(struct mdf_state *state)
+{
+    struct mdf_solve *solve = state->solve;
+
+    return solve->n_parameters == 0 ||
+           solve->library.CVodeGetSens(solve->cvode, &solve->time, solve->sensitivities) == CV_SUCCESS ||
+           mdf_solve_out_of_memory(state);
+}
+
+bool mdf_solve_derive(struct mdf_state *state)
+{
+    const struct mdf_program_right_side *side = &state->program->right_side;
     struct mdf_solve *solve = state->solve;
     double dt = state->shared->execution.dt;
     size_t n = 0;
 
-    if (isnan(dt) && program->right_side.n_steps > 1) {
+    if (isnan(dt) && side->n_steps > 1) {
         return mdf_solve_fail(state, MDF_USAGE, "needs a time increment");
     }
-    if (!hold_inputs(state) || !direct(state, SIZE_MAX) ||
-        !run_range(state, program->right_side.initial) || !mdf_solve_make_for(state, &n) || n == 0 || !make_sensitivities(state)) {
+    if (!hold_inputs(state) || !direct(state, SIZE_MAX) || !run_range(state, side->initial) || !mdf_solve_make_for(state, &n) ||
+        n == 0 || !make_sensitivities(state) || (side->of_each && !put_row(state, 0))) {
         return false;
     }
-    for (uint64_t i = 1; i < program->right_side.n_steps; i++) {
-        if (!mdf_solve_go_to(state, solve->time + dt)) {
+    for (uint64_t i = 1; i < side->n_steps; i++) {
+        if (!mdf_solve_go_to(state, solve->time + dt) ||
+            ((side->of_each || i + 1 == side->n_steps) && !take_sensitivities(state)) || (side->of_each && !put_row(state, i))) {
             return false;
         }
     }
-    if (solve->n_parameters > 0 && program->right_side.n_steps > 1 &&
-        solve->library.CVodeGetSens(solve->cvode, &solve->time, solve->sensitivities) != CV_SUCCESS) {
-        return mdf_solve_out_of_memory(state);
-    }
-    return mdf_solve_scatter(state, NV_DATA_S(solve->y), MDF_SOLVE_Y) && show_states(state) &&
-           run_range(state, program->right_side.evaluate) && derive_outputs(state);
+    return side->of_each || (look(state) && derive_outputs(state));
 }

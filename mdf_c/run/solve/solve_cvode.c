@@ -297,7 +297,10 @@ static bool make_solve(struct mdf_state *state)
     give_part(state, &solve->differentiate, solver->differentiate, MDF_STATE_GRADIENT, 1);
     if (state->program->right_side.n_steps > 0) {
         give_part(state, &solve->along, state->program->right_side.differentiate, MDF_STATE_TANGENT, 1);
-        solve->readers[MDF_OPERAND_INDEX(state->program->right_side.of_output[state->program->right_side.of])] = MDF_READ_BY_ALL;
+        for (size_t i = 0; i < state->program->right_side.n_of; i++) {
+            solve->readers[MDF_OPERAND_INDEX(state->program->right_side.of_output[state->program->right_side.of[i]])] =
+                MDF_READ_BY_ALL;
+        }
     }
     return true;
 }

@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--plot", metavar="FILE", help="data, fit and residuals: .png .svg .pdf (matplotlib)")
     parser.add_argument("--data", metavar="FILE", help="in place of the data that FIT names")
     parser.add_argument("--method", metavar="NAME", help=", ".join(METHODS))
+    parser.add_argument("--solver", metavar="NAME", help="of the model's time derivatives (docs/time.md)")
     parser.add_argument("--starts", metavar="N", type=int, help="of the search, drawn within the bounds")
     parser.add_argument("--profile", action="store_true", help="confidence intervals by profile likelihood too")
     parser.add_argument("--seed", metavar="N", type=int, help="of random searches and simulations")
@@ -141,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _keys(given: argparse.Namespace) -> dict[str, Any]:
-    names = ("method", "starts", "seed", "max_evaluations", "graph")
+    names = ("method", "solver", "starts", "seed", "max_evaluations", "graph")
     keys = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
     if given.profile:
         keys["intervals"] = ["hessian", "profile"]

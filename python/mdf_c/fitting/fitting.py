@@ -88,6 +88,7 @@ def fit(
         keys = {**dict(zip(("data", "parameters"), given)), **keys}
     settings = {name: keys.pop(name) for name in _SETTINGS if name in keys}
     spec = read_specification(specification, keys)
+    settings.update(spec.solver)
     if spec.graph is not None:
         settings["graph"] = spec.graph
     source = _origin(model if isinstance(model, Model) else Model(model))

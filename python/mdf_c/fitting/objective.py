@@ -22,6 +22,7 @@ from .alignment import Alignment
 from .distributions import log_density
 from .gradient import ExactGradient, ExactTangents
 from .journal import Journal
+from .sensitivities import SensitiveGradient
 from .simulation import Simulation
 from .space import Space
 from .specification import Argument, Observed, Parameter, Specification
@@ -204,14 +205,14 @@ class Objective:
         flat = self.journal.ask("gradient", position[None], lambda positions: self._exact_of(exact, positions))[0]
         return -(flat * self.space.slopes(position) + self._prior_slopes(position))
 
-    def _exact_of(self, exact: ExactGradient, positions: np.ndarray) -> np.ndarray:
+    def _exact_of(self, exact: ExactGradient | SensitiveGradient, positions: np.ndarray) -> np.ndarray:
         by_name = {name: values[0] for name, values in self.space.by_name(positions).items()}
         return self.space.flat({name: value[None] for name, value in exact(by_name)[1].items()})
 
-    def exact(self) -> ExactGradient | None:
+    def exact(self) -> ExactGradient | SensitiveGradient | None:
         """The program of the gradient; None: there is none, `why_differences` says why."""
         if not hasattr(self, "_exact"):
-            self._exact: ExactGradient | None = None
+            self._exact: ExactGradient | SensitiveGradient | None = None
             if self.spec.gradient == "differences":
                 self.why_differences = "the fit asks for differences"
                 return None
@@ -223,7 +224,7 @@ class Objective:
                 self.why_differences = error.message
         return self._exact
 
-    def _make_exact(self) -> ExactGradient:
+    def _make_exact(self) -> ExactGradient | SensitiveGradient:
         raise MdfUnsupportedError("the likelihood is that of simulated walks")
 
     def _prior_slopes(self, position: np.ndarray) -> np.ndarray:
@@ -390,8 +391,18 @@ class Compared(Objective):
             total = total + np.where(comparison.is_there, density, 0).reshape(len(total), -1).sum(axis=1)
         return total
 
+    def _is_sensitive(self) -> bool:
+        """Whether CVODE solves, which has forward sensitivities."""
+        return str(self.settings.get("method", "")).startswith("cvode")
+
+    def port_of(self, argument: Argument) -> str | None:
+        """The output port that an argument is; None: it is none."""
+        name = argument.value
+        others = [*self.spec.data, *(parameter.name for parameter in self.spec.parameters)]
+        return None if not isinstance(name, str) or name in others else self.names.port(name, argument.place)
+
     def jacobian(self, position: np.ndarray) -> np.ndarray:
-        """Of the residuals by position: by forward accumulation, or by central differences in one sweep."""
+        """Of the residuals by position: by forward accumulation or sensitivities, or by central differences in one sweep."""
         tangents = self._tangents()
         if tangents is None:
             return self._jacobian_by_differences(position)
@@ -404,10 +415,11 @@ class Compared(Objective):
         self.n_gradients += 1
         return self._with_priors(flat.reshape(-1, self.space.n), position)
 
-    def _tangents_at(self, tangents: ExactTangents, position: np.ndarray) -> np.ndarray:
+    def _tangents_at(self, tangents: ExactTangents | SensitiveGradient, position: np.ndarray) -> np.ndarray:
         """The Jacobian of the data's residuals by position, in a row."""
         by_name = {name: values[0] for name, values in self.space.by_name(position[None]).items()}
-        return (tangents(by_name)[1] * self.space.slopes(position)).reshape(1, -1)
+        jacobian = tangents.jacobian(by_name).T if isinstance(tangents, SensitiveGradient) else tangents(by_name)[1]
+        return (jacobian * self.space.slopes(position)).reshape(1, -1)
 
     def _with_priors(self, jacobian: np.ndarray, position: np.ndarray) -> np.ndarray:
         """Residuals of priors are linear in a value."""
@@ -419,11 +431,14 @@ class Compared(Objective):
                 rows.append(row)
         return np.concatenate([jacobian, *[row[None] for row in rows]])
 
-    def _tangents(self) -> ExactTangents | None:
+    def _tangents(self) -> ExactTangents | SensitiveGradient | None:
         """The program of the tangents; None: there is none, or differences take less."""
         if not hasattr(self, "_forward"):
-            self._forward: ExactTangents | None = None
-            if self.spec.gradient != "differences":
+            self._forward: ExactTangents | SensitiveGradient | None = None
+            if self._is_sensitive():
+                exact = self.exact()
+                self._forward = exact if isinstance(exact, SensitiveGradient) else None
+            elif self.spec.gradient != "differences":
                 with contextlib.suppress(MdfUnsupportedError):
                     self._forward = self._make_tangents()
         return self._forward
@@ -441,15 +456,17 @@ class Compared(Objective):
         values = self.residuals(np.concatenate([above, below]))
         return ((values[: len(above)] - values[len(above) :]) / np.diag(above - below)[:, None]).T
 
-    def _make_exact(self) -> ExactGradient:
+    def _make_exact(self) -> ExactGradient | SensitiveGradient:
         """The derivative, where its value is what the steps of the model give."""
-        exact, by_name = ExactGradient(self), self.space.by_name(self.space.start[None])
+        is_sensitive = self._is_sensitive()
+        exact: ExactGradient | SensitiveGradient = SensitiveGradient(self) if is_sensitive else ExactGradient(self)
+        by_name = self.space.by_name(self.space.start[None])
         value = exact({name: values[0] for name, values in by_name.items()})[0]
         if self.spec.is_least_squares:
             expected = -0.5 * float(np.sum(self._residuals(self.space.start[None])[0, : self.n_data] ** 2))
         else:
             expected = float(self.log_likelihoods(by_name)[0])
-        if not math.isclose(value, expected, rel_tol=1e-6, abs_tol=1e-9):
+        if not math.isclose(value, expected, rel_tol=0.05 if is_sensitive else 1e-6, abs_tol=1e-9):  # CVODES' steps are others
             raise MdfUnsupportedError("computed as one function of the parameters, the likelihood is not what the steps give")
         return exact
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import _METHODS as SOLVERS
 from .._placed import Placed, unknown
 from .data import Columns, read_data
 from .distributions import DISTRIBUTIONS, SUPPORTS, Distribution
@@ -124,6 +125,7 @@ class Specification:
     max_evaluations: int | None = None
     tolerance: float | None = None
     graph: str | None = None
+    solver: dict[str, Any] = field(default_factory=dict)  # of Settings
 
     @property
     def n_rows(self) -> int:
@@ -339,6 +341,19 @@ def _read_method(node: Placed) -> Method:
     return Method(name, node, plain)
 
 
+def _read_solver(node: Placed) -> dict[str, Any]:
+    if isinstance(node.value, str):
+        return {"method": node.choice(SOLVERS, "solver")}
+    entries = node.entries("the name of a method, or an object of settings", ("method", "rtol", "atol", "max_step", "step_limit"))
+    settings: dict[str, Any] = {}
+    for key, item in entries.items():
+        if key == "method":
+            settings[key] = item.choice(SOLVERS, "solver")
+        else:
+            settings[key] = item.integer(1) if key == "step_limit" else item.number("above 0", lambda value: 0 < value < math.inf)
+    return settings
+
+
 def _read_inputs(spec: Specification, node: Placed) -> dict[str, Argument]:
     inputs = {}
     for name, item in node.entries("an object {INPUT: column, or value}").items():
@@ -383,6 +398,7 @@ KEYS: dict[str, _Reader] = {
     "max_evaluations": lambda spec, node: node.integer(1),
     "tolerance": lambda spec, node: node.number("above 0", lambda value: 0 < value < 1),
     "graph": lambda spec, node: node.text("the id of a graph"),
+    "solver": lambda spec, node: _read_solver(node),
 }
 _FIELDS = {"observe": "observed"}
 
