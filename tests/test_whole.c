@@ -417,9 +417,10 @@ Test(whole, random_conditions_give_what_the_scheduler_gives)
     "\"" name "\": {\"parameters\": {\"p\": {\"value\": \"" value    \
     "\", \"default_initial_value\": 0}}, \"output_ports\": {\"o\": " \
     "{\"value\": \"p\"}}}"
-#define CONDITIONS(of_a, of_b, end)                                      \
-    "\"conditions\": {\"node_specific\": {\"A\": " of_a ", \"B\": " of_b \
+#define CONDITIONS_OF(a, b, of_a, of_b, end)                                               \
+    "\"conditions\": {\"node_specific\": {\"" a "\": " of_a ", \"" b "\": " of_b \
     "}, \"termination\": {\"environment_state_update\": " end "}}, "
+#define CONDITIONS(of_a, of_b, end) CONDITIONS_OF("A", "B", of_a, of_b, end)
 
 /* Each is left at some time: a division by zero, a number past 64 bits, a change of type, a node that first runs late, an
  * evaluation of very many passes, absolute time, one in which nothing can run. */
@@ -654,6 +655,44 @@ Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
             mdf_set_input_json(pair.whole.state, "N0.m", trips, NULL);
             step_both(&pair, step, true, text);
         }
+        end_pair(&pair);
+    }
+}
+
+/* A node that repeats itself, and one whose condition lets it run in some passes; the state begins anew in each evaluation, as an
+ * array without a declared type, and is of a declared one after its first run. */
+#define BEGINNING(type, more)                                                                                                    \
+    "{\"m\": {\"graphs\": {\"g\": {" more "\"nodes\": {\"N0\": {\"repeat_until_finished\": 50, \"input_ports\": {\"x\": "            \
+    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [0.5, 0.25]}}, \"functions\": {\"is_finished\": {\"value\": "     \
+    "\"numpy.max(p) > 2\"}}, \"parameters\": {\"p\": {\"value\": \"p + x\", \"default_initial_value\": [0.1, 0.2], \"reset\": "    \
+    "\"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}, \"N1\": {\"input_ports\": {\"x\": "          \
+    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [1.5, 0.25]}}, \"parameters\": {\"p\": {\"value\": \"p * x\", "  \
+    "\"default_initial_value\": [1.0, 2.0], \"reset\": \"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": "    \
+    "\"p\"}}}}}}}}"
+
+Test(whole, a_state_that_is_of_a_declared_type_after_its_first_run_is_lowered)
+{
+    static const struct {
+        const char *text;
+        bool is_lowered;
+    } cases[] = {
+        {BEGINNING("float64", ""), true},
+        {BEGINNING("float64", CONDITIONS_OF("N0", "N1", "{\"type\": \"Always\", \"kwargs\": {}}", "{\"type\": \"EveryNPasses\", \"kwargs\": "
+                                         "{\"n\": 2}}", "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 4}}")), true},
+        {BEGINNING("float32", ""), false}, /* in the first run the sum is of float32, later too, but what begins is not */
+    };
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+
+        cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+        for (int step = 0; step < 6; step++) {
+            step_both(&pair, step, false, text);
+        }
+        many_both(&pair, 9, text);
+        cr_expect((pair.whole.state->whole->single.fast.n_runs > 0) == cases[i].is_lowered, "%s", text);
         end_pair(&pair);
     }
 }

@@ -466,6 +466,21 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     return true;
 }
 
+/* Constants have got a firmer type than they have (lowering_begin): nothing hangs on that where all reals are float64. */
+static bool may_begin_typed(struct lowering *lowering)
+{
+    size_t i;
+
+    for (i = 0; lowering->begins_typed && i < lowering->lowered->n_values; i++) {
+        mdf_dtype dtype = (mdf_dtype)lowering->lowered->values[i].form.dtype;
+
+        if (dtype != MDF_DTYPE_FLOAT64 && (mdf_dtype_kind(dtype) == 'f' || mdf_dtype_kind(dtype) == 'c')) {
+            return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+        }
+    }
+    return true;
+}
+
 static bool lower_all(struct lowering *lowering, const void *opaque)
 {
     const struct mdf_lowering_request *request = opaque;
@@ -487,7 +502,7 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
         return false;
     }
     lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};
-    return note_outputs(lowering, request, &scope) && lowering_finish(lowering);
+    return note_outputs(lowering, request, &scope) && lowering_finish(lowering) && may_begin_typed(lowering);
 }
 
 /* Checks what was made: a mistake made here may only cost time. */
@@ -547,16 +562,29 @@ struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struc
     return lowering->lowered;
 }
 
-struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
+static struct mdf_lowered *lower_request(const struct mdf_lowering_request *request, bool begins_typed, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
     struct lowering lowering = {.execution = execution,
                                 .memory = execution->context.memory,
                                 .is_for_source = request->is_for_source,
                                 .request = request,
+                                .begins_typed = begins_typed,
                                 .stays = request->stays,
                                 .surprises = request->surprises,
                                 .n_surprises = request->n_surprises};
 
     return lowering_make(&lowering, lower_all, request, refusal);
+}
+
+struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
+{
+    struct mdf_lowered *lowered = lower_request(request, false, refusal);
+    struct mdf_refusal another;
+
+    if (lowered == NULL && (refusal->reason == MDF_REFUSED_CHANGING_STATE || refusal->reason == MDF_REFUSED_NOT_ONE_TYPE) &&
+        mdf_frame_execution(request->frame)->context.real == MDF_DTYPE_FLOAT64) {
+        lowered = lower_request(request, true, &another);
+    }
+    return lowered;
 }

@@ -73,6 +73,10 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     a = a == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, b) : a;
     b = b == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, a) : b;
     out = a;
+    if (!lowering_has_failed(lowering) && a != b && a != MDF_LOWERED_NONE && b != MDF_LOWERED_NONE) {
+        a = lowering_begin(lowering, a, lowering_example(lowering, b));
+        b = lowering_begin(lowering, b, lowering_example(lowering, a));
+    }
     if (!lowering_has_failed(lowering) && a != b) {
         out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : lowering_merge(lowering, branches, a, b);
     }

@@ -65,7 +65,8 @@ static mdf_lowered_id add_state(struct lowering *lowering, struct repetition *re
     struct mdf_lowered_loop *loop = repetition->loop;
     struct mdf_lowered_state *state = &loop->states[loop->n_states];
 
-    state->initial = lowering_value_at(lowering, repetition->body.outer, slot);
+    state->initial = lowering_begin(lowering, lowering_value_at(lowering, repetition->body.outer, slot),
+                                    lowering_slot(lowering, repetition->body.outer, slot));
     if (state->initial == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }

@@ -221,6 +221,21 @@ bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b
            (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
 }
 
+mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *later)
+{
+    struct mdf_value typed;
+
+    if (!lowering->begins_typed || id == MDF_LOWERED_NONE || !lowering_is_constant(lowering, id)) {
+        return id;
+    }
+    typed = *lowering_example(lowering, id);
+    if (typed.dtype != MDF_DTYPE_FLOAT64 || typed.strength != MDF_STRENGTH_LITERAL || later->strength != MDF_STRENGTH_TYPED) {
+        return id;
+    }
+    typed.strength = MDF_STRENGTH_TYPED;
+    return lowering_has_same_form(&typed, later) ? lowering_add_constant(lowering, &typed, true) : id;
+}
+
 /* ------------------------------------------------------------------ ops */
 
 struct region *lowering_place(struct lowering *lowering, size_t depth)

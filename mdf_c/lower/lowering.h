@@ -101,6 +101,7 @@ struct lowering {
     bool is_for_source;              /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request; /* NULL: it is of another kind */
     bool draws;                      /* some call does, random numbers */
+    bool begins_typed;               /* lowering_begin does something */
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;
     const bool *stays;               /* as in struct mdf_lowering_request */
@@ -160,6 +161,9 @@ mdf_lowered_id lowering_any_constant(struct lowering *lowering);
 struct mdf_value *lowering_keep_value(struct lowering *lowering);
 /* A constant with the elements that a value has now, also a list. */
 mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value);
+/* What a state begins with that becomes `later`: where a constant and that differ in nothing but how firm their type is, float64, a
+ * constant as firm; else as it is. Only where nothing else helps (`begins_typed`). */
+mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *later);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
 /* Of a constant bool scalar. */
