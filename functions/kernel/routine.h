@@ -14,6 +14,7 @@
 
 struct mdf_element;
 struct mdf_element_settings;
+struct mdf_drawing;
 
 enum { MDF_ROUTINE_FUNCTIONS = 6 };
 
@@ -41,6 +42,9 @@ struct mdf_routine {
     bool takes_result_type; /* input 0 is brought to the type of the result before */
     bool draws;             /* random numbers: it is called where the call stands, whoever needs its results */
     const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */
+    /* Of one that draws: says the call apart from its kernel. All its inputs but those that *drawing names are constants. False:
+     * it can not. NULL: none of its calls can. */
+    bool (*drawing)(struct mdf_call *call, struct mdf_drawing *drawing);
 };
 
 /* plan, and why the function refuses; NULL: it does not. */
@@ -48,6 +52,8 @@ struct mdf_routine {
 
 /* The same of a call that draws. */
 #define MDF_DRAWING_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what, .draws = true})
+#define MDF_NUMBERS_ROUTINE(plan_of, what, drawing_of) \
+    (&(const struct mdf_routine){plan_of, .why = what, .draws = true, .drawing = drawing_of})
 
 /* What number_routine.inc takes for the type of a value's elements; of no value, or one that is not given, 0. False: it knows
  * none of them. `real`: as mdf_python_dtype_of says; NONE: the elements are what they are. */

@@ -7,6 +7,7 @@
  * psyneulink.core.components.functions.nonstateful.distributionfunctions, version 0.21. */
 #include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
+#include "functions/sampling/drawing.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,26 +42,35 @@ static bool read_generator(struct mdf_call *call, double numbers[4])
     return true;
 }
 
+/* The stream, and how it begins. */
+static bool read_stream(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    double numbers[4];
+
+    if (!read_generator(call, numbers)) {
+        return false;
+    }
+    drawing->stream = (size_t)numbers[0];
+    drawing->start = numbers[1] >= 0 && numbers[1] < 0x1p32
+                         ? (struct mdf_stream_start){(uint32_t)numbers[1], (uint64_t)numbers[2], numbers[3]}
+                         : (struct mdf_stream_start){.normal = NAN};
+    return true;
+}
+
 /* NULL with the error set. */
 static struct mdf_twister *find_generator(struct mdf_call *call)
 {
-    struct mdf_stream_start start = {.normal = NAN};
-    double numbers[4], seed;
+    struct mdf_drawing drawing;
+    double seed;
 
-    if (!read_generator(call, numbers) || !mdf_python_real(call, SEED, -1, &seed)) {
+    if (!read_stream(call, &drawing) || !mdf_python_real(call, SEED, -1, &seed)) {
         return NULL;
-    }
-    if (seed < 0) {
-        return mdf_random_as_numpy(call->context);
     }
     if (!(seed < 0x1p32)) {
         mdf_call_error(call, MDF_VALUE, "the seed is %g, not below 2**32", seed);
         return NULL;
     }
-    if (numbers[1] >= 0 && numbers[1] < 0x1p32) {
-        start = (struct mdf_stream_start){(uint32_t)numbers[1], (uint64_t)numbers[2], numbers[3]};
-    }
-    return mdf_random_stream(call->context, (size_t)numbers[0], (uint32_t)seed, &start);
+    return mdf_drawing_generator(call->context, &drawing, seed);
 }
 
 /* ------------------------------------------------------------------ distributions */
@@ -104,6 +114,23 @@ static double draw_inverted(struct mdf_twister *twister, double first, double se
 {
     (void)first, (void)second;
     return mdf_twister_inverted(twister);
+}
+
+static bool is_shape(double shape, double second)
+{
+    (void)second;
+    return shape >= 0 && shape < INFINITY;
+}
+
+static bool are_mean_and_scale(double mean, double scale)
+{
+    return mean > 0 && mean < INFINITY && scale > 0 && scale < INFINITY;
+}
+
+static bool is_probability(double p, double second)
+{
+    (void)second;
+    return p >= 0 && p <= 1;
 }
 
 /* ------------------------------------------------------------------ the kernels */
@@ -155,7 +182,7 @@ static bool run_gamma(struct mdf_call *call)
     if (!mdf_python_real(call, FIRST_SETTING, 1, &shape)) {
         return false;
     }
-    if (!(shape >= 0 && shape < INFINITY)) {
+    if (!is_shape(shape, 0)) {
         return mdf_call_error(call, MDF_VALUE, "the shape is %g: it is to be at least 0", shape);
     }
     return fill(call, draw_gamma, shape, 0);
@@ -168,7 +195,7 @@ static bool run_wald(struct mdf_call *call)
     if (!mdf_python_real(call, FIRST_SETTING, 1, &mean) || !mdf_python_real(call, SECOND_SETTING, 1, &scale)) {
         return false;
     }
-    if (!(mean > 0 && mean < INFINITY && scale > 0 && scale < INFINITY)) {
+    if (!are_mean_and_scale(mean, scale)) {
         return mdf_call_error(call, MDF_VALUE, "the mean is %g and the scale %g: both are to be above 0", mean, scale);
     }
     return fill(call, draw_wald, mean, scale);
@@ -181,7 +208,7 @@ static bool run_binomial(struct mdf_call *call)
     if (!mdf_python_real(call, FIRST_SETTING, 1, &p)) {
         return false;
     }
-    if (!(p >= 0 && p <= 1)) {
+    if (!is_probability(p, 0)) {
         return mdf_call_error(call, MDF_VALUE, "p is %g, not in [0, 1]", p);
     }
     return fill(call, draw_binomial, p, 0);
@@ -267,18 +294,38 @@ static bool plan_draw(struct mdf_call *call, struct mdf_routine_plan *plan, cons
            mdf_routine_kind(mdf_python_given(call, SECOND_SETTING), MDF_DTYPE_NONE, &plan->whole[7]);
 }
 
-#define PLAN(name)                                                                \
-    static bool plan_##name(struct mdf_call *call, struct mdf_routine_plan *plan) \
-    {                                                                             \
-        return plan_draw(call, plan, "draw_psyneulink_" #name);                   \
+static size_t given_at(const struct mdf_call *call, size_t input)
+{
+    return mdf_python_given(call, input) != NULL ? input : SIZE_MAX;
+}
+
+/* ... and what it is without its kernel. */
+static bool say_draw(struct mdf_call *call, struct mdf_drawing *drawing, draw_number number, bool (*is_fit)(double, double))
+{
+    *drawing = (struct mdf_drawing){.number = number,
+                                    .is_fit = is_fit,
+                                    .settings = {given_at(call, FIRST_SETTING), given_at(call, SECOND_SETTING)},
+                                    .defaults = {1, 1},
+                                    .seed = given_at(call, SEED)};
+    return mdf_call_input(call, GENERATOR) != NULL && read_stream(call, drawing);
+}
+
+#define PLAN(name, is_fit)                                                           \
+    static bool plan_##name(struct mdf_call *call, struct mdf_routine_plan *plan)    \
+    {                                                                                \
+        return plan_draw(call, plan, "draw_psyneulink_" #name);                      \
+    }                                                                                \
+    static bool say_##name(struct mdf_call *call, struct mdf_drawing *drawing)       \
+    {                                                                                \
+        return say_draw(call, drawing, draw_##name, is_fit);                         \
     }
-PLAN(normal)
-PLAN(uniform)
-PLAN(exponential)
-PLAN(inverted)
-PLAN(gamma)
-PLAN(wald)
-PLAN(binomial)
+PLAN(normal, NULL)
+PLAN(uniform, NULL)
+PLAN(exponential, NULL)
+PLAN(inverted, NULL)
+PLAN(gamma, is_shape)
+PLAN(wald, are_mean_and_scale)
+PLAN(binomial, is_probability)
 
 static bool plan_choice(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
@@ -295,11 +342,13 @@ static const struct mdf_derivative draw_derivatives[] = {{0, NULL}, {1, NULL}, {
 /* Of `like` only the form counts. */
 enum { LIKE_FORM = 1 << 2 };
 
-#define ROW(name, kernel, formals, why, forms)                                                                     \
+#define ROW_OF(name, kernel, formals, routine_of, forms)                                                           \
     {                                                                                                              \
         "psyneulink.draw_" #name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
-            .routine = MDF_DRAWING_ROUTINE(plan_##name, why), .derivatives = draw_derivatives, .by_form = (forms)  \
+            .routine = routine_of, .derivatives = draw_derivatives, .by_form = (forms)                             \
     }
+#define ROW(name, kernel, formals, why, forms) \
+    ROW_OF(name, kernel, formals, MDF_NUMBERS_ROUTINE(plan_##name, why, say_##name), forms)
 
 const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {
     ROW(normal, run_normal, "generator seed like", no_seed, LIKE_FORM),
@@ -309,5 +358,5 @@ const struct mdf_operator mdf_operators_python_psyneulink_draws[] = {
     ROW(gamma, run_gamma, "generator seed like shape", "a shape is below 0, or a seed not below 2**32", LIKE_FORM),
     ROW(wald, run_wald, "generator seed like mean scale", "a mean or scale is not above 0, or a seed not below 2**32", LIKE_FORM),
     ROW(binomial, run_binomial, "generator seed like p", "a probability is not in [0, 1], or a seed not below 2**32", LIKE_FORM),
-    ROW(choice, run_choice, "generator seed probabilities", no_seed, 0),
+    ROW_OF(choice, run_choice, "generator seed probabilities", MDF_DRAWING_ROUTINE(plan_choice, no_seed), 0),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -6,6 +6,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/python/python_values.h"
+#include "functions/sampling/drawing.h"
 
 #include <math.h>
 
@@ -17,6 +18,17 @@ struct drawing {
     double place, scale;
     bool is_plain; /* no place and scale: the draws themselves */
 };
+
+static bool has_range(double low, double high)
+{
+    return isfinite(high - low);
+}
+
+static bool has_scale(double place, double scale)
+{
+    (void)place;
+    return isnan(scale) || !signbit(scale);
+}
 
 static double draw_one(struct mdf_call *call, const struct drawing *drawing)
 {
@@ -98,7 +110,7 @@ static bool run_uniform(struct mdf_call *call)
         return false;
     }
     drawing.scale = high - drawing.place;
-    if (!isfinite(drawing.scale)) {
+    if (!has_range(drawing.place, high)) {
         return mdf_call_error(call, MDF_VALUE, "the range from %g to %g is not finite", drawing.place, high);
     }
     return fill_size(call, &drawing, 2);
@@ -122,10 +134,66 @@ static bool run_normal(struct mdf_call *call)
     if (!mdf_python_real(call, 0, 0, &drawing.place) || !mdf_python_real(call, 1, 1, &drawing.scale)) {
         return false;
     }
-    if (!isnan(drawing.scale) && signbit(drawing.scale)) {
+    if (!has_scale(drawing.place, drawing.scale)) {
         return mdf_call_error(call, MDF_VALUE, "scale is %g: a standard deviation is not negative", drawing.scale);
     }
     return fill_size(call, &drawing, 2);
+}
+
+/* ------------------------------------------------------------------ without a kernel */
+
+/* Settings: place and scale, or low and high. */
+static double uniform_number(struct mdf_twister *twister, double low, double high)
+{
+    return low + (high - low) * mdf_twister_uniform(twister);
+}
+
+static double normal_number(struct mdf_twister *twister, double place, double scale)
+{
+    return place + scale * mdf_twister_normal(twister);
+}
+
+static double standard_uniform_number(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_uniform(twister);
+}
+
+static double standard_normal_number(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_normal(twister);
+}
+
+static bool say(struct mdf_call *call, struct mdf_drawing *drawing, double (*number)(struct mdf_twister *, double, double),
+                bool (*is_fit)(double, double))
+{
+    *drawing = (struct mdf_drawing){.number = number, .is_fit = is_fit, .seed = SIZE_MAX, .settings = {SIZE_MAX, SIZE_MAX},
+                                    .defaults = {0, 1}};
+    for (size_t i = 0; is_fit != NULL && i < MDF_DRAWING_SETTINGS; i++) {
+        drawing->settings[i] = mdf_python_given(call, i) != NULL ? i : SIZE_MAX;
+    }
+    return true;
+}
+
+static bool say_random(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    return say(call, drawing, standard_uniform_number, NULL);
+}
+
+static bool say_standard_normal(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    return say(call, drawing, standard_normal_number, NULL);
+}
+
+static bool say_uniform(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    return say(call, drawing, uniform_number, has_range);
+}
+
+static bool say_normal(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    return say(call, drawing, normal_number, has_scale);
 }
 
 /* ------------------------------------------------------------------ as C */
@@ -183,16 +251,16 @@ static const struct mdf_derivative normal_rules[] = {
 #define ROW(name, kernel, formals, plan, why, rules)                                                           \
     {                                                                                                          \
         "numpy.random." name, 0, 0, kernel, NULL, 0, MDF_OPERATOR_RANDOM | MDF_OPERATOR_KEEPS_INPUTS, formals, \
-            .routine = MDF_DRAWING_ROUTINE(plan, why), .derivatives = rules                                    \
+            .routine = MDF_NUMBERS_ROUTINE(plan_##plan, why, say_##plan), .derivatives = rules                      \
     }
 
 const struct mdf_operator mdf_operators_python_numpy_random[] = {
-    ROW("random", run_random, "size=", plan_random, NULL, mdf_derivatives_flat),
-    ROW("random_sample", run_random, "size=", plan_random, NULL, mdf_derivatives_flat),
-    ROW("rand", run_rand, "*sizes", plan_random, NULL, mdf_derivatives_flat),
-    ROW("uniform", run_uniform, "low= high= size=", plan_uniform, "a range of random numbers is not finite", uniform_rules),
-    ROW("standard_normal", run_standard_normal, "size=", plan_standard_normal, NULL, mdf_derivatives_flat),
-    ROW("randn", run_randn, "*sizes", plan_standard_normal, NULL, mdf_derivatives_flat),
-    ROW("normal", run_normal, "loc= scale= size=", plan_normal, "a standard deviation is negative", normal_rules),
+    ROW("random", run_random, "size=", random, NULL, mdf_derivatives_flat),
+    ROW("random_sample", run_random, "size=", random, NULL, mdf_derivatives_flat),
+    ROW("rand", run_rand, "*sizes", random, NULL, mdf_derivatives_flat),
+    ROW("uniform", run_uniform, "low= high= size=", uniform, "a range of random numbers is not finite", uniform_rules),
+    ROW("standard_normal", run_standard_normal, "size=", standard_normal, NULL, mdf_derivatives_flat),
+    ROW("randn", run_randn, "*sizes", standard_normal, NULL, mdf_derivatives_flat),
+    ROW("normal", run_normal, "loc= scale= size=", normal, "a standard deviation is negative", normal_rules),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

@@ -43,7 +43,7 @@ static bool is_long_function(const struct mdf_lowered_nest *nest)
 
 static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
 {
-    return op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
+    return (op->code == MDF_LOWERED_CALL && op->of.call->draw == NULL) || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
 }
 
 /* Whether one is there whose length is asked for. */

@@ -586,5 +586,8 @@ struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct
         mdf_frame_execution(request->frame)->context.real == MDF_DTYPE_FLOAT64) {
         lowered = lower_request(request, true, &another);
     }
+    if (lowered != NULL) {
+        *refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
+    }
     return lowered;
 }

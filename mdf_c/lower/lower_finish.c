@@ -67,7 +67,7 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
     call->call.constants = constants;
     for (i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->outputs[i]];
-        if (outputs[i] != NULL && call->product == NULL) {
+        if (outputs[i] != NULL && call->product == NULL && call->draw == NULL) {
             memset(outputs[i], 0, sizeof *outputs[i]); /* the kernel makes it */
         }
     }

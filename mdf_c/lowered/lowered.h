@@ -18,6 +18,7 @@
 #include "functions/elements/elementwise.h"
 #include "functions/kernel/operator.h"
 #include "functions/products/prepared_product.h"
+#include "functions/sampling/drawing.h"
 #include "mdf_c/base/arena.h"
 
 struct mdf_origin;
@@ -174,9 +175,20 @@ struct mdf_lowered_call {
     size_t n_inputs, n_outputs;
     bool weakens;                        /* mdf_weaken_outputs follows */
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
+    struct mdf_lowered_draw *draw;       /* the same of random numbers */
     /* Of the loop in whose own region it is, where there is no kernel: the result is what the stack has so far; with two inputs,
      * the second is put there before, and the first is what it had. NULL: a kernel's call. */
     struct mdf_lowered_stack *stack;
+};
+
+/* Random numbers of float64, n in order for each lane whose generators `contexts` has (NULL: the one of the whole form), but for
+ * those that `mask` leaves out. `out` has memory of its own, in which the lanes are the last axis. */
+struct mdf_lowered_draw {
+    struct mdf_drawing drawing;
+    mdf_lowered_id seed, settings[MDF_DRAWING_SETTINGS]; /* float64 or int64, of all lanes or of each; NONE: the default */
+    mdf_lowered_id mask, out;                            /* of the lanes, bool; NONE: all count */
+    size_t n, n_lanes;
+    struct mdf_context *const *const *contexts;
 };
 
 /* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it

@@ -180,6 +180,9 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
         mdf_lowered_multiply(lowered, call->product);
         return mdf_stop_is_untold(lowered->context->stop) ? 1 : 0;
     }
+    if (call->draw != NULL) {
+        return mdf_lowered_draw(lowered, call->draw);
+    }
     if (!call->call.kernel(&call->call) || mdf_stop_is_untold(lowered->context->stop)) {
         return 1;
     }

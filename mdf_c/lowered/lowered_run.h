@@ -33,6 +33,8 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
 
 /* For machine code, which does the rest itself; each returns 0, or 1 to bail out. */
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
+/* --- lowered_draw.c: random numbers; not 0: bail out. */
+int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw);
 /* A PART of several rows. */
 /* A PUT op; not 0: bail out. */
 int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);

@@ -603,10 +603,46 @@ static bool verify_look(struct verification *verification, const struct mdf_lowe
            fail(verification, op, "a look at no stack");
 }
 
+/* A number of each lane, or of all, that is an input of the call; `dtypes`: what it may be. */
+static bool is_drawn_by(const struct verification *verification, const struct mdf_lowered_call *call, mdf_lowered_id id,
+                        mdf_dtype_set dtypes)
+{
+    const struct mdf_lowered_value *value = id == MDF_LOWERED_NONE ? NULL : &verification->lowered->values[id];
+    size_t i;
+
+    for (i = 0; value != NULL && i < call->n_inputs && call->inputs[i] != id; i++) {
+    }
+    return value == NULL || (i < call->n_inputs && (MDF_DTYPE_BIT(value->form.dtype) & dtypes) != 0 &&
+                             (value->is_scalar || value->form.length == call->draw->n_lanes));
+}
+
+static bool verify_draw(struct verification *verification, const struct mdf_lowered_op *op)
+{
+    const mdf_dtype_set numbers = MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64) | MDF_DTYPE_BIT(MDF_DTYPE_INT64);
+    const struct mdf_lowered_call *call = op->of.call;
+    const struct mdf_lowered_draw *draw = call->draw;
+    const struct mdf_lowered_value *out;
+    bool holds = draw->drawing.number != NULL && call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
+    size_t i;
+
+    out = holds ? &verification->lowered->values[draw->out] : NULL;
+    holds = holds && out->form.dtype == MDF_DTYPE_FLOAT64 && out->open_axes == 0 && out->form.length == draw->n * draw->n_lanes &&
+            (draw->n_lanes == 1 || draw->contexts != NULL) && is_drawn_by(verification, call, draw->seed, numbers) &&
+            is_drawn_by(verification, call, draw->mask, MDF_DTYPE_BIT(MDF_DTYPE_BOOL)) &&
+            (draw->mask == MDF_LOWERED_NONE || !verification->lowered->values[draw->mask].is_scalar);
+    for (i = 0; holds && i < MDF_DRAWING_SETTINGS; i++) {
+        holds = is_drawn_by(verification, call, draw->settings[i], numbers);
+    }
+    return holds || fail(verification, op, "a draw of other numbers than it makes");
+}
+
 static bool verify_call(struct verification *verification, const struct mdf_lowered_op *op)
 {
     size_t i;
 
+    if (op->of.call->draw != NULL && !verify_draw(verification, op)) {
+        return false;
+    }
     if (op->of.call->stack != NULL ? !verify_look(verification, op) : op->of.call->call.kernel == NULL) {
         return fail(verification, op, "a call of nothing");
     }

@@ -83,6 +83,7 @@ static void emit_product(struct emission *emission, const struct mdf_lowered_pro
 static void emit_call(struct emission *emission, const struct mdf_lowered_call *call)
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
+    int (*draw)(struct mdf_lowered *, const struct mdf_lowered_draw *) = mdf_lowered_draw;
     const void *address;
     size_t i;
 
@@ -91,9 +92,13 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
             emission_publish(emission, call->inputs[i]);
         }
     }
-    memcpy(&address, &run, sizeof address);
+    if (call->draw != NULL) {
+        memcpy(&address, &draw, sizeof address);
+    } else {
+        memcpy(&address, &run, sizeof address);
+    }
     assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, call);
+    assemble_move_address(emission->assembler, RSI, call->draw != NULL ? (const void *)call->draw : call);
     emission_call_or_bail_out(emission, address);
     emission_restore(emission);
     for (i = 0; i < call->n_outputs; i++) {

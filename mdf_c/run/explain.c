@@ -131,7 +131,8 @@ static void note_region(struct explanation *explanation, const struct mdf_lowere
         const struct mdf_lowered_op *op = &region->ops[i];
         size_t n = 0;
 
-        if (op->code == MDF_LOWERED_CALL && op->of.call->product == NULL && op->of.call->stack == NULL) {
+        if (op->code == MDF_LOWERED_CALL && op->of.call->product == NULL && op->of.call->draw == NULL &&
+            op->of.call->stack == NULL) {
             note_called(explanation, op);
         }
         while (mdf_lowered_inner(op, n) != NULL) {

@@ -235,8 +235,33 @@ static bool find_mask(struct widening *widening, mdf_lowered_id *mask)
     return true;
 }
 
+/* Numbers that are drawn without a kernel: of each lane. */
+static bool widen_numbers(struct widening *widening, const struct mdf_lowered_draw *narrow, mdf_lowered_id mask,
+                          struct mdf_lowered_call *call)
+{
+    struct mdf_lowered_draw *draw = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *draw);
+    size_t i;
+
+    if (draw == NULL) {
+        return lowering_out_of_memory(widening->lowering);
+    }
+    *draw = *narrow;
+    draw->seed = widening_value(widening, narrow->seed);
+    for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
+        draw->settings[i] = widening_value(widening, narrow->settings[i]);
+    }
+    draw->mask = mask;
+    draw->out = call->outputs[0];
+    draw->n_lanes = widening->n_lanes;
+    draw->contexts = widening->request->contexts;
+    widening->lowering->facts[draw->out].is_product = true;
+    call->draw = draw;
+    return true;
+}
+
 bool widening_draw(struct widening *widening, const struct mdf_lowered_op *source)
 {
+    static const char no_settings = 0;
     const struct mdf_lowered_call *call = source->of.call;
     mdf_lowered_id mask, *inputs = mdf_arena_array(&widening->lowering->scratch, call->n_inputs + 1, sizeof *inputs);
     struct mdf_lowered_op op = *source;
@@ -259,7 +284,7 @@ bool widening_draw(struct widening *widening, const struct mdf_lowered_op *sourc
     form.n_inputs = call->n_inputs + (mask != MDF_LOWERED_NONE);
     form.n_outputs = call->n_outputs;
     form.kernel = draw;
-    form.settings = make_draws(widening, call, mask != MDF_LOWERED_NONE);
+    form.settings = call->draw != NULL ? (const void *)&no_settings : make_draws(widening, call, mask != MDF_LOWERED_NONE);
     op.of.call = form.settings == NULL ? NULL : lowering_make_call(widening->lowering, &form, inputs);
     if (op.of.call == NULL) {
         return false;
@@ -271,5 +296,5 @@ bool widening_draw(struct widening *widening, const struct mdf_lowered_op *sourc
             return false;
         }
     }
-    return widening_add_op(widening, &op);
+    return (call->draw == NULL || widen_numbers(widening, call->draw, mask, op.of.call)) && widening_add_op(widening, &op);
 }

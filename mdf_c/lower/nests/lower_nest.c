@@ -562,6 +562,30 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
                : lowering_add_nest(lowering, folding.draft, register_number, result, axes);
 }
 
+/* The total of one element, as an op on scalars; NONE: it is not made. (C source has nests for them, too.) */
+static mdf_lowered_id fold_one(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
+{
+    static const double zero = 0;
+    const struct mdf_value *operand = trial->effective[0], *result = &trial->results[0];
+    const struct mdf_fold *fold = rule->of;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = operand->dtype, .n_in = 1, .in = {trial->ids[0]}};
+    struct mdf_value nothing = {0};
+
+    if (lowering->is_for_source || operand->length != 1 || result->length != 1 || result->dtype != operand->dtype ||
+        fold->result != MDF_FOLD_TOTAL || fold->way->term != MDF_ELEMENT(kept) || fold->after != MDF_ELEMENT(kept) || fold->shifts ||
+        !lowering->lowered->values[trial->ids[0]].is_scalar || !lowering_has_constants(lowering, trial, 1)) {
+        return MDF_LOWERED_NONE;
+    }
+    if (rule->fold == MDF_NEST_SUM && operand->dtype == MDF_DTYPE_FLOAT64) { /* which makes 0 of -0 */
+        mdf_value_borrow_tensor(lowering->memory, &nothing, MDF_DTYPE_FLOAT64, (enum mdf_strength)result->strength, 0, NULL, &zero);
+        op.code = MDF_LOWERED_ADD;
+        op.n_in = 2;
+        op.in[1] = lowering_add_constant(lowering, &nothing, false);
+        return lowering_add_element_op(lowering, op, result);
+    }
+    return is_extreme(rule) && operand->dtype == MDF_DTYPE_FLOAT64 ? lowering_add_element_op(lowering, op, result) : MDF_LOWERED_NONE;
+}
+
 /* ------------------------------------------------------------------ calls */
 
 bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
@@ -575,7 +599,8 @@ bool lowering_try_nest(struct lowering *lowering, struct scope *scope, struct tr
         return true;
     }
     if (find_fold(lowering, trial, &rule)) {
-        id = add_fold(lowering, trial, &rule);
+        id = fold_one(lowering, trial, &rule);
+        id = id == MDF_LOWERED_NONE && !lowering_has_failed(lowering) ? add_fold(lowering, trial, &rule) : id;
     } else {
         id = lowering_multiply(lowering, trial);
         id = id == MDF_LOWERED_NONE && !lowering_has_failed(lowering) ? lowering_einsum(lowering, trial) : id;
