@@ -792,6 +792,23 @@ Test(sweep, side_by_side_each_instance_draws_its_own_random_numbers)
     hold_lanes(P PARAMETER("y", "\"function\": \"onnx::RandomNormal\", \"args\": {\"shape\": [1], \"dtype\": 11}"), 0.1, 0.07, true);
 }
 
+/* A node that runs until it is finished: as often as each instance needs, also in its first evaluation; what it leaves is of one
+ * form, whatever it was made of. */
+#define UNTIL(test) "}, \"repeat_until_finished\": 40, \"functions\": {\"is_finished\": {\"value\": \"" test "\"}"
+#define ANEW "\"reset\": \"environment_state_update\", "
+
+Test(sweep, side_by_side_a_node_runs_until_it_is_finished)
+{
+    hold_lanes(P PARAMETER("y", ANEW "\"default_initial_value\": 0.0, \"value\": \"y + p * numpy.random.normal(0.1, p)\"")
+                   UNTIL("abs(y) > 2"),
+               0.3, 0.07, true);
+    hold_lanes(P PARAMETER("x", ANEW "\"default_initial_value\": [[0.0]], \"value\": \"x + p * "
+                                "psyneulink.draw_normal([0], -1, [[0.0]])\"") ", " PARAMETER(
+                   "y", "\"value\": \"numpy.reshape(numpy.where(x > 0.0, 1.0, 0.25), [1])\"") UNTIL("numpy.max(numpy.abs(x)) > 2"),
+               0.3, 0.07, true);
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.0, \"value\": \"y + p\"") UNTIL("y > 3"), 0.3, 0.07, true);
+}
+
 Test(sweep, side_by_side_a_draw_that_is_refused_says_what_one_by_one_it_says)
 {
     hold_lanes(P PARAMETER("y", "\"value\": \"numpy.random.normal(0.0, 1.0 - p)\""), 0.1, 0.07, true);

@@ -169,10 +169,11 @@ static bool has_room_for(const struct mdf_value *array, const struct mdf_value *
 static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_state *state)
 {
     struct mdf_value *parameter = &lowered->arrays[state->parameter];
-    const struct mdf_value *initial = &lowered->arrays[state->initial];
+    const struct mdf_value *initial = &lowered->arrays[state->initial], *form = &lowered->values[state->parameter].form;
 
-    if (!has_room_for(parameter, initial) && mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)initial->dtype,
-                                                                   initial->rank, mdf_value_shape(initial)) == NULL) {
+    form = lowered->values[state->parameter].open_axes != 0 ? initial : form; /* which may have another rank, in lanes */
+    if (!has_room_for(parameter, form) && mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)form->dtype,
+                                                                form->rank, mdf_value_shape(form)) == NULL) {
         return false;
     }
     parameter->strength = lowered->values[state->parameter].form.strength;

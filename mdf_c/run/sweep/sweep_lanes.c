@@ -80,16 +80,6 @@ static bool make_contexts(struct mdf_sweep_lanes *lanes)
     return lanes->contexts != NULL && lanes->all_contexts != NULL;
 }
 
-/* Some node runs until it is finished: in its first runs it does more than later. */
-static bool repeats(const struct mdf_program *program)
-{
-    size_t i;
-
-    for (i = 0; i < program->n_nodes && program->nodes[i].finished == MDF_NO_OPERAND; i++) {
-    }
-    return i < program->n_nodes;
-}
-
 struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_state *state, void *const *arrays)
 {
     struct mdf_sweep_lanes *lanes = mdf_memory_allocate_zeroed(&state->shared->memory, 1, sizeof *lanes);
@@ -104,7 +94,7 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
     while ((size_t)1 << lanes->lane_bits < lanes->n_lanes) {
         lanes->lane_bits++;
     }
-    lanes->begins_alone = sweep->program->schedule != NULL || state->shared->nested != NULL || repeats(sweep->program);
+    lanes->begins_alone = sweep->program->schedule != NULL || state->shared->nested != NULL;
     lanes->is_stream = sweep->program->stop.n_ports > 0 || lanes->begins_alone;
     lanes->is_in_step = !lanes->is_stream;
     lanes->at_once = FIRST_AT_ONCE;

@@ -90,14 +90,28 @@ struct repetition mdf_whole_repetition(const struct mdf_state *state)
     return (struct repetition){.is_written = whole->is_written, .n_slots = whole->n_slots};
 }
 
-bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+/* Whether the node goes on: what says that it is finished is 0. */
+static mdf_lowered_id is_unfinished(struct lowering *lowering, struct scope *scope, const struct mdf_program_node *node)
+{
+    mdf_lowered_id finished = lowering_value_of(lowering, scope, node->finished);
+
+    if (finished == MDF_LOWERED_NONE || !lowering->lowered->values[finished].is_scalar) {
+        lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
+        return MDF_LOWERED_NONE;
+    }
+    return mdf_term_compute(lowering, MDF_LOWERED_EQUAL, true, lowering_cast(lowering, finished, MDF_DTYPE_FLOAT64),
+                            mdf_term_real(lowering, 0));
+}
+
+/* Runs of a node until it is finished, at most so many, where `begins` says that there is one. */
+static bool lower_runs(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index, uint64_t most,
+                       mdf_lowered_id begins)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
     const struct mdf_whole *whole = state->shared->outermost->whole;
     struct repetition runs = mdf_whole_repetition(state);
     bool *leaves = mdf_arena_array(&lowering->scratch, runs.n_slots, sizeof *leaves);
     size_t i;
-    mdf_lowered_id finished;
 
     if (leaves == NULL) {
         return lowering_out_of_memory(lowering);
@@ -108,23 +122,22 @@ bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, co
         leaves[i] = is_own ? whole->readers[i] != index + 1 && whole->readers[i] != MDF_READ_BY_NOBODY
                            : whole->readers[i] == MDF_READ_BY_ALL;
     }
-    if (!lowering_begin_repetition(lowering, scope, &runs)) {
+    if (begins == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &runs)) {
         return false;
     }
-    runs.loop->trip_count = mdf_term_whole(lowering, (int64_t)node->most_repeats);
-    runs.loop->condition = mdf_term_truth(lowering, true);
-    if (runs.loop->trip_count == MDF_LOWERED_NONE || runs.loop->condition == MDF_LOWERED_NONE ||
-        !mdf_whole_lower_edges(lowering, &runs.body, state, index) || !mdf_whole_lower_node(lowering, &runs.body, state, index)) {
+    runs.loop->trip_count = mdf_term_whole(lowering, (int64_t)most);
+    runs.loop->condition = begins;
+    if (runs.loop->trip_count == MDF_LOWERED_NONE || !mdf_whole_lower_edges(lowering, &runs.body, state, index) ||
+        !mdf_whole_lower_node(lowering, &runs.body, state, index)) {
         return false;
     }
-    finished = lowering_value_of(lowering, &runs.body, node->finished);
-    if (finished == MDF_LOWERED_NONE || !lowering->lowered->values[finished].is_scalar) {
-        return lowering_fail(lowering, MDF_REFUSED_WATCHED_ELEMENT);
-    }
-    finished = mdf_term_compute(lowering, MDF_LOWERED_EQUAL, true, lowering_cast(lowering, finished, MDF_DTYPE_FLOAT64),
-                                mdf_term_real(lowering, 0));
-    runs.loop->next_condition = finished;
-    return finished != MDF_LOWERED_NONE && lowering_end_repetition(lowering, &runs, leaves);
+    runs.loop->next_condition = is_unfinished(lowering, &runs.body, node);
+    return runs.loop->next_condition != MDF_LOWERED_NONE && lowering_end_repetition(lowering, &runs, leaves);
+}
+
+bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, const struct mdf_state *state, size_t index)
+{
+    return lower_runs(lowering, scope, state, index, state->program->nodes[index].most_repeats, mdf_term_truth(lowering, true));
 }
 
 /* What edges bring to nodes that all take it before one of them runs. */
@@ -199,12 +212,14 @@ static bool lower_first_layer(struct lowering *lowering, struct scope *scope, st
     for (i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
 
-        if (node->finished != MDF_NO_OPERAND) {
+        if (node->finished != MDF_NO_OPERAND && layer->takes_first) {
             return lowering_fail(lowering, MDF_REFUSED_CONDITIONS);
         }
         if ((!layer->takes_first && !mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) ||
             !lowering_run(lowering, scope, node->reset, node->initial) ||
-            !lower_node(lowering, scope, state, layer->nodes[i], true)) {
+            !lower_node(lowering, scope, state, layer->nodes[i], true) ||
+            (node->finished != MDF_NO_OPERAND &&
+             !lower_runs(lowering, scope, state, layer->nodes[i], node->most_repeats - 1, is_unfinished(lowering, scope, node)))) {
             return false;
         }
         state->has_run[layer->nodes[i]] = true;
