@@ -197,6 +197,86 @@ Test(verify, nests)
     }
 }
 
+/* ------------------------------------------------------------------ draws */
+
+static double draw_uniform(struct mdf_twister *twister, double low, double high)
+{
+    return low + (high - low) * mdf_twister_uniform(twister);
+}
+
+static void draw_more_than_there_is_room_for(struct mdf_lowered_draw *draw)
+{
+    draw->n = 3;
+}
+
+static void draw_by_nothing(struct mdf_lowered_draw *draw)
+{
+    draw->drawing.number = NULL;
+}
+
+static void read_what_the_call_does_not(struct mdf_lowered_draw *draw)
+{
+    draw->seed = draw->out;
+}
+
+static void be_masked_by_a_number(struct mdf_lowered_draw *draw)
+{
+    draw->mask = draw->settings[0];
+}
+
+static void have_lanes_without_generators(struct mdf_lowered_draw *draw)
+{
+    draw->n_lanes = 2;
+}
+
+/* A number between 1 and 3; what is sound is run, too. */
+static bool draws(void (*spoil)(struct mdf_lowered_draw *draw))
+{
+    struct mdf_lowered_draw draw = {.drawing = {.number = draw_uniform, .defaults = {0, 3}}, .n = 1, .n_lanes = 1};
+    struct mdf_value *slot;
+    mdf_lowered_id low, out;
+    struct mdf_text why;
+    struct build b;
+    bool result;
+
+    build_begin(&b, NULL);
+    mdf_random_begin(&b.context, 1);
+    low = build_whole(&b, 1);
+    out = build_result(&b, MDF_DTYPE_FLOAT64, 0, NULL);
+    draw.seed = draw.settings[1] = draw.mask = MDF_LOWERED_NONE;
+    draw.settings[0] = low;
+    draw.out = out;
+    build_call(&b, &b.lowered->region, NULL, NULL, 1, &low, 1, &out)->draw = &draw;
+    build_output(&b, slot = build_slot(&b), out);
+    build_finish(&b);
+    if (spoil != NULL) {
+        spoil(&draw);
+    }
+    mdf_text_init(&why, &b.memory);
+    result = mdf_lowered_verify(b.lowered, &why);
+    cr_expect(result || strncmp(why.bytes, "a draw of other numbers", 23) == 0, "%s", why.bytes);
+    if (result) {
+        cr_expect_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
+        cr_expect(build_element_of(slot, 0) > 1 && build_element_of(slot, 0) < 3);
+    }
+    mdf_text_release(&why);
+    build_end(&b);
+    return result;
+}
+
+Test(verify, draws)
+{
+    void (*const spoils[])(struct mdf_lowered_draw *draw) = {draw_more_than_there_is_room_for, draw_by_nothing,
+                                                             read_what_the_call_does_not, be_masked_by_a_number,
+                                                             have_lanes_without_generators};
+    size_t i;
+
+    cr_expect(draws(NULL));
+    for (i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        cr_expect_not(draws(spoils[i]), "%zu", i);
+    }
+}
+
 /* ------------------------------------------------------------------ open axes */
 
 /* y[i] = x[i, 1] x[i, 1], of which the number of rows is known only when it runs. */

@@ -643,7 +643,7 @@ static bool verify_call(struct verification *verification, const struct mdf_lowe
     if (op->of.call->draw != NULL && !verify_draw(verification, op)) {
         return false;
     }
-    if (op->of.call->stack != NULL ? !verify_look(verification, op) : op->of.call->call.kernel == NULL) {
+    if (op->of.call->stack != NULL ? !verify_look(verification, op) : op->of.call->call.kernel == NULL && op->of.call->draw == NULL) {
         return fail(verification, op, "a call of nothing");
     }
 
