@@ -309,15 +309,16 @@ static bool is_number_input(const struct lowering *lowering, const struct trial 
 }
 
 /* What a call draws, where that needs no kernel; *draw NULL: it does need it. */
-static bool find_draw(struct lowering *lowering, struct trial *trial, struct mdf_lowered_draw **draw)
+static bool find_draw(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_draw **draw)
 {
+    struct mdf_call call = trial->call;
     const struct mdf_routine *routine = trial->source->operator->routine;
     struct mdf_lowered_draw found = {.n = trial->results[0].length, .n_lanes = 1, .mask = MDF_LOWERED_NONE, .out = MDF_LOWERED_NONE};
     size_t i;
 
     *draw = NULL;
     if (lowering->is_for_source || routine == NULL || routine->drawing == NULL || trial->source->n_outputs != 1 ||
-        trial->outputs[0] == NULL || trial->results[0].dtype != MDF_DTYPE_FLOAT64 || !routine->drawing(&trial->call, &found.drawing) ||
+        trial->outputs[0] == NULL || trial->results[0].dtype != MDF_DTYPE_FLOAT64 || !routine->drawing(&call, &found.drawing) ||
         !is_number_input(lowering, trial, found.drawing.seed, &found.seed)) {
         return true;
     }
@@ -340,7 +341,7 @@ static bool find_draw(struct lowering *lowering, struct trial *trial, struct mdf
     return true;
 }
 
-static bool add_call(struct lowering *lowering, struct scope *scope, struct trial *trial)
+static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
     struct region *region;
     struct mdf_lowered_call *call;
