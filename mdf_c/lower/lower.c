@@ -577,12 +577,18 @@ static struct mdf_lowered *lower_request(const struct mdf_lowering_request *requ
     return lowering_make(&lowering, lower_all, request, refusal);
 }
 
+/* Whether it may help that what states begin with is of a declared type. */
+static bool is_of_strength(enum mdf_refusal_reason reason)
+{
+    return reason == MDF_REFUSED_CHANGING_STATE || reason == MDF_REFUSED_NOT_ONE_TYPE || reason == MDF_REFUSED_NOT_ONE_STRENGTH;
+}
+
 struct mdf_lowered *mdf_lower(const struct mdf_lowering_request *request, struct mdf_refusal *refusal)
 {
     struct mdf_lowered *lowered = lower_request(request, false, refusal);
     struct mdf_refusal another;
 
-    if (lowered == NULL && (refusal->reason == MDF_REFUSED_CHANGING_STATE || refusal->reason == MDF_REFUSED_NOT_ONE_TYPE) &&
+    if (lowered == NULL && is_of_strength(refusal->reason) &&
         mdf_frame_execution(request->frame)->context.real == MDF_DTYPE_FLOAT64) {
         lowered = lower_request(request, true, &another);
     }

@@ -640,7 +640,7 @@ def _counts(part: Part, mechanism: Any) -> None:
     _add_function(part, _RUNS, "1.0 if was_finished > 0 else runs_before + 1.0")
     part.setdefault("parameters", {}).update(
         runs_before={"value": _RUNS, "default_initial_value": 0.0},
-        was_finished={"value": f"1.0 if is_finished or {_RUNS} >= {most} else 0.0", "default_initial_value": 1.0},
+        was_finished={"value": f"1.0 if is_finished else 1.0 if {_RUNS} >= {most} else 0.0", "default_initial_value": 1.0},
     )
 
 
