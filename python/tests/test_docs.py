@@ -23,7 +23,7 @@ PAGES = {  # how many blocks each page has at least, and the folder that they ru
     "docs/sweeps.md": (2, "."),
     "python/README.md": (1, "."),
 }
-PROMPTS = {"README.md": 2, "docs/gradients.md": 7}  # pages with ">>>", and how many of these they have at least
+PROMPTS = {"README.md": 2, "docs/gradients.md": 7, "docs/time.md": 4}  # pages with ">>>", and how many of these they have at least
 # What a page takes for granted: a cluster, a model.
 SCHEDULER = 'Client("scheduler:8786")'
 MODEL = {"m": {"graphs": {"g": {"nodes": {"n": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "2 * x"}}}}}}}}
