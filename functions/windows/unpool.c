@@ -76,13 +76,14 @@ static size_t embed(size_t rank, const int64_t *inner, const int64_t *outer, siz
     return embedded;
 }
 
-/* Puts the elements of X where they belong; both shapes are the same in most calls, and so are the positions then. */
+/* Puts the elements of X where they belong; both shapes are the same in most calls, and so are the positions then, which 64 bits read as
+ * they are. */
 static bool put_elements(struct mdf_call *call, const int64_t *positions, const int64_t *inner, size_t n_inner,
                          const int64_t *outer, char *target)
 {
     const struct mdf_value *x = call->inputs[0];
     mdf_dtype dtype = (mdf_dtype)x->dtype;
-    bool is_same = memcmp(inner, outer, x->rank * sizeof *inner) == 0;
+    bool is_same = memcmp(inner, outer, x->rank * sizeof *inner) == 0 && sizeof(size_t) == sizeof *positions;
 
     for (size_t i = 0; i < x->length; i++) {
         if ((uint64_t)positions[i] >= n_inner) {
