@@ -130,6 +130,9 @@ enum mdf_form {
     MDF_FORM_SCATTER_ELEMENTS,
     MDF_FORM_SCATTER_ND,
     MDF_FORM_CLIP,
+    MDF_FORM_BOUNDS,          /* numpy's: lower bounds are inputs 1 and 3, upper ones 2 and 4, as they have two names */
+    MDF_FORM_LEAST,           /* Python's, of several numbers: the first of those that are equal */
+    MDF_FORM_GREATEST,
     MDF_FORM_QUOTIENT,        /* Python's, of whole numbers too */
     MDF_FORM_NUMBER,          /* Python's int and float */
     MDF_FORM_VARIADIC,        /* its element, folded over all operands from the left */

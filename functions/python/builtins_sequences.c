@@ -397,9 +397,9 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE,
                  "iterable start=", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {1, "dy"})),
     MDF_FUNCTION("min", run_min, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
-                 .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
+                 .form = MDF_FORM_LEAST, .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
     MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
-                 .nodes = "Where(Greater(b, a), b, a)"),
+                 .form = MDF_FORM_GREATEST, .nodes = "Where(Greater(b, a), b, a)"),
     MDF_FUNCTION("any", run_any, 0, "iterable", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("all", run_all, 0, "iterable", .derivatives = mdf_derivatives_flat),
     {NULL}};

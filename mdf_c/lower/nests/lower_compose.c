@@ -205,6 +205,68 @@ static uint8_t clip(struct composing *composing)
     return x;
 }
 
+static bool is_there(const struct trial *trial, size_t i)
+{
+    return i < trial->n && trial->ids[i] != MDF_LOWERED_NONE && trial->effective[i]->kind == MDF_KIND_TENSOR;
+}
+
+/* Whether an operand becomes the result's type as the kernel converts it, whatever its numbers. */
+static bool converts(const struct composing *composing, size_t i)
+{
+    mdf_dtype from = (mdf_dtype)composing->trial->effective[i]->dtype, to = (mdf_dtype)composing->result->dtype;
+    bool is_whole = mdf_dtype_kind(from) == 'i' && from != MDF_DTYPE_UINT64;
+
+    return from == to || (mdf_dtype_kind(to) == 'f' ? is_whole || (mdf_dtype_kind(from) == 'f' && fits_result(composing, i))
+                                                    : mdf_dtype_kind(to) == 'i' && to != MDF_DTYPE_UINT64 && is_whole);
+}
+
+/* numpy.clip: as numpy.maximum and numpy.minimum in turn. */
+static uint8_t bound(struct composing *composing)
+{
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
+    uint8_t x = converts(composing, 0) ? compose_load(composing, 0, dtype) : 0;
+    size_t i;
+
+    composing->draft->has_failed = composing->draft->has_failed || !converts(composing, 0);
+    for (i = 0; i < 2; i++) {
+        size_t by = is_there(trial, i + 1) ? i + 1 : i + 3;
+
+        if (is_there(trial, by)) {
+            composing->draft->has_failed = composing->draft->has_failed || !converts(composing, by);
+            x = compose_apply(composing, i == 0 ? MDF_ELEMENT(maximum) : MDF_ELEMENT(minimum), x,
+                              composing->draft->has_failed ? 0 : compose_load(composing, by, dtype));
+        }
+    }
+    return x;
+}
+
+/* min and max of numbers of one type, which is that of the result whichever it is. */
+static uint8_t choose(struct composing *composing, bool is_least)
+{
+    const struct trial *trial = composing->trial;
+    const struct mdf_value *result = composing->result;
+    uint8_t best = 0, next;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        const struct mdf_value *value = trial->effective[i];
+
+        if (trial->n < 2 || value->rank > 0 || value->dtype != result->dtype || value->strength != result->strength ||
+            (mdf_dtype_kind((mdf_dtype)value->dtype) != 'f' && mdf_dtype_kind((mdf_dtype)value->dtype) != 'i')) {
+            composing->draft->has_failed = true;
+            return 0;
+        }
+        next = compose_load(composing, i, (mdf_dtype)result->dtype);
+        best = i == 0 ? next
+                      : compose_select(composing,
+                                       is_least ? compose_apply(composing, MDF_ELEMENT(less), next, best)
+                                                : compose_apply(composing, MDF_ELEMENT(less), best, next),
+                                       next, best);
+    }
+    return best;
+}
+
 /* ------------------------------------------------------------------ Softmax */
 
 /* The axes of a line, and what goes through all lines: of dimensions from `axis` on, up to version 12, or of one. */
@@ -307,9 +369,10 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
-        bool is_bound = trial->source->operator->form == MDF_FORM_CLIP && i> 0;
+        enum mdf_form form = trial->source->operator->form;
+        bool is_bound = (form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS) && i > 0;
 
-        if (trial->ids[i] == MDF_LOWERED_NONE
+        if (trial->ids[i] == MDF_LOWERED_NONE || (form == MDF_FORM_BOUNDS && trial->effective[i]->kind == MDF_KIND_NONE)
                 ? !is_bound
                 : trial->effective[i]->kind != MDF_KIND_TENSOR || trial->effective[i]->rank > MDF_INLINE_RANK ||
                       lowering->facts[trial->ids[i]].is_open) {
@@ -343,6 +406,10 @@ static mdf_lowered_id compose(struct composing *composing)
     compose_axes(composing);
     if (operator->form == MDF_FORM_CLIP) {
         result = clip(composing);
+    } else if (operator->form == MDF_FORM_BOUNDS) {
+        result = bound(composing);
+    } else if (operator->form == MDF_FORM_LEAST || operator->form == MDF_FORM_GREATEST) {
+        result = choose(composing, operator->form == MDF_FORM_LEAST);
     } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
         result = fold_operands(composing, operator->form == MDF_FORM_MEAN ? MDF_ELEMENT(add) : element,
                                           operator->form == MDF_FORM_MEAN && composing->trial->n> 1);
