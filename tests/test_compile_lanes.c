@@ -69,7 +69,7 @@ Test(compile_lanes, instances_side_by_side_have_the_bits_of_each_alone)
 
 /* Nodes with conditions, and graphs within nodes at two depths, whose states differ by lane: which nodes have run does too. */
 static const char parting_model[] =
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"input_ports\": {\"i\": {\"type\": \"float\", \"shape\": []}}, \"parameters\": {"
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"spare\": {\"input_ports\": {\"h\": {\"type\": \"float16\"}}}, \"a\": {\"input_ports\": {\"i\": {\"type\": \"float\", \"shape\": []}}, \"parameters\": {"
     "\"p\": {\"value\": 0.5}, \"x\": {\"default_initial_value\": 0.0, \"value\": \"x + i * p\"}}, \"output_ports\": {\"x\": {\"value\": \"x\"}}}, "
     "\"b\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"n\": {\"default_initial_value\": 0, \"value\": \"n + 1\"}}, "
     "\"output_ports\": {\"n\": {\"value\": \"n\"}, \"y\": {\"value\": \"x * 2\"}}}, "

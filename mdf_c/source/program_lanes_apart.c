@@ -21,7 +21,7 @@ static const struct mdf_value *slot_of(const struct mdf_source_program *program,
 {
     const struct mdf_value *value = mdf_frame_value(program->graph->state->frame, operand);
 
-    return value->kind == MDF_KIND_TENSOR && value->length > 0 ? value : NULL;
+    return value->kind == MDF_KIND_TENSOR && value->length > 0 && mdf_source_type((mdf_dtype)value->dtype) != NULL ? value : NULL;
 }
 
 /* A parameter that the source has a place for. */
