@@ -549,12 +549,34 @@ bool fmu_prepare(struct mdf_state *state, mdf_error *error)
     return true;
 }
 
+/* Whether each input that has to be given has a variable: FMI has none for a sequence. */
+static bool has_inputs(const struct collecting *collecting, mdf_error *error)
+{
+    const struct mdf_program *program = collecting->program;
+    size_t i;
+
+    for (i = 0; i < program->n_ports; i++) {
+        const struct mdf_program_port *port = &program->ports[i];
+
+        if (!mdf_program_is_fed(program, i) && port->default_value == MDF_NO_OPERAND &&
+            mdf_frame_value(collecting->state->frame, port->slot)->kind == MDF_KIND_LIST) {
+            mdf_error_set(error, MDF_UNSUPPORTED,
+                          "input '%s' is a sequence, for which FMI has no variable: give its port a default_value", port->id);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error)
 {
     struct collecting collecting = {fmu, state->program, state, mdf_model_find_graph(model, state->program->graph_id)};
     size_t i;
 
     fmu->is_structured = true;
+    if (!has_inputs(&collecting, error)) {
+        return false;
+    }
     if (!(add_time(&collecting) && add_inputs(&collecting) && add_outputs(&collecting) && add_parameters(&collecting) &&
           add_seed(&collecting) && add_states(&collecting))) {
         mdf_memory_error(fmu->arena.memory, error);

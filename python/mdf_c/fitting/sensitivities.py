@@ -96,7 +96,7 @@ class SensitiveGradient:
         size: Any = 1.0 if error is None else objective._value(comparison, error, _one(by_name), values)
         slopes = -comparison.center(changes[comparison.port], objective.aligned) / size
         port = None if error is None else objective.port_of(error)
-        if port is not None:
+        if error is not None and port is not None:
             distance = comparison.data - comparison.center(values[comparison.port], objective.aligned)
             slopes = slopes - distance / size**2 * objective._value(comparison, error, {}, {port: changes[port]})
         return slopes[:, comparison.is_there].reshape(len(slopes), -1)
@@ -142,8 +142,10 @@ class SensitiveGradient:
         given = {"m": comparison.center(values[comparison.port], objective.aligned)[0]}
         for key, argument in comparison.arguments.items():
             value = objective._value(comparison, argument, _one(by_name), values)
-            is_own = isinstance(argument.value, str) and argument.value in by_name
-            given[key] = by_name[argument.value] if is_own else np.asarray(value, float)[0] if np.ndim(value) > 0 else np.asarray(value, float)
+            if isinstance(argument.value, str) and argument.value in by_name:
+                given[key] = by_name[argument.value]
+            else:
+                given[key] = np.asarray(value, float)[0] if np.ndim(value) > 0 else np.asarray(value, float)
         density = self._densities.get(i) or self._densities.setdefault(i, _density_of(comparison, given))
         total, slopes = density({f"density.{name}": value for name, value in given.items()})
         of_model += _inner(comparison.center(changes[comparison.port], objective.aligned), slopes["density.m"])
