@@ -61,10 +61,11 @@ static size_t count_initial(const struct mdf_lowered *lowered, const struct mdf_
     return stack->appends ? lowered->values[stack->initial].form.length : 0;
 }
 
-/* While it is filled a stack is a row of elements: how many it has with `n_items` items; false: more than can be. */
+/* While it is filled a stack is a row of elements: how many it has with `n_items` items; false: more than can be. `item` may be
+ * another one, where a product makes all items behind the loop. */
 static bool count_elements(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t n_items, size_t *n)
 {
-    return mdf_size_multiply(n_items, lowered->values[stack->item].form.length, n) &&
+    return mdf_size_multiply(n_items, stack->item_bytes / mdf_lowered_element_size(lowered, stack->stack), n) &&
            mdf_size_add(*n, count_initial(lowered, stack), n) && *n <= INT64_MAX;
 }
 
