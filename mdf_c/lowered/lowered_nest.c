@@ -552,6 +552,9 @@ static bool compute(const struct position *position, size_t i)
     size_t advance[MDF_MAX_OPERANDS] = {0}, n = count_elements(position, tile), k, any = 0;
 
     open_register(position, i);
+    if (n == 0) { /* of an open axis that has none now: rows of nothing need not be anywhere */
+        return true;
+    }
     for (k = 0; k < step->n_in; k++) {
         operands[k] = operand_row(position, i, k, n, step->code != MDF_LOWERED_CAST, &advance[k]);
         any |= advance[k];

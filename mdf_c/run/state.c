@@ -324,6 +324,9 @@ static bool compute(struct mdf_state *state, size_t index)
     bool done;
 
     mdf_buffer_reuse_begin_node(state, index);
+    if (state->epilogues != NULL && state->epilogues->of_producer[index] != NULL) {
+        state->epilogues->of_producer[index]->epilogue.is_done = false; /* lowered, it does not do it */
+    }
     if (fused != NULL) {
         fused->is_unwritten = fused->epilogue.is_done;
         state->epilogues->has_unwritten |= fused->is_unwritten;
