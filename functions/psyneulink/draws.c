@@ -294,19 +294,14 @@ static bool plan_draw(struct mdf_call *call, struct mdf_routine_plan *plan, cons
            mdf_routine_kind(mdf_python_given(call, SECOND_SETTING), MDF_DTYPE_NONE, &plan->whole[7]);
 }
 
-static size_t given_at(const struct mdf_call *call, size_t input)
-{
-    return mdf_python_given(call, input) != NULL ? input : SIZE_MAX;
-}
-
 /* ... and what it is without its kernel. */
 static bool say_draw(struct mdf_call *call, struct mdf_drawing *drawing, draw_number number, bool (*is_fit)(double, double))
 {
     *drawing = (struct mdf_drawing){.number = number,
                                     .is_fit = is_fit,
-                                    .settings = {given_at(call, FIRST_SETTING), given_at(call, SECOND_SETTING)},
+                                    .settings = {mdf_python_given_at(call, FIRST_SETTING), mdf_python_given_at(call, SECOND_SETTING)},
                                     .defaults = {1, 1},
-                                    .seed = given_at(call, SEED)};
+                                    .seed = mdf_python_given_at(call, SEED)};
     return mdf_call_input(call, GENERATOR) != NULL && read_stream(call, drawing);
 }
 

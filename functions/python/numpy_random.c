@@ -13,10 +13,32 @@
 /* Slots. */
 enum { SLOT_SHAPE = MDF_SLOT_OWN };
 
+static double uniform_number(struct mdf_twister *twister, double low, double high)
+{
+    return low + (high - low) * mdf_twister_uniform(twister);
+}
+
+static double normal_number(struct mdf_twister *twister, double place, double scale)
+{
+    return place + scale * mdf_twister_normal(twister);
+}
+
+static double standard_uniform_number(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_uniform(twister);
+}
+
+static double standard_normal_number(struct mdf_twister *twister, double first, double second)
+{
+    (void)first, (void)second;
+    return mdf_twister_normal(twister);
+}
+
+/* What is drawn: `number` of low and high, or place and scale. */
 struct drawing {
-    double (*draw)(struct mdf_twister *twister);
-    double place, scale;
-    bool is_plain; /* no place and scale: the draws themselves */
+    double (*number)(struct mdf_twister *twister, double first, double second);
+    double first, second;
 };
 
 static bool has_range(double low, double high)
@@ -32,9 +54,7 @@ static bool has_scale(double place, double scale)
 
 static double draw_one(struct mdf_call *call, const struct drawing *drawing)
 {
-    double drawn = drawing->draw(mdf_random_as_numpy(call->context));
-
-    return drawing->is_plain ? drawn : drawing->place + drawing->scale * drawn;
+    return drawing->number(mdf_random_as_numpy(call->context), drawing->first, drawing->second);
 }
 
 /* Output 0 becomes an array of draws; where `shape` is NULL, one number. */
@@ -92,78 +112,53 @@ static bool fill_sizes(struct mdf_call *call, const struct drawing *drawing)
 
 static bool run_random(struct mdf_call *call)
 {
-    return fill_size(call, &(struct drawing){mdf_twister_uniform, 0, 1, true}, 0);
+    return fill_size(call, &(struct drawing){standard_uniform_number, 0, 1}, 0);
 }
 
 static bool run_rand(struct mdf_call *call)
 {
-    return fill_sizes(call, &(struct drawing){mdf_twister_uniform, 0, 1, true});
+    return fill_sizes(call, &(struct drawing){standard_uniform_number, 0, 1});
 }
 
 /* "low= high= size=". */
 static bool run_uniform(struct mdf_call *call)
 {
-    struct drawing drawing = {mdf_twister_uniform, 0, 1, false};
-    double high;
+    struct drawing drawing = {uniform_number, 0, 1};
 
-    if (!mdf_python_real(call, 0, 0, &drawing.place) || !mdf_python_real(call, 1, 1, &high)) {
+    if (!mdf_python_real(call, 0, 0, &drawing.first) || !mdf_python_real(call, 1, 1, &drawing.second)) {
         return false;
     }
-    drawing.scale = high - drawing.place;
-    if (!has_range(drawing.place, high)) {
-        return mdf_call_error(call, MDF_VALUE, "the range from %g to %g is not finite", drawing.place, high);
+    if (!has_range(drawing.first, drawing.second)) {
+        return mdf_call_error(call, MDF_VALUE, "the range from %g to %g is not finite", drawing.first, drawing.second);
     }
     return fill_size(call, &drawing, 2);
 }
 
 static bool run_standard_normal(struct mdf_call *call)
 {
-    return fill_size(call, &(struct drawing){mdf_twister_normal, 0, 1, true}, 0);
+    return fill_size(call, &(struct drawing){standard_normal_number, 0, 1}, 0);
 }
 
 static bool run_randn(struct mdf_call *call)
 {
-    return fill_sizes(call, &(struct drawing){mdf_twister_normal, 0, 1, true});
+    return fill_sizes(call, &(struct drawing){standard_normal_number, 0, 1});
 }
 
 /* "loc= scale= size=". */
 static bool run_normal(struct mdf_call *call)
 {
-    struct drawing drawing = {mdf_twister_normal, 0, 1, false};
+    struct drawing drawing = {normal_number, 0, 1};
 
-    if (!mdf_python_real(call, 0, 0, &drawing.place) || !mdf_python_real(call, 1, 1, &drawing.scale)) {
+    if (!mdf_python_real(call, 0, 0, &drawing.first) || !mdf_python_real(call, 1, 1, &drawing.second)) {
         return false;
     }
-    if (!has_scale(drawing.place, drawing.scale)) {
-        return mdf_call_error(call, MDF_VALUE, "scale is %g: a standard deviation is not negative", drawing.scale);
+    if (!has_scale(drawing.first, drawing.second)) {
+        return mdf_call_error(call, MDF_VALUE, "scale is %g: a standard deviation is not negative", drawing.second);
     }
     return fill_size(call, &drawing, 2);
 }
 
 /* ------------------------------------------------------------------ without a kernel */
-
-/* Settings: place and scale, or low and high. */
-static double uniform_number(struct mdf_twister *twister, double low, double high)
-{
-    return low + (high - low) * mdf_twister_uniform(twister);
-}
-
-static double normal_number(struct mdf_twister *twister, double place, double scale)
-{
-    return place + scale * mdf_twister_normal(twister);
-}
-
-static double standard_uniform_number(struct mdf_twister *twister, double first, double second)
-{
-    (void)first, (void)second;
-    return mdf_twister_uniform(twister);
-}
-
-static double standard_normal_number(struct mdf_twister *twister, double first, double second)
-{
-    (void)first, (void)second;
-    return mdf_twister_normal(twister);
-}
 
 static bool say(struct mdf_call *call, struct mdf_drawing *drawing, double (*number)(struct mdf_twister *, double, double),
                 bool (*is_fit)(double, double))
@@ -171,7 +166,7 @@ static bool say(struct mdf_call *call, struct mdf_drawing *drawing, double (*num
     *drawing = (struct mdf_drawing){.number = number, .is_fit = is_fit, .seed = SIZE_MAX, .settings = {SIZE_MAX, SIZE_MAX},
                                     .defaults = {0, 1}};
     for (size_t i = 0; is_fit != NULL && i < MDF_DRAWING_SETTINGS; i++) {
-        drawing->settings[i] = mdf_python_given(call, i) != NULL ? i : SIZE_MAX;
+        drawing->settings[i] = mdf_python_given_at(call, i);
     }
     return true;
 }

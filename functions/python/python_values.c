@@ -180,6 +180,11 @@ const struct mdf_value *mdf_python_given(const struct mdf_call *call, size_t i)
     return value != NULL && value->kind != MDF_KIND_NONE ? value : NULL;
 }
 
+size_t mdf_python_given_at(const struct mdf_call *call, size_t i)
+{
+    return mdf_python_given(call, i) != NULL ? i : SIZE_MAX;
+}
+
 /* The type of an array of Python numbers alone; NONE where a list has other items, or none. */
 static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct mdf_value *list)
 {

@@ -73,6 +73,8 @@ static inline enum mdf_strength mdf_numpy_strength(const struct mdf_value *array
 
 /* Input `i` where it is given and not None, else NULL; sets no error. */
 const struct mdf_value *mdf_python_given(const struct mdf_call *call, size_t i);
+/* The number of such an input; SIZE_MAX: it is not given. */
+size_t mdf_python_given_at(const struct mdf_call *call, size_t i);
 
 /* Any value as an array of its type (see mdf_python_dtype_of): itself, or what numpy.array makes of it, kept in slot `slot`. */
 const struct mdf_value *mdf_python_array(struct mdf_call *call, const struct mdf_value *value, size_t slot);

@@ -422,7 +422,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         }
-        if (binding->id != MDF_LOWERED_NONE && lowering_is_either(lowering, binding->id) && request->find_either == NULL) {
+        if (lowering_is_either(lowering, binding->id) && request->find_either == NULL) {
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
         }

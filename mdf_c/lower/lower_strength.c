@@ -272,11 +272,10 @@ static bool are_same_ops(const struct lowering *lowering, const struct ways *a, 
     return a->n_ops == b->n_ops;
 }
 
-static mdf_lowered_id left_in(const struct lowering *lowering, struct scope *scope, mdf_operand output)
+static mdf_lowered_id left_in(const struct scope *scope, mdf_operand output)
 {
-    struct binding *binding = output == MDF_NO_OPERAND ? NULL : lowering_find_bound(scope, output);
+    const struct binding *binding = output == MDF_NO_OPERAND ? NULL : lowering_find_bound(scope, output);
 
-    (void)lowering;
     return binding == NULL ? MDF_LOWERED_NONE : binding->id;
 }
 
@@ -297,7 +296,7 @@ static bool try_way(struct lowering *lowering, const struct scope *scope, const 
     result->ops = region.ops;
     result->n_ops = region.n_ops;
     for (size_t i = 0; done && i < step->n_outputs; i++) {
-        result->outputs[i] = left_in(lowering, &side, step->outputs[i]);
+        result->outputs[i] = left_in(&side, step->outputs[i]);
     }
     return lowering_take_back(lowering, &attempt) && done;
 }
@@ -386,7 +385,7 @@ static bool take_one_way(struct lowering *lowering, struct scope *scope, const s
     leave_way(lowering, choices);
     for (size_t i = 0; done && i < step->n_outputs; i++) {
         mdf_lowered_id id =
-            ways[0].outputs[i] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : left_in(lowering, scope, step->outputs[i]);
+            ways[0].outputs[i] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : left_in(scope, step->outputs[i]);
         bool is_new = id != MDF_LOWERED_NONE;
 
         for (size_t k = 0; k < choices->n_ids; k++) {

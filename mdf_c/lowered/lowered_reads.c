@@ -213,6 +213,15 @@ size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lower
     return SIZE_MAX;
 }
 
+bool mdf_lowered_may_bail_out(unsigned code)
+{
+    static const bool may[] = {
+#define MAY_BAIL_OUT(code, name, bails_out) [MDF_LOWERED_##code] = bails_out,
+        MDF_LOWERED_ELEMENT_LIST(MAY_BAIL_OUT) MDF_LOWERED_WHOLE_LIST(MAY_BAIL_OUT)};
+
+    return may[code];
+}
+
 /* ------------------------------------------------------------------ regions */
 
 const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i)

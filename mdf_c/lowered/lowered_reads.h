@@ -1,4 +1,4 @@
-/* lowered_reads.h - which values an op reads, and makes: one walk for all who ask. */
+/* lowered_reads.h - which values an op reads, and makes: one walk for all who ask; and whether it may bail out. */
 #ifndef MDF_LOWERED_LOWERED_READS_H
 #define MDF_LOWERED_LOWERED_READS_H
 
@@ -16,6 +16,9 @@ void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, m
 /* Calls `result` for each value that can be seen behind an op because of it: of a LOOP also what its states are then. */
 typedef void (*mdf_lowered_result)(void *context, mdf_lowered_id id);
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context);
+
+/* Whether an op of a code may bail out (lowered.h). */
+bool mdf_lowered_may_bail_out(unsigned code);
 
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);

@@ -1,5 +1,6 @@
 /* emit_x86_64.c - see emit_x86_64.h. The whole: plan, entry, steps, exits. By the calling convention of System V: rdi are the
  * cells, rsi the arrays; rbx, rbp, r12 to r15 are given back as they were. */
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
@@ -199,7 +200,7 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_put(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {
         emit_nest(emission, op->of.nest);
-    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || emission_may_bail_out(op)) {
+    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || mdf_lowered_may_bail_out(op->code)) {
         emission_scalar(emission, op);
     }
 }

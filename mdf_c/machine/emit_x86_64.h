@@ -136,8 +136,6 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
 /* Calls `visit` for every scalar, and every temporary, that a step reads or writes. */
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
 bool emission_is_comparison(unsigned code);
-/* Whether the op has an effect besides its result: that it may bail out. */
-bool emission_may_bail_out(const struct mdf_lowered_op *op);
 
 /* --- emit_x86_64_lives.c: where values lie. */
 bool emission_find_lives(struct emission *emission);

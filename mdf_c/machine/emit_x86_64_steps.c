@@ -8,15 +8,6 @@ bool emission_is_comparison(unsigned code)
     return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
 }
 
-bool emission_may_bail_out(const struct mdf_lowered_op *op)
-{
-    static const bool may[] = {
-#define MAY_BAIL_OUT(code, name, bails_out) [MDF_LOWERED_##code] = bails_out,
-        MDF_LOWERED_ELEMENT_LIST(MAY_BAIL_OUT) MDF_LOWERED_WHOLE_LIST(MAY_BAIL_OUT)};
-
-    return may[op->code];
-}
-
 /* ------------------------------------------------------------------ the row */
 
 static uint32_t add_step(struct emission *emission, enum step_kind kind, const struct mdf_lowered_op *op, uint32_t region)

@@ -16,7 +16,6 @@ struct outer_loop {
     struct widening widening;
     const struct mdf_lowered_loop *narrow;
     struct mdf_lowered_loop *loop;
-    struct region *region; /* around */
     size_t n_runs, n_lanes, n_groups;
     /* Of each value: it differs between runs; it has to be made; it is made in the body; by a loop or condition there; loops go
      * through it, or stack it. */

@@ -123,27 +123,15 @@ bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op)
 
 mdf_lowered_id widening_copy(struct widening *widening, mdf_lowered_id id)
 {
-    struct lowering *lowering = widening->lowering;
-    const struct mdf_value form = lowering->lowered->values[id].form;
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY, .dtype = form.dtype, .n_in = 1, .in = {id}};
-    struct mdf_value example = {0};
+    const struct mdf_value form = widening->lowering->lowered->values[id].form;
+    const struct mdf_lowered_op op = {
+        .code = MDF_LOWERED_COPY,
+        .dtype = form.dtype,
+        .n_in = 1,
+        .in = {id},
+        .out = widening_add_shape(widening, MDF_LOWERED_RESULT, &form, form.rank, mdf_value_shape(&form))};
 
-    if (mdf_value_make_tensor(lowering->memory, &example, (mdf_dtype)form.dtype, form.rank, mdf_value_shape(&form)) == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    if (example.length > 0) {
-        memset(example.data, 0, example.length * mdf_dtype_size((mdf_dtype)example.dtype));
-    }
-    example.strength = form.strength;
-    op.out = lowering_add_value(lowering, MDF_LOWERED_RESULT, &example);
-    mdf_value_clear(lowering->memory, &example);
-    if (op.out == MDF_LOWERED_NONE) {
-        return op.out;
-    }
-    lowering->facts[op.out].depth = lowering->region->depth;
-    lowering->facts[op.out].region = lowering->region;
-    return widening_add_op(widening, &op) ? op.out : MDF_LOWERED_NONE;
+    return op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op) ? op.out : MDF_LOWERED_NONE;
 }
 
 /* ------------------------------------------------------------------ numbers */

@@ -220,22 +220,27 @@ static bool converts(const struct composing *composing, size_t i)
                                                     : mdf_dtype_kind(to) == 'i' && to != MDF_DTYPE_UINT64 && is_whole);
 }
 
+static uint8_t load_converted(struct composing *composing, size_t i)
+{
+    if (!converts(composing, i)) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    return compose_load(composing, i, (mdf_dtype)composing->result->dtype);
+}
+
 /* numpy.clip: as numpy.maximum and numpy.minimum in turn. */
 static uint8_t bound(struct composing *composing)
 {
     const struct trial *trial = composing->trial;
-    mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
-    uint8_t x = converts(composing, 0) ? compose_load(composing, 0, dtype) : 0;
+    uint8_t x = load_converted(composing, 0);
     size_t i;
 
-    composing->draft->has_failed = composing->draft->has_failed || !converts(composing, 0);
     for (i = 0; i < 2; i++) {
         size_t by = is_there(trial, i + 1) ? i + 1 : i + 3;
 
         if (is_there(trial, by)) {
-            composing->draft->has_failed = composing->draft->has_failed || !converts(composing, by);
-            x = compose_apply(composing, i == 0 ? MDF_ELEMENT(maximum) : MDF_ELEMENT(minimum), x,
-                              composing->draft->has_failed ? 0 : compose_load(composing, by, dtype));
+            x = compose_apply(composing, i == 0 ? MDF_ELEMENT(maximum) : MDF_ELEMENT(minimum), x, load_converted(composing, by));
         }
     }
     return x;

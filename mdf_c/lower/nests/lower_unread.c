@@ -168,15 +168,6 @@ static bool has_reader(const struct counting *counting, const struct mdf_lowered
     return false;
 }
 
-static bool element_may_bail_out(unsigned code)
-{
-    static const bool may[] = {
-#define MAY_BAIL_OUT(code, name, bails_out) [MDF_LOWERED_##code] = bails_out,
-        MDF_LOWERED_ELEMENT_LIST(MAY_BAIL_OUT)};
-
-    return may[code];
-}
-
 static bool nest_may_bail_out(const struct mdf_lowered_nest *nest)
 {
     size_t i;
@@ -211,7 +202,7 @@ static bool is_harmless_op(const struct lowering *lowering, const struct mdf_low
         MDF_LOWERED_ELEMENT_LIST(MDF_LOWERED_CASE)
         break;
     }
-    return !element_may_bail_out(op->code);
+    return !mdf_lowered_may_bail_out(op->code);
 }
 
 static bool is_harmless(const struct lowering *lowering, const struct mdf_lowered_region *region)
@@ -240,7 +231,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
 
     if (op->code <= MDF_LOWERED_PART) {
         return counting->n_reads[op->out] == 0 && !counting->lowering->facts[op->out].is_watched &&
-               !element_may_bail_out(op->code);
+               !mdf_lowered_may_bail_out(op->code);
     }
     if (op->code != MDF_LOWERED_CALL || op->of.call->product != NULL || op->of.call->stack != NULL ||
         (op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {

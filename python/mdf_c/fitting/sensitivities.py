@@ -88,16 +88,21 @@ class SensitiveGradient:
         values, changes = self._solve(by_name)
         return np.concatenate([self._slopes_of(comparison, by_name, values, changes) for comparison in self._objective.comparisons], axis=1)
 
+    def _distance(self, comparison: _Comparison, by_name: Mapping[str, np.ndarray], values: Derivatives) -> tuple[np.ndarray, Any]:
+        """Of the data from what is computed, and the error that it is compared with."""
+        error = comparison.arguments.get("error")
+        size: Any = 1.0 if error is None else self._objective._value(comparison, error, _one(by_name), values)
+        return comparison.data - comparison.center(values[comparison.port], self._objective.aligned), size
+
     def _slopes_of(
         self, comparison: _Comparison, by_name: Mapping[str, np.ndarray], values: Derivatives, changes: Derivatives
     ) -> np.ndarray:
         objective = self._objective
         error = comparison.arguments.get("error")
-        size: Any = 1.0 if error is None else objective._value(comparison, error, _one(by_name), values)
+        distance, size = self._distance(comparison, by_name, values)
         slopes = -comparison.center(changes[comparison.port], objective.aligned) / size
         port = None if error is None else objective.port_of(error)
         if error is not None and port is not None:
-            distance = comparison.data - comparison.center(values[comparison.port], objective.aligned)
             slopes = slopes - distance / size**2 * objective._value(comparison, error, {}, {port: changes[port]})
         return slopes[:, comparison.is_there].reshape(len(slopes), -1)
 
@@ -119,11 +124,8 @@ class SensitiveGradient:
     def _add_squares(
         self, comparison: _Comparison, by_name: Mapping[str, np.ndarray], values: Derivatives, changes: Derivatives, of_model: np.ndarray
     ) -> float:
-        objective = self._objective
-        error = comparison.arguments.get("error")
-        size: Any = 1.0 if error is None else objective._value(comparison, error, _one(by_name), values)
-        distance = (comparison.data - comparison.center(values[comparison.port], objective.aligned)) / size
-        residuals = distance[:, comparison.is_there].reshape(-1)
+        distance, size = self._distance(comparison, by_name, values)
+        residuals = (distance / size)[:, comparison.is_there].reshape(-1)
         of_model -= self._slopes_of(comparison, by_name, values, changes) @ residuals
         return -0.5 * float(residuals @ residuals)
 
