@@ -201,7 +201,8 @@ node-tests: $(BUILD)/mdf-run
 bench: $(BUILD)/mdf-run $(SHARED_LIBRARY) $(BUILD)/bench/libhandwritten.so
 	@BUILD=$(BUILD) CC="$(CC)" python3 bench/run.py $(BENCH_FLAGS)
 
-BENCH_OBJECTS := $(patsubst bench/c/%.c,$(BUILD)/bench/%.o,$(wildcard bench/c/*.c))
+# lanes.py and work_precision.py compile theirs themselves: for one type of reals, with CVODE.
+BENCH_OBJECTS := $(patsubst bench/c/%.c,$(BUILD)/bench/%.o,$(filter-out %/lanes.c %/hodgkin_huxley_cvode.c,$(wildcard bench/c/*.c)))
 # Nets may sum in any order, which lets loops over tanh become vectors; the rest gives the same bits everywhere.
 $(BUILD)/bench/nets.o: BENCH_FLOATS := -ffast-math
 $(BUILD)/bench/%.o: BENCH_FLOATS ?= -ffp-contract=off
