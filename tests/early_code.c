@@ -1,4 +1,4 @@
-/* early_code.c - stands before mdf_code_price (mdf_c/machine/emit.h), for suites and random models: whatever it is, its first run
+/* early_code.c - stands before mdf_code_price (mdf_c/lowered/code_price.h), for suites and random models: whatever it is, its first run
  * goes op by op, and all others are machine code. */
 #include "tests/early_code.h"
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_EARLY_CODE_H
 #define TESTS_EARLY_CODE_H
 
-#include "mdf_c/machine/emit.h"
+#include "mdf_c/lowered/code_price.h"
 
 void __real_mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);
 void __wrap_mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);

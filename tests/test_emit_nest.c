@@ -694,12 +694,47 @@ Test(emit_nest, code_is_made_in_time)
     make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true);
     build_finish(&generator.build);
     lowered = generator.build.lowered;
-    mdf_lowered_emit_in_time(lowered);
+    cr_expect_eq(mdf_lowered_run_in_time(lowered), MDF_LOWERED_DONE);
     cr_expect(lowered->code == NULL && !lowered->is_code_settled);
-    mdf_lowered_emit_in_time(lowered);
+    cr_expect_eq(mdf_lowered_run_in_time(lowered), MDF_LOWERED_DONE);
     cr_expect(lowered->is_code_settled);
     cr_expect(lowered->code != NULL || !mdf_has_avx2());
     build_end(&generator.build);
+}
+
+/* Counts to n, which is known when it runs only. */
+static struct mdf_value *build_counting(struct build *build, int64_t n)
+{
+    struct mdf_lowered_loop *loop;
+    struct mdf_value *slot;
+    mdf_lowered_id count;
+
+    build_begin(build, NULL);
+    loop = build_loop(build, &build->lowered->region, SIZE_MAX);
+    loop->trip_count = build_input(build, build_array(build, MDF_DTYPE_INT64, 0, NULL, &n));
+    count = build_state(build, loop, build_whole(build, 0));
+    build_next(build, loop, count,
+               build_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, (mdf_lowered_id[]){count, build_whole(build, 1)}));
+    slot = build_slot(build);
+    build_output(build, slot, count);
+    build_finish(build);
+    return slot;
+}
+
+/* A loop that turns out to be long is machine code from its first run on, a short one is not (early_code.c). */
+Test(emit_nest, code_is_made_for_a_long_loop_while_it_runs)
+{
+    const int64_t counts[] = {90, 1000};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct build build;
+        struct mdf_value *slot = build_counting(&build, counts[i]);
+
+        cr_expect_eq(mdf_lowered_run_in_time(build.lowered), MDF_LOWERED_DONE);
+        cr_expect_eq(build.lowered->is_code_settled, counts[i] > 100);
+        cr_expect_eq(build_element_of(slot, 0), (double)counts[i]);
+        build_end(&build);
+    }
 }
 
 /* ------------------------------------------------------------------ as the body of a loop */

@@ -183,8 +183,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
         mdf_lowered_detach(fast->lowered);
         return false;
     }
-    mdf_lowered_emit_in_time(fast->lowered);
-    outcome = mdf_lowered_run(fast->lowered);
+    outcome = mdf_lowered_run_in_time(fast->lowered);
     if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
         drop(fast);
         fast->refusal.reason = MDF_REFUSED_OTHER_FORMS;

@@ -1,5 +1,6 @@
 /* lowered_loop.c - LOOP: its states, rows and stacks, and its runs one after the other. See lowered.h. */
 #include "functions/moves/indexing.h"
+#include "mdf_c/lowered/code_price.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
 #include <string.h>
@@ -358,6 +359,16 @@ static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lower
     return trip_count < 0 && loop->n_padded == 0 ? 0 : (size_t)trip_count;
 }
 
+/* Before run number `run` of a loop: past those that were reckoned with, each is one more that code would have made cheaper. */
+static bool code_pays_in(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t run)
+{
+    if (lowered->is_code_settled || run < MDF_UNKNOWN_RUNS || !mdf_runs_are_unknown(loop)) {
+        return false;
+    }
+    lowered->price_of_code -= mdf_saved_by_code(&loop->body);
+    return mdf_code_pays(lowered);
+}
+
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
     size_t n_runs = bound_of(lowered, loop), run, i;
@@ -373,7 +384,7 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
     }
     for (run = 0; run < n_runs && going_on; run++) {
         if ((loop->limit != 0 && run >= loop->limit) || mdf_stop_is_asked(lowered->context->stop) ||
-            !open_items(lowered, loop, n_runs, run) ||
+            code_pays_in(lowered, loop, run) || !open_items(lowered, loop, n_runs, run) ||
             (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
             return false;
         }

@@ -6,6 +6,7 @@
  * back when the lowered form does not run or is released. Nothing in a slot changes before all that is needed for the outputs has
  * been allocated. */
 #include "functions/sampling/random_marks.h"
+#include "mdf_c/lowered/code_price.h"
 #include "mdf_c/lowered/lowered_parts.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
@@ -703,7 +704,7 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
     }
     detach_scalars(lowered);
     memset(&lowered->context->error, 0, sizeof lowered->context->error); /* a kernel's; it comes again */
-    return MDF_LOWERED_BAILED_OUT;
+    return mdf_code_pays(lowered) ? MDF_LOWERED_PAYS : MDF_LOWERED_BAILED_OUT;
 }
 
 /* ------------------------------------------------------------------ release */

@@ -9,6 +9,7 @@ struct mdf_lowered_nest;
 enum mdf_lowered_outcome {
     MDF_LOWERED_DONE,
     MDF_LOWERED_OTHER_FORM, /* an input has another form than when it was lowered */
+    MDF_LOWERED_PAYS,       /* a loop runs so often that machine code, which there is none of yet, pays: it is to be made */
     MDF_LOWERED_BAILED_OUT  /* something came up that the lowered form does not cover, memory is refused, or the evaluation is
                          interrupted */
 };

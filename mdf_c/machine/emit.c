@@ -2,6 +2,7 @@
 #include "mdf_c/machine/emit.h"
 
 #include "mdf_c/base/processor.h"
+#include "mdf_c/lowered/code_price.h"
 #if defined(__x86_64__) && (defined(__unix__) || defined(__APPLE__)) && defined(__GNUC__)
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -99,7 +100,7 @@ bool mdf_lowered_list_code(struct mdf_lowered *lowered, struct mdf_machine_listi
 
 #endif
 
-void mdf_lowered_emit_in_time(struct mdf_lowered *lowered)
+static void emit_in_time(struct mdf_lowered *lowered)
 {
     struct mdf_code_price price;
 
@@ -115,6 +116,19 @@ void mdf_lowered_emit_in_time(struct mdf_lowered *lowered)
     if (lowered->price_of_code <= 0) {
         mdf_lowered_emit(lowered);
     }
+}
+
+enum mdf_lowered_outcome mdf_lowered_run_in_time(struct mdf_lowered *lowered)
+{
+    enum mdf_lowered_outcome outcome;
+
+    emit_in_time(lowered);
+    outcome = mdf_lowered_run(lowered);
+    if (outcome == MDF_LOWERED_PAYS) {
+        mdf_lowered_emit(lowered);
+        outcome = mdf_lowered_run(lowered);
+    }
+    return outcome;
 }
 
 void mdf_lowered_settle_code(struct mdf_lowered *lowered)

@@ -2,22 +2,16 @@
 #ifndef MDF_MACHINE_EMIT_H
 #define MDF_MACHINE_EMIT_H
 
-#include "mdf_c/lowered/lowered.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 /* Sets lowered->code where the processor and the system are known and every op is covered; else leaves it NULL and says why not.
  * The memory of the code is never writable and executable at once. */
 void mdf_lowered_emit(struct mdf_lowered *lowered);
 
-/* About what it takes to make the code, and what each run of it saves. */
-struct mdf_code_price {
-    double to_make, saved;
-};
-
-void mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);
-
-/* To be called before each run: emits once all runs, with the one that comes, would have been cheaper with the code than it is to
- * make. So whoever runs something once, and little of it, does not wait for code. */
-void mdf_lowered_emit_in_time(struct mdf_lowered *lowered);
+/* mdf_lowered_run. Emits before it once all runs, with the one that comes, would have been cheaper with the code than it is to make,
+ * or within it, once a loop has run so often; then it runs from the start. So whoever runs something once, and little of it, does
+ * not wait for code. */
+enum mdf_lowered_outcome mdf_lowered_run_in_time(struct mdf_lowered *lowered);
 /* Emits what is not emitted yet, for those who look at it, whether it pays or not. */
 void mdf_lowered_settle_code(struct mdf_lowered *lowered);
 

@@ -236,8 +236,7 @@ bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     if (lanes->traps.kind == MDF_KIND_TENSOR) {
         memset(lanes->traps.data, 0, lanes->traps.length);
     }
-    mdf_lowered_emit_in_time(program->wide);
-    if (mdf_lowered_run(program->wide) != MDF_LOWERED_DONE) {
+    if (mdf_lowered_run_in_time(program->wide) != MDF_LOWERED_DONE) {
         return false;
     }
     for (i = 0; i < program->narrow->n_outputs; i++) {

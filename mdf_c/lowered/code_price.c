@@ -1,7 +1,7 @@
-/* code_price.c - see emit.h. When machine code pays: about what it takes to generate it, and what each run of it saves, in
+/* code_price.c - see code_price.h. When machine code pays: about what it takes to generate it, and what each run of it saves, in
  * nanoseconds. The numbers are those of a processor of some years ago; that of the machine makes them wrong by a factor which is
  * the same for both. Suites have other prices (tests/early_code.c), so that they go both ways. */
-#include "mdf_c/machine/emit.h"
+#include "mdf_c/lowered/code_price.h"
 
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -13,8 +13,7 @@ enum {
     PRICE_OF_FOLDED_STEP = 3500, /* of one with folds or several axes, which is written out in several ways */
     SAVED_BY_OP = 3,
     SAVED_BY_NEST = 30, /* besides what its steps do */
-    SAVED_BY_STEP = 15,
-    UNKNOWN_RUNS = 100 /* of a loop */
+    SAVED_BY_STEP = 15
 };
 
 /* For each element of a step: whole rows, or tiles whose axes are folded. */
@@ -38,15 +37,20 @@ static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct 
     price->saved += n_runs * saved;
 }
 
+bool mdf_runs_are_unknown(const struct mdf_lowered_loop *loop)
+{
+    return loop->n_runs == SIZE_MAX && loop->n_padded == 0;
+}
+
 /* How often a region inside an op runs, for each run of the op; of two branches, each half the times. */
 static double inner_runs(const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->code == MDF_LOWERED_LOOP ? op->of.loop : NULL;
 
-    return loop == NULL                ? 0.5
-           : loop->n_runs != SIZE_MAX ? (double)loop->n_runs
-           : loop->n_padded != 0      ? (double)loop->n_padded
-                                      : UNKNOWN_RUNS;
+    return loop == NULL                  ? 0.5
+           : mdf_runs_are_unknown(loop) ? MDF_UNKNOWN_RUNS
+           : loop->n_runs != SIZE_MAX   ? (double)loop->n_runs
+                                        : (double)loop->n_padded;
 }
 
 static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price)
@@ -71,4 +75,17 @@ void mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *pr
 {
     *price = (struct mdf_code_price){.to_make = PRICE_OF_ALL};
     add_region(&lowered->region, 1, price);
+}
+
+double mdf_saved_by_code(const struct mdf_lowered_region *region)
+{
+    struct mdf_code_price price = {.to_make = 0};
+
+    add_region(region, 1, &price);
+    return price.saved;
+}
+
+bool mdf_code_pays(const struct mdf_lowered *lowered)
+{
+    return !lowered->is_code_settled && lowered->saved_by_code != 0 && lowered->price_of_code <= 0;
 }
