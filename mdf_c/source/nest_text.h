@@ -9,13 +9,14 @@ enum { MOST_LOOPS = MDF_NEST_MOST_AXES + 1 };
 
 /* A register while it is written. */
 struct nest_register {
-    const char *name;  /* its element, in the blocks that are open; NULL: it has none there */
-    size_t block;      /* in which the name is declared */
-    const char *array; /* where it is kept; NULL: not yet */
-    const char *row;   /* of a fold in an order of its own: its elements; NULL: not yet */
-    const char *total; /* of FOLD: the variable, or array, of totals */
-    const char *best;  /* of FOLD to an index: the same for the extreme */
-    const char *part;  /* of FOLD in blocks: the total of the block at hand */
+    const char *name;    /* its element, in the blocks that are open; NULL: it has none there */
+    size_t block;        /* in which the name is declared */
+    const char *array;   /* where it is kept; NULL: not yet */
+    const char *row;     /* of a fold in an order of its own: its elements; NULL: not yet */
+    const char *total;   /* of FOLD: the variable, or array, of totals */
+    const char *best;    /* of FOLD to an index: the same for the extreme */
+    const char *part;    /* of FOLD in blocks: the total of the block at hand */
+    const char *running; /* of FOLD: the variable that its total is while several elements go into it; NULL: none */
     const char
         *place; /* of LOAD: the index that it has in loops within, in the blocks that are open; NULL: none was made there */
     size_t place_block; /* in which that is declared */
@@ -36,6 +37,7 @@ struct nest_text {
     const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
     size_t n_loops;                             /* over axes or tiles, that are open */
     bool is_group;                              /* the innermost block is a loop over the vector axis */
+    bool is_several;                            /* all that is written goes into that */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
     const char *why;                            /* an element may be refused, for this reason; NULL: none is */
 };
@@ -107,9 +109,24 @@ const char *nest_text_kept(struct nest_text *text, size_t step);
 /* A variable for a register, in the block that is open. */
 const char *nest_text_name(struct nest_text *text, size_t step, const char *hint);
 
+/* A loop over an axis, of which each run takes `step` indices: an axis that is no multiple of it has some left behind. */
+void nest_text_open(struct nest_text *text, const struct nest_event *event, size_t step);
+void nest_text_close(struct nest_text *text);
+/* The folds in blocks whose totals begin before a loop over an axis; MDF_NEST_NONE ends them. */
+void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1]);
+/* Writes what a step makes. */
+bool nest_text_compute(struct nest_text *text, size_t step);
+
+/* --- source_nest_several.c: the event that closes a loop which can take several indices at a time (NULL: it can not), and all of
+ * that loop. */
+const struct nest_event *nest_text_end_of_several(const struct nest_text *text, const struct nest_event *opens);
+bool nest_text_write_several(struct nest_text *text, const struct nest_event *opens);
+
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);
 void nest_text_take(struct nest_text *text, size_t step);
+/* The total that an element goes to. */
+const char *nest_text_total(struct nest_text *text, size_t step);
 void nest_text_end(struct nest_text *text, size_t step);
 
 #endif

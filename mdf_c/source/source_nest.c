@@ -92,13 +92,16 @@ void nest_text_enter(struct nest_text *text, size_t step)
 {
     size_t vector = text->plan->vector;
 
+    if (text->is_several) {
+        return;
+    }
     if (!nest_plan_is_vector(text->plan, step)) {
         nest_text_close_group(text);
     } else if (!text->is_group) {
         const char *index = text->axes[vector].index;
-        const char *end = text->nest->extents[vector] <= NEST_TILE_LENGTH     ? nest_text_extent(text, vector)
-                          : is_even(text, vector, NEST_TILE_LENGTH) ? mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH)
-                                                                    : text->axes[vector].end;
+        const char *end = text->nest->extents[vector] <= NEST_TILE_LENGTH ? nest_text_extent(text, vector)
+                          : is_even(text, vector, NEST_TILE_LENGTH)       ? mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH)
+                                                                          : text->axes[vector].end;
 
         open_innermost(text, true, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
@@ -130,8 +133,7 @@ static unsigned lanes_of(const struct nest_text *text, const struct nest_event *
     return lanes;
 }
 
-/* The folds in blocks whose totals begin before a loop over an axis; MDF_NEST_NONE ends them. */
-static void find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1])
+void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1])
 {
     const struct nest_event *event = opens;
     size_t n = 0;
@@ -200,31 +202,32 @@ static bool is_independent(const struct nest_text *text, const struct nest_event
     return writes && text->plan->vector == text->nest->n_axes;
 }
 
-static void open_axis(struct nest_text *text, const struct nest_event *event)
+void nest_text_open(struct nest_text *text, const struct nest_event *event, size_t step)
 {
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
     struct mdf_source_writer *writer = text->writer;
     size_t axis = event->index, n = text->nest->extents[axis];
     unsigned lanes = lanes_of(text, event);
     const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
+    const char *next = step == 1 ? mdf_source_text(writer, "%s++", index) : mdf_source_text(writer, "%s += %zu", index, step);
 
     nest_text_close_group(text);
     text->opens[text->n_loops] = event;
     text->outside[text->n_loops++] = text->n_blocks;
-    find_depths(text, event, depths);
+    nest_text_find_depths(text, event, depths);
     text->lanes[axis] = n > lanes && depths[0] == MDF_NEST_NONE ? lanes : 1;
-    count = nest_text_extent(text, axis);
+    count = step == 1 ? nest_text_extent(text, axis) : mdf_source_text(writer, "%zu", n - n % step);
     if (depths[0] != MDF_NEST_NONE) {
         end = mdf_source_text(writer, "%s + %d", block, (int)MDF_NEST_DEPTH);
         open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
         begin_blocks(text, depths);
         end = is_even(text, axis, MDF_NEST_DEPTH) ? end : text->axes[axis].end;
-        open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
+        open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s)", index, block, index, end, next));
         return;
     }
     if (text->lanes[axis] == 1) {
         open_innermost(text, is_independent(text, event),
-                       mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, count, index));
+                       mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s)", index, index, count, next));
         return;
     }
     end = mdf_source_text(writer, "%s + %u", block, lanes);
@@ -234,14 +237,14 @@ static void open_axis(struct nest_text *text, const struct nest_event *event)
                    mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
 }
 
-static void close_axis(struct nest_text *text)
+void nest_text_close(struct nest_text *text)
 {
     size_t outside = text->outside[--text->n_loops];
     uint8_t depths[MDF_NEST_MOST_STEPS + 1] = {MDF_NEST_NONE};
 
     nest_text_close_group(text);
     if (text->opens[text->n_loops] != NULL) {
-        find_depths(text, text->opens[text->n_loops], depths);
+        nest_text_find_depths(text, text->opens[text->n_loops], depths);
     }
     if (depths[0] != MDF_NEST_NONE) {
         close_block(text);
@@ -522,7 +525,7 @@ static void name_places(struct nest_text *text, const struct nest_event *event)
     }
 }
 
-static bool compute_step(struct nest_text *text, size_t step)
+bool nest_text_compute(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
 
@@ -570,7 +573,7 @@ static void keep(struct nest_text *text, size_t step)
 
 static bool compute(struct nest_text *text, const struct nest_event *event)
 {
-    if (!compute_step(text, event->index)) {
+    if (!nest_text_compute(text, event->index)) {
         return false;
     }
     if (step_of(text, event->index)->kind != MDF_NEST_STORE) {
@@ -588,10 +591,10 @@ static bool write_event(struct nest_text *text, const struct nest_event *event)
         open_tile(text);
         break;
     case NEST_OPEN:
-        open_axis(text, event);
+        nest_text_open(text, event, 1);
         break;
     case NEST_CLOSE:
-        close_axis(text);
+        nest_text_close(text);
         break;
     case NEST_COMPUTE:
         return compute(text, event);
@@ -750,7 +753,11 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
         mdf_source_blank(writer);
     }
     for (i = 0; done && i < plan.n_events; i++) {
-        done = write_event(&text, &plan.events[i]);
+        const struct nest_event *event = &plan.events[i];
+        const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(&text, event) : NULL;
+
+        done = end != NULL ? nest_text_write_several(&text, event) : write_event(&text, event);
+        i = end != NULL ? (size_t)(end - plan.events) : i;
     }
     nest_text_close_group(&text);
     if (text.why != NULL) {

@@ -193,14 +193,16 @@ void nest_text_begin(struct nest_text *text, size_t step)
     }
 }
 
-/* The total that an element goes to. */
-static const char *total_of(struct nest_text *text, size_t step)
+const char *nest_text_total(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *fold = step_of(text, step);
     const char *total = has_depths(text, step) ? text->registers[step].part : text->registers[step].total, *index;
     size_t axis = fold->level, n_lanes = nest_plan_lanes(text->plan, step); /* the axis that is folded */
 
     index = text->axes[axis].index;
+    if (text->registers[step].running != NULL) {
+        return text->registers[step].running;
+    }
     if (n_lanes > 1) {
         return total_in_lane(text, step,
                              text->nest->extents[axis] <= n_lanes ? index
@@ -230,7 +232,7 @@ void nest_text_take(struct nest_text *text, size_t step)
     const char *total, *element, *best;
 
     nest_text_enter(text, fold->in[0]);
-    total = total_of(text, step);
+    total = nest_text_total(text, step);
     if (fold->is_fused) {
         const struct mdf_nest_step *product = step_of(text, fold->in[0]);
 
