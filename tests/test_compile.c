@@ -325,7 +325,8 @@ static size_t count(const char *text, const char *what)
 }
 
 /* Loops of a body are written so that compilers make vectors of them: they need not ask whether arrays overlap, rows are found in
- * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give. */
+ * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give; totals of
+ * a product take four elements, in their order, before they are stored again. */
 Test(compile, loops_become_vectors)
 {
     char *output = compile_new_output();
@@ -339,6 +340,22 @@ Test(compile, loops_become_vectors)
     cr_expect_eq(count(output, "mdf_item("), 2u, "%s", output);
     cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
     cr_expect(strstr(output, "scores[i] = sum[i];\n        }\n        int64_t best;") != NULL, "%s", output);
+    cr_expect(strstr(output, "for (size_t j = 0; j < 16; j += 4)") != NULL && count(output, "total += ") == 4u, "%s", output);
+    cr_expect_eq(count(output, "sum[i] = total;"), 1u, "%s", output);
+    free(output);
+}
+
+/* Of a schedule, what no condition asks for is not counted, and conditions that can always be told are not looked at for errors. */
+Test(compile, schedules_count_what_is_asked_for)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile bench/models/every_n_calls.yaml -o %s/calls.c && cat %s/calls.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect_eq(count(output, "s->clocks[0]++"), 1u, "%s", output);
+    cr_expect(strstr(output, "s->clocks[1]") == NULL && strstr(output, "s->clocks[3]") == NULL, "%s", output);
+    cr_expect(strstr(output, "s->n_sets") == NULL && strstr(output, "is_over(s) ||") == NULL, "%s", output);
     free(output);
 }
 

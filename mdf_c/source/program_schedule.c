@@ -42,29 +42,37 @@ static bool write_layers(struct mdf_source_program *program)
 
 /* What conditions look at, so that nothing else need be counted. */
 struct looked_at {
-    bool counts[MDF_SCOPE_COUNT], have_run[MDF_SCOPE_COUNT], last_sets;
+    bool counts[MDF_SCOPE_COUNT], have_run[MDF_SCOPE_COUNT], clocks[MDF_CLOCK_COUNT];
+    bool last_sets;
+    bool complains; /* something of which a condition may not be told */
 };
 
 static void note_looked_at(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
 {
     struct looked_at *found = context;
 
-    (void)index;
     if (what == MDF_READ_RUNS || what == MDF_READ_ALL_RUNS || what == MDF_READ_USABLE) {
         found->counts[scope] = true;
     }
     found->have_run[scope] = found->have_run[scope] || what == MDF_READ_ALL_RUNS;
     found->last_sets = found->last_sets || what == MDF_READ_LAST_SET;
+    found->complains = found->complains || what == MDF_READ_LAST_SET || what == MDF_READ_TIME || what == MDF_READ_VALUE;
+    if (what == MDF_READ_CLOCK) {
+        found->clocks[index] = true;
+    }
 }
 
 static struct looked_at find_looked_at(const struct mdf_program *program)
 {
     const struct mdf_schedule *schedule = program->schedule;
-    struct looked_at found = {{false, false, false}, {false, false, false}, false};
+    struct looked_at found = {.clocks = {[MDF_CLOCK_PASSES_IN_UPDATE] = true}};
     uint32_t i;
 
     for (i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
         mdf_conditions_read(schedule, i, note_looked_at, &found);
+    }
+    for (i = 0; i < MDF_CLOCK_COUNT && schedule->steady.known; i++) {
+        found.clocks[i] = found.clocks[i] || schedule->steady.clocks[i] >= 0;
     }
     found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || schedule->n_usables > 0;
     for (i = 0; i < program->n_nodes; i++) { /* which run in an evaluation is a node's first */
@@ -122,13 +130,19 @@ static bool write_predicate(struct mdf_source_program *program, const char *func
     return true;
 }
 
+/* What else has to hold where a condition is asked. */
+static const char *unless_it_complains(struct mdf_source_program *program)
+{
+    return find_looked_at(program->graph->program).complains ? " && s->message == NULL" : "";
+}
+
 /* Puts nodes of a layer whose conditions hold into the set; where they decide on each other, in rounds, until one adds none. */
 static bool write_make_set(struct mdf_source_program *program, size_t layer, const char *name)
 {
     const struct mdf_program_layer *own = &program->graph->program->layers[layer];
     const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_source_writer *writer = &program->writer;
-    bool mutual = mdf_whole_is_mutual(schedule, own);
+    bool mutual = mdf_whole_is_mutual(schedule, own), complains = find_looked_at(program->graph->program).complains;
     size_t i;
     uint32_t k;
 
@@ -148,7 +162,8 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
         if (text == NULL) {
             return false;
         }
-        mdf_source_open(writer, "if (!s->in_set[%zu] && %s && s->message == NULL)", node, text);
+        mdf_source_open(writer, "if (%s%s%s)", mutual ? mdf_source_text(writer, "!s->in_set[%zu] && ", node) : "", text,
+                        unless_it_complains(program));
         mdf_source_line(writer, "count_run(s, %zu); /* %s */", node,
                         mdf_source_comment(writer, program->graph->program->nodes[node].id));
         for (k = conditions->first_usable; k < conditions->first_usable + conditions->n_usables; k++) {
@@ -157,9 +172,11 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
         }
         mdf_source_line(writer, "n_in_set++;");
         mdf_source_close(writer);
-        mdf_source_open(writer, "if (s->message != NULL)");
-        mdf_source_line(writer, "return s->message;");
-        mdf_source_close(writer);
+        if (complains) {
+            mdf_source_open(writer, "if (s->message != NULL)");
+            mdf_source_line(writer, "return s->message;");
+            mdf_source_close(writer);
+        }
     }
     if (mutual) {
         writer->depth--;
@@ -221,17 +238,26 @@ static bool write_layer(struct mdf_source_program *program, size_t layer)
     return true;
 }
 
+/* A clock goes on, where something looks at it. */
+static void append_tick(struct mdf_source_program *program, enum mdf_clock clock, const char *indent)
+{
+    if (find_looked_at(program->graph->program).clocks[clock]) {
+        mdf_text_printf(&program->functions, "%ss->clocks[%d]++;\n", indent, (int)clock);
+    }
+}
+
 static void append_sets(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
 
-    mdf_text_printf(
-        &program->functions,
-        "%s void open_set(struct %s *s)\n{\n    s->n_sets++;\n    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
-        "/* A set is over: clocks go on. */\n%s void end_set(struct %s *s)\n{\n    s->clocks[%d]++;\n    "
-        "s->clocks[%d]++;\n",
-        mdf_source_linkage(program), program->name, (int)MDF_CLOCK_PASSES_IN_UPDATE, mdf_source_linkage(program), program->name,
-        (int)MDF_CLOCK_SETS_IN_UPDATE, (int)MDF_CLOCK_SETS_IN_LIFE);
+    mdf_text_printf(&program->functions,
+                    "%s void open_set(struct %s *s)\n{\n%s    observe(s, SIZE_MAX, s->clocks[%d], s->tick);\n}\n\n"
+                    "/* A set is over: clocks go on. */\n%s void end_set(struct %s *s)\n{\n    (void)s;\n",
+                    mdf_source_linkage(program), program->name,
+                    find_looked_at(program->graph->program).last_sets ? "    s->n_sets++;\n" : "",
+                    (int)MDF_CLOCK_PASSES_IN_UPDATE, mdf_source_linkage(program), program->name);
+    append_tick(program, MDF_CLOCK_SETS_IN_UPDATE, "    ");
+    append_tick(program, MDF_CLOCK_SETS_IN_LIFE, "    ");
     if (schedule->is_absolute) {
         mdf_text_printf(&program->functions, "    s->tick += %s;\n",
                         mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &schedule->interval));
@@ -260,6 +286,7 @@ static void append_zeros(struct mdf_text *functions, const char *member, size_t 
 static void append_pass(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
+    bool complains = find_looked_at(program->graph->program).complains;
     struct mdf_text *functions = &program->functions;
     size_t i;
 
@@ -272,14 +299,16 @@ static void append_pass(struct mdf_source_program *program)
     }
     for (i = 0; i < program->graph->program->n_layers; i++) {
         mdf_text_printf(functions,
-                        "    if (is_over(s) || s->message != NULL) {\n        goto end;\n    }\n"
+                        "    if (is_over(s)%s) {\n        goto end;\n    }\n"
                         "    message = run_layer_%zu(s, &n);\n    if (message != NULL) {\n        return message;\n    }\n    "
                         "n_in_pass += n;\n",
-                        i);
+                        complains ? " || s->message != NULL" : "", i);
     }
     mdf_text_append_string(functions, program->graph->program->n_layers > 0 ? "end:\n    (void)message;\n"
                                                                             : "    (void)message;\n    (void)n;\n");
-    mdf_text_append_string(functions, "    if (s->message != NULL) {\n        return s->message;\n    }\n");
+    if (complains) {
+        mdf_text_append_string(functions, "    if (s->message != NULL) {\n        return s->message;\n    }\n");
+    }
     if (!schedule->is_absolute) {
         mdf_text_append_string(functions, "    if (n_in_pass == 0) {\n        open_set(s);\n        end_set(s);\n    }\n");
     }
@@ -306,19 +335,20 @@ static void append_is_steady(struct mdf_source_program *program)
         mdf_text_printf(functions, "!((double)s->clocks[%zu] <= %s) && ", i,
                         mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &steady->clocks[i]));
     }
+    if (steady->time == INT64_MIN) { /* no condition asks for the time */
+        mdf_text_append_string(functions, "true;\n}\n\n");
+        return;
+    }
     mdf_text_printf(functions, "s->tick > %s;\n}\n\n", mdf_source_literal(&program->writer, MDF_DTYPE_INT64, &steady->time));
 }
 
-static void append_passes(struct mdf_source_program *program)
+/* Counts and clocks of an evaluation begin. */
+static void append_beginning(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_text *functions = &program->functions;
     int update = MDF_SCOPE_UPDATE, pass = MDF_SCOPE_PASS;
 
-    mdf_text_printf(functions,
-                    "/* Passes until the evaluation is over. */\n%s const char *run_graph(struct %s *s)\n{\n    const "
-                    "char *message;\n\n",
-                    mdf_source_linkage(program), program->name);
     append_zeros(functions, counts_of(program, pass), program->graph->program->n_nodes);
     append_zeros(functions, counts_of(program, update), program->graph->program->n_nodes);
     append_zeros(functions, "in_set", program->graph->program->n_nodes);
@@ -331,25 +361,39 @@ static void append_passes(struct mdf_source_program *program)
 
         mdf_text_printf(functions, "    s->tick = s->tick < %s ? %s : s->tick;\n", start, start);
     }
+}
+
+static void append_passes(struct mdf_source_program *program)
+{
+    const struct mdf_schedule *schedule = program->graph->program->schedule;
+    struct mdf_text *functions = &program->functions;
+    unsigned long long most = program->graph->program->max_passes;
+    bool complains = find_looked_at(program->graph->program).complains;
+
+    mdf_text_printf(functions,
+                    "/* Passes until the evaluation is over. */\n%s const char *run_graph(struct %s *s)\n{\n    const "
+                    "char *message;\n\n",
+                    mdf_source_linkage(program), program->name);
+    append_beginning(program);
+    mdf_text_printf(functions,
+                    "    while ((s->has_changed = false, !is_over(s))%s) {\n        bool was_steady = is_steady(s);\n\n"
+                    "        message = run_pass(s);\n        if (message != NULL) {\n            return message;\n        }\n",
+                    unless_it_complains(program));
+    append_tick(program, MDF_CLOCK_PASSES_IN_UPDATE, "        ");
+    append_tick(program, MDF_CLOCK_PASSES_IN_LIFE, "        ");
     mdf_text_printf(
         functions,
-        "    while ((s->has_changed = false, !is_over(s)) && s->message == NULL) {\n        bool was_steady = is_steady(s);\n\n"
-        "        message = run_pass(s);\n        if (message != NULL) {\n            return message;\n        }\n"
-        "        s->clocks[%d]++;\n        s->clocks[%d]++;\n"
-        "        s->n_idle = s->has_changed || !was_steady ? 0 : s->n_idle + 1;\n"
-        "        if (s->n_idle > UINT64_C(%llu)) {\n"
+        "        if (s->has_changed || !was_steady) {\n            s->n_idle = 0;\n"
+        "        } else if (++s->n_idle > UINT64_C(%llu)) {\n"
         "            return \"the evaluation can never end: no node can run any more, and the termination does not hold\";\n     "
         "   }\n"
         "        if (s->clocks[%d] >= UINT64_C(%llu)) {\n"
-        "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n",
-        (int)MDF_CLOCK_PASSES_IN_UPDATE, (int)MDF_CLOCK_PASSES_IN_LIFE, (unsigned long long)schedule->steady.period,
-        (int)MDF_CLOCK_PASSES_IN_UPDATE, (unsigned long long)program->graph->program->max_passes,
-        (unsigned long long)program->graph->program->max_passes);
-    mdf_text_printf(functions,
-                    "    if (s->message == NULL) {\n        s->clocks[%d]++;\n        ends_sequence(s); /* looked at once more, "
-                    "as it counts for an NWhen in "
-                    "it */\n    }\n    return s->message;\n}\n\n",
-                    (int)MDF_CLOCK_UPDATES);
+        "            return \"the evaluation has not ended after %llu passes\";\n        }\n    }\n%s",
+        (unsigned long long)schedule->steady.period, (int)MDF_CLOCK_PASSES_IN_UPDATE, most, most,
+        complains ? "    if (s->message != NULL) {\n        return s->message;\n    }\n" : "");
+    append_tick(program, MDF_CLOCK_UPDATES, "    ");
+    mdf_text_append_string(functions, "    ends_sequence(s); /* looked at once more, as it counts for an NWhen in it */\n");
+    mdf_text_printf(functions, "    return %s;\n}\n\n", complains ? "s->message" : "NULL");
 }
 
 static bool write_scheduler(struct mdf_source_program *program)
