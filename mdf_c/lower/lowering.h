@@ -412,6 +412,9 @@ bool lowering_drop_unread(struct lowering *lowering);
 /* --- lower_unrolled.c: for C source, sums of a few numbers for each element of a longer row become additions. */
 bool lowering_unroll_sums(struct lowering *lowering);
 
+/* --- lower_select.c: conditions whose sides are a few operations on whole numbers become choices. */
+bool lowering_select_wholes(struct lowering *lowering);
+
 /* --- lower_turned.c: arrays from outside that nests of loops' bodies go through across their rows are laid out in front of the
  * loop. */
 bool lowering_turn_arrays(struct lowering *lowering);
