@@ -539,6 +539,42 @@ static const struct model {
      {"n.a"},
      2,
      0},
+    {"a node that waits for a value",
+     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, 'output_ports': {'y': {'value': 's'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+     "",
+     "y",
+     {"A.k", "A.u", "n.s"},
+     4,
+     0,
+     "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 1.1, 'comparator': '>'}}"},
+    {"evaluations that end by a value",
+     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, 'output_ports': {'y': {'value': 's'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+     "",
+     "y",
+     {"A.k", "A.u", "n.s"},
+     3,
+     0,
+     "'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}}, 'termination': {'environment_state_update': {'type': "
+     "'Any', 'kwargs': {'dependencies': [{'type': 'All', 'kwargs': {'dependencies': [{'type': 'Threshold', 'kwargs': {'dependency': "
+     "'n', 'parameter': 's', 'threshold': 0.9, 'comparator': '>='}}, {'type': 'AfterPass', 'kwargs': {'n': 1}}]}}, {'type': "
+     "'AfterNPasses', 'kwargs': {'n': 9}}]}}"},
+    {"a node that waits for another to be finished, in time",
+     "'A': {'parameters': {'v': {'default_initial_value': [0.1, -0.2], 'time_derivative': '1 - v * k'}, 'k': {'value': 0.4}, 'is_finished': {'value': "
+     "'v[0] > 0.45'}}, 'output_ports': {'o': {'value': 'v'}}}, "
+     "'n': {'input_ports': {'x': {'shape': [2]}}, 'parameters': {'w': {'value': [[1.5, 0.5], [-0.3, 0.8]]}}, 'output_ports': {'y': {'value': "
+     "'numpy.matmul(w, numpy.sin(x))'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+     "",
+     "y",
+     {"A.k", "A.v"},
+     8,
+     0.1,
+     "'n': {'type': 'WhenFinished', 'kwargs': {'dependency': 'A'}}}, 'termination': {'environment_state_update': {'type': "
+     "'AfterNPasses', 'kwargs': {'n': 1}}"},
 };
 
 #endif

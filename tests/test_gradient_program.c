@@ -657,17 +657,29 @@ static const struct refused {
       3,
       0},
      "there is no derivative of onnx::BitCast"},
-    {{"a condition that looks at a value",
-      "'A': {'parameters': {'u': {'value': 'u + 1.0', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
+    {{"a condition that looks at a value, and random numbers",
+      "'n': {'parameters': {'u': {'value': 'u + numpy.random.normal(0.5, 1.0)', 'default_initial_value': 0.5}}, 'output_ports': "
+      "{'y': {'value': 'u'}}}",
+      "",
+      "",
+      "y",
+      {"n.u"},
+      3,
+      0,
+      "}, 'termination': {'environment_state_update': {'type': 'Threshold', 'kwargs': {'dependency': 'n', 'parameter': 'u', "
+      "'threshold': 2.0, 'comparator': '>'}}"},
+     "beside conditions that look at values"},
+    {{"a condition that looks at an input port",
+      "'A': {'input_ports': {'u': {}}, 'parameters': {'v': {'value': 'v + u', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'v'}}}, "
       "'n': {'input_ports': {'x': {}}, 'output_ports': {'y': {'value': 'x * 2'}}}",
       "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
       "",
       "y",
-      {"A.u"},
+      {"A.v"},
       3,
       0,
       "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 2.0, 'comparator': '>'}}"},
-     "a graph with conditions that look at values"},
+     "a graph with a condition that looks at an input port"},
     {{"a node that does not run",
       "'A': {'parameters': {'u': {'value': 2.0}}, 'output_ports': {'o': {'value': 'u'}}}, 'n': {'parameters': {'a': {'value': "
       "1.5}}, "

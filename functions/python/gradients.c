@@ -148,6 +148,18 @@ static bool run_as_real(struct mdf_call *call)
            mdf_value_convert_elements(call->context->memory, real, target, (mdf_dtype)a->dtype, a->data, a->length, false);
 }
 
+/* "a": the same, typed, as states of loops are. */
+static bool run_typed(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+
+    if (a == NULL || !mdf_python_copy(call, mdf_call_target(call, 0), a)) {
+        return false;
+    }
+    mdf_call_target(call, 0)->strength = MDF_STRENGTH_TYPED;
+    return true;
+}
+
 /* "a": the same with zeros. */
 static bool run_no_numbers(struct mdf_call *call)
 {
@@ -818,6 +830,8 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.vector", run_vector, 0, "v like", .derivatives = mdf_derivatives_flat,
                  .move = MDF_MOVE(1, .promotes = true), .by_form = SECOND),
     MDF_FUNCTION("gradient.as_real", run_as_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"}),
+                 .move = MDF_MOVE(1, .in_order = true)),
+    MDF_FUNCTION("gradient.typed", run_typed, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"}),
                  .move = MDF_MOVE(1, .in_order = true)),
     MDF_FUNCTION("gradient.turn", run_turn, 0, "a swap", .derivatives = MDF_DERIVATIVES({0, "gradient.turn(dy, x1)"}),
                  .move = MDF_MOVE(1)),

@@ -10,10 +10,6 @@
 
 #include <string.h>
 
-/* What stands for a slot beside an operand. */
-static const mdf_operand NOT_SEEN = MDF_NO_OPERAND;      /* nothing has been written yet */
-static const mdf_operand NOT_CLEAR = MDF_NO_OPERAND - 1; /* one of several ways has written it */
-
 static bool out_of_memory(struct tracer *tracer)
 {
     compile_out_of_memory(tracer->target.compiler);
@@ -47,7 +43,7 @@ static mdf_operand copy_constant(struct tracer *tracer, mdf_operand operand)
     const struct mdf_value *value = (const struct mdf_value *)tracer->from->constants.items + MDF_OPERAND_INDEX(operand);
     struct mdf_value copy = {0};
 
-    if (*kept == NOT_SEEN) {
+    if (*kept == TRACE_NOT_SEEN) {
         if (!mdf_value_copy(tracer->target.compiler->memory, &copy, value)) {
             return compile_out_of_memory(tracer->target.compiler);
         }
@@ -85,16 +81,16 @@ mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand)
     if (!tracer->is_written[slot]) {
         return unit_capture(&tracer->target, tracer->target.unit, tracer->from, operand);
     }
-    if (tracer->now[slot] == NOT_SEEN && tracer->read_before != NULL) {
+    if (tracer->now[slot] == TRACE_NOT_SEEN && tracer->read_before != NULL) {
         mdf_operand *before = &tracer->before[slot];
 
-        *before = *before == NOT_SEEN ? tracer->read_before(tracer, slot) : *before;
+        *before = *before == TRACE_NOT_SEEN ? tracer->read_before(tracer, slot) : *before;
         if (*before == MDF_NO_OPERAND) {
             return *before;
         }
         tracer->now[slot] = *before;
     }
-    if (tracer->now[slot] == NOT_CLEAR || tracer->now[slot] == NOT_SEEN) {
+    if (tracer->now[slot] == TRACE_NOT_CLEAR || tracer->now[slot] == TRACE_NOT_SEEN) {
         return compile_error(tracer->target.compiler, MDF_UNSUPPORTED, "%s of a graph that reads a value before it has one",
                              tracer->purpose);
     }
@@ -275,17 +271,12 @@ bool *trace_writes(struct tracer *tracer, size_t first, size_t end)
     return is_written;
 }
 
-static bool is_clear(mdf_operand operand)
-{
-    return operand != NOT_SEEN && operand != NOT_CLEAR;
-}
-
 bool trace_has_value(const struct tracer *tracer, size_t slot)
 {
-    return is_clear(tracer->now[slot]);
+    return trace_is_clear(tracer->now[slot]);
 }
 
-static mdf_operand *copy_operands(struct tracer *tracer, const mdf_operand *operands)
+mdf_operand *trace_copy_operands(struct tracer *tracer, const mdf_operand *operands)
 {
     mdf_operand *copy = trace_new_operands(tracer->target.compiler, tracer->n_slots, MDF_NO_OPERAND);
 
@@ -320,20 +311,20 @@ static bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, siz
     }
     for (i = 0; i < tracer->n_slots; i++) { /* what holds the value of an earlier evaluation, and is kept by one arm */
         bool is_kept =
-            by_first[i] != by_second[i] && tracer->now[i] == NOT_SEEN && tracer->read_before != NULL &&
+            by_first[i] != by_second[i] && tracer->now[i] == TRACE_NOT_SEEN && tracer->read_before != NULL &&
             (unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) & (OPERAND_MUTABLE | OPERAND_IS_VIEW)) == OPERAND_MUTABLE;
 
         if (is_kept && trace_operand(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, i)) == MDF_NO_OPERAND) {
             return false;
         }
     }
-    before = copy_operands(tracer, tracer->now);
+    before = trace_copy_operands(tracer, tracer->now);
     to_second = unit_emit_jump(&tracer->target, (enum mdf_opcode)jump.opcode, condition);
     if (before == NULL || to_second == SIZE_MAX || !trace_range(tracer, at + 1, first_end)) {
         return false;
     }
     for (i = 0; i < tracer->n_slots; i++) {
-        if ((by_first[i] || by_second[i]) && is_clear(tracer->now[i]) && (by_second[i] || is_clear(before[i]))) {
+        if ((by_first[i] || by_second[i]) && trace_is_clear(tracer->now[i]) && (by_second[i] || trace_is_clear(before[i]))) {
             joined[i] = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) &
                                                            (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
             if (joined[i] == MDF_NO_OPERAND) {
@@ -355,7 +346,7 @@ static bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, siz
     }
     unit_land(tracer->target.unit, to_end);
     for (i = 0; i < tracer->n_slots; i++) {
-        tracer->now[i] = joined[i] != MDF_NO_OPERAND ? joined[i] : by_first[i] || by_second[i] ? NOT_CLEAR : before[i];
+        tracer->now[i] = joined[i] != MDF_NO_OPERAND ? joined[i] : by_first[i] || by_second[i] ? TRACE_NOT_CLEAR : before[i];
     }
     return true;
 }
@@ -404,7 +395,7 @@ static bool own_slot(struct tracer *tracer, size_t slot)
 {
     mdf_operand before = tracer->now[slot], own = trace_new_value(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
 
-    return own != MDF_NO_OPERAND && (!is_clear(before) || unit_emit(&tracer->target, MDF_OPCODE_COPY, own, before, 0));
+    return own != MDF_NO_OPERAND && (!trace_is_clear(before) || unit_emit(&tracer->target, MDF_OPCODE_COPY, own, before, 0));
 }
 
 static bool trace_repetition(struct tracer *tracer, size_t first, size_t end)
@@ -612,7 +603,46 @@ bool trace_brings(const struct tracer *tracer, const struct mdf_program_edge *ed
     size_t source = MDF_OPERAND_INDEX(edge->source);
 
     return MDF_OPERAND_KIND(edge->source) != MDF_OPERAND_SLOT || !tracer->is_written[source] || tracer->is_later ||
-           is_clear(tracer->now[source]);
+           trace_is_clear(tracer->now[source]);
+}
+
+/* An edge that brings something into a port. */
+struct arrival {
+    const struct mdf_program_port *port;
+    const struct mdf_program_edge *edge;
+    bool is_first; /* of those that do */
+    bool is_fed;   /* the port then holds something */
+};
+
+static bool trace_arrival(struct tracer *tracer, void *context)
+{
+    const struct arrival *arrival = context;
+    mdf_operand value;
+
+    if (!trace_range(tracer, arrival->edge->weigh.first, arrival->edge->weigh.end)) {
+        return false;
+    }
+    value = trace_operand(tracer, arrival->edge->value);
+    return value != MDF_NO_OPERAND && arrive(tracer, arrival->port, value, arrival->is_first);
+}
+
+/* The same of an edge of which only a run tells whether it does. */
+static bool trace_arrival_now(struct tracer *tracer, const struct mdf_program_node *node, struct arrival *arrival)
+{
+    mdf_operand brings = tracer->brings_now(tracer, arrival->edge);
+    const struct mdf_value *known = brings != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, brings) : NULL;
+
+    if (known == NULL && arrival->port->reduce != MDF_REDUCE_OVERWRITE) {
+        return trace_refuse(tracer, "a port that reduces what edges bring, where values say whether they do");
+    }
+    if (known == NULL && node->has_graph && arrival->port->default_value == MDF_NO_OPERAND) {
+        return trace_refuse(tracer, "an input of a graph within a node, which may be given or not");
+    }
+    if (known == NULL && arrival->is_first && !fill_default(tracer, arrival->port)) {
+        return false;
+    }
+    arrival->is_fed = known == NULL || mdf_value_truth(known) == 1;
+    return trace_where(tracer, brings, trace_arrival, arrival);
 }
 
 /* What edges, or the node around the graph, bring to it; else its default value. */
@@ -625,21 +655,23 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
         return false;
     }
     for (size_t i = 0; i < node->n_edges; i++) {
-        const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
-        mdf_operand value;
+        struct arrival arrival = {port, &program->edges[node->edges[i]], !is_fed, false};
 
-        if (edge->port != index) {
+        if (arrival.edge->port != index) {
             continue;
         }
         has_edges = true;
-        if (!(tracer->brings != NULL ? tracer->brings[i] : trace_brings(tracer, edge))) {
+        if (tracer->schedules != NULL) {
+            if (!trace_arrival_now(tracer, node, &arrival)) {
+                return false;
+            }
+            is_fed = is_fed || arrival.is_fed;
             continue;
         }
-        if (!trace_range(tracer, edge->weigh.first, edge->weigh.end)) {
-            return false;
+        if (!(tracer->brings != NULL ? tracer->brings[i] : trace_brings(tracer, arrival.edge))) {
+            continue;
         }
-        value = trace_operand(tracer, edge->value);
-        if (value == MDF_NO_OPERAND || !arrive(tracer, port, value, !is_fed)) {
+        if (!trace_arrival(tracer, &arrival)) {
             return false;
         }
         is_fed = true;
@@ -701,9 +733,9 @@ static bool begin_frame(struct tracer *tracer)
 {
     struct compiler *compiler = tracer->target.compiler;
 
-    tracer->now = trace_new_operands(compiler, tracer->n_slots, NOT_SEEN);
-    tracer->before = trace_new_operands(compiler, tracer->n_slots, NOT_SEEN);
-    tracer->constants = trace_new_operands(compiler, tracer->from->constant_facts.n, NOT_SEEN);
+    tracer->now = trace_new_operands(compiler, tracer->n_slots, TRACE_NOT_SEEN);
+    tracer->before = trace_new_operands(compiler, tracer->n_slots, TRACE_NOT_SEEN);
+    tracer->constants = trace_new_operands(compiler, tracer->from->constant_facts.n, TRACE_NOT_SEEN);
     return tracer->now != NULL && tracer->before != NULL && tracer->constants != NULL;
 }
 

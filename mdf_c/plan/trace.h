@@ -17,6 +17,8 @@ struct trace_frame {
     size_t n_slots;
     mdf_operand *now, *before, *constants;
     bool *is_fed; /* of each port of the program: an edge, or the node around, has brought something to its node's run */
+    const bool *is_kept; /* of each slot: behind what is run under a condition it holds something, which it may have held before;
+                            NULL: of none */
 };
 
 struct tracer {
@@ -39,11 +41,26 @@ struct tracer {
     const bool *brings;
     const struct ahead_sequence *inner;
     bool (*trace_inner)(struct tracer *tracer);
+    /* Where values say which nodes run (gradient/run_by_values.c): what counts them, and whether an edge of the node that runs
+     * brings something: a truth, which is a constant where it is known. NULL: `brings` says it. */
+    const struct schedules *schedules;
+    mdf_operand (*brings_now)(struct tracer *tracer, const struct mdf_program_edge *edge);
     /* Behind the run of a node that runs until it is finished: the others. NULL: that is refused. */
     bool (*repeat)(struct tracer *tracer, const struct mdf_program_node *node);
     bool keeps_less;     /* memory is bounded: rather compute again */
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
+
+/* The same, in a type of its own: what states of loops have. */
+#define TRACE_TYPED "gradient.typed"
+
+/* What stands for a slot beside an operand: nothing has been written yet; one of several ways has written it. */
+static const mdf_operand TRACE_NOT_SEEN = MDF_NO_OPERAND, TRACE_NOT_CLEAR = MDF_NO_OPERAND - 1;
+
+static inline bool trace_is_clear(mdf_operand operand)
+{
+    return operand != TRACE_NOT_SEEN && operand != TRACE_NOT_CLEAR;
+}
 
 /* With `target`, `from`, `is_written` and `n_slots` set: nothing has been written yet. */
 bool trace_begin(struct tracer *tracer);
@@ -58,6 +75,8 @@ mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand);
 mdf_operand trace_new_value(struct tracer *tracer, mdf_operand of);
 /* Operands in the compiler's scratch, all of them `value`. NULL: the error is set. */
 mdf_operand *trace_new_operands(struct compiler *compiler, size_t n, mdf_operand value);
+/* As many as the frame has slots. */
+mdf_operand *trace_copy_operands(struct tracer *tracer, const mdf_operand *operands);
 /* Which slots the instructions write. NULL: the error is set. */
 bool *trace_writes(struct tracer *tracer, size_t first, size_t end);
 /* Marks the slots that edges fill. */
@@ -65,6 +84,8 @@ void trace_mark_fed(const struct mdf_program *program, bool *is_written);
 /* An instruction, or all those that a jump chooses from, which *next is behind. */
 bool trace_one(struct tracer *tracer, size_t at, size_t *next);
 bool trace_range(struct tracer *tracer, size_t first, size_t end);
+/* What `trace` traces is run where the condition holds; else slots hold what they held before. */
+bool trace_where(struct tracer *tracer, mdf_operand condition, bool (*trace)(struct tracer *tracer, void *context), void *context);
 /* What fills a node's port number `index` of the program at run time. */
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index);
 /* The same for all of its ports. */

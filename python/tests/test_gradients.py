@@ -114,10 +114,26 @@ def test_what_can_not_be_derived_is_refused():
         mdf_c.gradient(rnn(), "last", "cell.w")
     with pytest.raises(ValueError, match="at least 1"):
         mdf_c.gradient(rnn(), "last", ["cell.w"], steps=0)
-    model = rnn()
-    model["m"]["graphs"]["g"]["conditions"] = {"node_specific": {"cell": {"type": "Threshold", "kwargs": {"dependency": "cell", "parameter": "w", "threshold": 0, "comparator": ">="}}}}
-    with pytest.raises(mdf_c.MdfUnsupportedError, match="conditions that look at values"):
-        mdf_c.gradient(model, "last", ["cell.w"])
+
+
+def accumulator(threshold):
+    """Gains until it has passed a threshold; then a node reads it. How many passes that takes hangs on the parameters."""
+    nodes = {"A": {"parameters": {"k": {"value": 0.7}, "u": {"value": "u + k", "default_initial_value": 0.5}}, "output_ports": {"o": {"value": "u"}}},
+             "n": {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x * x"}}}}
+    passed = {"type": "Threshold", "kwargs": {"dependency": "A", "parameter": "u", "threshold": threshold, "comparator": ">"}}
+    edges = {"e": {"sender": "A", "sender_port": "o", "receiver": "n", "receiver_port": "x"}}
+    return {"m": {"graphs": {"g": {"nodes": nodes, "edges": edges, "conditions": {"node_specific": {"n": passed}}}}}}
+
+
+def test_conditions_that_look_at_values_are_asked_again_for_other_parameters():
+    gradient = mdf_c.gradient(accumulator(2.0), "y", ["A.k", "A.u"])
+    for k, n in ((0.7, 3), (0.1, 15), (5.0, 1)):
+        value, by = gradient({"A.k": k})
+        assert value == pytest.approx((0.5 + n * k) ** 2)
+        assert by["A.k"] == pytest.approx(2 * n * (0.5 + n * k))
+        assert by["A.u"] == pytest.approx(2 * (0.5 + n * k))
+    with pytest.raises(mdf_c.MdfError, match="zero"):  # it never ends
+        mdf_c.gradient(accumulator(2.0), "y", ["A.k"], max_passes=50)({"A.k": -1.0})
 
 
 def test_products_by_vectors_are_those_of_the_jacobian_and_the_hessian():

@@ -8,275 +8,55 @@
 #include "mdf_c/plan/gradient/evaluation.h"
 
 #include "mdf_c/plan/gradient/run_ahead.h"
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/gradient/run_by_values.h"
+#include "mdf_c/plan/gradient/traced_loop.h"
 #include "mdf_c/plan/trace.h"
 
 enum { FEW_STEPS = 16 };
 
-/* A later evaluation, or several, as the body of a Loop. */
-struct step {
-    struct tracer tracer;
-    struct list states, formals; /* struct state_place: slots that it finds as an earlier run has left them; mdf_operand */
-};
-
-struct state_place {
-    size_t frame, slot;
-};
-
-/* The slot of a state; `tracer` goes on where it is one. */
-static mdf_operand state_slot(struct tracer *tracer, const struct step *step, size_t i)
-{
-    const struct state_place *place = (const struct state_place *)step->states.items + i;
-
-    trace_enter(tracer, place->frame);
-    return MDF_OPERAND(MDF_OPERAND_SLOT, place->slot);
-}
-
-/* What holds its value. */
-static mdf_operand state_operand(struct tracer *tracer, const struct step *step, size_t i)
-{
-    size_t frame = tracer->frame;
-    mdf_operand operand = trace_operand(tracer, state_slot(tracer, step, i));
-
-    trace_enter(tracer, frame);
-    return operand;
-}
-
-static unsigned state_flags(const struct tracer *tracer, const struct step *step, size_t i)
-{
-    const struct state_place *place = (const struct state_place *)step->states.items + i;
-
-    return unit_flags(tracer->frames[place->frame].from, MDF_OPERAND(MDF_OPERAND_SLOT, place->slot));
-}
-
-/* A slot that is read before the body writes it. */
-static mdf_operand add_state(struct tracer *tracer, size_t slot)
-{
-    struct step *step = tracer->context;
-    const struct state_place place = {tracer->frame, slot};
-    mdf_operand formal = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, slot)) &
-                                                            (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
-
-    return formal != MDF_NO_OPERAND && list_add(tracer->target.compiler, &step->states, &place, sizeof place) &&
-                   list_add(tracer->target.compiler, &step->formals, &formal, sizeof formal)
-               ? formal
-               : MDF_NO_OPERAND;
-}
-
-/* What a state begins as, is in the body, and ends as. A list whose items are known one by one has one of each for every item. */
-struct parts {
-    struct list initials, formals, yields; /* mdf_operand */
-    struct list sizes;                     /* size_t: items of each state; 0: it is no such list */
-    struct list made;                      /* struct mdf_instruction: make the lists in the body, before all else */
-};
-
-static bool add_operand(struct compiler *compiler, struct list *list, mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
-}
-
-static bool add_operands(struct compiler *compiler, struct list *list, const mdf_operand *operands, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!add_operand(compiler, list, operands[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* In the body the list is made of `n` new formals, before all else. */
-static bool make_list(struct step *step, struct parts *parts, mdf_operand list, const struct mdf_operator *row, size_t n)
-{
-    struct target *target = &step->tracer.target;
-    struct mdf_instruction *last;
-    mdf_operand *items = trace_new_operands(target->compiler, n, MDF_NO_OPERAND);
-
-    for (size_t i = 0; items != NULL && i < n; i++) {
-        items[i] = unit_new_slot(target, 0);
-    }
-    if (items == NULL || !add_operands(target->compiler, &parts->formals, items, n) ||
-        unit_call_row(target, row, NULL, items, n, list) == MDF_NO_OPERAND) {
-        return false;
-    }
-    last = unit_instruction(target->unit, unit_position(target->unit) - 1);
-    if (!list_add(target->compiler, &parts->made, last, sizeof *last)) {
-        return false;
-    }
-    target->unit->instructions.n--;
-    return true;
-}
-
-static bool add_parts(struct tracer *around, struct step *step, size_t state, struct parts *parts)
-{
-    struct compiler *compiler = step->tracer.target.compiler;
-    struct unit *outer = around->target.unit, *unit = step->tracer.target.unit;
-    mdf_operand initial = state_operand(around, step, state), yield = state_operand(&step->tracer, step, state),
-                formal = ((const mdf_operand *)step->formals.items)[state];
-    const struct mdf_code_call *first =
-                                   initial != MDF_NO_OPERAND ? unit_find_list(outer, 0, unit_position(outer), initial) : NULL,
-                               *next = yield != MDF_NO_OPERAND ? unit_find_list(unit, 0, unit_position(unit), yield) : NULL;
-    size_t n = first != NULL && next != NULL && first->n_inputs == next->n_inputs ? first->n_inputs : 0;
-
-    if (initial == MDF_NO_OPERAND || yield == MDF_NO_OPERAND || !list_add(compiler, &parts->sizes, &n, sizeof n)) {
-        return false;
-    }
-    if (n == 0) {
-        return add_operand(compiler, &parts->initials, initial) && add_operand(compiler, &parts->formals, formal) &&
-               add_operand(compiler, &parts->yields, yield);
-    }
-    return add_operands(compiler, &parts->initials, first->inputs, n) &&
-           add_operands(compiler, &parts->yields, next->inputs, n) && make_list(step, parts, formal, first->operator, n);
-}
-
-/* `goes_on`: the condition that it yields; MDF_NO_OPERAND: it always does. */
-static struct mdf_code *finish_body(struct tracer *around, struct step *step, struct parts *parts, mdf_operand goes_on,
-                                    const char *id)
-{
-    struct target *target = &step->tracer.target;
-
-    for (size_t i = 0; i < step->states.n; i++) {
-        if (!add_parts(around, step, i, parts)) {
-            return NULL;
-        }
-    }
-    return unit_put_first(target->compiler, target->unit, &parts->made)
-               ? made_loop_body(target, &parts->formals, &parts->yields, goes_on, id)
-               : NULL;
-}
-
-/* What the states end as stands for the slots from now on. */
-static bool take_states(struct tracer *first, const struct step *step, const struct parts *parts, const mdf_operand *outputs)
-{
-    for (size_t i = 0; i < step->states.n; i++) {
-        size_t n = ((const size_t *)parts->sizes.items)[i];
-        const struct state_place *place = (const struct state_place *)step->states.items + i;
-        mdf_operand now = *outputs;
-
-        if (n > 0) {
-            now = unit_call_python(&first->target, PYTHON_OUTPUTS, outputs, n, MDF_NO_OPERAND);
-        }
-        if (now == MDF_NO_OPERAND) {
-            return false;
-        }
-        first->frames[place->frame].now[place->slot] = now;
-        outputs += n > 0 ? n : 1;
-    }
-    return true;
-}
-
-/* Emits the Loop; `condition`: whether it begins. */
-static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code, uint64_t n,
-                      mdf_operand condition)
-{
-    struct compiler *compiler = first->target.compiler;
-    size_t n_states = parts->initials.n;
-    mdf_operand *outputs = trace_new_operands(compiler, n_states, MDF_NO_OPERAND);
-
-    for (size_t i = 0, at = 0; outputs != NULL && i < step->states.n; i++) {
-        size_t n_items = ((const size_t *)parts->sizes.items)[i];
-
-        for (size_t k = 0; outputs != NULL && k < (n_items > 0 ? n_items : 1); k++, at++) {
-            outputs[at] =
-                unit_new_slot(&first->target, state_flags(first, step, i) &
-                                                  (n_items > 0 ? 0u : (unsigned)(OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL)));
-            outputs = outputs[at] != MDF_NO_OPERAND ? outputs : NULL;
-        }
-    }
-    if (outputs == NULL) {
-        mdf_code_clear(compiler->memory, code);
-        return false;
-    }
-    return made_loop_emit(&first->target, code, n, condition, parts->initials.items, outputs, n_states) &&
-           take_states(first, step, parts, outputs);
-}
-
-/* A body that stands in the unit of `around`, with its code in `unit`. */
-static bool begin_step(struct step *step, const struct tracer *around, struct unit *unit, bool has_dt)
-{
-    *unit = (struct unit){.outer = around->target.unit};
-    *step = (struct step){.tracer = *around};
-    step->tracer.target.unit = unit;
-    step->tracer.is_later = true;
-    step->tracer.has_dt = has_dt;
-    step->tracer.read_before = add_state;
-    step->tracer.context = step;
-    if (!trace_begin(&step->tracer)) {
-        return false;
-    }
-    trace_enter(&step->tracer, around->frame);
-    return true;
-}
-
-/* What output ports hold behind the Loop is looked at, whether the next run reads it or not. */
-static bool keep_outputs(const struct tracer *around, struct step *step)
-{
-    struct tracer *tracer = &step->tracer;
-    size_t frame = tracer->frame;
-
-    for (size_t i = 0; i < tracer->n_frames; i++) {
-        const struct mdf_program *program = tracer->frames[i].program;
-
-        trace_enter(tracer, i);
-        for (size_t k = 0; k < program->n_nodes; k++) {
-            for (size_t j = 0; j < program->nodes[k].n_outputs; j++) {
-                mdf_operand operand = program->nodes[k].outputs[j].operand;
-                size_t slot = MDF_OPERAND_INDEX(operand);
-
-                if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT || !trace_has_value(tracer, slot) ||
-                    tracer->before[slot] != MDF_NO_OPERAND ||
-                    (around->read_before == NULL && around->frames[i].now[slot] == MDF_NO_OPERAND)) {
-                    continue;
-                }
-                tracer->before[slot] = add_state(tracer, slot);
-                if (tracer->before[slot] == MDF_NO_OPERAND) {
-                    return false;
-                }
-            }
-        }
-    }
-    trace_enter(tracer, frame);
-    return true;
-}
-
 static bool trace_sequence(struct tracer *tracer, const struct ahead_sequence *sequence);
 
-/* All nodes; or a block of sets of them. */
-static bool trace_block(const struct tracer *around, struct step *step, const struct ahead_sequence *block)
+/* Evaluations, or blocks of sets of nodes. */
+struct steps {
+    const struct ahead_sequence *block; /* NULL: all nodes */
+    uint64_t n, size;                   /* n segments of that size; size 0: n evaluations */
+};
+
+static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n);
+
+static bool trace_block(struct tracer *tracer, void *context, mdf_operand *goes_on)
 {
-    return block == NULL ? trace_nodes(&step->tracer, false) : trace_sequence(&step->tracer, block) && keep_outputs(around, step);
+    const struct steps *steps = context;
+
+    (void)goes_on;
+    return steps->size > 0        ? trace_steps(tracer, tracer->has_dt, steps->block, steps->size)
+           : steps->block == NULL ? trace_nodes(tracer, false)
+                                  : trace_sequence(tracer, steps->block);
 }
 
-/* The Loop of n evaluations, or blocks; none, where they leave nothing to each other. */
+static bool emit_steps(struct tracer *around, bool has_dt, struct steps steps, const char *id)
+{
+    const struct traced_loop loop = {.id = id,
+                                     .most = steps.n,
+                                     .begins = MDF_NO_OPERAND,
+                                     .has_dt = has_dt,
+                                     .keeps_outputs = steps.block != NULL,
+                                     .trace = trace_block,
+                                     .context = &steps};
+
+    return traced_loop_emit(around, &loop);
+}
+
+/* The Loop of n evaluations, or blocks. */
 static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n)
 {
-    struct unit unit;
-    struct step step;
-    struct parts parts = {0};
-    struct mdf_code *code = NULL;
-    bool done = begin_step(&step, around, &unit, has_dt) && trace_block(around, &step, block), has_states = step.states.n > 0;
-
-    if (done && has_states) {
-        code = finish_body(around, &step, &parts, MDF_NO_OPERAND, "step");
-    }
-    unit_clear(around->target.compiler, &unit);
-    return done && (!has_states || (code != NULL && emit_loop(around, &step, &parts, code, n, MDF_NO_OPERAND)));
+    return emit_steps(around, has_dt, (struct steps){block, n, 0}, "step");
 }
 
 /* The Loop of n Loops of `size` evaluations each. */
 static bool trace_segments(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n, uint64_t size)
 {
-    struct unit unit;
-    struct step segment;
-    struct parts parts = {0};
-    struct mdf_code *code = NULL;
-
-    if (begin_step(&segment, around, &unit, has_dt) && trace_steps(&segment.tracer, has_dt, block, size) &&
-        (block == NULL || keep_outputs(around, &segment))) {
-        code = finish_body(around, &segment, &parts, MDF_NO_OPERAND, "steps");
-    }
-    unit_clear(around->target.compiler, &unit);
-    return code != NULL && emit_loop(around, &segment, &parts, code, n, MDF_NO_OPERAND);
+    return emit_steps(around, has_dt, (struct steps){block, n, size}, "steps");
 }
 
 /* So many evaluations, or blocks. */
@@ -326,38 +106,49 @@ static const bool *brings_again(struct tracer *tracer, const struct mdf_program_
     return brings;
 }
 
-static bool trace_again(const struct tracer *around, struct step *step, const struct mdf_program_node *node)
+/* Runs of a node but the first. */
+struct repeats {
+    const struct mdf_program_node *node;
+    const bool *brings; /* NULL: each run asks */
+};
+
+static bool trace_again(struct tracer *tracer, void *context, mdf_operand *goes_on)
 {
-    struct tracer *tracer = &step->tracer;
+    const struct repeats *repeats = context;
+    const struct mdf_program_node *node = repeats->node;
 
     tracer->is_first = false;
-    return trace_ports(tracer, node) && trace_range(tracer, node->first, node->reset) &&
-           trace_range(tracer, node->main, node->end) && keep_outputs(around, step);
+    tracer->brings = repeats->brings;
+    if (!trace_ports(tracer, node) || !trace_range(tracer, node->first, node->reset) ||
+        !trace_range(tracer, node->main, node->end)) {
+        return false;
+    }
+    *goes_on = is_unfinished(tracer, node);
+    return *goes_on != MDF_NO_OPERAND;
 }
 
 /* The Loop of a node's runs but the first, as long as it is not finished. */
 static bool repeat(struct tracer *around, const struct mdf_program_node *node)
 {
-    struct unit unit = {0};
-    struct step step;
-    struct parts parts = {0};
-    struct mdf_code *code = NULL;
-    mdf_operand begins = node->most_repeats > 1 ? is_unfinished(around, node) : MDF_NO_OPERAND, goes_on = MDF_NO_OPERAND;
-    const bool *brings = begins != MDF_NO_OPERAND ? brings_again(around, node) : NULL;
+    struct repeats repeats = {node, NULL};
+    struct traced_loop loop = {.id = "repeats",
+                               .most = node->most_repeats - 1,
+                               .has_dt = around->has_dt,
+                               .keeps_outputs = true,
+                               .trace = trace_again,
+                               .context = &repeats};
 
-    if (brings == NULL) {
-        return node->most_repeats <= 1;
+    if (node->most_repeats <= 1) {
+        return true;
     }
-    if (begin_step(&step, around, &unit, around->has_dt)) {
-        step.tracer.brings = brings;
-        goes_on = trace_again(around, &step, node) ? is_unfinished(&step.tracer, node) : MDF_NO_OPERAND;
+    if (around->schedules == NULL) {
+        repeats.brings = brings_again(around, node);
+        if (repeats.brings == NULL) {
+            return false;
+        }
     }
-    if (goes_on != MDF_NO_OPERAND && step.states.n > 0) {
-        code = finish_body(around, &step, &parts, goes_on, "repeats");
-    }
-    unit_clear(around->target.compiler, &unit);
-    return goes_on != MDF_NO_OPERAND &&
-           (step.states.n == 0 || (code != NULL && emit_loop(around, &step, &parts, code, node->most_repeats - 1, begins)));
+    loop.begins = is_unfinished(around, node);
+    return loop.begins != MDF_NO_OPERAND && traced_loop_emit(around, &loop);
 }
 
 /* ------------------------------------------------------------------ sets of nodes */
@@ -501,7 +292,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
                            .repeat = repeat,
                            .keeps_less = request->is_bounded,
                            .purpose = "there are no derivatives over the steps"};
-    bool *is_written;
+    bool *is_written, by_values;
 
     if (builder->compiler->program->solver.takes_own_steps && request->n_steps > 1) {
         return trace_refuse(&first, "a method that chooses its steps (take one of fixed steps: docs/time.md)");
@@ -512,12 +303,18 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
         return false;
     }
     trace_mark_fed(builder->compiler->program, is_written);
-    if (!trace_find_frames(&first) || !trace_begin(&first) || !set_initials(&first)) {
+    if (!trace_find_frames(&first)) {
         return false;
     }
-    if (!(ahead_is_needed(&first) ? trace_ahead(&first, request, operand) : trace_all(&first, request, operand))) {
+    by_values = by_values_is_needed(&first);
+    if ((by_values && !by_values_begin(&first, builder)) || !trace_begin(&first) || !set_initials(&first)) {
         return false;
     }
-    *result = trace_operand(&first, operand);
+    if (!(by_values                   ? by_values_trace(&first, request, set_initials)
+          : ahead_is_needed(&first) ? trace_ahead(&first, request, operand)
+                                      : trace_all(&first, request, operand))) {
+        return false;
+    }
+    *result = by_values ? by_values_result(&first, operand) : trace_operand(&first, operand);
     return *result != MDF_NO_OPERAND;
 }

@@ -1,0 +1,1217 @@
+/* run_by_values.c - see run_by_values.h.
+ *
+ * Comes in: programs whose conditions are compiled. Goes out: the code of all evaluations, in which the scheduler's rules
+ * (mdf_c/run/schedule/scheduler.c) are code as any other. What it counts are slots of the outermost unit, which are followed as
+ * those of the graph are (trace.h). Conditions are built of their terms (mdf_c/plan/conditions/condition_terms.h), whose values
+ * are operands. What a slot holds before anything has run has the type that later runs leave: nodes are traced twice for nothing
+ * else; no more than the form of what they compute is looked at. */
+#include "mdf_c/plan/gradient/run_by_values.h"
+
+#include "mdf_c/plan/conditions/condition_terms.h"
+#include "mdf_c/plan/gradient/traced_loop.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is counted of one graph: slots of the outermost unit, MDF_NO_OPERAND where nobody looks at it. */
+struct counters {
+    mdf_operand *counts[MDF_SCOPE_COUNT], *has_run, *last_sets, *marks, *spent, clocks[MDF_CLOCK_COUNT], n_sets, time;
+    mdf_operand is_over, any_ran; /* the pass is broken off; something has run in it */
+};
+
+struct schedules {
+    struct counters *counters; /* of each frame */
+    mdf_operand is_ended;      /* all evaluations have ended within the passes that they may take */
+    mdf_operand **later;       /* what slots held behind the runs that are traced for types */
+};
+
+/* ------------------------------------------------------------------ values */
+
+/* An expression over a, b and c, as far as these are given. */
+static mdf_operand compute(struct tracer *tracer, const char *text, mdf_operand a, mdf_operand b, mdf_operand c)
+{
+    const mdf_operand operands[] = {a, b, c};
+    static const char *const names[] = {"a", "b", "c"};
+    struct scope scope = {.unit = tracer->target.unit};
+    struct target target = {tracer->target.compiler, tracer->target.unit, &scope};
+
+    if (text == NULL) {
+        return compile_out_of_memory(target.compiler);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (operands[i] != MDF_NO_OPERAND && !scope_bind(target.compiler, &scope, names[i], operands[i])) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    return target.compiler->error->code == MDF_OK ? compile_text(&target, text, MDF_NO_OPERAND) : MDF_NO_OPERAND;
+}
+
+static mdf_operand whole(struct tracer *tracer, int64_t number)
+{
+    struct mdf_value value = {0};
+
+    if (!mdf_value_make_int(tracer->target.compiler->memory, &value, number)) {
+        return compile_out_of_memory(tracer->target.compiler);
+    }
+    value.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(&tracer->target, &value, 0);
+}
+
+static mdf_operand truth(struct tracer *tracer, bool is_true)
+{
+    struct mdf_value value = {0};
+
+    if (!mdf_value_make_bool(tracer->target.compiler->memory, &value, is_true)) {
+        return compile_out_of_memory(tracer->target.compiler);
+    }
+    value.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(&tracer->target, &value, OPERAND_IS_BOOL);
+}
+
+/* 1, 0: it is known to be so; -1: it is not known. */
+static int truth_of(struct tracer *tracer, mdf_operand operand)
+{
+    const struct mdf_value *value = operand != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, operand) : NULL;
+
+    return value != NULL ? mdf_value_truth(value) == 1 : -1;
+}
+
+static mdf_operand both(struct tracer *tracer, mdf_operand a, mdf_operand b)
+{
+    int known_a = truth_of(tracer, a), known_b = truth_of(tracer, b);
+
+    return known_a == 1 || known_b == 0   ? b
+           : known_b == 1 || known_a == 0 ? a
+                                          : compute(tracer, "numpy.logical_and(a, b)", a, b, MDF_NO_OPERAND);
+}
+
+static mdf_operand either(struct tracer *tracer, mdf_operand a, mdf_operand b)
+{
+    int known_a = truth_of(tracer, a), known_b = truth_of(tracer, b);
+
+    return known_a == 0 || known_b == 1   ? b
+           : known_b == 0 || known_a == 1 ? a
+                                          : compute(tracer, "numpy.logical_or(a, b)", a, b, MDF_NO_OPERAND);
+}
+
+static mdf_operand negate(struct tracer *tracer, mdf_operand a)
+{
+    int known = truth_of(tracer, a);
+
+    return known >= 0 ? truth(tracer, known == 0) : compute(tracer, "numpy.logical_not(a)", a, MDF_NO_OPERAND, MDF_NO_OPERAND);
+}
+
+static const struct counters *counters_of(const struct tracer *tracer)
+{
+    return &tracer->schedules->counters[tracer->frame];
+}
+
+/* What a counter holds now. */
+static mdf_operand get(struct tracer *tracer, mdf_operand counter)
+{
+    size_t frame = tracer->frame;
+    mdf_operand value;
+
+    trace_enter(tracer, 0);
+    value = trace_operand(tracer, counter);
+    trace_enter(tracer, frame);
+    return value;
+}
+
+static bool set(struct tracer *tracer, mdf_operand counter, mdf_operand value)
+{
+    if (counter != MDF_NO_OPERAND) {
+        tracer->frames[0].now[MDF_OPERAND_INDEX(counter)] = value;
+    }
+    return value != MDF_NO_OPERAND;
+}
+
+/* One more, where `where` holds. */
+static bool count(struct tracer *tracer, mdf_operand counter, mdf_operand where)
+{
+    int known = truth_of(tracer, where);
+    mdf_operand now;
+
+    if (counter == MDF_NO_OPERAND || known == 0) {
+        return where != MDF_NO_OPERAND;
+    }
+    now = get(tracer, counter);
+    return set(tracer, counter,
+               known == 1 ? compute(tracer, "a + b", now, whole(tracer, 1), MDF_NO_OPERAND)
+                          : compute(tracer, "numpy.where(c, a + b, a)", now, whole(tracer, 1), where));
+}
+
+/* ------------------------------------------------------------------ terms */
+
+static union mdf_term term(mdf_operand operand)
+{
+    return (union mdf_term){.id = operand};
+}
+
+static union mdf_term truth_term(void *context, bool is_true)
+{
+    return term(truth(context, is_true));
+}
+
+static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(both(context, a.id, b.id));
+}
+
+static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(either(context, a.id, b.id));
+}
+
+static union mdf_term not_term(void *context, union mdf_term a)
+{
+    return term(negate(context, a.id));
+}
+
+static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+{
+    mdf_operand sum = n == 0 ? whole(context, 0) : get(context, counters_of(context)->counts[scope][nodes[0]]);
+
+    for (size_t i = 1; i < n; i++) {
+        sum = compute(context, "a + b", sum, get(context, counters_of(context)->counts[scope][nodes[i]]), MDF_NO_OPERAND);
+    }
+    return term(sum);
+}
+
+static const struct mdf_program *program_of(const struct tracer *tracer)
+{
+    return tracer->frames[tracer->frame].program;
+}
+
+static union mdf_term usable_term(void *context, uint32_t index)
+{
+    const struct counters *counters = counters_of(context);
+    size_t dependency = program_of(context)->schedule->usables[index].dependency;
+
+    return term(compute(context, "a - b", get(context, counters->counts[MDF_SCOPE_UPDATE][dependency]),
+                        get(context, counters->marks[index]), MDF_NO_OPERAND));
+}
+
+static union mdf_term clock_term(void *context, enum mdf_clock clock)
+{
+    return term(get(context, counters_of(context)->clocks[clock]));
+}
+
+static union mdf_term spent_term(void *context, uint32_t index)
+{
+    return term(get(context, counters_of(context)->spent[index]));
+}
+
+static const char *const comparisons[] = {[MDF_COMPARISON_LESS] = "numpy.less(a, b)",
+                                          [MDF_COMPARISON_AT_MOST] = "numpy.less_equal(a, b)",
+                                          [MDF_COMPARISON_EQUAL] = "numpy.equal(a, b)",
+                                          [MDF_COMPARISON_NOT_EQUAL] = "numpy.not_equal(a, b)",
+                                          [MDF_COMPARISON_GREATER] = "numpy.greater(a, b)",
+                                          [MDF_COMPARISON_AT_LEAST] = "numpy.greater_equal(a, b)",
+                                          [MDF_COMPARISON_MULTIPLE] = "numpy.equal(numpy.fmod(a, b), 0.0)"};
+
+/* A number compared with n, which is a constant. */
+static mdf_operand compare(struct tracer *tracer, mdf_operand number, uint8_t comparison, double n)
+{
+    struct mdf_value value = {0};
+    mdf_operand limit = mdf_value_make_double(tracer->target.compiler->memory, &value, n)
+                            ? unit_add_constant(&tracer->target, &value, 0)
+                            : compile_out_of_memory(tracer->target.compiler);
+
+    return compute(tracer, comparisons[comparison], number, limit, MDF_NO_OPERAND);
+}
+
+static union mdf_term compare_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+{
+    return term(compare(context, number.id, (uint8_t)comparison, n));
+}
+
+static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+{
+    mdf_operand all = truth(context, true);
+
+    for (size_t i = 0; i < program_of(context)->n_nodes; i++) {
+        mdf_operand runs = get(context, counters_of(context)->counts[scope][i]);
+
+        all = both(context, all, compare(context, runs, MDF_COMPARISON_GREATER, 0));
+    }
+    return term(all);
+}
+
+static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+{
+    const struct counters *counters = counters_of(context);
+
+    return term(compute(context, "numpy.logical_and(a > c, a == b)", get(context, counters->n_sets),
+                        get(context, counters->last_sets[condition->index]), whole(context, 0)));
+}
+
+static union mdf_term window_term(void *context, const struct mdf_time_window *window)
+{
+    mdf_operand time = get(context, counters_of(context)->time), since;
+    mdf_operand within =
+        compute(context, "numpy.logical_and(a >= b, a <= c)", time, whole(context, window->first), whole(context, window->last));
+
+    if (window->repeat == 0) {
+        return term(within);
+    }
+    since = compute(context, "numpy.equal((a - b) % c, 0)", time, whole(context, window->offset), whole(context, window->repeat));
+    return term(both(context, within, since));
+}
+
+/* The number that a watch sees. */
+static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    struct compiler *compiler = tracer->target.compiler;
+    const char *text = "numpy.sum(a";
+    struct mdf_value initial = {0};
+    mdf_operand value, before;
+
+    if (watch->is_input) {
+        trace_refuse(tracer, "a condition that looks at an input port");
+        return MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < watch->n_indices && text != NULL; i++) {
+        text = mdf_arena_printf(&compiler->scratch, "%s[%lld]", text, (long long)watch->indices[i]);
+    }
+    text = text != NULL ? mdf_arena_printf(&compiler->scratch, "%s)", text) : NULL;
+    value = compute(tracer, text, trace_operand(tracer, watch->value), MDF_NO_OPERAND, MDF_NO_OPERAND);
+    if (watch->always || value == MDF_NO_OPERAND) {
+        return value;
+    }
+    if (watch->initial_value != MDF_NO_OPERAND) {
+        before = compute(tracer, text, trace_operand(tracer, watch->initial_value), MDF_NO_OPERAND, MDF_NO_OPERAND);
+    } else {
+        before = mdf_value_make_double(compiler->memory, &initial, watch->has_initial ? watch->initial : NAN)
+                     ? unit_add_constant(&tracer->target, &initial, 0)
+                     : compile_out_of_memory(compiler);
+    }
+    return compute(tracer, "numpy.where(c, a, b)", value, before, get(tracer, counters_of(tracer)->has_run[watch->node]));
+}
+
+static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+{
+    struct tracer *tracer = context;
+    const struct mdf_watch *watch = &program_of(tracer)->schedule->watches[condition->index];
+    double limit = condition->n, tolerance = watch->absolute_tolerance + watch->relative_tolerance * fabs(limit);
+    mdf_operand value = look(tracer, watch), close;
+
+    if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
+        return term(compare(tracer, value, condition->comparison, limit));
+    }
+    close = compare(tracer, value, MDF_COMPARISON_EQUAL, limit);
+    if (isfinite(limit) && tolerance >= 0) {
+        mdf_operand distance = compute(tracer, mdf_arena_printf(&tracer->target.compiler->scratch, "abs(a - (%.17g))", limit),
+                                       value, MDF_NO_OPERAND, MDF_NO_OPERAND);
+
+        close = either(tracer, close, compare(tracer, distance, MDF_COMPARISON_AT_MOST, fmin(tolerance, 0x1.fffffffffffffp1023)));
+    }
+    return term(condition->comparison == MDF_COMPARISON_EQUAL ? close : negate(tracer, close));
+}
+
+static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+{
+    struct tracer *tracer = context;
+    mdf_operand has_run = get(tracer, counters_of(tracer)->has_run[watch->node]);
+
+    (void)condition;
+    return term(both(tracer, has_run, compare(tracer, look(tracer, watch), MDF_COMPARISON_NOT_EQUAL, 0)));
+}
+
+static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term is_true)
+{
+    return term(count(context, counters_of(context)->spent[index], both(context, reached.id, is_true.id)) ? is_true.id
+                                                                                                          : MDF_NO_OPERAND);
+}
+
+static const struct mdf_condition_terms terms = {.truth = truth_term,
+                                                 .both = and_term,
+                                                 .either = or_term,
+                                                 .negate = not_term,
+                                                 .runs = runs_term,
+                                                 .usable = usable_term,
+                                                 .clock = clock_term,
+                                                 .spent = spent_term,
+                                                 .compare = compare_term,
+                                                 .all_have_run = all_have_run_term,
+                                                 .just_ran = just_ran_term,
+                                                 .in_window = window_term,
+                                                 .threshold = threshold_term,
+                                                 .finished = finished_term,
+                                                 .spend = spend_term};
+
+/* Whether a condition holds, which is asked where `reached`. */
+static mdf_operand holds(struct tracer *tracer, uint32_t condition, mdf_operand reached)
+{
+    return mdf_condition_express(&terms, tracer, program_of(tracer)->schedule, condition, term(reached)).id;
+}
+
+static mdf_operand is_over(struct tracer *tracer)
+{
+    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
+    mdf_operand update = holds(tracer, schedule->end_of_update, truth(tracer, true));
+
+    return either(tracer, update, holds(tracer, schedule->end_of_sequence, negate(tracer, update)));
+}
+
+/* ------------------------------------------------------------------ runs */
+
+static mdf_operand nothing_like(struct tracer *tracer, mdf_operand value)
+{
+    mdf_operand zeros = compute(tracer, "numpy.zeros_like(a)", value, MDF_NO_OPERAND, MDF_NO_OPERAND);
+
+    return zeros != MDF_NO_OPERAND ? unit_call_python(&tracer->target, TRACE_TYPED, &zeros, 1, MDF_NO_OPERAND) : zeros;
+}
+
+/* A type for what holds a value before others do: that of what later runs leave. */
+static mdf_operand as_later(struct tracer *tracer, size_t slot, mdf_operand value)
+{
+    mdf_operand later = tracer->schedules->later[tracer->frame][slot];
+
+    if (!trace_is_clear(later) || value == MDF_NO_OPERAND) {
+        return value;
+    }
+    later = unit_capture(&tracer->target, tracer->target.unit, tracer->frames[0].from, later);
+    return compute(tracer, "a + b", nothing_like(tracer, later), value, MDF_NO_OPERAND);
+}
+
+struct run {
+    size_t node;
+    bool takes_first;
+};
+
+static const struct mdf_program_node *node_of(const struct tracer *tracer, const struct run *run)
+{
+    return &program_of(tracer)->nodes[run->node];
+}
+
+static bool trace_reset(struct tracer *tracer, void *context)
+{
+    const struct mdf_program_node *node = node_of(tracer, context);
+
+    return trace_range(tracer, node->reset, node->initial);
+}
+
+static bool trace_initial(struct tracer *tracer, void *context)
+{
+    const struct mdf_program_node *node = node_of(tracer, context);
+    const bool *is_written = trace_writes(tracer, node->initial, node->main);
+
+    if (is_written == NULL || !trace_range(tracer, node->initial, node->main)) {
+        return false;
+    }
+    for (size_t i = 0; i < tracer->n_slots; i++) {
+        if (is_written[i] && trace_is_clear(tracer->now[i])) {
+            tracer->now[i] = as_later(tracer, i, tracer->now[i]);
+            if (tracer->now[i] == MDF_NO_OPERAND) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool take_ports(struct tracer *tracer, void *context)
+{
+    return trace_ports(tracer, node_of(tracer, context));
+}
+
+/* Its first run in an evaluation: initial values are set. */
+static bool reset(struct tracer *tracer, struct run *run)
+{
+    const struct mdf_program_node *node = node_of(tracer, run);
+    mdf_operand runs;
+
+    if (node->reset == node->initial) {
+        return true;
+    }
+    if (program_of(tracer)->schedule == NULL) {
+        return trace_reset(tracer, run);
+    }
+    runs = get(tracer, counters_of(tracer)->counts[MDF_SCOPE_UPDATE][run->node]);
+    return trace_where(tracer, compare(tracer, runs, MDF_COMPARISON_AT_MOST, 1), trace_reset, run);
+}
+
+static bool run_node(struct tracer *tracer, void *context)
+{
+    struct run *run = context;
+    const struct mdf_program_node *node = node_of(tracer, run);
+    mdf_operand has_run = counters_of(tracer)->has_run[run->node];
+
+    if (node->finished != MDF_NO_OPERAND && node->has_graph) {
+        return trace_refuse(tracer, "nodes with a graph that run until they are finished, under conditions");
+    }
+    return (run->takes_first || take_ports(tracer, run)) && reset(tracer, run) && trace_range(tracer, node->first, node->reset) &&
+           (node->initial == node->main || trace_where(tracer, negate(tracer, get(tracer, has_run)), trace_initial, run)) &&
+           set(tracer, has_run, truth(tracer, true)) && trace_range(tracer, node->main, node->end) &&
+           (node->finished == MDF_NO_OPERAND || tracer->repeat(tracer, node));
+}
+
+/* Nodes of a layer, of which those run that are in the set. */
+static bool run_set(struct tracer *tracer, const struct mdf_program_layer *layer, const mdf_operand *in_set)
+{
+    for (size_t i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+        if (!trace_where(tracer, in_set[i], take_ports, &(struct run){layer->nodes[i], true})) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < layer->n_nodes; i++) {
+        if (!trace_where(tracer, in_set[i], run_node, &(struct run){layer->nodes[i], layer->takes_first})) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ sets */
+
+/* A node is in the set, where that holds. */
+static bool count_run(struct tracer *tracer, size_t node, mdf_operand runs)
+{
+    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
+    const struct mdf_schedule_node *own = &schedule->nodes[node];
+    const struct counters *counters = counters_of(tracer);
+
+    for (size_t scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
+        if (!count(tracer, counters->counts[scope][node], runs)) {
+            return false;
+        }
+    }
+    for (uint32_t i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
+        mdf_operand mark, calls;
+
+        if (counters->marks[i] == MDF_NO_OPERAND) {
+            continue;
+        }
+        calls = get(tracer, counters->counts[MDF_SCOPE_UPDATE][schedule->usables[i].dependency]);
+        mark = compute(tracer, "a - b", calls, whole(tracer, schedule->usables[i].own), MDF_NO_OPERAND);
+        if (!set(tracer, counters->marks[i],
+                 compute(tracer, "numpy.where(c, a, b)", mark, get(tracer, counters->marks[i]), runs))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct layer_reading {
+    const struct mdf_program *program;
+    const struct mdf_program_layer *layer;
+    bool looks; /* at what counts nodes of the layer, or changes by being asked */
+};
+
+static void read_layer(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    struct layer_reading *reading = context;
+    size_t node = what == MDF_READ_USABLE ? reading->program->schedule->usables[index].dependency : index;
+
+    (void)scope;
+    reading->looks = reading->looks || what == MDF_READ_ALL_RUNS || what == MDF_READ_SPENT;
+    for (size_t i = 0; (what == MDF_READ_USABLE || what == MDF_READ_RUNS) && i < reading->layer->n_nodes; i++) {
+        reading->looks = reading->looks || reading->layer->nodes[i] == node;
+    }
+}
+
+/* Rounds of asking, in which a set may grow. */
+static size_t count_rounds(const struct mdf_program *program, const struct mdf_program_layer *layer)
+{
+    struct layer_reading reading = {.program = program, .layer = layer};
+
+    for (size_t i = 0; i < layer->n_nodes; i++) {
+        mdf_conditions_read(program->schedule, program->schedule->nodes[layer->nodes[i]].condition, read_layer, &reading);
+    }
+    return reading.looks ? layer->n_nodes : 1;
+}
+
+/* Nodes whose conditions hold, in rounds, until a round adds none; *any: there are some. */
+static bool make_set(struct tracer *tracer, const struct mdf_program_layer *layer, mdf_operand *in_set, mdf_operand *any)
+{
+    const struct mdf_program *program = program_of(tracer);
+    size_t n_rounds = count_rounds(program, layer);
+    mdf_operand goes_on = truth(tracer, true);
+
+    for (size_t i = 0; i < layer->n_nodes; i++) {
+        in_set[i] = truth(tracer, false);
+    }
+    for (size_t round = 0; round < n_rounds && truth_of(tracer, goes_on) != 0; round++) {
+        mdf_operand added = truth(tracer, false);
+
+        for (size_t i = 0; i < layer->n_nodes; i++) {
+            mdf_operand asked = both(tracer, goes_on, negate(tracer, in_set[i]));
+            mdf_operand joins = both(tracer, asked, holds(tracer, program->schedule->nodes[layer->nodes[i]].condition, asked));
+
+            in_set[i] = either(tracer, in_set[i], joins);
+            added = either(tracer, added, joins);
+            if (!count_run(tracer, layer->nodes[i], joins)) {
+                return false;
+            }
+        }
+        goes_on = added;
+    }
+    *any = truth(tracer, false);
+    for (size_t i = 0; i < layer->n_nodes; i++) {
+        *any = either(tracer, *any, in_set[i]);
+    }
+    return *any != MDF_NO_OPERAND;
+}
+
+/* A set is over, where there was one: clocks go on. */
+static bool end_set(struct tracer *tracer, mdf_operand was_set)
+{
+    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
+    const struct counters *counters = counters_of(tracer);
+
+    if (!count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], was_set) ||
+        !count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_LIFE], was_set)) {
+        return false;
+    }
+    return counters->time == MDF_NO_OPERAND || set(tracer, counters->time,
+                                                   compute(tracer, "numpy.where(c, a + b, a)", get(tracer, counters->time),
+                                                           whole(tracer, schedule->interval), was_set));
+}
+
+static bool note_set(struct tracer *tracer, const struct mdf_program_layer *layer, const mdf_operand *in_set)
+{
+    const struct counters *counters = counters_of(tracer);
+
+    for (size_t i = 0; i < layer->n_nodes; i++) {
+        mdf_operand last = counters->last_sets[layer->nodes[i]];
+
+        if (last != MDF_NO_OPERAND &&
+            !set(tracer, last,
+                 compute(tracer, "numpy.where(c, a, b)", get(tracer, counters->n_sets), get(tracer, last), in_set[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Those of a layer of which nothing is known beforehand. */
+static bool run_layer(struct tracer *tracer, void *context)
+{
+    const struct mdf_program_layer *layer = context;
+    const struct counters *counters = counters_of(tracer);
+    mdf_operand *in_set = trace_new_operands(tracer->target.compiler, layer->n_nodes + 1, MDF_NO_OPERAND), any;
+
+    if (in_set == NULL || !make_set(tracer, layer, in_set, &any) ||
+        !set(tracer, counters->any_ran, either(tracer, get(tracer, counters->any_ran), any))) {
+        return false;
+    }
+    any = program_of(tracer)->schedule->is_absolute ? truth(tracer, true) : any;
+    return count(tracer, counters->n_sets, any) && note_set(tracer, layer, in_set) && run_set(tracer, layer, in_set) &&
+           end_set(tracer, any);
+}
+
+/* ------------------------------------------------------------------ passes */
+
+static bool reset_counts(struct tracer *tracer, enum mdf_count_scope scope)
+{
+    for (size_t i = 0; i < program_of(tracer)->n_nodes; i++) {
+        if (!set(tracer, counters_of(tracer)->counts[scope][i], whole(tracer, 0))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool looks_at_spent(const struct mdf_program *program)
+{
+    return program->schedule->n_spent > 0;
+}
+
+static bool trace_layers_of_pass(struct tracer *tracer)
+{
+    const struct mdf_program *program = program_of(tracer);
+    const struct counters *counters = counters_of(tracer);
+
+    for (size_t i = 0; i < program->n_layers; i++) {
+        mdf_operand stopped = get(tracer, counters->is_over);
+
+        /* in front of the first layer it has just been asked, and holds not; what is asked may count */
+        if (i > 0 || looks_at_spent(program)) {
+            stopped = truth_of(tracer, stopped) == 0 ? is_over(tracer) : either(tracer, stopped, is_over(tracer));
+        }
+        if (!set(tracer, counters->is_over, stopped) ||
+            !trace_where(tracer, negate(tracer, stopped), run_layer, &program->layers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool trace_pass(struct tracer *tracer, void *context, mdf_operand *goes_on)
+{
+    const struct mdf_program *program = program_of(tracer);
+    const struct counters *counters = counters_of(tracer);
+    mdf_operand idle;
+
+    (void)context;
+    if (!reset_counts(tracer, MDF_SCOPE_PASS) || !set(tracer, counters->is_over, truth(tracer, false)) ||
+        !set(tracer, counters->any_ran, truth(tracer, false)) || !trace_layers_of_pass(tracer)) {
+        return false;
+    }
+    idle = program->schedule->is_absolute ? truth(tracer, false) : negate(tracer, get(tracer, counters->any_ran));
+    if (!count(tracer, counters->n_sets, idle) || !end_set(tracer, idle) ||
+        !count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], truth(tracer, true)) ||
+        !count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_LIFE], truth(tracer, true))) {
+        return false;
+    }
+    *goes_on = negate(tracer, is_over(tracer));
+    return *goes_on != MDF_NO_OPERAND;
+}
+
+static bool begin_update(struct tracer *tracer)
+{
+    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
+    const struct counters *counters = counters_of(tracer);
+
+    if (!reset_counts(tracer, MDF_SCOPE_PASS) || !reset_counts(tracer, MDF_SCOPE_UPDATE) ||
+        !set(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], whole(tracer, 0)) ||
+        !set(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], whole(tracer, 0))) {
+        return false;
+    }
+    for (size_t i = 0; i < schedule->n_usables; i++) {
+        if (!set(tracer, counters->marks[i], whole(tracer, 0))) {
+            return false;
+        }
+    }
+    return counters->time == MDF_NO_OPERAND || set(tracer, counters->time,
+                                                   compute(tracer, "numpy.maximum(a, b)", get(tracer, counters->time),
+                                                           whole(tracer, schedule->start), MDF_NO_OPERAND));
+}
+
+/* As the scheduler has it: no evaluation may take as many passes as that. */
+static bool note_end(struct tracer *tracer)
+{
+    mdf_operand passes = get(tracer, counters_of(tracer)->clocks[MDF_CLOCK_PASSES_IN_UPDATE]);
+    mdf_operand ended = compare(tracer, passes, MDF_COMPARISON_LESS, (double)program_of(tracer)->max_passes);
+
+    return set(tracer, tracer->schedules->is_ended, both(tracer, get(tracer, tracer->schedules->is_ended), ended));
+}
+
+/* One evaluation of a graph with conditions. */
+static bool trace_scheduled(struct tracer *tracer)
+{
+    const struct mdf_program *program = program_of(tracer);
+    struct traced_loop loop = {
+        .id = "pass", .most = program->max_passes, .has_dt = tracer->has_dt, .keeps_outputs = true, .trace = trace_pass};
+
+    if (!begin_update(tracer)) {
+        return false;
+    }
+    loop.begins = negate(tracer, is_over(tracer));
+    if (loop.begins == MDF_NO_OPERAND || !traced_loop_emit(tracer, &loop) || !note_end(tracer) ||
+        !count(tracer, counters_of(tracer)->clocks[MDF_CLOCK_UPDATES], truth(tracer, true))) {
+        return false;
+    }
+    return holds(tracer, program->schedule->end_of_sequence, truth(tracer, true)) != MDF_NO_OPERAND; /* it counts for an NWhen */
+}
+
+/* One of a graph without. */
+static bool trace_layers(struct tracer *tracer)
+{
+    const struct mdf_program *program = program_of(tracer);
+
+    for (size_t i = 0; i < program->n_layers; i++) {
+        const struct mdf_program_layer *layer = &program->layers[i];
+        mdf_operand *in_set = trace_new_operands(tracer->target.compiler, layer->n_nodes + 1, truth(tracer, true));
+
+        if (in_set == NULL || !run_set(tracer, layer, in_set)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool trace_evaluation(struct tracer *tracer)
+{
+    return program_of(tracer)->schedule != NULL ? trace_scheduled(tracer) : trace_layers(tracer);
+}
+
+static bool trace_step(struct tracer *tracer, void *context, mdf_operand *goes_on)
+{
+    (void)context, (void)goes_on;
+    return trace_evaluation(tracer);
+}
+
+/* ------------------------------------------------------------------ what edges bring */
+
+/* Whether a condition holds only where a node has run. */
+static bool implies_run(const struct mdf_schedule *schedule, uint32_t index, size_t node)
+{
+    const struct mdf_condition *condition = &schedule->conditions[index];
+
+    switch ((enum mdf_condition_kind)condition->kind) {
+    case MDF_CONDITION_ALL:
+        for (uint32_t i = index + 1; i < condition->end; i = schedule->conditions[i].end) {
+            if (implies_run(schedule, i, node)) {
+                return true;
+            }
+        }
+        return false;
+    case MDF_CONDITION_CALLS:
+        return condition->index == node && !mdf_compare_count(0, (enum mdf_comparison)condition->comparison, condition->n);
+    case MDF_CONDITION_USABLE_CALLS:
+        return schedule->usables[condition->index].dependency == node &&
+               !mdf_compare_count(0, (enum mdf_comparison)condition->comparison, condition->n);
+    case MDF_CONDITION_JUST_RAN:
+        return condition->index == node;
+    case MDF_CONDITION_HAVE_RUN:
+        for (uint32_t i = 0; i < condition->n_items; i++) {
+            if (schedule->node_lists[condition->index + i] == node) {
+                return true;
+            }
+        }
+        return false;
+    case MDF_CONDITION_ALL_HAVE_RUN:
+        return true;
+    case MDF_CONDITION_CONSTANT:
+    case MDF_CONDITION_ANY:
+    case MDF_CONDITION_NOT:
+    case MDF_CONDITION_N_WHEN:
+    case MDF_CONDITION_CALLS_SUM:
+    case MDF_CONDITION_CLOCK:
+    case MDF_CONDITION_TIME:
+    case MDF_CONDITION_THRESHOLD:
+    case MDF_CONDITION_FINISHED_ANY:
+    case MDF_CONDITION_FINISHED_ALL:
+        break;
+    }
+    return false;
+}
+
+static size_t layer_of(const struct mdf_program *program, size_t node)
+{
+    for (size_t i = 0; i < program->n_layers; i++) {
+        for (size_t k = 0; k < program->layers[i].n_nodes; k++) {
+            if (program->layers[i].nodes[k] == node) {
+                return i;
+            }
+        }
+    }
+    return program->n_layers;
+}
+
+static bool always_holds(const struct mdf_schedule *schedule, size_t node)
+{
+    const struct mdf_condition *condition = &schedule->conditions[schedule->nodes[node].condition];
+
+    return condition->kind == MDF_CONDITION_CONSTANT && condition->n != 0;
+}
+
+static mdf_operand brings_now(struct tracer *tracer, const struct mdf_program_edge *edge)
+{
+    const struct mdf_program *program = program_of(tracer);
+    size_t receiver = program->ports[edge->port].node, from = layer_of(program, edge->sender), to = layer_of(program, receiver);
+    bool has_run = edge->has_initial ||
+                   (from < to && (program->schedule == NULL || always_holds(program->schedule, edge->sender))) ||
+                   (from != to && program->schedule != NULL &&
+                    implies_run(program->schedule, program->schedule->nodes[receiver].condition, edge->sender));
+
+    return has_run ? truth(tracer, true) : get(tracer, counters_of(tracer)->has_run[edge->sender]);
+}
+
+/* ------------------------------------------------------------------ the beginning */
+
+struct reader {
+    const struct mdf_program *program;
+    struct counters *counters;
+    struct target *target;
+};
+
+static void add_counter(struct target *target, mdf_operand *counter, bool is_bool)
+{
+    *counter = *counter == MDF_NO_OPERAND ? unit_new_slot(target, is_bool ? OPERAND_IS_BOOL : 0) : *counter;
+}
+
+/* What conditions look at is counted. */
+static void add_read(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    const struct reader *reader = context;
+    struct counters *counters = reader->counters;
+
+    switch (what) {
+    case MDF_READ_RUNS:
+        add_counter(reader->target, &counters->counts[scope][index], false);
+        break;
+    case MDF_READ_ALL_RUNS:
+        for (size_t i = 0; i < reader->program->n_nodes; i++) {
+            add_counter(reader->target, &counters->counts[scope][i], false);
+        }
+        break;
+    case MDF_READ_USABLE:
+        add_counter(reader->target, &counters->marks[index], false);
+        add_counter(reader->target, &counters->counts[MDF_SCOPE_UPDATE][reader->program->schedule->usables[index].dependency],
+                    false);
+        break;
+    case MDF_READ_CLOCK:
+        add_counter(reader->target, &counters->clocks[index], false);
+        break;
+    case MDF_READ_SPENT:
+        add_counter(reader->target, &counters->spent[index], false);
+        break;
+    case MDF_READ_LAST_SET:
+        add_counter(reader->target, &counters->n_sets, false);
+        add_counter(reader->target, &counters->last_sets[index], false);
+        break;
+    case MDF_READ_TIME:
+    case MDF_READ_VALUE:
+        break;
+    }
+}
+
+static bool new_counters(struct compiler *compiler, const struct mdf_program *program, struct counters *counters)
+{
+    size_t n_usables = program->schedule != NULL ? program->schedule->n_usables : 0,
+           n_spent = program->schedule != NULL ? program->schedule->n_spent : 0;
+
+    *counters = (struct counters){.n_sets = MDF_NO_OPERAND, .time = MDF_NO_OPERAND};
+    for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
+        counters->clocks[i] = MDF_NO_OPERAND;
+    }
+    counters->is_over = counters->any_ran = MDF_NO_OPERAND;
+    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
+        counters->counts[i] = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
+        if (counters->counts[i] == NULL) {
+            return false;
+        }
+    }
+    counters->has_run = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
+    counters->last_sets = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
+    counters->marks = trace_new_operands(compiler, n_usables + 1, MDF_NO_OPERAND);
+    counters->spent = trace_new_operands(compiler, n_spent + 1, MDF_NO_OPERAND);
+    return counters->has_run != NULL && counters->last_sets != NULL && counters->marks != NULL && counters->spent != NULL;
+}
+
+static bool add_counters(struct target *target, const struct mdf_program *program, struct counters *counters)
+{
+    struct reader reader = {program, counters, target};
+    const struct mdf_schedule *schedule = program->schedule;
+
+    if (!new_counters(target->compiler, program, counters)) {
+        return false;
+    }
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        add_counter(target, &counters->has_run[i], true);
+        if (schedule != NULL && program->nodes[i].reset < program->nodes[i].initial) {
+            add_counter(target, &counters->counts[MDF_SCOPE_UPDATE][i], false);
+        }
+    }
+    if (schedule != NULL) {
+        add_counter(target, &counters->is_over, true);
+        add_counter(target, &counters->any_ran, true);
+        add_counter(target, &counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], false);
+        if (schedule->is_absolute) {
+            add_counter(target, &counters->time, false);
+        }
+        for (uint32_t i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
+            mdf_conditions_read(schedule, i, add_read, &reader);
+        }
+    }
+    return target->compiler->error->code == MDF_OK;
+}
+
+bool by_values_is_needed(const struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        const struct mdf_schedule *schedule = tracer->frames[i].program->schedule;
+
+        for (size_t k = 0; schedule != NULL && k < schedule->n_conditions; k++) {
+            const struct mdf_condition *condition = &schedule->conditions[k];
+            bool is_finished = condition->kind == MDF_CONDITION_FINISHED_ANY || condition->kind == MDF_CONDITION_FINISHED_ALL;
+
+            if (condition->kind == MDF_CONDITION_THRESHOLD) {
+                return true;
+            }
+            for (uint32_t j = 0; is_finished && j < condition->n_items; j++) {
+                if (schedule->watches[condition->index + j].value != MDF_NO_OPERAND) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static void keep(bool *is_kept, size_t n, mdf_operand operand)
+{
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && MDF_OPERAND_INDEX(operand) < n) {
+        is_kept[MDF_OPERAND_INDEX(operand)] = true;
+    }
+}
+
+/* What others than the node itself look at, whether it has run or not. */
+static void keep_of_program(const struct mdf_program *program, bool *is_kept, size_t n)
+{
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
+            keep(is_kept, n, program->nodes[i].outputs[k].operand);
+        }
+    }
+    for (size_t i = 0; i < program->n_edges; i++) {
+        keep(is_kept, n, program->edges[i].source);
+    }
+    for (size_t i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+        keep(is_kept, n, program->schedule->watches[i].value);
+    }
+    for (size_t i = 0; i < program->n_layers; i++) {
+        for (size_t k = 0; program->layers[i].takes_first && k < program->layers[i].n_nodes; k++) {
+            const struct mdf_program_node *node = &program->nodes[program->layers[i].nodes[k]];
+
+            for (size_t j = node->first_port; j < node->first_port + node->n_ports; j++) {
+                keep(is_kept, n, program->ports[j].slot);
+            }
+        }
+    }
+}
+
+/* What a node keeps from its first run, of an evaluation or of all. */
+static bool keep_of_first_runs(struct tracer *tracer, size_t frame, bool *is_kept)
+{
+    const struct mdf_program *program = tracer->frames[frame].program;
+
+    tracer->from = tracer->frames[frame].from;
+    tracer->n_slots = tracer->frames[frame].n_slots;
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        const bool *is_written = trace_writes(tracer, program->nodes[i].reset, program->nodes[i].main);
+
+        for (size_t k = 0; is_written != NULL && k < tracer->n_slots; k++) {
+            is_kept[k] = is_kept[k] || is_written[k];
+        }
+    }
+    tracer->from = tracer->frames[0].from;
+    tracer->n_slots = tracer->frames[0].n_slots;
+    return tracer->target.compiler->error->code == MDF_OK;
+}
+
+/* Counters are slots as others are, of the outermost frame. */
+static bool widen(struct tracer *tracer, size_t n)
+{
+    struct compiler *compiler = tracer->target.compiler;
+    bool *is_written = mdf_arena_array(&compiler->scratch, n + 1, sizeof *is_written);
+
+    if (is_written == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < n; i++) {
+        is_written[i] = i >= tracer->n_slots || tracer->is_written[i];
+    }
+    tracer->is_written = tracer->frames[0].is_written = is_written;
+    tracer->n_slots = tracer->frames[0].n_slots = n;
+    return true;
+}
+
+bool by_values_begin(struct tracer *tracer, struct graph_builder *builder)
+{
+    struct compiler *compiler = tracer->target.compiler;
+    struct target target = {compiler, builder->unit, &builder->scope};
+    struct schedules *schedules = mdf_arena_allocate(&compiler->scratch, sizeof *schedules);
+    struct counters *counters = mdf_arena_array(&compiler->scratch, tracer->n_frames, sizeof *counters);
+    size_t n_before = tracer->n_slots;
+
+    if (schedules == NULL || counters == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        if (!add_counters(&target, tracer->frames[i].program, &counters[i])) {
+            return false;
+        }
+    }
+    *schedules = (struct schedules){.counters = counters, .is_ended = unit_new_slot(&target, OPERAND_IS_BOOL)};
+    tracer->schedules = schedules;
+    if (schedules->is_ended == MDF_NO_OPERAND || !widen(tracer, builder->unit->slot_facts.n)) {
+        return false;
+    }
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        size_t n = tracer->frames[i].n_slots;
+        bool *is_kept = mdf_arena_array(&compiler->scratch, n + 1, sizeof *is_kept);
+
+        if (is_kept == NULL) {
+            return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+        }
+        keep_of_program(tracer->frames[i].program, is_kept, n);
+        if (!keep_of_first_runs(tracer, i, is_kept)) {
+            return false;
+        }
+        for (size_t k = n_before; i == 0 && k < n; k++) {
+            is_kept[k] = true;
+        }
+        tracer->frames[i].is_kept = is_kept;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ all */
+
+static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n, mdf_operand value)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!set(tracer, counters[i], value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool clear_counters(struct tracer *tracer)
+{
+    mdf_operand zero = whole(tracer, 0), no = truth(tracer, false);
+
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        const struct mdf_program *program = tracer->frames[i].program;
+        const struct counters *counters = &tracer->schedules->counters[i];
+        const struct mdf_schedule *schedule = program->schedule;
+
+        if (!set_all(tracer, counters->counts[MDF_SCOPE_PASS], program->n_nodes, zero) ||
+            !set_all(tracer, counters->counts[MDF_SCOPE_UPDATE], program->n_nodes, zero) ||
+            !set_all(tracer, counters->counts[MDF_SCOPE_LIFE], program->n_nodes, zero) ||
+            !set_all(tracer, counters->has_run, program->n_nodes, no) ||
+            !set_all(tracer, counters->last_sets, program->n_nodes, zero) ||
+            !set_all(tracer, counters->marks, schedule != NULL ? schedule->n_usables : 0, zero) ||
+            !set_all(tracer, counters->spent, schedule != NULL ? schedule->n_spent : 0, zero) ||
+            !set_all(tracer, counters->clocks, MDF_CLOCK_COUNT, zero) || !set_all(tracer, &counters->n_sets, 1, zero) ||
+            !set_all(tracer, &counters->time, 1, zero) || !set_all(tracer, &counters->is_over, 1, no) ||
+            !set_all(tracer, &counters->any_ran, 1, no)) {
+            return false;
+        }
+    }
+    return set(tracer, tracer->schedules->is_ended, truth(tracer, true));
+}
+
+/* Zeros of the type that a slot has later: what it holds before something has run is not looked at. */
+static mdf_operand begin_slot(struct tracer *tracer, size_t slot)
+{
+    mdf_operand later = tracer->schedules->later[tracer->frame][slot];
+
+    if (!trace_is_clear(later)) {
+        return compile_error(tracer->target.compiler, MDF_UNSUPPORTED, "%s of a graph that reads a value before it has one",
+                             tracer->purpose);
+    }
+    return nothing_like(tracer, later);
+}
+
+/* What is called where the model says it, and no more, can not be run for its type. */
+static bool refuse_as_written(struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        const struct unit *from = tracer->frames[i].from;
+        bool has = false;
+
+        for (size_t k = 0; k < from->calls.n; k++) {
+            has = has || (((const struct mdf_code_call *)from->calls.items)[k].operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0;
+        }
+        for (size_t k = 0; k < from->bodies.n; k++) {
+            has =
+                has || mdf_code_find_flagged(((struct mdf_code *const *)from->bodies.items)[k], MDF_OPERATOR_AS_WRITTEN) != NULL;
+        }
+        if (has) {
+            return trace_refuse(tracer,
+                                "random numbers, or functions that the caller registered, beside conditions that look at values");
+        }
+    }
+    return true;
+}
+
+/* Two runs of all nodes, for the types that they leave. */
+static bool find_types(struct tracer *tracer, const struct mdf_gradient_request *request, struct schedules *schedules)
+{
+    const struct schedules *kept = tracer->schedules;
+
+    schedules->later = mdf_arena_array(&tracer->target.compiler->scratch, tracer->n_frames, sizeof *schedules->later);
+    if (schedules->later == NULL) {
+        return compile_out_of_memory(tracer->target.compiler) != MDF_NO_OPERAND;
+    }
+    tracer->schedules = NULL;
+    if (!trace_nodes(tracer, true)) {
+        return false;
+    }
+    tracer->has_dt = request->has_dt;
+    tracer->is_later = true;
+    if (!trace_nodes(tracer, false)) {
+        return false;
+    }
+    tracer->has_dt = false;
+    tracer->schedules = kept;
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        trace_enter(tracer, i);
+        schedules->later[i] = trace_copy_operands(tracer, tracer->now);
+        for (size_t k = 0; k < tracer->n_slots; k++) {
+            tracer->now[k] = tracer->before[k] = TRACE_NOT_SEEN;
+        }
+        if (schedules->later[i] == NULL) {
+            return false;
+        }
+    }
+    trace_enter(tracer, 0);
+    return true;
+}
+
+/* What output ports hold before their nodes have run, in the types of later. */
+static bool cast_initials(struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->n_frames; i++) {
+        trace_enter(tracer, i);
+        for (size_t k = 0; k < tracer->n_slots; k++) {
+            if (trace_is_clear(tracer->now[k])) {
+                tracer->now[k] = as_later(tracer, k, tracer->now[k]);
+                if (tracer->now[k] == MDF_NO_OPERAND) {
+                    return false;
+                }
+            }
+        }
+    }
+    trace_enter(tracer, 0);
+    return true;
+}
+
+bool by_values_trace(struct tracer *tracer, const struct mdf_gradient_request *request,
+                     bool (*set_initials)(struct tracer *tracer))
+{
+    struct schedules schedules = *tracer->schedules;
+    struct traced_loop rest = {.id = "step",
+                               .most = request->n_steps - 1,
+                               .begins = MDF_NO_OPERAND,
+                               .has_dt = request->has_dt,
+                               .keeps_outputs = true,
+                               .trace = trace_step};
+
+    if (!refuse_as_written(tracer) || !find_types(tracer, request, &schedules)) {
+        return false;
+    }
+    tracer->schedules = &schedules;
+    tracer->brings_now = brings_now;
+    tracer->trace_inner = trace_evaluation;
+    tracer->read_before = begin_slot;
+    return set_initials(tracer) && cast_initials(tracer) && clear_counters(tracer) && trace_evaluation(tracer) &&
+           (request->n_steps < 2 || traced_loop_emit(tracer, &rest));
+}
+
+/* The node whose output port an operand of the outermost graph is, without a value before it has run; as many as there are: none.
+ */
+static size_t node_of_value(const struct mdf_program *program, mdf_operand operand)
+{
+    size_t found = program->n_nodes;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
+            const struct mdf_program_output *output = &program->nodes[i].outputs[k];
+
+            if (output->operand == operand && output->initial != MDF_NO_OPERAND) {
+                return program->n_nodes;
+            }
+            found = output->operand == operand ? i : found;
+        }
+    }
+    return found;
+}
+
+mdf_operand by_values_result(struct tracer *tracer, mdf_operand operand)
+{
+    const struct mdf_program *program = tracer->frames[0].program;
+    size_t node = node_of_value(program, operand);
+    mdf_operand is_there = get(tracer, tracer->schedules->is_ended), value = trace_operand(tracer, operand);
+
+    if (node < program->n_nodes) {
+        is_there = both(tracer, is_there, get(tracer, tracer->schedules->counters[0].has_run[node]));
+    }
+    return compute(tracer, "a * (1 // (1 if b else 0))", value, is_there, MDF_NO_OPERAND);
+}
