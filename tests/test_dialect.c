@@ -61,6 +61,15 @@ static const char draws[] =
     "{variable0: x, "
     "noise: 1.0, seed: 42}}}, output_ports: {y: {value: 'o[0]', shape: [1]}}}}}}}\n";
 
+/* Arguments that are arrays of the metadata, an offset that the expression lacks, a gain that is adapted. */
+static const char arrays[] =
+    "m: {generating_application: PsyNeuLink v0.21, graphs: {g: {nodes: {I: {input_ports: {x: {shape: [2]}}, parameters: "
+    "{previous_value: {value: f, default_initial_value: [0.0, 0.0]}}, functions: {f: {metadata: {type: LeakyCompetingIntegrator, "
+    "rate: [0.5, 1.0], offset: [0.25, 0.5]}, args: {variable0: x, time_step_size: 0.5}, value: previous_value + (-rate * "
+    "previous_value + variable0) * time_step_size}, s: {function: softmax, metadata: {type: SoftMax, gain: adaptive, variable: "
+    "[[0.0, 0.0]]}, args: {variable0: f, adapt_scale: 2.0, adapt_base: 0.5, adapt_entropy_weighting: 0.3}}}, output_ports: {y: "
+    "{value: f, shape: [2]}, z: {value: s, shape: [2]}}}}}}}\n";
+
 static struct engine begin(const char *text, const mdf_options *options)
 {
     struct engine run = {0};
@@ -147,6 +156,17 @@ Test(dialect, each_function_draws_by_its_seed)
 }
 
 /* A state that could set them would run by a projection and bounds that they were made of. */
+/* An array of the metadata is an argument that its expression names, also where that was added; log 1 leaves the gain alone. */
+Test(dialect, arrays_of_the_metadata_are_arguments)
+{
+    struct engine run = begin(arrays, NULL);
+
+    cr_assert_eq(mdf_evaluate(run.state, (double)NAN, &run.error), MDF_OK, "%s", run.error.message);
+    cr_expect_eq(number(&run, "I", "y"), 0.25);
+    cr_expect_float_eq(number(&run, "I", "z"), 1 / (1 + exp(0.25)), 1e-15);
+    engine_end(&run);
+}
+
 Test(dialect, what_other_parts_are_made_of_is_not_kept_changeable)
 {
     static const struct {
@@ -183,7 +203,7 @@ Test(dialect, the_caller_says_which)
 /* Whichever allocation fails, the error says so and all memory is given back. */
 Test(dialect, a_failing_allocation_is_an_error_like_any_other)
 {
-    static const char *const texts[] = {swap, rules, draws};
+    static const char *const texts[] = {swap, rules, draws, arrays};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mdf_status status = MDF_OUT_OF_MEMORY;

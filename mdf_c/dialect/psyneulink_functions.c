@@ -306,6 +306,63 @@ static void sum_all_projections(const struct mechanism *mechanism)
     }
 }
 
+/* ------------------------------------------------------------------ what the exporter's expressions leave out */
+
+/* Names of an expression that are arrays, which the exporter has in the metadata, become arguments. */
+static void take_arrays(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    const char *value = rewriting_text(rewriting_find(function, "value"));
+    struct mdf_node *metadata = rewriting_find(function, "metadata"), *parameters = rewriting_find(mechanism->node, "parameters"),
+                    *arguments = value != NULL && metadata != NULL ? rewriting_object(rewriting, function, "args") : NULL;
+    size_t i;
+
+    for (i = 0; arguments != NULL && i < rewriting_n_entries(metadata); i++) {
+        const struct mdf_node_entry *entry = &metadata->as.object.entries[i];
+
+        if (entry->value.kind == MDF_NODE_NUMBERS && rewriting_find(arguments, entry->key) == NULL &&
+            rewriting_find(parameters, entry->key) == NULL && rewriting_mentions(rewriting, value, entry->key)) {
+            rewriting_put(rewriting, arguments, entry->key, entry->value);
+        }
+    }
+}
+
+/* The expression of a leaky, competing integrator has no offset, which is an argument beside it. */
+static void add_offset(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *value = rewriting_find(function, "value");
+    const struct mdf_node *offset = rewriting_find_path(function, "args.offset");
+    const struct mdf_node *array = rewriting_find_path(function, "metadata.offset");
+
+    if (rewriting_text(value) != NULL && (offset != NULL || array != NULL) && !rewriting_is_number(offset, 0) &&
+        !rewriting_mentions(rewriting, rewriting_text(value), "offset")) {
+        *value = rewriting_make_text(rewriting, value, "%s + offset", rewriting_text(value));
+    }
+}
+
+/* SoftMax.adapt_gain: a gain that is "adaptive" follows from the entropy of what comes in. */
+static void adapt_gain(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+    struct mdf_node *arguments = rewriting_find(function, "args");
+    const struct mdf_node *variable = rewriting_find_path(function, "metadata.variable");
+    const char *input = rewriting_text(rewriting_find(arguments, "variable0"));
+    size_t n_items = variable != NULL && variable->kind == MDF_NODE_NUMBERS && variable->as.numbers.rank > 0
+                         ? (size_t)variable->as.numbers.shape[0]
+                         : 1;
+
+    if (!rewriting_is(rewriting_find_path(function, "metadata.gain"), "adaptive") || input == NULL) {
+        return;
+    }
+    rewriting_remove(rewriting_find(function, "metadata"), "gain");
+    rewriting_put(rewriting, arguments, "gain",
+                  rewriting_make_text(rewriting, function,
+                                      "adapt_scale * (adapt_base + math.log(%zu) * adapt_entropy_weighting * "
+                                      "numpy.log(numpy.sum(numpy.log(1 + numpy.exp(-%s)) / (1 + numpy.exp(-%s)))))",
+                                      n_items, input, input));
+}
+
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -317,6 +374,12 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
         combine_recurrence(mechanism, function);
+        if (rewriting_is(class, "LeakyCompetingIntegrator")) {
+            add_offset(mechanism, function);
+        } else if (rewriting_is(class, "SoftMax")) {
+            adapt_gain(mechanism, function);
+        }
+        take_arrays(mechanism, function);
         psyneulink_state_formula(mechanism, function);
         if (rewriting_is(class, "TransferWithCosts")) {
             i -= psyneulink_tell_costs(mechanism, functions->as.object.entries[i].key) ? 1 : 0; /* another one stands there now */

@@ -27,6 +27,7 @@ from ._psyneulink_names import (
     is_composition,
     is_interface,
     is_randomization,
+    matrix_of,
     own_port,
     owner,
     plain,
@@ -181,6 +182,7 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
     _check_names(composition)
     for node in left_out(composition):
         graph["nodes"].pop(identifier(node.name), None)
+        graph["conditions"]["node_specific"].pop(identifier(node.name), None)
     graph["metadata"]["controller"] = None
     graph["edges"] = {
         key: edge for key, edge in graph.get("edges", {}).items() if {edge["sender"], edge["receiver"]} <= graph["nodes"].keys()
@@ -254,8 +256,17 @@ def _complete_edges(graph: Part, composition: Any) -> None:
             edges.update(written)
         else:
             written = {key: edges[key]}
+            _write_matrix(edges[key], projection)
         for edge in written.values() if ends in feedback else ():
             edge.setdefault("metadata", {})["feedback"] = True
+
+
+def _write_matrix(edge: Part, projection: Any) -> None:
+    """What was learned: the exporter writes what the projection was made with."""
+    matrix = matrix_of(projection)
+    if not np.array_equal(matrix, np.atleast_2d(projection.parameters.matrix.get(None))):
+        function = {"function": "onnx::MatMul", "args": {"B": matrix.tolist()}}
+        edge.setdefault("metadata", {})["functions"] = {"matrix": function}
 
 
 def _projections(composition: Any) -> list[Any]:
@@ -318,7 +329,7 @@ def _nested_edges(nodes: Part, projection: Any) -> Iterator[Part]:
     port = port_id(source(projection.sender))
     if not projection.function._is_identity(defaults=True):
         projected = f"{port}_by_{identifier(projection.name)}"
-        matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
+        matrix = matrix_of(projection).tolist()
         value, before = nodes[sender]["output_ports"][port]["value"], held_at_first(source(projection.sender))
         nodes[sender]["output_ports"][projected] = {
             "value": f"numpy.matmul({value}, numpy.array({matrix}))",
@@ -432,7 +443,7 @@ def _recurrence(part: Part, mechanism: Any) -> None:
     parameters = part.setdefault("parameters", {})
     for key in ("auto", "hetero"):
         parameters.pop(key, None)
-    parameters["matrix"] = {"value": np.atleast_2d(np.asarray(projection.parameters.matrix.get(None), float)).tolist()}
+    parameters["matrix"] = {"value": matrix_of(projection).tolist()}
 
 
 def _settled_arguments(part: Part, mechanism: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _psyneulink_document as _document
-from ._psyneulink_names import Part, identifier, is_composition, is_interface, plain, port_id, source, unsupported
+from ._psyneulink_names import Part, identifier, is_composition, is_interface, matrix_of, plain, port_id, source, unsupported
 
 _SUPERVISED = ("BackPropagation", "Reinforcement", "TDLearning")
 _LOSSES = ("Loss.MSE", "Loss.SSE", "Loss.L0")
@@ -41,10 +41,17 @@ class Learning:
     matrices: dict[str, tuple[str, str]]
     rates: dict[str, float]
 
+    def held(self, learns: bool, learning_rate: float | None = None) -> dict[str, np.ndarray]:
+        """Inputs that are the same in all trials, each in one row: whether the model learns, and at which rate."""
+        rows = {self.switch: np.array([[float(learns)]])}
+        if learning_rate is not None:
+            rows.update({name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in self.rates.items()})
+        return rows
+
 
 def has_learning(composition: Any) -> bool:
     """Whether there is anything that learns."""
-    return _is_autodiff(composition) or any(_is_learning_mechanism(node) for node in composition.nodes)
+    return is_autodiff(composition) or any(_is_learning_mechanism(node) for node in composition.nodes)
 
 
 def add_learning(model: Part, composition: Any) -> Learning:
@@ -87,7 +94,7 @@ def target_ports(composition: Any) -> Iterator[Any]:
             yield port, inside, f"{identifier(port.owner.name)}.{port_id(port)}"
 
 
-def _is_autodiff(composition: Any) -> bool:
+def is_autodiff(composition: Any) -> bool:
     return any(kind.__name__ == "AutodiffComposition" for kind in type(composition).__mro__)
 
 
@@ -116,13 +123,14 @@ def _learned(composition: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _check(composition: Any) -> None:
-    if _is_autodiff(composition):
+    if is_autodiff(composition):
         raise unsupported(
-            composition, "it learns by torch, which is not covered: write a Composition with add_backpropagation_learning_pathway"
+            composition,
+            "it learns by a gradient of all of it, which is no part of the model: compile it, and call learn; or write a Composition with add_backpropagation_learning_pathway",
         )
     reasons = {
         "it has a controller": composition.controller is not None and composition.enable_controller,
-        "it has conditions": bool(_own_conditions(composition)) or not _ends_as_usual(composition),
+        "it has conditions": bool(own_conditions(composition)) or not _ends_as_usual(composition),
         "it learns in a nested composition": any(has_learning(node) for node in composition.nodes if is_composition(node)),
     }
     for reason in (reason for reason, holds in reasons.items() if holds):
@@ -132,8 +140,22 @@ def _check(composition: Any) -> None:
         _check_projection(composition, projection)
 
 
-def _own_conditions(composition: Any) -> list[Any]:
-    return [node for node in composition.scheduler.conditions.conditions if node in composition.nodes]
+def own_conditions(composition: Any) -> list[Any]:
+    """Nodes with conditions that somebody gave them: in its first run the scheduler gives each one, to wait for its senders."""
+    scheduler = composition.scheduler
+    conditions = scheduler.conditions.conditions
+    return [
+        node
+        for node in conditions
+        if node in composition.nodes and not _waits_for(conditions[node], scheduler.dependency_dict.get(node, set()))
+    ]
+
+
+def _waits_for(condition: Any, senders: set[Any]) -> bool:
+    kind = type(condition).__name__
+    if kind == "EveryNCalls":
+        return tuple(condition.args)[1:] == (1,) and condition.args[0] in senders
+    return kind == "Always" and not senders or kind == "All" and all(_waits_for(part, senders) for part in condition.args)
 
 
 def _ends_as_usual(composition: Any) -> bool:
@@ -188,7 +210,7 @@ def _update(projection: Any) -> str | None:
 # Nodes
 
 
-def _unused(graph: Part, name: str) -> str:
+def unused(graph: Part, name: str) -> str:
     while name in graph["nodes"]:
         name += "_"
     return name
@@ -196,7 +218,7 @@ def _unused(graph: Part, name: str) -> str:
 
 def _add_switch(graph: Part) -> str:
     """A node that yields what it is given, 1 where it is given nothing."""
-    switch = _unused(graph, "LEARNING")
+    switch = unused(graph, "LEARNING")
     graph["nodes"][switch] = {
         "input_ports": {f"{switch}_input": {"shape": [1], "type": "float64", "default_value": [1.0]}},
         "output_ports": {switch: {"value": f"{switch}_input"}},
@@ -311,8 +333,8 @@ def _rate_port(mechanism: Any) -> str:
 
 def _add_projection(graph: Part, projection: Any, mechanism: Any, switch: str) -> str:
     """A node that holds the matrix; the projection's receiver multiplies by it."""
-    id, update = _unused(graph, identifier(projection.name)), _update(projection)
-    matrix = np.atleast_2d(np.asarray(projection.parameters.matrix.get(None), float))
+    id, update = unused(graph, identifier(projection.name)), _update(projection)
+    matrix = matrix_of(projection)
     signal = f"{id}_signal"
     part: Part = {
         "parameters": {"matrix": {"value": "matrix", "default_initial_value": matrix.tolist()}},
@@ -321,15 +343,15 @@ def _add_projection(graph: Part, projection: Any, mechanism: Any, switch: str) -
     if update is not None:
         part["input_ports"] = {signal: {"shape": list(_shape_of_signal(mechanism, 0)), "type": "float64"}}
         part["parameters"]["matrix"]["value"] = f"matrix + {_change(mechanism, projection, signal, matrix)}"
-        graph["edges"][f"{id}_learning"] = _edge(
+        graph["edges"][f"{id}_learning"] = edge(
             identifier(mechanism.name), port_id(mechanism.learning_signals[0]), id, signal, feedback=update == "online"
         )
     if update == "online":
         part["input_ports"]["learning"] = {"shape": [1], "type": "float64"}
         part["parameters"]["matrix"]["value"] = f"numpy.where(learning > 0, {part['parameters']['matrix']['value']}, matrix)"
-        graph["edges"][f"{id}_learns"] = _edge(switch, switch, id, "learning")
+        graph["edges"][f"{id}_learns"] = edge(switch, switch, id, "learning")
     graph["nodes"][id] = part
-    _multiply_in_receiver(graph, projection, id, matrix.shape, feedback=update != "online")
+    multiply_in_receiver(graph, projection, id, matrix.shape, feedback=update != "online")
     return id
 
 
@@ -345,7 +367,7 @@ def _change(mechanism: Any, projection: Any, signal: str, matrix: np.ndarray) ->
     return f"numpy.reshape({signal}, (-1, 1))"
 
 
-def _multiply_in_receiver(graph: Part, projection: Any, id: str, shape: tuple[int, ...], feedback: bool) -> None:
+def multiply_in_receiver(graph: Part, projection: Any, id: str, shape: tuple[int, ...], feedback: bool) -> None:
     receiver, port = identifier(projection.receiver.owner.name), port_id(projection.receiver, projection)
     part, key = graph["nodes"][receiver], identifier(projection.name)
     replaced = part["input_ports"].pop(port, None)
@@ -358,10 +380,10 @@ def _multiply_in_receiver(graph: Part, projection: Any, id: str, shape: tuple[in
     part.setdefault("functions", {})[port] = {"value": f"numpy.reshape(numpy.matmul({sent}, {by}), (1, -1))" if is_row else f"numpy.matmul({sent}, {by})"}
     sender = source(projection.sender)
     before = graph["edges"].pop(key, {})
-    graph["edges"][key] = _edge(
+    graph["edges"][key] = edge(
         identifier(sender.owner.name), port_id(sender), receiver, sent, bool(before.get("metadata", {}).get("feedback"))
     )
-    graph["edges"][f"{key}_matrix"] = _edge(id, "learned", receiver, by, feedback)
+    graph["edges"][f"{key}_matrix"] = edge(id, "learned", receiver, by, feedback)
 
 
 def _connect_error_matrices(graph: Part, mechanism: Any, places: dict[Any, str]) -> None:
@@ -375,19 +397,19 @@ def _connect_error_matrices(graph: Part, mechanism: Any, places: dict[Any, str])
         port, node = f"{id}_error_matrix_{number}", places[projection]
         graph["nodes"][id]["input_ports"][port] = {"shape": list(np.shape(projection.parameters.matrix.get(None))), "type": "float64"}
         is_before = _update(projection) != "online"
-        graph["edges"][f"{port}_from_{node}"] = _edge(node, "learned", id, port, feedback=is_before)
+        graph["edges"][f"{port}_from_{node}"] = edge(node, "learned", id, port, feedback=is_before)
         if is_before:  # the matrix that the trial was run with: it changes after all that look at it
             graph["nodes"][node].setdefault("input_ports", {})[f"{port}_read"] = {
                 "shape": list(_shape_of_signal(mechanism, 0)),
                 "type": "float64",
             }
-            graph["edges"][f"{port}_read"] = _edge(id, port_id(mechanism.learning_signals[0]), node, f"{port}_read")
+            graph["edges"][f"{port}_read"] = edge(id, port_id(mechanism.learning_signals[0]), node, f"{port}_read")
 
 
 # Edges and conditions
 
 
-def _edge(sender: str, sender_port: str, receiver: str, receiver_port: str, feedback: bool = False) -> Part:
+def edge(sender: str, sender_port: str, receiver: str, receiver_port: str, feedback: bool = False) -> Part:
     metadata = {"feedback": True} if feedback else {}
     return {"sender": sender, "sender_port": sender_port, "receiver": receiver, "receiver_port": receiver_port, "metadata": metadata}
 
@@ -399,11 +421,11 @@ def _connect_inputs(graph: Part, node: Any) -> None:
             if is_interface(projection.sender.owner):
                 continue
             sender = source(projection.sender)
-            edge = _edge(identifier(sender.owner.name), port_id(sender), identifier(node.name), port_id(port, projection))
+            part = edge(identifier(sender.owner.name), port_id(sender), identifier(node.name), port_id(port, projection))
             if not projection.function._is_identity(defaults=True):
                 matrix = np.asarray(projection.parameters.matrix.get(None), float).tolist()
-                edge["metadata"]["functions"] = {"matrix": {"function": "onnx::MatMul", "args": {"B": matrix}}}
-            graph["edges"][identifier(projection.name)] = edge
+                part["metadata"]["functions"] = {"matrix": {"function": "onnx::MatMul", "args": {"B": matrix}}}
+            graph["edges"][identifier(projection.name)] = part
 
 
 def _schedule(graph: Part, composition: Any, switch: str, places: dict[Any, str]) -> None:

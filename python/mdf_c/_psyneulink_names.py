@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,6 +89,19 @@ def held_at_first(port: Any) -> np.ndarray:
     executed by itself."""
     value = port.parameters.value.get(None)
     return np.asarray(port.defaults.value if value is None else value, float)
+
+
+def matrix_of(projection: Any) -> np.ndarray:
+    """The matrix that a projection has: what was learned in a composition, else what it was made with."""
+    from psyneulink.core.globals.parameters import ParameterNoValueError
+
+    port = projection.parameter_ports["matrix"]
+    is_learned = any(type(afferent).__name__ == "LearningProjection" for afferent in port.mod_afferents)
+    parameter = port.parameters.value if is_learned else projection.parameters.matrix
+    for composition in projection.compositions:
+        with contextlib.suppress(ParameterNoValueError):  # it has not run
+            return np.atleast_2d(np.asarray(parameter.get(composition.default_execution_id), float))
+    return np.atleast_2d(np.asarray(projection.parameters.matrix.get(None), float))
 
 
 def owner(port: Any) -> Any:

@@ -24,16 +24,24 @@ class Schedule:
     optimizations_per_minibatch: int
     randomize_minibatches: bool
 
-    def order(self, num_trials: int, epochs: int) -> list[int]:
-        """Trials by their numbers. Of a minibatch PsyNeuLink executes, in Python mode, the first one."""
-        found: list[int] = []
+    def settle(self, n_given: int) -> None:
+        """What was not said follows from the number of trials that are given."""
+        if self.num_trials is None:
+            self.num_trials = n_given
+        if isinstance(self.minibatch_size, str):
+            self.minibatch_size = self.num_trials
+        if self.minibatch_size > self.num_trials:
+            raise ValueError(f"minibatch_size {self.minibatch_size} is more than num_trials, {self.num_trials}")
+
+    def minibatches(self, epochs: int) -> Iterator[list[int]]:
+        """Their trials, by numbers, each as often as it is optimized."""
+        n_trials = self.num_trials or 0
         for _ in range(epochs):
-            numbers = list(range(num_trials))
+            numbers = list(range(n_trials))
             if self.randomize_minibatches:
                 np.random.shuffle(numbers)  # the generator that PsyNeuLink takes
-            for i in range(0, num_trials, self.minibatch_size):
-                found += [numbers[i]] * self.optimizations_per_minibatch
-        return found
+            for i in range(0, n_trials, self.minibatch_size):
+                yield from itertools.repeat(numbers[i : i + self.minibatch_size], self.optimizations_per_minibatch)
 
 
 def schedule(
@@ -52,23 +60,21 @@ def schedule(
 def batches(composition: Any, inputs: Any, targets: Any, plan: Schedule) -> Iterator[tuple[dict[Any, Any], list[int]]]:
     """What nodes get, by node: a row for each trial, and for each of its ports one in that; and the trials' order. When it is over,
     `plan` has the number of trials and the size of a minibatch."""
-    inputs = _each(inputs)
-    targets = itertools.repeat(None) if targets is None else _each(targets)
-    epochs = plan.epochs if isinstance(plan.epochs, (list, tuple)) else itertools.repeat(plan.epochs)
-    for given, target, n_epochs in zip(inputs, targets, epochs):
-        if not callable(given) and "epochs" in given:
-            n_epochs = given["epochs"]
+    for given, target, n_epochs in sets(inputs, targets, plan):
         parsed, n_given = _parsed(composition, given, target)
-        if plan.num_trials is None:
-            plan.num_trials = n_given
-        if isinstance(plan.minibatch_size, str):
-            plan.minibatch_size = plan.num_trials
-        if plan.minibatch_size > plan.num_trials:
-            raise ValueError(f"minibatch_size {plan.minibatch_size} is more than num_trials, {plan.num_trials}")
+        plan.settle(n_given)
         if callable(given):
             yield from _drawn(composition, given, plan.num_trials, n_epochs)
-        else:
-            yield parsed, [i % n_given for i in plan.order(plan.num_trials, n_epochs)]
+        else:  # of a minibatch PsyNeuLink executes, in Python mode, the first one
+            yield parsed, [numbers[0] % n_given for numbers in plan.minibatches(n_epochs)]
+
+
+def sets(inputs: Any, targets: Any, plan: Schedule) -> Iterator[tuple[Any, Any, int]]:
+    """The sets of trials that are learned one after the other: what was given for inputs and for targets, and how many epochs."""
+    targets = itertools.repeat(None) if targets is None else _each(targets)
+    epochs = plan.epochs if isinstance(plan.epochs, (list, tuple)) else itertools.repeat(plan.epochs)
+    for given, target, n_epochs in zip(_each(inputs), targets, epochs):
+        yield given, target, n_epochs if callable(given) else given.get("epochs", n_epochs)
 
 
 def _each(given: Any) -> Any:

@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Union
 import numpy as np
 
 from . import _psyneulink_arranging as _arranging
+from . import _psyneulink_autodiff as _autodiff
 from . import _psyneulink_document as _document
 from . import _psyneulink_learning as _learning
 from . import _psyneulink_names as _names
@@ -88,7 +89,7 @@ def compile(composition: Any, **settings: Any) -> Program | Estimation:
 
 
 class Program:
-    """A composition that this engine runs, from the state that it has before its first run.
+    """A composition that this engine runs, from the state that it has before its first run, with what it has learned.
 
     Attributes
     ----------
@@ -126,10 +127,14 @@ class Program:
         self.outlets, self._shapes = [place for place, _ in outlets], [shape for _, shape in outlets]
         self.reset()
 
-    def _learning_or_why_not(self) -> _learning.Learning | MdfUnsupportedError:
+    def _learning_or_why_not(self) -> _learning.Learning | _autodiff.Autodiff | MdfUnsupportedError:
         model = copy.deepcopy(self.model)
+        learning: _learning.Learning | _autodiff.Autodiff
         try:
-            learning = _learning.add_learning(model, self.composition)
+            if _learning.is_autodiff(self.composition):
+                learning = _autodiff.Autodiff(model, self.composition, self._settings)
+            else:
+                learning = _learning.add_learning(model, self.composition)
         except MdfUnsupportedError as error:  # what can not be learned here can be run
             return error
         self.model = model
@@ -143,6 +148,8 @@ class Program:
         self.learning_results = _as_results([])
         if self._controller is not None:
             self._controller.reset()
+        if isinstance(self._learning, _autodiff.Autodiff):
+            self._learning.reset()
 
     def run(self, inputs: Any = None, num_trials: int | None = None, **arrangement: Any) -> np.ndarray:
         """Runs trials, which go on from those before, as Composition.run does.
@@ -235,22 +242,35 @@ class Program:
         plan = _training.schedule(
             self.composition, num_trials, epochs, minibatch_size, optimizations_per_minibatch, randomize_minibatches
         )
-        for rows, n_trials in self._learning_rows(inputs, targets, learning_rate, plan):
-            if n_trials < 1:
-                raise ValueError("epochs and num_trials must be at least 1")
-            self._blocks.append(record_series(self.state, rows, n_trials, self.outlets))
+        if isinstance(self._learning, _autodiff.Autodiff):
+            self._learning.learn(self._run_minibatch, inputs, targets, learning_rate, plan)
+        else:
+            for rows, n_trials in self._learning_rows(inputs, targets, learning_rate, plan):
+                self._run_rows(rows, n_trials)
         n_results = (plan.num_trials or 0) // plan.minibatch_size
         self.learning_results = self._last_results(n_results)
         return self._last_results(1)[-1]
 
+    def _run_rows(self, rows: dict[str, np.ndarray], n_trials: int) -> None:
+        if n_trials < 1:
+            raise ValueError("epochs and num_trials must be at least 1")
+        self._blocks.append(record_series(self.state, rows, n_trials, self.outlets))
+
+    def _run_minibatch(self, nodes: Mapping[Any, Any], numbers: list[int]) -> dict[str, np.ndarray]:
+        """Runs trials with the matrices as they are; returns what else the model was given, a row for each."""
+        rows = self._rows(nodes, numbers)
+        self._run_rows({**rows, **self._held(learns=True)}, len(numbers))
+        return rows
+
     def _learning_rows(self, inputs: Any, targets: Any, learning_rate: float | None, plan: _training.Schedule) -> Iterator[tuple[dict, int]]:
         """Inputs of the model, a row for each trial or one for all, and how many trials they are."""
-        self._learning_or_error()
+        if isinstance(self._learning_or_error(), _autodiff.Autodiff):
+            raise _names.unsupported(self.composition, "it learns by a gradient, which is no part of the model: call learn")
         held = self._held(bool(self.composition.enable_learning), learning_rate)
         for nodes, order in _training.batches(self.composition, inputs, targets, plan):
             yield {**self._rows(nodes, order), **held}, len(order)
 
-    def _learning_or_error(self) -> _learning.Learning:
+    def _learning_or_error(self) -> _learning.Learning | _autodiff.Autodiff:
         if isinstance(self._learning, MdfUnsupportedError):
             raise self._learning
         return self._learning
@@ -300,13 +320,10 @@ class Program:
         return {**values, **{name: row[0] for name, row in self._held(learns=False).items()}}
 
     def _held(self, learns: bool, learning_rate: float | None = None) -> dict[str, np.ndarray]:
-        """Inputs that are the same in all trials, each in one row: whether the model learns, and at which rate."""
+        """Inputs that are the same in all trials, each in one row."""
         if isinstance(self._learning, MdfUnsupportedError):
             return {}
-        rows = {self._learning.switch: np.array([[float(learns)]])}
-        if learning_rate is not None:
-            rows.update({name: np.full((1, *np.shape(rate)), float(learning_rate)) for name, rate in self._learning.rates.items()})
-        return rows
+        return self._learning.held(learns, learning_rate)
 
     def _last_results(self, n: int) -> np.ndarray:
         """Results of so many trials, or of all that there are."""
@@ -324,11 +341,14 @@ class Program:
     @property
     def matrices(self) -> dict[str, np.ndarray]:
         """Matrices of learned projections, by the names of these, as the next trial will use them."""
-        places = self._learning_or_error().matrices
+        learning = self._learning_or_error()
+        if isinstance(learning, _autodiff.Autodiff):
+            return learning.matrices
+        places = learning.matrices
         values = {name: self.state.output(*place) for name, place in places.items()}
         known = {projection.name: projection for projection in _learning.learned_projections(self.composition)}
         return {
-            name: np.atleast_2d(np.asarray(known[name].parameters.matrix.get(None), float)) if value is None else value
+            name: _names.matrix_of(known[name]) if value is None else value
             for name, value in values.items()
         }
 

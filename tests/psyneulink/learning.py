@@ -49,9 +49,85 @@ def layers(sizes, functions, **settings):
     return result, {"inputs": inputs, "targets": {nodes[-1]: rows(3, sizes[-1], 2)}, "epochs": 3}, inputs
 
 
+def autodiff(sizes, functions, integrator_mode=False, loss_spec=pnl.Loss.MSE, optimizer_type="sgd", weight_decay=0.0, **arguments):
+    """The same as an AutodiffComposition; `arguments` are of learn."""
+    nodes = [transfer(f"L{i}", size, function, integrator_mode=integrator_mode and i == 1) for i, (size, function) in enumerate(zip(sizes, functions))]
+    pathway = [nodes[0]]
+    for i, node in enumerate(nodes[1:]):
+        pathway += [weights(sizes[i], sizes[i + 1], i), node]
+    result = pnl.AutodiffComposition(
+        name="comp", pathways=[pathway], learning_rate=0.1, loss_spec=loss_spec, optimizer_type=optimizer_type, weight_decay=weight_decay
+    )
+    inputs = {nodes[0]: rows(5, sizes[0])}
+    return result, {"inputs": inputs, "targets": {nodes[-1]: rows(5, sizes[-1], 2)}, "epochs": 3, **arguments}, inputs
+
+
 def xor_inputs(first, last):
     inputs = {first: [[0, 0], [0, 1], [1, 0], [1, 1]]}
     return {"inputs": {"inputs": inputs, "targets": {last: [[0], [1], [1], [0]]}, "epochs": 5}}, inputs
+
+
+# By torch
+
+
+SIGMOIDS = [pnl.Linear, pnl.Logistic, pnl.Logistic]
+
+
+@learns
+def autodiff_trials():
+    return autodiff([2, 3, 2], SIGMOIDS)
+
+
+@learns
+def autodiff_minibatches():
+    return autodiff([2, 3, 2], SIGMOIDS, minibatch_size=2)
+
+
+@learns
+def autodiff_all_at_once():
+    return autodiff([2, 3, 2], [pnl.Linear, pnl.Tanh(gain=0.5), pnl.Linear(slope=2.0)], minibatch_size=pnl.TRAINING_SET)
+
+
+@learns
+def autodiff_optimizations():
+    return autodiff([2, 3, 2], [pnl.Linear, pnl.ReLU(leak=0.1), pnl.SoftMax], optimizations_per_minibatch=2)
+
+
+@learns
+def autodiff_adam():
+    return autodiff([2, 4, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Tanh, pnl.Logistic], optimizer_type="adam", minibatch_size=2)
+
+
+@learns
+def autodiff_adam_with_decay():
+    return autodiff([2, 3, 2], SIGMOIDS, optimizer_type="adam", weight_decay=0.1, learning_rate=0.05)
+
+
+@learns
+def autodiff_decay():
+    return autodiff([2, 3, 2], SIGMOIDS, weight_decay=0.1)
+
+
+@learns
+def autodiff_sse():
+    return autodiff([2, 3, 2], SIGMOIDS, loss_spec=pnl.Loss.SSE, minibatch_size=2)
+
+
+@learns
+def autodiff_l1():
+    return autodiff([2, 3, 2], SIGMOIDS, loss_spec=pnl.Loss.L1, minibatch_size=2)
+
+
+@learns
+def autodiff_two_pathways():
+    """They cross and end apart; rates are of projections, one of which learns nothing."""
+    a, b, c, d, e = (transfer(name, 2) for name in "ABCDE")
+    slow = pnl.MappingProjection(name="slow", matrix=weights(2, 2, 1))
+    fixed = pnl.MappingProjection(name="fixed", matrix=weights(2, 2, 2), learnable=False)
+    pathways = [[a, weights(2, 2, 3), c, slow, d], [b, fixed, c, weights(2, 2, 4), e]]
+    result = pnl.AutodiffComposition(name="comp", pathways=pathways, learning_rate={"slow": 0.01, pnl.DEFAULT_LEARNING_RATE: 0.2})
+    inputs = {a: rows(4, 2), b: rows(4, 2, 5)}
+    return result, {"inputs": inputs, "targets": {d: rows(4, 2, 6), e: rows(4, 2, 7)}, "epochs": 2, "minibatch_size": 3}, inputs
 
 
 # Backpropagation
@@ -287,12 +363,22 @@ def nothing_learns():
     return result, {"inputs": {node: rows(2, 2)}}, {}
 
 
-@refused("torch", "add_backpropagation_learning_pathway")
-def autodiff():
-    first, last = transfer("A", 2), transfer("B", 1)
-    result = pnl.AutodiffComposition(name="comp")
-    result.add_linear_processing_pathway([first, weights(2, 1), last])
-    return result, {"inputs": {first: rows(2, 2)}, "targets": {last: rows(2, 1)}}, {}
+@refused("TransferMechanism 'L1'", "from trial to trial")
+def autodiff_of_what_integrates():
+    result, arguments, inputs = autodiff([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.Logistic], integrator_mode=True)
+    return result, arguments, inputs
+
+
+@refused("LCAMechanism 'B'", "from trial to trial")
+def autodiff_of_what_competes():
+    first, last = transfer("A", 2), pnl.LCAMechanism(name="B", input_shapes=2)
+    result = pnl.AutodiffComposition(name="comp", pathways=[[first, weights(2, 2), last]])
+    return result, {"inputs": {first: rows(2, 2)}, "targets": {last: rows(2, 2)}}, {}
+
+
+@refused("KL_DIV", "MSE")
+def autodiff_kl_divergence():
+    return autodiff([2, 3, 2], [pnl.Linear, pnl.Logistic, pnl.SoftMax], loss_spec=pnl.Loss.KL_DIV)
 
 
 @refused("CROSS_ENTROPY", "SSE")

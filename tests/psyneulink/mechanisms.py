@@ -12,6 +12,23 @@ def accumulator():
 
 
 @composition
+def leaky_with_an_offset():
+    return integrator(pnl.LeakyCompetingIntegrator(rate=0.3, noise=0.1, time_step_size=0.2, offset=0.1))
+
+
+@composition
+def rates_of_elements():
+    mechanism = pnl.IntegratorMechanism(name="T", input_shapes=2, function=pnl.AdaptiveIntegrator(rate=[0.3, 0.6], offset=[0.1, 0.2]))
+    return alone(mechanism, [[1.0, 2.0], [0.5, -1.0], [0.0, 0.0]])
+
+
+@composition
+def increments_of_elements():
+    mechanism = pnl.IntegratorMechanism(name="T", input_shapes=2, function=pnl.AccumulatorIntegrator(rate=0.9, increment=[0.3, 0.1]))
+    return alone(mechanism, [[1.0, 2.0], [0.5, -1.0], [0.0, 0.0]])
+
+
+@composition
 def dual_adaptive():
     return integrator(pnl.DualAdaptiveIntegrator())
 
@@ -50,6 +67,17 @@ def reduce_prod():
 @composition
 def relu():
     return processing(pnl.ReLU(gain=2.0, bias=0.1, leak=0.2), [[1.0, -2.0, 0.5]])
+
+
+@composition
+def softmax_adaptive():
+    function = pnl.SoftMax(gain=pnl.ADAPTIVE, adapt_base=2.0, adapt_entropy_weighting=0.3, per_item=True)
+    return alone(pnl.ProcessingMechanism(name="T", default_variable=[[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]], function=function), [[[0.1, 2.0, -0.5], [1.0, 0.5, 3.0]]])
+
+
+@composition
+def softmax_adaptive_of_one():
+    return processing(pnl.SoftMax(gain=pnl.ADAPTIVE, adapt_scale=1.5), [[1.0, 2.0, 0.5]])
 
 
 @composition
