@@ -598,7 +598,7 @@ static size_t count_split(const struct mdf_inference *inference)
     }
     if (mdf_schema_attribute(inference->schema, "num_outputs") != NULL &&
         inference->attribute(inference, "num_outputs", &items, &n) && n == 1 && items[0] > 0) {
-        return (size_t)items[0];
+        return (uint64_t)items[0] < MDF_SOME_OUTPUTS ? (size_t)items[0] : MDF_SOME_OUTPUTS - 1; /* more than a size holds */
     }
     return 0;
 }

@@ -87,8 +87,8 @@ static const struct heavy heavies[] = {
      30000, 3},
     {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
     {VALUE("numpy.linspace(0.0, 1.0, int(n))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
-    {VALUE("all(numpy.ones(int(n)))"), 3e8, 5},
-    {VALUE("max(numpy.ones(int(n)))"), 3e8, 5},
+    {VALUE("all(numpy.ones(int(n)))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
+    {VALUE("max(numpy.ones(int(n)))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
     {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},
     {WITH("numpy.ones((int(n), 50))",
           "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "

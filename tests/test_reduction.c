@@ -230,6 +230,7 @@ Test(reduction, means_and_variances_are_those_of_the_numbers)
 {
     struct fixture fixture;
     struct mdf_reduced *reduced;
+    static const double middles[VALUES] = {0, 1e9};
     double means[CELLS][VALUES], variances[CELLS][VALUES];
     int64_t counts[CELLS][VALUES], bins[CELLS][VALUES][4], n_inside;
     size_t i, cell, j;
@@ -245,25 +246,25 @@ Test(reduction, means_and_variances_are_those_of_the_numbers)
     tell(reduced, 4, bins);
     for (cell = 0; cell < CELLS; cell++) {
         for (j = 0; j < VALUES; j++) {
-            long double sum = 0, squares = 0, mean;
-            double values[VALUES];
+            double values[VALUES], squares = 0, mean;
+            int64_t sum = 0; /* of distances from the middle, exact in whole numbers of 2^-51 */
 
             n_inside = 0;
             for (i = cell; i < N; i += CELLS) {
                 value_of(i, values);
-                sum += values[j];
+                sum += (int64_t)ldexp(values[j] - middles[j], 51);
                 n_inside += values[j] >= -2 && values[j] <= 2;
             }
-            mean = sum / (N / CELLS);
+            mean = ldexp((double)sum, -51) / (N / CELLS);
             for (i = cell; i < N; i += CELLS) {
                 value_of(i, values);
-                squares += (values[j] - mean) * (values[j] - mean);
+                squares += pow(values[j] - middles[j] - mean, 2);
             }
             cr_assert_eq(counts[cell][j], N / CELLS);
-            cr_assert_float_eq(means[cell][j], (double)mean, fabs((double)mean) * 4e-16);
+            cr_assert_float_eq(means[cell][j], middles[j] + mean, fabs(middles[j] + mean) * 4e-16);
             /* of numbers around 1e9 that differ by 1e-3, the variance has all its digits */
-            cr_assert_float_eq(variances[cell][j], (double)(squares / (N / CELLS)), (double)squares * 1e-10 / (N / CELLS),
-                               "%.17g %.17g", variances[cell][j], (double)(squares / (N / CELLS)));
+            cr_assert_float_eq(variances[cell][j], squares / (N / CELLS), squares * 1e-10 / (N / CELLS), "%.17g %.17g",
+                               variances[cell][j], squares / (N / CELLS));
             cr_assert_eq(bins[cell][j][0] + bins[cell][j][1] + bins[cell][j][2] + bins[cell][j][3], n_inside);
         }
     }

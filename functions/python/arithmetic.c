@@ -8,6 +8,7 @@
 #include "functions/elements/element_helpers.h"
 #include "functions/python/python_operations.h"
 #include "functions/python/ufunc.h"
+#include "mdf_c/base/error.h"
 
 #include <string.h>
 
@@ -22,6 +23,8 @@ struct meaning {
     const struct mdf_ufunc *arrays;
     bool keeps_bool; /* of two bools the result is one */
 };
+
+static const struct meaning bitwise_xor;
 
 /* ------------------------------------------------------------------ dispatch */
 
@@ -54,7 +57,9 @@ static bool operate_on_numbers(struct mdf_call *call, struct mdf_value *target, 
         return !bools || !meaning->keeps_bool || mdf_python_make_bool(call, target, *(const int64_t *)target->data != 0);
     }
     if (meaning->reals == NULL || mdf_dtype_kind((mdf_dtype)a->dtype) == 'c' || mdf_dtype_kind((mdf_dtype)b->dtype) == 'c') {
-        return mdf_python_refuse(call, a, b);
+        mdf_python_refuse(call, a, b);
+        mdf_error_append(&call->context->error, "%s", meaning == &bitwise_xor ? "; a power is written with '**'" : "");
+        return false;
     }
     return meaning->reals(call, target, mdf_python_real_of(a), mdf_python_real_of(b));
 }

@@ -109,7 +109,7 @@ bool mdf_diagnostics_get(const mdf_diagnostics *list, size_t index, mdf_diagnost
 void mdf_diagnostics_look_at(struct mdf_diagnostics *list, const struct mdf_source *source)
 {
     if (list != NULL) {
-        list->source = source != NULL ? *source : (struct mdf_source){NULL, 0, NULL, 0};
+        list->source = source != NULL ? *source : (struct mdf_source){NULL};
     }
 }
 
@@ -190,6 +190,9 @@ static void show_source(struct entry *entry, const struct mdf_source *source)
     struct mdf_source_line line;
     size_t word, from, to;
 
+    if (source->given != NULL && strcmp(entry->error.file, MDF_GIVEN_FILE) == 0) {
+        source = source->given;
+    }
     if (entry->error.file[0] == '\0' || entry->error.column < 1 ||
         !mdf_source_find_line(source, entry->error.line, entry->error.column, &line)) {
         return;

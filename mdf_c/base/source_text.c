@@ -172,6 +172,17 @@ static size_t quoted_length(const char *text, size_t length)
     return i < length ? i + 1 : length;
 }
 
+/* Whether a quote ends a text that begins before it on the line. */
+static bool closes_text(const char *line, size_t at)
+{
+    size_t i = 0;
+
+    while (i < at) {
+        i += line[i] == '"' || line[i] == '\'' ? quoted_length(line + i, at + 1 - i) : 1;
+    }
+    return i == at + 1;
+}
+
 size_t mdf_source_word(const char *line, size_t length, size_t at)
 {
     size_t end = at;
@@ -180,7 +191,7 @@ size_t mdf_source_word(const char *line, size_t length, size_t at)
         return 0;
     }
     if (line[at] == '"' || line[at] == '\'') {
-        return quoted_length(line + at, length - at);
+        return closes_text(line, at) ? 1 : quoted_length(line + at, length - at);
     }
     if (begins_name(line[at])) {
         while (end < length && (goes_on_name(line[end]) || (line[end] == '.' && end + 1 < length && begins_name(line[end + 1])) ||

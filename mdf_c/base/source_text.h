@@ -9,12 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define MDF_GIVEN_FILE "parameters"
+
 /* The text of a file; `bytes` NULL: it is not known. */
 struct mdf_source {
     const char *bytes;
     size_t size;
     const struct mdf_source_mark *marks; /* in their order; NULL: places are looked for from the first line on */
     size_t n_marks;
+    const struct mdf_source *given; /* of the parameters that were given beside the file, called MDF_GIVEN_FILE; NULL: none */
 };
 
 /* Where a character stands, from which others are found. */

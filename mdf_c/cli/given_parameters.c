@@ -4,6 +4,7 @@
 #include "mdf_c/base/error.h"
 #include "mdf_c/cli/run_inputs.h"
 #include "mdf_c/document/formats.h"
+#include "mdf_c/document/tree_builder.h"
 #include "mdf_c/values/values.h"
 
 #include <stdio.h>
@@ -17,19 +18,37 @@ const char *setting_fault(const char *text)
     return input_fault(text);
 }
 
-static void add_name(struct mdf_text *text, const char *name, size_t length)
+/* The name of the next value, which follows on a line of its own. */
+static bool add_name(struct mdf_memory *memory, struct given_parameters *given, const char *name, size_t length, const struct given_place *place)
 {
-    mdf_text_append_string(text, text->length > 1 ? ", " : "");
-    mdf_write_json_string(text, name, length);
-    mdf_text_append_string(text, ": ");
+    struct given_place *grown = mdf_memory_grow(memory, given->places, &given->capacity, given->n_places + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        given->text.failed = true;
+        return false;
+    }
+    given->places = grown;
+    given->places[given->n_places++] = *place;
+    mdf_text_append_string(&given->text, given->text.length > 1 ? "," : "");
+    mdf_write_json_string(&given->text, name, length);
+    mdf_text_append_string(&given->text, ":\n");
+    return true;
+}
+
+/* A value that was written from byte `from` on becomes one line. In texts of JSON no line ends. */
+static void make_one_line(struct mdf_text *text, size_t from)
+{
+    for (size_t i = from; i < text->length; i++) {
+        text->bytes[i] = text->bytes[i] == '\n' ? ' ' : text->bytes[i];
+    }
 }
 
 /* {NAME: value} of a file. */
-static int add_file(struct mdf_memory *memory, const char *path, struct mdf_text *text, mdf_error *error)
+static int add_file(struct mdf_memory *memory, const char *path, struct given_parameters *given, mdf_error *error)
 {
     const char *format = mdf_format_of_path(path);
     struct mdf_document *document = mdf_document_load(memory, path, format != NULL ? format : "json", NULL, error);
-    size_t i;
+    size_t i, from;
 
     if (document != NULL && document->root.kind != MDF_NODE_OBJECT) {
         mdf_node_error(document, &document->root, error, MDF_TYPE, "parameters must be an object {NAME: value}, not %s",
@@ -37,9 +56,14 @@ static int add_file(struct mdf_memory *memory, const char *path, struct mdf_text
     }
     for (i = 0; error->code == MDF_OK && i < document->root.as.object.n; i++) {
         const struct mdf_node_entry *entry = &document->root.as.object.entries[i];
+        const struct given_place place = {.file = path, .line = mdf_position(entry->value.line), .column = mdf_position(entry->value.column)};
 
-        add_name(text, entry->key, strlen(entry->key));
-        mdf_json_write(&entry->value, text, error);
+        if (!add_name(memory, given, entry->key, strlen(entry->key), &place)) {
+            break;
+        }
+        from = given->text.length;
+        mdf_json_write(&entry->value, &given->text, error);
+        make_one_line(&given->text, from);
     }
     mdf_document_free(document);
     return error->code == MDF_OK ? EXIT_DONE : EXIT_MODEL;
@@ -60,55 +84,97 @@ static int add_value_of_file(struct mdf_memory *memory, const char *path, struct
     return error->code == MDF_OK ? EXIT_DONE : EXIT_MODEL;
 }
 
-static int add_text(struct mdf_memory *memory, const char *place, const char *value, struct mdf_text *text, mdf_error *error)
+/* A value as it was given, once it is known to be one: a place in it is one in the argument. */
+static int add_text(struct mdf_memory *memory, const char *value, struct given_parameters *given, mdf_error *error)
 {
-    struct mdf_document *document = mdf_document_parse(memory, "json", place, value, strlen(value), NULL, error);
+    struct mdf_document *document = mdf_document_parse(memory, "json", MDF_GIVEN_FILE, value, strlen(value), NULL, error);
+    size_t from = given->text.length;
 
-    if (document != NULL) {
-        mdf_json_write(&document->root, text, error);
+    if (document == NULL) {
+        if (error->code == MDF_SYNTAX && strchr("[{\"-0123456789", *value) == NULL) {
+            mdf_error_append(error, "; a text or an expression stands in quotes within quotes: 'NAME=\"x + 1\"'");
+        }
+        error->line = error->line > 0 ? (int)given->n_places + 1 : 0;
+        return EXIT_USAGE;
     }
+    mdf_text_append_string(&given->text, value);
+    make_one_line(&given->text, from);
     mdf_document_free(document);
-    return error->code == MDF_OK ? EXIT_DONE : EXIT_USAGE;
+    return EXIT_DONE;
 }
 
-static int add(struct mdf_memory *memory, const char *setting, struct mdf_text *text, mdf_error *error)
+static int add(struct mdf_memory *memory, const char *setting, struct given_parameters *given, mdf_error *error)
 {
     const char *equals = strchr(setting, '=');
-    char place[128];
+    struct given_place place = {.line = 1};
 
     if (setting[0] == '@') {
-        return add_file(memory, setting + 1, text, error);
+        return add_file(memory, setting + 1, given, error);
     }
-    add_name(text, setting, (size_t)(equals - setting));
     if (equals[1] == '@') {
-        return add_value_of_file(memory, equals + 2, text, error);
+        place = (struct given_place){.file = equals + 2};
+    } else {
+        place.text = equals + 1;
+        snprintf(place.name, sizeof place.name, "--set %.*s", (int)(equals - setting), setting);
     }
-    snprintf(place, sizeof place, "--set %.*s", (int)(equals - setting), setting);
-    return add_text(memory, place, equals + 1, text, error);
+    if (!add_name(memory, given, setting, (size_t)(equals - setting), &place)) {
+        return EXIT_MODEL;
+    }
+    return equals[1] == '@' ? add_value_of_file(memory, equals + 2, &given->text, error)
+                            : add_text(memory, equals + 1, given, error);
 }
 
-int read_given_parameters(struct mdf_memory *memory, struct run_options *options, struct mdf_text *text, mdf_error *error)
+int read_given_parameters(struct mdf_memory *memory, struct run_options *options, struct given_parameters *given, mdf_error *error)
 {
     int exit_status = EXIT_DONE;
     size_t i;
 
+    mdf_text_init(&given->text, memory);
     if (options->settings.n == 0) {
         return EXIT_DONE;
     }
-    mdf_text_append_string(text, "{");
+    mdf_text_append_string(&given->text, "{");
     for (i = 0; i < options->settings.n && exit_status == EXIT_DONE; i++) {
-        exit_status = add(memory, options->settings.items[i], text, error);
+        exit_status = add(memory, options->settings.items[i], given, error);
     }
-    mdf_text_append_string(text, "}");
-    if (exit_status == EXIT_DONE && text->failed) {
+    mdf_text_append_string(&given->text, "}");
+    if (given->text.failed && error->code == MDF_OK) {
         mdf_memory_error(memory, error);
         exit_status = EXIT_MODEL;
     }
-    options->library.parameters = text->bytes;
+    options->library.parameters = given->text.bytes;
     return exit_status;
+}
+
+void release_given_parameters(struct mdf_memory *memory, struct given_parameters *given)
+{
+    mdf_text_release(&given->text);
+    mdf_memory_release(memory, given->places);
+}
+
+void place_given_parameter(const struct given_parameters *given, mdf_diagnostic *diagnostic)
+{
+    size_t index = diagnostic->line > 1 ? (size_t)diagnostic->line - 2 : SIZE_MAX;
+    const struct given_place *place;
+
+    if (given == NULL || index >= given->n_places || strcmp(diagnostic->file, MDF_GIVEN_FILE) != 0) {
+        return;
+    }
+    place = &given->places[index];
+    diagnostic->source = place->text;
+    diagnostic->file = place->text != NULL ? place->name : place->file;
+    diagnostic->line = place->line;
+    if (place->text == NULL) {
+        diagnostic->column = place->column;
+        diagnostic->end_column = 0;
+    } else {
+        diagnostic->source_column = diagnostic->column;
+    }
 }
 
 int compile_status(const mdf_error *error)
 {
-    return error->code == MDF_NAME && error->file[0] == '\0' ? EXIT_USAGE : EXIT_MODEL;
+    bool is_given = error->file[0] == '\0' ? error->code == MDF_NAME : strcmp(error->file, MDF_GIVEN_FILE) == 0;
+
+    return is_given ? EXIT_USAGE : EXIT_MODEL;
 }

@@ -41,7 +41,7 @@ struct run {
     mdf_error error;
     mdf_model *model;
     mdf_program *program;
-    struct mdf_text parameters; /* of --set */
+    struct given_parameters parameters; /* of --set */
     struct run_inputs inputs;
     struct run_report report;
     struct run_gradients gradients;
@@ -62,6 +62,7 @@ static int load(struct run *run)
     int exit_status = load_model(&run->options, &run->model, &run->error);
 
     run->warnings.model = run->model;
+    run->warnings.given = &run->parameters;
     run->load_s = mdf_clock_s() - start_s;
     return exit_status == EXIT_DONE ? check_graph(&run->options, run->model, &run->error) : exit_status;
 }
@@ -415,7 +416,6 @@ int run_program(int argc, char **argv)
         }
         run.start_s = mdf_clock_s();
         mdf_memory_init(&run.memory, NULL, mdf_memory_bound(run.options.library.max_memory_bytes));
-        mdf_text_init(&run.parameters, &run.memory);
         run.warnings.strict = run.options.strict;
         exit_status = start_messages(&run.warnings, &run.options.library, &run.error) ? run_all(&run) : EXIT_MODEL;
         if (run.error.code != MDF_OK) {
@@ -425,7 +425,7 @@ int run_program(int argc, char **argv)
         mdf_program_free(run.program);
         mdf_model_free(run.model);
         end_messages(&run.warnings);
-        mdf_text_release(&run.parameters);
+        release_given_parameters(&run.memory, &run.parameters);
         mdf_memory_release(&run.memory, run.evaluate_s);
     }
     release_run_options(&run.options);

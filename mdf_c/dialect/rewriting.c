@@ -19,7 +19,7 @@ void rewriting_refuse(struct rewriting *rewriting, const struct mdf_node *place,
     va_start(arguments, format);
     mdf_error_set_v(rewriting->error, MDF_MODEL, format, arguments);
     va_end(arguments);
-    mdf_error_at(rewriting->error, rewriting->document->file, mdf_position(place->line), mdf_position(place->column));
+    mdf_error_at(rewriting->error, mdf_node_file(rewriting->document, place), mdf_position(place->line), mdf_position(place->column));
     rewriting->failed = true;
 }
 
@@ -251,7 +251,7 @@ const char *rewriting_print(struct rewriting *rewriting, const char *format, ...
 
 static struct mdf_node make(const struct mdf_node *place, enum mdf_node_kind kind)
 {
-    return (struct mdf_node){.kind = (uint8_t)kind, .line = place->line, .column = place->column};
+    return (struct mdf_node){.kind = (uint8_t)kind, .is_given = place->is_given, .line = place->line, .column = place->column};
 }
 
 struct mdf_node rewriting_make_text(struct rewriting *rewriting, const struct mdf_node *place, const char *format, ...)

@@ -66,29 +66,19 @@ bool mdf_value_is_constant(const struct mdf_node *field)
            (field->kind != MDF_NODE_STRING || mdf_parse_python_number(field->as.string.bytes, &real, &integer, &whole));
 }
 
-/* The value where `place` stands, so that what is wrong with it names that line. */
-static struct mdf_node value_at(const struct mdf_node *value, const struct mdf_node *place)
-{
-    struct mdf_node placed = *value;
-
-    placed.line = place->line;
-    placed.column = place->column;
-    return placed;
-}
-
 static void set_value(struct setting *setting, struct mdf_node *parameter)
 {
     struct mdf_node *value = rewriting_find(parameter, "value"), *initial = rewriting_find(parameter, "default_initial_value");
     bool has_fields = value != NULL || initial != NULL || rewriting_find(parameter, "function") != NULL;
 
     if (!has_fields) { /* the value itself */
-        *parameter = value_at(setting->value, parameter);
+        *parameter = *setting->value;
     } else if (initial != NULL && !mdf_value_is_constant(value)) {
-        *initial = value_at(setting->value, initial);
+        *initial = *setting->value;
     } else {
         rewriting_remove(parameter, "function");
         rewriting_remove(parameter, "args");
-        rewriting_put(setting->rewriting, parameter, "value", value_at(setting->value, value != NULL ? value : parameter));
+        rewriting_put(setting->rewriting, parameter, "value", *setting->value);
     }
 }
 

@@ -127,7 +127,7 @@ struct source {
 /* Keeps a text for messages, which can do without. */
 static void keep_text(struct mdf_document *document, const struct source *source, const struct mdf_warnings *warnings)
 {
-    struct mdf_source text = {source->bytes, source->size_bytes, NULL, 0};
+    struct mdf_source text = {.bytes = source->bytes, .size = source->size_bytes};
 
     if (source->size_bytes > 0 && source->size_bytes <= MDF_KEPT_TEXT_BYTES &&
         mdf_memory_has_room(document->memory, 2 * source->size_bytes)) {
@@ -321,7 +321,12 @@ void mdf_node_place(const struct mdf_document *document, const struct mdf_node *
 {
     *line = mdf_position(node->line);
     *column = mdf_position(node->column);
-    mdf_source_locate(&document->source, text, offset, line, column);
+    mdf_source_locate(node->is_given ? document->source.given : &document->source, text, offset, line, column);
+}
+
+const char *mdf_node_file(const struct mdf_document *document, const struct mdf_node *node)
+{
+    return node != NULL && node->is_given ? MDF_GIVEN_FILE : document->file;
 }
 
 static const struct mdf_node *find_in_order(const struct mdf_node *node, const char *key)
@@ -389,7 +394,7 @@ static struct mdf_node element_node(const struct mdf_node *numbers, size_t index
 {
     mdf_dtype dtype = (mdf_dtype)numbers->packed_dtype;
     const void *element = (const char *)numbers->as.numbers.elements + index * mdf_dtype_size(dtype);
-    struct mdf_node node = {.line = numbers->line, .column = numbers->column};
+    struct mdf_node node = {.is_given = numbers->is_given, .line = numbers->line, .column = numbers->column};
     char text[MDF_NUMBER_TEXT_SIZE];
     double real = mdf_element_to_double(dtype, element);
     size_t length;
@@ -492,7 +497,7 @@ mdf_status mdf_node_error(const struct mdf_document *document, const struct mdf_
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mdf_error_set(error, status, "%s", message);
-    mdf_error_at(error, document->file, node != NULL ? mdf_position(node->line) : 0,
+    mdf_error_at(error, mdf_node_file(document, node), node != NULL ? mdf_position(node->line) : 0,
                  node != NULL ? mdf_position(node->column) : 0);
     return error != NULL ? error->code : status;
 }

@@ -28,6 +28,7 @@ struct mdf_node {
     uint8_t kind;
     uint8_t packed_dtype;  /* NUMBERS: MDF_DTYPE_INT64, _FLOAT64 or _BOOL; from ONNX any type but strings and complex ones */
     bool is_spent;         /* a dialect has made other parts of the model of it, which do not follow where it is set later */
+    bool is_given;         /* it stands not in the file, but among parameters that were given beside it: document->source.given */
     uint32_t line, column; /* 1-based, column in characters; 0: the format has no positions (BSON, ONNX) */
     union {
         bool truth;
@@ -132,6 +133,8 @@ const struct mdf_node *mdf_document_model(const struct mdf_node *root, const cha
 /* Where byte `offset` of a text is written, the value of `node` or a part of it; where the node begins, if that can not be told. */
 void mdf_node_place(const struct mdf_document *document, const struct mdf_node *node, const char *text, size_t offset, int *line,
                     int *column);
+/* The file that a node stands in, by its name in messages. */
+const char *mdf_node_file(const struct mdf_document *document, const struct mdf_node *node);
 /* What the kind is called in messages: "a list", "a number". */
 const char *mdf_node_describe(const struct mdf_node *node);
 /* Sets the error's position to that of a node, and MDF_MODEL with the message where none is set. */

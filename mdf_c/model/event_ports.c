@@ -32,7 +32,7 @@ static bool add_port(struct mdf_reader *reader, struct mdf_graph_node *node, con
     if (text == NULL || id == NULL) {
         return false;
     }
-    *text = (struct mdf_node){.kind = MDF_NODE_STRING, .line = source->line, .column = source->column};
+    *text = (struct mdf_node){.kind = MDF_NODE_STRING, .is_given = source->is_given, .line = source->line, .column = source->column};
     text->as.string.bytes = id;
     text->as.string.length = strlen(id);
     if (mdf_model_find_output_port(node, id) == node->n_output_ports) {

@@ -252,6 +252,7 @@ static void add_output(struct joiner *joiner, const char *id, const char *value,
         return;
     }
     text->kind = MDF_NODE_STRING;
+    text->is_given = source->is_given;
     text->line = source->line;
     text->column = source->column;
     text->as.string.bytes = value;

@@ -11,7 +11,7 @@
 mdf_status mdf_reader_fail(struct mdf_reader *reader, const struct mdf_node *node, mdf_status status, const char *message)
 {
     mdf_error_set(reader->error, status, "%s", message);
-    mdf_error_at(reader->error, reader->document->file, (int)node->line, (int)node->column);
+    mdf_error_at(reader->error, mdf_node_file(reader->document, node), (int)node->line, (int)node->column);
     mdf_error_in(reader->error, "%s", reader->path);
     return status;
 }
@@ -137,7 +137,10 @@ mdf_status mdf_reader_declaration(struct mdf_reader *reader, const struct mdf_no
         if (strcmp(declaration->type_text, "None") == 0) { /* modeci_mdf's exporter from PyTorch writes it where it knows none */
             declaration->type_text = NULL;
         } else if (!mdf_parse_type(declaration->type_text, &declaration->type)) {
-            snprintf(message, sizeof message, "unknown type '%.60s' is ignored", declaration->type_text);
+            const char *guess = mdf_nearest_type(declaration->type_text);
+
+            snprintf(message, sizeof message, "unknown type '%.60s' is ignored%s%s%s", declaration->type_text,
+                     guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
             mdf_reader_warn(reader, type->line, type->column, message);
             declaration->type_text = NULL;
             declaration->type.dtype = MDF_DTYPE_NONE;

@@ -351,15 +351,16 @@ static void list_fields(const struct field *fields, char *text, size_t size)
     }
 }
 
-/* "params", "inputs": the first letters of a field, cut short. */
-static bool begins_alike(const char *key, const char *name)
+/* "params", "inputs": the first letters of a field, cut short; or its last words: "initial_value". */
+static bool is_part_of(const char *key, const char *name)
 {
-    size_t n = 0;
+    size_t n = 0, length = strlen(key), whole = strlen(name);
 
     while (key[n] != '\0' && key[n] == name[n]) {
         n++;
     }
-    return n >= 4 && n + 1 >= strlen(key);
+    return (n >= 4 && n + 1 >= length) ||
+           (length > 4 && length < whole && name[whole - length - 1] == '_' && strcmp(name + whole - length, key) == 0);
 }
 
 static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
@@ -375,9 +376,9 @@ static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_
     }
     guess = mdf_nearest_result(&nearest);
     for (field = fields; guess == NULL && field->name != NULL; field++) {
-        guess = begins_alike(entry->key, field->name) ? field->name : NULL;
+        guess = is_part_of(entry->key, field->name) ? field->name : NULL;
     }
-    if (class != NULL) {
+    if (class != NULL && (guess == NULL || nearest.best_distance > 1)) {
         snprintf(cure, sizeof cure, "; it is a field of a%s %s", strchr("aeiou", class[0]) != NULL ? "n" : "", class);
     } else if (guess != NULL) {
         snprintf(cure, sizeof cure, "; did you mean '%s'?", guess);

@@ -79,31 +79,40 @@ static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge 
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 
+static mdf_status resolve_sender(struct mdf_reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
+{
+    mdf_status status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
+    const struct mdf_graph_node *node = status == MDF_OK ? &graph->nodes[edge->sender_node] : NULL;
+
+    return node == NULL ? status
+                        : resolve_port(reader, edge, "sender_port", "output port", node->id, edge->sender_port, &node->output_port_names,
+                                       node->output_ports, node->n_output_ports, sizeof *node->output_ports, &edge->sender_index);
+}
+
+static mdf_status resolve_receiver(struct mdf_reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
+{
+    mdf_status status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
+    const struct mdf_graph_node *node = status == MDF_OK ? &graph->nodes[edge->receiver_node] : NULL;
+
+    return node == NULL ? status
+                        : resolve_port(reader, edge, "receiver_port", "input port", node->id, edge->receiver_port, &node->input_port_names,
+                                       node->input_ports, node->n_input_ports, sizeof *node->input_ports, &edge->receiver_index);
+}
+
+/* Both ends are looked at: each may have an error of its own. */
 static mdf_status resolve_edge(struct mdf_reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
 {
-    const struct mdf_graph_node *sender, *receiver;
-    size_t length = strlen(reader->path);
-    mdf_status status;
+    size_t length = strlen(reader->path), inside;
+    mdf_status status, other = MDF_OK;
 
     mdf_reader_enter(reader, "edge", edge->id);
-    status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
-    if (status == MDF_OK) {
-        status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
-    }
-    if (status == MDF_OK) {
-        sender = &graph->nodes[edge->sender_node];
-        receiver = &graph->nodes[edge->receiver_node];
-        status =
-            resolve_port(reader, edge, "sender_port", "output port", sender->id, edge->sender_port, &sender->output_port_names,
-                         sender->output_ports, sender->n_output_ports, sizeof *sender->output_ports, &edge->sender_index);
-        if (status == MDF_OK) {
-            status = resolve_port(reader, edge, "receiver_port", "input port", receiver->id, edge->receiver_port,
-                                  &receiver->input_port_names, receiver->input_ports, receiver->n_input_ports,
-                                  sizeof *receiver->input_ports, &edge->receiver_index);
-        }
+    inside = strlen(reader->path);
+    status = resolve_sender(reader, graph, edge);
+    if (status == MDF_OK || mdf_reader_recover(reader, inside)) {
+        other = resolve_receiver(reader, graph, edge);
     }
     reader->path[length] = '\0';
-    return status;
+    return status != MDF_OK ? status : other;
 }
 
 /* "NODE.PORT" where NODE is a node of the graph: ids may have points of their own. */

@@ -381,7 +381,6 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
     compiler.error = &first;
     compiler.list = options->diagnostics;
     n_before = mdf_diagnostics_n_errors(compiler.list);
-    mdf_diagnostics_look_at(compiler.list, &model->document->source);
     compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
     compiler.receiver.list = options->diagnostics;
     if (!model->is_partial && (options->warning != NULL || options->diagnostics != NULL)) {
@@ -396,6 +395,7 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
     mdf_arena_init(&compiler.scratch, compiler.memory);
     compiler.model = meaning_of(&compiler, model, options, &meaning);
     if (compiler.model != NULL) {
+        mdf_diagnostics_look_at(compiler.list, &compiler.model->document->source);
         place_at(&compiler, compiler.model->source);
     }
     graph = compiler.model != NULL ? choose_graph(&compiler, options->graph) : NULL;

@@ -68,6 +68,28 @@ static mdf_operand suggest(struct target *target, const struct mdf_nearest *near
     return MDF_NO_OPERAND;
 }
 
+/* Whether a node has an output port of this name, or is what stands before its point. */
+static bool is_of_other_node(const struct compiler *compiler, const char *name)
+{
+    const char *point = strchr(name, '.');
+    size_t length = point != NULL ? (size_t)(point - name) : 0;
+
+    for (size_t i = 0; i < compiler->model->n_graphs; i++) {
+        const struct mdf_graph *graph = &compiler->model->graphs[i];
+
+        for (size_t j = 0; j < graph->n_nodes; j++) {
+            const struct mdf_graph_node *node = &graph->nodes[j];
+            bool is_node = length > 0 && strncmp(node->id, name, length) == 0 && node->id[length] == '\0';
+
+            if (is_node || mdf_model_find_output_port(node, name) <
+                               node->n_output_ports) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static mdf_operand unknown_name(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
@@ -78,7 +100,10 @@ static mdf_operand unknown_name(struct target *target, const char *name)
     mdf_nearest_begin(&nearest, name);
     scope_offer(target->scope, &nearest);
     mdf_operator_offer_python(&nearest);
-    compile_error(target->compiler, MDF_NAME, "name '%s' is not known here", name);
+    compile_error(target->compiler, MDF_NAME, "name '%s' is not known here%s", name,
+                  mdf_nearest_result(&nearest) == NULL && is_of_other_node(target->compiler, name)
+                      ? ": the value of another node comes by an edge to an input port"
+                      : "");
     return suggest(target, &nearest);
 }
 

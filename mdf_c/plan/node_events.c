@@ -37,7 +37,7 @@ static const struct mdf_node *text(struct adding *adding, const char *bytes)
         adding->failed = true;
         return NULL;
     }
-    *node = (struct mdf_node){.kind = MDF_NODE_STRING, .line = adding->at->line, .column = adding->at->column};
+    *node = (struct mdf_node){.kind = MDF_NODE_STRING, .is_given = adding->at->is_given, .line = adding->at->line, .column = adding->at->column};
     node->as.string.bytes = bytes;
     node->as.string.length = strlen(bytes);
     return node;

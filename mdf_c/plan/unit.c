@@ -39,7 +39,7 @@ mdf_operand compile_error(struct compiler *compiler, mdf_status status, const ch
     va_end(arguments);
     mdf_error_set(compiler->error, status, "%s", message);
     find_place(compiler, &line, &column);
-    mdf_error_at(compiler->error, compiler->model->document->file, line, column);
+    mdf_error_at(compiler->error, mdf_node_file(compiler->model->document, compiler->at), line, column);
     mdf_error_in(compiler->error, "%s", compiler->path);
     return MDF_NO_OPERAND;
 }
@@ -54,7 +54,7 @@ void compile_warning(struct compiler *compiler, const char *format, ...)
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     find_place(compiler, &line, &column);
-    mdf_warn(&compiler->warnings, compiler->model->document->file, line, column, compiler->path, "%s", message);
+    mdf_warn(&compiler->warnings, mdf_node_file(compiler->model->document, compiler->at), line, column, compiler->path, "%s", message);
 }
 
 void compile_finding(struct compiler *compiler, const char *code, const char *format, ...)
@@ -67,7 +67,7 @@ void compile_finding(struct compiler *compiler, const char *code, const char *fo
     mdf_error_set_v(&warning, MDF_MODEL, format, arguments);
     va_end(arguments);
     find_place(compiler, &line, &column);
-    mdf_error_at(&warning, compiler->model->document->file, line, column);
+    mdf_error_at(&warning, mdf_node_file(compiler->model->document, compiler->at), line, column);
     mdf_error_in(&warning, "%s", compiler->path);
     mdf_warn_of(&compiler->receiver, code, &warning);
 }
@@ -103,7 +103,7 @@ static bool add_origin(struct compiler *compiler, const struct mdf_origin *origi
 
 static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 {
-    struct mdf_origin origin = {compiler->model->document->file, 0, 0, NULL};
+    struct mdf_origin origin = {mdf_node_file(compiler->model->document, node), 0, 0, NULL};
 
     compiler->at = node;
     compiler->text = NULL;
@@ -158,7 +158,7 @@ struct place place_at_key(struct compiler *compiler, const struct mdf_node_entry
     struct mdf_node *key = mdf_arena_allocate(&compiler->scratch, sizeof *key);
 
     if (key != NULL) {
-        *key = (struct mdf_node){.kind = MDF_NODE_NULL, .line = entry->line, .column = entry->column};
+        *key = (struct mdf_node){.kind = MDF_NODE_NULL, .is_given = entry->value.is_given, .line = entry->line, .column = entry->column};
     }
     return place_at(compiler, key != NULL ? key : &entry->value);
 }

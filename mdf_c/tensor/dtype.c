@@ -3,6 +3,8 @@
  * Promotion: numpy's result_type, and NEP 50 for what has no declared type. */
 #include "mdf_c/tensor/dtype.h"
 
+#include "mdf_c/base/error.h"
+
 #include <string.h>
 
 static const struct {
@@ -194,6 +196,21 @@ bool mdf_parse_type(const char *text, struct mdf_declared_type *type)
                find_property(text, length, type);
     }
     return find_name(plain_names, text, length, type) || find_property(text, length, type);
+}
+
+const char *mdf_nearest_type(const char *text)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, text);
+    for (i = 0; i < MDF_DTYPE_COUNT; i++) {
+        mdf_nearest_offer(&nearest, properties[i].name);
+    }
+    for (i = 0; plain_names[i].name != NULL; i++) {
+        mdf_nearest_offer(&nearest, plain_names[i].name);
+    }
+    return mdf_nearest_result(&nearest);
 }
 
 /* ------------------------------------------------------------------ promotion */

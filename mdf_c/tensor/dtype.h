@@ -38,6 +38,8 @@ struct mdf_declared_type {
 };
 /* False where the text names no type. */
 bool mdf_parse_type(const char *text, struct mdf_declared_type *type);
+/* The name of a type that was probably meant; NULL: none is near. */
+const char *mdf_nearest_type(const char *text);
 
 /* A real number as a whole one of a type that holds `lowest` to `largest`: cut off toward zero, at the ends of the range too. NaN
  * is the lowest, as it is for the processor's conversion (and INT64_MIN for mdf_element_to_int64). */

@@ -188,7 +188,6 @@ mdf_program *compile_request_gradient(struct source_request *request, const char
 void begin_source_request(struct source_request *request)
 {
     mdf_memory_init(&request->memory, NULL, 0);
-    mdf_text_init(&request->parameters, &request->memory);
 }
 
 int take_model_path(struct source_request *request, const struct command_line *line, char **names, size_t n_names,
@@ -215,6 +214,7 @@ int load_source_model(struct source_request *request)
     if (status == EXIT_DONE) {
         status = load_model(options, &request->model, &request->error);
         request->warnings.model = request->model;
+        request->warnings.given = &request->parameters;
     }
     if (status == EXIT_DONE) {
         status = check_graph(options, request->model, &request->error);
@@ -232,7 +232,7 @@ int end_source_request(struct source_request *request, const char *program, int 
     }
     end_messages(&request->warnings);
     mdf_model_free(request->model);
-    mdf_text_release(&request->parameters);
+    release_given_parameters(&request->memory, &request->parameters);
     release_run_options(&request->options);
     return status;
 }

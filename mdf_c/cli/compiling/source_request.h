@@ -20,7 +20,7 @@ struct source_request {
     struct mdf_memory memory;
     struct warning_printer warnings;
     mdf_model *model; /* has the text that messages show */
-    struct mdf_text parameters;
+    struct given_parameters parameters;
     mdf_error error;
 };
 

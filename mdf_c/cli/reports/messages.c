@@ -3,6 +3,7 @@
 
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/utf8.h"
+#include "mdf_c/cli/given_parameters.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -109,6 +110,7 @@ void print_warning(void *context, const mdf_error *warning)
     if (!find_warning(printer, warning, &diagnostic)) {
         diagnostic = bare(warning, MDF_SEVERITY_WARNING);
     }
+    place_given_parameter(printer->given, &diagnostic);
     diagnostic.severity = printer->strict ? MDF_SEVERITY_ERROR : MDF_SEVERITY_WARNING;
     print_diagnostic(&diagnostic);
 }
@@ -137,12 +139,14 @@ void print_errors(struct warning_printer *printer, const mdf_error *error, const
             if (diagnostic.file[0] == '\0') {
                 diagnostic.file = named.file;
             }
+            place_given_parameter(printer->given, &diagnostic);
             print_diagnostic(&diagnostic);
             n++;
         }
     }
     if (n == 0) {
         diagnostic = bare(&named, MDF_SEVERITY_ERROR);
+        place_given_parameter(printer->given, &diagnostic);
         print_diagnostic(&diagnostic);
     } else if (n == MDF_MOST_ERRORS && !style.json) {
         fprintf(stderr, "These are the first %d errors; there may be more.\n", MDF_MOST_ERRORS);

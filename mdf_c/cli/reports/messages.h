@@ -16,6 +16,7 @@ void color_messages(enum color color);
 struct warning_printer {
     mdf_diagnostics *list;
     const mdf_model *model; /* that has the text of the file; NULL: none yet */
+    const struct given_parameters *given; /* on the command line, which messages point at; NULL: none */
     bool strict;            /* warnings are errors */
     size_t n_warnings;
 };

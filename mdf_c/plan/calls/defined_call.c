@@ -416,6 +416,7 @@ static struct mdf_node *make_text(struct compiler *compiler, const struct mdf_no
         return NULL;
     }
     node->kind = MDF_NODE_STRING;
+    node->is_given = at->is_given;
     node->line = at->line;
     node->column = at->column;
     node->as.string.bytes = text;

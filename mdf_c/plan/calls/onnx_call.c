@@ -99,6 +99,7 @@ static const char *nearest_known(const struct mdf_schema *schema, const char *na
 static bool lacks_input(struct call_builder *builder, const char *name)
 {
     const struct mdf_node *args = builder->definition->args;
+    const char *other = NULL;
     size_t i;
 
     for (i = 0; args != NULL && i < args->as.object.n; i++) {
@@ -108,9 +109,10 @@ static bool lacks_input(struct call_builder *builder, const char *name)
         if (meant != NULL && strcmp(meant, name) == 0) {
             return unknown_argument(builder, entry, meant);
         }
+        other = other == NULL && !is_known(builder->schema, entry->key) ? entry->key : other;
     }
-    compile_error(builder->target->compiler, MDF_MODEL, "%s::%s needs the input '%s'", mdf_schema_prefix(builder->schema),
-                  builder->schema->name, name);
+    compile_error(builder->target->compiler, MDF_MODEL, other != NULL ? "%s::%s needs the input '%s', and has none that is called '%s'" : "%s::%s needs the input '%s'",
+                  mdf_schema_prefix(builder->schema), builder->schema->name, name, other);
     return false;
 }
 

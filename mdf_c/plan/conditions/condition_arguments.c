@@ -4,6 +4,7 @@
 #include "mdf_c/plan/conditions/conditions.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,17 @@ const struct mdf_node *condition_argument(const struct condition_call *call, con
 
 /* ------------------------------------------------------------------ arguments by kind */
 
+/* A count that can not be one is told: no number of runs is below 0, or in part. */
+static void look_at_count(struct condition_builder *builder, const struct condition_call *call, const struct mdf_node *node, double n)
+{
+    struct place place = place_at(builder->compiler, node);
+
+    if (n < 0 || n != floor(n)) {
+        compile_warning(builder->compiler, "%s: 'n' is %g, and it counts whole numbers from 0 on", call->row->name, n);
+    }
+    place_leave(builder->compiler, place);
+}
+
 bool condition_number(struct condition_builder *builder, const struct condition_call *call, const char *formal, double *result)
 {
     const struct mdf_node *node = condition_argument(call, formal);
@@ -225,6 +237,9 @@ bool condition_number(struct condition_builder *builder, const struct condition_
         *result = node->as.real;
     } else {
         return condition_fault(builder, call, node, "'%s' must be a number, not %s", formal, mdf_node_describe(node));
+    }
+    if (strcmp(formal, "n") == 0) {
+        look_at_count(builder, call, node, *result);
     }
     return true;
 }
@@ -358,23 +373,22 @@ bool parse_time_scale(const struct compiler *compiler, const char *text, bool an
 /* "there is no time scale 'TEXT'", with what PsyNeuLink means by it, or the nearest name. */
 bool condition_unknown_scale(struct condition_builder *builder, const struct mdf_node *at, const char *text)
 {
-    const char *point = strchr(text, '.'), *name = point != NULL ? point + 1 : text, *guess = NULL;
+    const char *point = strchr(text, '.'), *best, *guess = "ENVIRONMENT_STATE_UPDATE";
     struct mdf_nearest nearest;
     char message[200];
     int i;
 
-    mdf_nearest_begin(&nearest, name);
+    mdf_nearest_begin(&nearest, point != NULL ? point + 1 : text);
     for (i = 0; i < N_SCALES; i++) {
-        if (equals_ignoring_case(name, scale_names[i].name) ||
-            (scale_names[i].psyneulink != NULL && equals_ignoring_case(name, scale_names[i].psyneulink))) {
-            guess = scale_names[i].name;
-        }
         mdf_nearest_offer(&nearest, scale_names[i].name);
+        mdf_nearest_offer(&nearest, scale_names[i].psyneulink != NULL ? scale_names[i].psyneulink : scale_names[i].name);
     }
-    guess = guess != NULL ? guess : mdf_nearest_result(&nearest);
-    guess = mdf_arena_printf(&builder->compiler->scratch, "TimeScale.%s", guess != NULL ? guess : "ENVIRONMENT_STATE_UPDATE");
+    best = mdf_nearest_result(&nearest);
+    for (i = 0; i < N_SCALES; i++) {
+        guess = best != NULL && (best == scale_names[i].name || best == scale_names[i].psyneulink) ? scale_names[i].name : guess;
+    }
     snprintf(message, sizeof message, "there is no time scale '%.80s'", text);
-    return condition_unknown(builder, at, message, guess);
+    return condition_unknown(builder, at, message, mdf_arena_printf(&builder->compiler->scratch, "TimeScale.%s", guess));
 }
 
 bool condition_scale(struct condition_builder *builder, const struct condition_call *call, enum time_scale *scale)

@@ -324,20 +324,34 @@ static bool read_collection(struct condition_builder *builder, const char *name,
     return true;
 }
 
-static void warn_unknown_fields(struct condition_builder *builder)
+/* Whether conditions have a field of this name; else the nearest that they have is offered. */
+static bool is_known_field(const char *key, struct mdf_nearest *nearest)
 {
     static const char *const known[] = {"node_specific", "termination", "id", "metadata", "notes"};
+    size_t i;
+
+    mdf_nearest_begin(nearest, key);
+    for (i = 0; i < sizeof known / sizeof *known && strcmp(key, known[i]) != 0; i++) {
+        mdf_nearest_offer(nearest, known[i]);
+    }
+    return i < sizeof known / sizeof *known;
+}
+
+static void warn_unknown_fields(struct condition_builder *builder)
+{
     const struct mdf_node *conditions = builder->graph->graph->conditions;
-    size_t i, j;
+    struct mdf_nearest nearest;
+    size_t i;
 
     for (i = 0; conditions != NULL && i < conditions->as.object.n; i++) {
-        for (j = 0; j < sizeof known / sizeof *known && strcmp(conditions->as.object.entries[i].key, known[j]) != 0; j++) {
-        }
-        if (j == sizeof known / sizeof *known) {
-            struct place place = place_at(builder->compiler, &conditions->as.object.entries[i].value);
+        const struct mdf_node_entry *entry = &conditions->as.object.entries[i];
 
-            compile_warning(builder->compiler, "'%s' is ignored: conditions have 'node_specific' and 'termination'",
-                            conditions->as.object.entries[i].key);
+        if (!is_known_field(entry->key, &nearest)) {
+            struct place place = place_at_key(builder->compiler, entry);
+            const char *guess = mdf_nearest_result(&nearest);
+
+            compile_warning(builder->compiler, "'%s' is ignored: conditions have 'node_specific' and 'termination'%s%s%s", entry->key,
+                            guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
             place_leave(builder->compiler, place);
         }
     }
@@ -385,6 +399,14 @@ static bool has_entries(const struct mdf_node *conditions, const char *name)
 
 bool graph_has_conditions(const struct mdf_graph *graph)
 {
+    struct mdf_nearest nearest;
+    size_t i;
+
+    for (i = 0; graph->conditions != NULL && i < mdf_node_length(graph->conditions); i++) {
+        if (graph->conditions->kind == MDF_NODE_OBJECT && !is_known_field(graph->conditions->as.object.entries[i].key, &nearest)) {
+            return true; /* which is told */
+        }
+    }
     return has_entries(graph->conditions, "node_specific") || has_entries(graph->conditions, "termination");
 }
 
