@@ -208,6 +208,22 @@ static void save_model(const struct elements *elements, size_t shift)
 
 /* ------------------------------------------------------------------ reading them */
 
+/* Whether a file, whose bytes are little-endian, has elements of a type in another order than memory. */
+static bool is_turned(mdf_dtype dtype)
+{
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && mdf_dtype_size(dtype) > 1;
+}
+
+/* Whether elements are those of a file's bytes. */
+static bool are_those(const unsigned char *elements, const unsigned char *bytes, const struct elements *of)
+{
+    size_t size = mdf_dtype_size(of->dtype) / (mdf_dtype_kind(of->dtype) == 'c' ? 2 : 1), i, n = (size_t)of->n * mdf_dtype_size(of->dtype);
+
+    for (i = 0; i < n && elements[i] == bytes[is_turned(of->dtype) ? i - i % size + size - 1 - i % size : i]; i++) {
+    }
+    return i == n;
+}
+
 /* Evaluates what is at `path`, the model let go before; `counter` tells what was held. */
 static void expect_result(bool from_file, const struct elements *elements, const void *expected, struct counter *counter)
 {
@@ -238,8 +254,7 @@ static void expect_result(bool from_file, const struct elements *elements, const
     cr_assert(mdf_value_tensor(mdf_result_at(state, 0), &result));
     cr_expect_eq(result.dtype, elements->dtype);
     cr_expect_eq(result.shape[0], elements->n);
-    cr_expect(memcmp(result.data, expected, (size_t)elements->n * mdf_dtype_size(elements->dtype)) == 0, "%s",
-              mdf_dtype_name(elements->dtype));
+    cr_expect(are_those(result.data, expected, elements), "%s", mdf_dtype_name(elements->dtype));
     mdf_state_free(state);
     mdf_program_free(program);
     cr_expect_eq(counter->held, 0);
@@ -263,7 +278,7 @@ static unsigned char *some_bytes(size_t size)
 /* All ways to read the elements; the share of their bytes that may be held. */
 static void check_elements(const struct elements *elements, size_t shift, const void *expected, double share)
 {
-    size_t allowed = (size_t)(share * (double)elements->n * (double)mdf_dtype_size(elements->dtype)) + (1 << 16);
+    size_t allowed = (size_t)((share + is_turned(elements->dtype)) * (double)elements->n * (double)mdf_dtype_size(elements->dtype)) + (1 << 16);
     struct counter counter = {.left = SIZE_MAX};
 
     save_model(elements, shift);
@@ -376,7 +391,7 @@ Test(onnx_weights, external_data_stay_in_the_mapped_file)
     cr_assert(mdf_save_file(&memory, path, text.bytes, text.length, &error) == MDF_OK, "%s", error.message);
     mdf_text_release(&text);
     expect_result(true, &elements, bytes + 4096, &counter);
-    cr_expect_leq(counter.peak, 1 << 17, "%zu", counter.peak); /* half of it to read the model, which is small */
+    cr_expect_leq(counter.peak, (1 << 17) + (is_turned(MDF_DTYPE_FLOAT32) ? N_BYTES : 0), "%zu", counter.peak); /* half of it to read the model, which is small */
     unlink(data_path);
     free(bytes);
 }

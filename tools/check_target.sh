@@ -25,7 +25,7 @@ build=build/$target
 sysroot=$PWD/$build/sysroot
 libraries="libyaml-0-2 libyaml-dev libcjson1 libcjson-dev libbson-1.0-0 libbson-dev libprotobuf-c1 libprotobuf-c-dev libpcre2-8-0
     libpcre2-dev libjansson4 libjansson-dev libzip4 libzip-dev zlib1g zlib1g-dev libbz2-1.0 liblzma5 libzstd1 libssl3
-    libjpeg62-turbo libjpeg62-turbo-dev libpng16-16 libpng-dev libwebp7 libwebp-dev libopenjp2-7 libopenjp2-7-dev"
+    libsundials-cvodes6 libjpeg62-turbo libjpeg62-turbo-dev libpng16-16 libpng-dev libwebp7 libwebp-dev libopenjp2-7 libopenjp2-7-dev"
 
 # ---------------------------------------------------------------- compiler, emulator, libraries
 

@@ -135,6 +135,9 @@ enum mdf_form {
     MDF_FORM_GREATEST,
     MDF_FORM_QUOTIENT,        /* Python's, of whole numbers too */
     MDF_FORM_NUMBER,          /* Python's int and float */
+    MDF_FORM_FLOOR,           /* a real number rounded, as one of Python's ints: math.floor */
+    MDF_FORM_CEILING,
+    MDF_FORM_NEAREST,         /* the even one of two: round, without digits */
     MDF_FORM_VARIADIC,        /* its element, folded over all operands from the left */
     MDF_FORM_MEAN,            /* ... and divided by their number */
     MDF_FORM_GATHER_FEATURES, /* of the last axis, by indices in a row */

@@ -370,7 +370,7 @@ const struct mdf_operator mdf_operators_python_builtins[] = {
     MDF_FUNCTION("divmod", run_divmod, 0, "a b"),
     MDF_FUNCTION("pow", run_pow, 0, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
     MDF_FUNCTION("len", run_len, 0, "obj", .form = MDF_FORM_OF_SHAPE, .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("round", run_round, 0, "number ndigits=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("round", run_round, 0, "number ndigits=", .form = MDF_FORM_NEAREST, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("int", run_int, 0, "x= base=", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("float", run_float, 0, "x=", .form = MDF_FORM_NUMBER, .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("bool", run_bool, 0, "x=", .derivatives = mdf_derivatives_flat),

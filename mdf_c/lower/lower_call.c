@@ -163,6 +163,7 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     size_t i;
 
     if (trace->n_calls != 1 || trace->loop == NULL || trace->target != result ||
+        (lowering->is_for_source && trial->source->operator->form == MDF_FORM_BOUNDS) || /* of one bound, whose loop has no text */
         (trace->settings != NULL && trace->settings != trial->call.settings && !trace->operation->settings_last) ||
         result->length == 0) {
         return false;

@@ -153,7 +153,17 @@ def as_parameters(values: Any) -> bytes:
     """
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise TypeError(f"parameters are a dict of values by name, not {values!r}")
-    return json.dumps(dict(values), default=_parameter).encode()
+    at_fault: list[Any] = []
+
+    def plain(value: Any) -> Any:
+        at_fault[:] = [value]
+        return _parameter(value)
+
+    try:
+        return json.dumps(dict(values), default=plain).encode()
+    except TypeError as error:
+        path = _keys_to(values, at_fault[0]) if at_fault else None
+        raise TypeError(f"parameter '{path[0]}': {error}" if path else str(error)) from None
 
 
 def _parameter(value: Any) -> Any:
@@ -240,5 +250,5 @@ def as_bytes(source: Source, opset: int | None = None) -> tuple[bytes, str, str]
     elif hasattr(source, "to_dict"):
         source = _as_dict(source)
     if not isinstance(source, dict):
-        raise TypeError(f"a {type(source).__name__} does not stand for a model")
+        raise TypeError(f"{source!r:.80} does not stand for a model: give a path, a dict, a text or bytes, or an object of modeci_mdf or onnx")
     return _dump(source), "json", f"{next(iter(source), 'model')}.json"

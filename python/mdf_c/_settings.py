@@ -7,7 +7,7 @@ import difflib
 import inspect
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -138,14 +138,26 @@ class Settings:
 _NAMES = frozenset(field.name for field in fields(Settings))
 
 
+def hint_of(name: str, known: Iterable[str]) -> str:
+    """What ends a message by the name that was probably meant; empty where none is near."""
+    nearest = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+
+
+def increment_of(dt: Any) -> float | None:
+    """A time increment as a number; None: there is none."""
+    try:
+        return None if dt is None else float(dt)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"dt must be a number, not {dt!r}") from None
+
+
 def settings_of(given: Mapping[str, Any], function: Callable[..., Any]) -> Settings:
     """The settings among a function's keywords; a TypeError says which keyword is none, and which was probably meant."""
     unknown = next((name for name in given if name not in _NAMES), None)
     if unknown is not None:
         own = (name for name, one in inspect.signature(function).parameters.items() if one.kind is not one.VAR_KEYWORD)
-        nearest = difflib.get_close_matches(unknown, [*own, *_NAMES], 1)
-        hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
-        raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{unknown}'{hint}")
+        raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{unknown}'{hint_of(unknown, [*own, *_NAMES])}")
     return Settings(**given)
 
 

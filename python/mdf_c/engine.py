@@ -32,7 +32,7 @@ from ._library import (
     lib,
     text,
 )
-from ._settings import Settings, functions_of, options_of, settings_of
+from ._settings import Settings, functions_of, increment_of, options_of, settings_of
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
 from .custom import known_elsewhere
 from .drawing import Drawing, titled
@@ -630,6 +630,7 @@ class State(Uncopied):
     def _warn_of_run(self, dt: float | None) -> None:
         """What `run` warns of as a whole, once for a state: of the inputs before its first evaluation, of `dt` before the second."""
         origin = self.program._origin
+        dt = increment_of(dt)
         collected = _check_run(self.program._pointer, origin, self._given, 1 + self._n_checked, dt)
         if self._n_checked > 0:  # that of inputs has been told
             collected.found = collected.found[len(_check_run(self.program._pointer, origin, self._given, 1, dt).found) :]

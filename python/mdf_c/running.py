@@ -13,7 +13,7 @@ import numpy as np
 
 from ._documents import Source
 from ._library import Record, Series, Tensor, lib
-from ._settings import settings_of
+from ._settings import increment_of, settings_of
 from ._values import dtype_number
 from .drawing import plot_traces, shown, table, titled
 from .engine import Program, State, compile, find_ports, warn_of_run
@@ -342,7 +342,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C.
     """
-    steps, dt = _number_of_steps(steps), None if dt is None else float(dt)
+    steps, dt = _number_of_steps(steps), increment_of(dt)
     _check_inputs(inputs)
     settings_of(settings, run)
     program = compile(model, **settings)

@@ -20,7 +20,7 @@ import numpy as np
 from ._documents import Origin, Source, format_of
 from ._findings import Findings
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
-from ._settings import Settings, functions_of, options_of, settings_of
+from ._settings import Settings, functions_of, hint_of, options_of, settings_of
 from ._sweep_library import PER_INSTANCE, PER_STEP, REDUCTION_KINDS, STOPPED, TYPED, NativeSweep, Plan, Reduction, Swept, along
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
@@ -89,7 +89,7 @@ class SweepResult:
     def __getitem__(self, name: str) -> np.ndarray:
         found = [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
         if len(found) != 1:
-            raise KeyError(f"'{name}' is not one of the recorded ports {list(self.outputs)}")
+            raise KeyError(f"'{name}' is not one of the recorded ports {list(self.outputs)}{hint_of(name, [port for key in self.outputs for port in (key, key.split('.', 1)[-1])])}")
         return self.outputs[found[0]]
 
     def __repr__(self) -> str:

@@ -60,6 +60,22 @@ static bool is_input(const mdf_program *program, const char *name)
     return found && !has_part(program, MDF_PART_PARAMETER, name);
 }
 
+/* An error of a name that the model has not, where the file has that name. */
+static void place_name(struct sweep_run *run)
+{
+    const struct sweep_file *file = &run->file;
+    size_t i;
+
+    for (i = 0; run->error->code == MDF_NAME && i < file->n_swept + file->n_given; i++) {
+        const struct sweep_entry *entry = i < file->n_swept ? &file->swept[i] : &file->given[i - file->n_swept];
+        const char *quoted = mdf_arena_printf(&run->file.arena, "'%s'", entry->name);
+
+        if (quoted != NULL && strstr(run->error->message, quoted) != NULL) {
+            mdf_error_at(run->error, run->options->sweep_path, entry->line, entry->column);
+        }
+    }
+}
+
 static bool compile(struct sweep_run *run, const mdf_model *model)
 {
     const char **names = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *names);
@@ -545,7 +561,11 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (!compile(run, model)) {
         return EXIT_MODEL;
     }
-    exit_status = choose_ports(&run->ports, run->memory, run->program, "--record", record, run->error);
+    exit_status = choose_ports(&run->ports, run->memory, run->program, run->options->record != NULL ? "--record" : "record", record,
+                               run->error);
+    if (exit_status != EXIT_DONE && run->options->record == NULL) {
+        mdf_error_at(run->error, run->options->sweep_path, run->file.record_line, run->file.record_column);
+    }
     if (exit_status != EXIT_DONE) {
         return exit_status;
     }
@@ -572,6 +592,7 @@ int run_sweep(struct mdf_memory *memory, const struct run_options *options, cons
 
     mdf_arena_init(&run.file.arena, memory);
     exit_status = perform(&run, model);
+    place_name(&run);
     for (i = 0; run.results != NULL && i < run.n_results; i++) {
         mdf_value_clear(memory, &run.results[i]);
     }

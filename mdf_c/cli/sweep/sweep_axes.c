@@ -40,7 +40,8 @@ static bool add_listed(struct sweep_file *sweep, const char *path, mdf_error *er
             mdf_error_set(error, MDF_VALUE,
                           "to be combined one by one (zip), names need equally many values: '%s' has %zu and '%s' has %zu",
                           first->name, n_values(first), entry->name, n_values(entry));
-            return refuse(path, error);
+            mdf_error_at(error, path, entry->line, entry->column);
+            return false;
         } else {
             entry->axis = first->axis;
         }
@@ -54,17 +55,20 @@ static bool draw(struct sweep_file *sweep, const char *path, mdf_error *error)
 {
     const int64_t shape = (int64_t)sweep->n_samples;
     mdf_distribution *distributions = mdf_arena_array(&sweep->arena, sweep->n_swept, sizeof *distributions);
+    const struct sweep_entry *first = NULL;
     size_t n = 0, axis, i, size_bytes;
     double *values = NULL;
 
     for (i = 0; distributions != NULL && i < sweep->n_swept; i++) {
         if (sweep->swept[i].is_drawn) {
             distributions[n++] = sweep->swept[i].distribution;
+            first = first == NULL ? &sweep->swept[i] : first;
         }
     }
     if (distributions != NULL && n > 0 && sweep->n_samples == 0) {
         mdf_error_set(error, MDF_VALUE, "values are drawn: 'samples' must say how many");
-        return refuse(path, error);
+        mdf_error_at(error, path, first->line, first->column);
+        return false;
     }
     if (n > 0 && mdf_size_multiply(n, sweep->n_samples, &size_bytes) &&
         mdf_size_multiply(size_bytes, sizeof *values, &size_bytes)) {

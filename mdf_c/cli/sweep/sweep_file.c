@@ -1,6 +1,7 @@
 /* sweep_file.c - see sweep_file.h. A key of the file is a row of the table: what it is called, who reads it. */
 #include "mdf_c/cli/sweep/sweep_keys.h"
 
+#include "mdf_c/document/tree_builder.h"
 #include "mdf_c/values/values.h"
 
 #include <math.h>
@@ -48,6 +49,8 @@ static bool read_parameters(const struct sweep_reading *reading, const struct md
         struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
 
         made->name = sweep_keep_text(reading, entry->key);
+        made->line = mdf_position(entry->line);
+        made->column = mdf_position(entry->column);
         if (made->name == NULL || !read_sweep_distribution(reading->document, &entry->value, entry->key, &made->distribution,
                                                            &made->is_drawn, reading->error)) {
             return false;
@@ -126,6 +129,8 @@ static bool read_inputs(const struct sweep_reading *reading, const struct mdf_no
         const struct mdf_node_entry *entry = &first.as.object.entries[i];
 
         sweep->given[i].name = sweep_keep_text(reading, entry->key);
+        sweep->given[i].line = mdf_position(entry->line);
+        sweep->given[i].column = mdf_position(entry->column);
         if (sweep->given[i].name == NULL ||
             !(sweep->by_step ? stack(reading, node, &sweep->given[i])
                              : read_given(reading, &entry->value, entry->key, &sweep->given[i].values))) {
@@ -189,6 +194,8 @@ static bool read_record(const struct sweep_reading *reading, const struct mdf_no
     bool done = true;
     size_t i;
 
+    reading->sweep->record_line = mdf_position(node->line);
+    reading->sweep->record_column = mdf_position(node->column);
     if (node->kind == MDF_NODE_STRING) {
         reading->sweep->record = sweep_keep_text(reading, node->as.string.bytes);
         return reading->sweep->record != NULL;

@@ -9,6 +9,7 @@
 /* A name and an array of numbers. */
 struct sweep_entry {
     const char *name;
+    int line, column;        /* of the name */
     struct mdf_value values; /* swept: its first axis goes through the values; given by step: through the steps */
     bool is_drawn;           /* from `distribution` */
     mdf_distribution distribution;
@@ -40,6 +41,7 @@ struct sweep_file {
     bool has_every;
     double dt;              /* NaN: the file does not say */
     const char *record;     /* NAME,NAME,...; NULL: the file does not say */
+    int record_line, record_column;
     struct mdf_value seeds; /* one number, or one an instance; NONE: the file does not say */
     const char *stop_when;  /* NULL: nothing */
     size_t n_trials;        /* of each combination of values; 0: one, and no axis of them */

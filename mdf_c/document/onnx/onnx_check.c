@@ -73,8 +73,16 @@ bool mdf_onnx_check_attribute(struct onnx_import *import, const struct onnx_node
     }
     known = mdf_schema_attribute(node->schema, attribute->name);
     if (known == NULL) {
-        return mdf_onnx_fail(import, MDF_MODEL, "%s::%s version %d has no attribute '%.100s'", mdf_schema_prefix(node->schema),
-                             node->operator, node->schema->since, attribute->name);
+        struct mdf_nearest nearest;
+
+        mdf_nearest_begin(&nearest, attribute->name);
+        for (size_t i = 0; i < node->schema->n_attributes; i++) {
+            mdf_nearest_offer(&nearest, node->schema->attributes[i].name);
+        }
+        mdf_onnx_fail(import, MDF_MODEL, "%s::%s version %d has no attribute '%.100s'", mdf_schema_prefix(node->schema), node->operator,
+                      node->schema->since, attribute->name);
+        mdf_error_suggest(import->tree->error, mdf_nearest_result(&nearest));
+        return false;
     }
     return type == (int)known->type ||
            mdf_onnx_fail(import, MDF_TYPE, "the attribute '%.100s' of %s::%s must be %s, not %s", attribute->name,

@@ -272,6 +272,51 @@ static uint8_t choose(struct composing *composing, bool is_least)
     return best;
 }
 
+/* ------------------------------------------------------------------ whole numbers */
+
+/* What a form does with a real number before it becomes a whole one; NULL: it is no such form. */
+static const struct mdf_element *rounding_of(enum mdf_form form)
+{
+    return form == MDF_FORM_FLOOR     ? MDF_ELEMENT(floor)
+           : form == MDF_FORM_CEILING ? MDF_ELEMENT(ceiling)
+           : form == MDF_FORM_NEAREST ? MDF_ELEMENT(nearest)
+                                      : NULL;
+}
+
+/* Of a number without digits: rounded in its own type, and then cast, which bails out where the kernel has no int64. */
+static mdf_lowered_id round_number(struct composing *composing, const struct mdf_element *element)
+{
+    const struct trial *trial = composing->trial;
+    const struct mdf_value *number = trial->effective[0], *result = composing->result;
+    bool is_real = number->dtype == MDF_DTYPE_FLOAT64 || number->dtype == MDF_DTYPE_FLOAT32;
+    struct mdf_value rounded = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+    double real;
+
+    if ((trial->n > 1 && trial->ids[1] != MDF_LOWERED_NONE) || number->rank > 0 || result->dtype != MDF_DTYPE_INT64 ||
+        (!is_real && !lowering_casts((mdf_dtype)number->dtype))) {
+        return MDF_LOWERED_NONE;
+    }
+    if (!is_real) {
+        return lowering_convert(composing->lowering, trial->ids[0], result);
+    }
+    real = (double)*(const int64_t *)result->data;
+    real = real != 0 ? real : copysign(0, mdf_element_to_double((mdf_dtype)number->dtype, number->data));
+    if (mdf_value_make_tensor(composing->lowering->memory, &rounded, (mdf_dtype)number->dtype, 0, NULL) == NULL) {
+        lowering_out_of_memory(composing->lowering);
+    } else {
+        mdf_convert_elements((mdf_dtype)number->dtype, rounded.data, MDF_DTYPE_FLOAT64, &real, 1, false);
+        rounded.strength = result->strength;
+        composing->result = &rounded;
+        id = lowering_add_nest(composing->lowering, composing->draft,
+                               compose_apply(composing, element, compose_load(composing, 0, (mdf_dtype)number->dtype), 0), &rounded,
+                               composing->axes);
+        id = lowering_cast(composing->lowering, id, MDF_DTYPE_INT64);
+    }
+    mdf_value_clear(composing->lowering->memory, &rounded);
+    return id;
+}
+
 /* ------------------------------------------------------------------ Softmax */
 
 /* The axes of a line, and what goes through all lines: of dimensions from `axis` on, up to version 12, or of one. */
@@ -375,7 +420,7 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
 
     for (i = 0; i < trial->n; i++) {
         enum mdf_form form = trial->source->operator->form;
-        bool is_bound = (form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS) && i > 0;
+        bool is_bound = (form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_NEAREST) && i > 0;
 
         if (trial->ids[i] == MDF_LOWERED_NONE || (form == MDF_FORM_BOUNDS && trial->effective[i]->kind == MDF_KIND_NONE)
                 ? !is_bound
@@ -407,6 +452,9 @@ static mdf_lowered_id compose(struct composing *composing)
 
     if (operator->form == MDF_FORM_SOFTMAX || operator->form == MDF_FORM_LOG_SOFTMAX || operator->form == MDF_FORM_HARDMAX) {
         return add_softmax(composing);
+    }
+    if (rounding_of(operator->form) != NULL) {
+        return round_number(composing, rounding_of(operator->form));
     }
     compose_axes(composing);
     if (operator->form == MDF_FORM_CLIP) {
