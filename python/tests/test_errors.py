@@ -286,7 +286,7 @@ def model_with(**node):
         (
             lambda: mdf_c.run(model_with(parameters={"k": {"value": 1}}), {"x": 1}, parameters={"A.k": "1 + q"}),
             mdf_c.MdfNameError,
-            "^parameters:1:14: node 'A', parameter 'k': name 'q' is not known here",
+            "node 'A', parameter 'k': name 'q' is not known here",
         ),
         (
             lambda: mdf_c.sweep(model_with(), {"x": [1.0]}, progress=False)["yy"],
