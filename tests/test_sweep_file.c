@@ -174,6 +174,18 @@ Test(sweep_file, npz_is_an_archive_of_arrays)
     cr_assert(has_piece(bytes, n, "'shape': (2, 3)"));
 }
 
+/* Of Zarr 3: elements are bytes, with a word for their order. */
+Test(sweep_file, zarr_tells_the_order_of_its_bytes)
+{
+    char told[TEXT_SIZE], bytes[TEXT_SIZE];
+
+    cr_assert_eq(sweep("parameters: {a: [1.5]}\nrecord: [y]", "-o out.zarr --zarr-format 3"), 0, "%s", errors); /* 2.25 */
+    read_file("out.zarr/n.y/zarr.json", told);
+    read_file("out.zarr/n.y/0", bytes);
+    cr_expect(strstr(told, bytes[0] == 0x40 ? "\"endian\": \"big\"" : "\"endian\": \"little\"") != NULL, "%s", told);
+    cr_expect(bytes[0] + bytes[7] == 0x40);
+}
+
 /* A list of ports is recorded side by side, but not of instances that may stop. */
 Test(sweep_file, explain_tells_why_instances_go_one_by_one)
 {
@@ -220,7 +232,7 @@ static const struct {
     {"parameters: {a: {range: [0, 1, -1]}}", "", 1, "the range is empty"},
     {"parameters: {a: {range: [0, 1, 0]}}", "", 1, "more than a hundred million"},
     {"parameters: {a: {range: [0, 0, 0]}}", "", 1, "the range is empty"},
-    {"parameters: {a: [1, 2], x: [1]}\ncombine: zip", "", 1, "s.yaml:1:22: error: to be combined one by one (zip), names need equally many values: 'a' has 2 and 'x' has 1"},
+    {"parameters: {a: [1, 2], x: [1]}\ncombine: zip", "", 1, "s.yaml:1:25: error: to be combined one by one (zip), names need equally many values: 'a' has 2 and 'x' has 1"},
     {"parameters: {a: [1]}\ncombine: product", "", 1, "s.yaml:2:10: error: 'combine' must be grid"},
     {"parameters: {a: [1]}\nsteps: 0", "", 1, "'steps' must be a whole number, at least 1"},
     {"parameters: {a: [1]}\nevery: 2", "", 1, "'every' is more than the number of steps"},

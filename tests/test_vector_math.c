@@ -117,18 +117,26 @@ static long double unit_in_last_place(const struct function *function, long doub
     return ldexpl(1, exponent < lowest ? lowest : exponent);
 }
 
+/* Whether the reference is nearer to what is right than what is tested: long double may be no more than double. */
+static bool has_reference(bool is_double)
+{
+    return !is_double || LDBL_MANT_DIG > DBL_MANT_DIG;
+}
+
 static void check_element(const struct function *function, double x, double y)
 {
     long double wanted = function->plain(function->is_double ? x : (double)(float)x);
     double rounded = function->is_double ? (double)wanted : (double)(float)wanted;
-    double bound = LDBL_MANT_DIG > 53 || !function->is_double ? function->bound : function->bound + 1.5;
 
+    if (!has_reference(function->is_double)) {
+        return;
+    }
     if (isnan(wanted)) {
         cr_assert(isnan(y), "%s(%a) is %a", function->name, x, y);
     } else if (isinf(rounded) || isinf(y) || wanted == 0) {
         cr_assert(rounded == y && signbit(rounded) == signbit(y), "%s(%a) is %a", function->name, x, y);
     } else {
-        cr_assert(fabsl(y - wanted) <= bound * unit_in_last_place(function, wanted), "%s(%a) is %a, not %La", function->name, x,
+        cr_assert(fabsl(y - wanted) <= function->bound * unit_in_last_place(function, wanted), "%s(%a) is %a, not %La", function->name, x,
                   y, wanted);
     }
 }
@@ -351,6 +359,9 @@ static void check_power(bool is_double, double x, double y, double z)
     long double wanted = powl(x, y);
     double rounded = is_double ? (double)wanted : (double)(float)wanted;
 
+    if (!has_reference(is_double)) {
+        return;
+    }
     if (isnan(wanted)) {
         cr_assert(isnan(z), "%a to %a is %a", x, y, z);
     } else if (isinf(rounded) || isinf(z) || wanted == 0) {

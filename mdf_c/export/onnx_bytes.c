@@ -81,6 +81,24 @@ static void put_packed(struct mdf_text *message, const struct mdf_value *array, 
     }
 }
 
+/* Elements of at least 8 bits, the lowest byte first, as ONNX has them on any machine. */
+static void put_elements(struct mdf_text *message, const struct mdf_value *array)
+{
+    mdf_dtype dtype = (mdf_dtype)array->dtype;
+    size_t size_bytes = array->length * mdf_dtype_size(dtype), size = mdf_dtype_size(dtype) / (mdf_dtype_kind(dtype) == 'c' ? 2 : 1), i;
+    const char *bytes = array->data;
+
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || size == 1) {
+        onnx_put_bytes(message, TENSOR_BYTES, bytes, size_bytes);
+        return;
+    }
+    put_key(message, TENSOR_BYTES, WIRE_LENGTH);
+    put_varint(message, size_bytes);
+    for (i = 0; i < size_bytes; i++) {
+        mdf_text_append(message, bytes + i / size * size + (size - 1 - i % size), 1);
+    }
+}
+
 void onnx_put_tensor(struct mdf_text *message, const char *name, const struct mdf_value *array)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
@@ -102,6 +120,6 @@ void onnx_put_tensor(struct mdf_text *message, const char *name, const struct md
     } else if (mdf_dtype_bits(dtype) == 4 || mdf_dtype_bits(dtype) == 2) {
         put_packed(message, array, mdf_dtype_bits(dtype));
     } else {
-        onnx_put_bytes(message, TENSOR_BYTES, array->data, array->length * mdf_dtype_size(dtype));
+        put_elements(message, array);
     }
 }

@@ -143,8 +143,8 @@ static bool write_v3_description(const struct sweep_store *store, const struct s
     mdf_text_printf(
         &text,
         "}}, \"chunk_key_encoding\": {\"name\": \"v2\", \"configuration\": {\"separator\": \".\"}}, \"fill_value\": %s, "
-        "\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}",
-        kind == 'c' ? "[0.0, 0.0]" : fill_of(kind));
+        "\"codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"%s\"}}",
+        kind == 'c' ? "[0.0, 0.0]" : fill_of(kind), __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "little" : "big");
     if (store->codec != STORE_PLAIN) {
         mdf_text_printf(&text, ", {\"name\": \"%s\", \"configuration\": {\"level\": %d%s}}", store_codec_words[store->codec - 1],
                         store_codec_level(store->codec), store->codec == STORE_ZSTD ? ", \"checksum\": false" : "");

@@ -182,10 +182,9 @@ static bool can_stay(const struct onnx_raw_bytes *raw, mdf_dtype dtype)
 {
     size_t alignment = mdf_dtype_kind(dtype) == 'c' ? mdf_dtype_size(dtype) / 2 : mdf_dtype_size(dtype);
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return false;
-#endif
-    return raw->store != NULL && dtype != MDF_DTYPE_BOOL && mdf_dtype_bits(dtype) >= 8 && (uintptr_t)raw->bytes % alignment == 0;
+    bool is_turned = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && mdf_dtype_size(dtype) > 1;
+
+    return !is_turned && raw->store != NULL && dtype != MDF_DTYPE_BOOL && mdf_dtype_bits(dtype) >= 8 && (uintptr_t)raw->bytes % alignment == 0;
 }
 
 /* From the first elements that stay there on, the document holds the mapped file. */
