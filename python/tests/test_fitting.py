@@ -113,6 +113,35 @@ JACOBIANS = {
 
 
 @pytest.mark.parametrize("what", JACOBIANS)
+def test_tangents_one_by_one_and_side_by_side_have_the_same_bits(what, monkeypatch):
+    from mdf_c.fitting.gradient import ExactTangents
+
+    node, keys = JACOBIANS[what]
+    seen = []
+
+    def both(self, by_name):
+        found = [way(by_name) for way in (self._one_by_one, self._side_by_side)]
+        for one, other in zip(*found):
+            np.testing.assert_array_equal(one, other)
+        seen.append(found[0])
+        return found[0]
+
+    monkeypatch.setattr(ExactTangents, "__call__", both)
+    assert mdf_c.fit(model_of(node), keys, method="trust_region").is_converged and seen
+
+
+def test_tangents_that_there_are_not_are_told():
+    """Where exact ones are asked for it is an error, else the report has the reason."""
+    cast = {"function": "onnx::BitCast", "args": {"input": "rate", "to": 11}}
+    own = {"rate": {"value": 1.0}, "cast": cast, "v": {"default_initial_value": 1.0, "time_derivative": "-cast * v"}}
+    node = {**DECAY, "parameters": own}
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="BitCast"):
+        mdf_c.fit(model_of(node), {**DECAY_KEYS, "gradient": "exact"}, data=decay_data(), method="trust_region")
+    found = mdf_c.fit(model_of(node), DECAY_KEYS, data=decay_data(), method="trust_region")
+    assert "BitCast" in found.why_differences and found.n_gradients == 0
+
+
+@pytest.mark.parametrize("what", JACOBIANS)
 def test_jacobians_of_least_squares_go_forward(what, monkeypatch):
     from mdf_c.fitting.objective import Compared
 

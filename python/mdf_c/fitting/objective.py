@@ -5,7 +5,6 @@ An objective is a function of positions (space.py), many at a time: the sum of s
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -439,8 +438,12 @@ class Compared(Objective):
                 exact = self.exact()
                 self._forward = exact if isinstance(exact, SensitiveGradient) else None
             elif self.spec.gradient != "differences":
-                with contextlib.suppress(MdfUnsupportedError):
+                try:
                     self._forward = self._make_tangents()
+                except MdfUnsupportedError as error:
+                    if self.spec.gradient == "exact":
+                        raise
+                    self.why_differences = error.message
         return self._forward
 
     def _make_tangents(self) -> ExactTangents:
