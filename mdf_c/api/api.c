@@ -270,14 +270,14 @@ static mdf_program *compile_derivative(const mdf_model *model, struct mdf_gradie
         mdf_error_set(error, MDF_USAGE, "there is no value after 0 steps");
         return NULL;
     }
-    request->is_bounded = known.max_memory_bytes > 0 && known.max_memory_bytes < SIZE_MAX;
+    request->bound_bytes = known.max_memory_bytes < SIZE_MAX ? known.max_memory_bytes : 0;
     return mdf_program_compile_gradient(model, request, &known, error);
 }
 
 mdf_program *mdf_compile_gradient(const mdf_model *model, const char *of, const char *const *parameters, size_t n_parameters,
                                   uint64_t n_steps, double dt, const mdf_options *options, mdf_error *error)
 {
-    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), false};
+    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), 0};
 
     return compile_derivative(model, &request, options, mdf_unset_error(error));
 }
@@ -288,7 +288,7 @@ mdf_program *mdf_compile_vector_product(const mdf_model *model, mdf_vector_produ
 {
     static const enum mdf_request_kind kinds[] = {
         [MDF_VECTOR_JACOBIAN] = MDF_REQUEST_VJP, [MDF_JACOBIAN_VECTOR] = MDF_REQUEST_JVP, [MDF_HESSIAN_VECTOR] = MDF_REQUEST_HVP};
-    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), false};
+    struct mdf_gradient_request request = {MDF_REQUEST_GRADIENT, of, parameters, n_parameters, n_steps, !isnan(dt), 0};
 
     error = mdf_unset_error(error);
     if ((unsigned)what >= sizeof kinds / sizeof *kinds) {

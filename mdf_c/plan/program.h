@@ -309,7 +309,7 @@ struct mdf_gradient_request {
     size_t n_by;
     uint64_t n_steps; /* evaluations in a row, at least 1 */
     bool has_dt;      /* all but the first have a time increment */
-    bool is_bounded;  /* the memory: rather compute steps again than keep all of them */
+    size_t bound_bytes; /* of the memory, 0: none: rather compute steps again than keep all of them */
 };
 
 /* Compiles a program whose one evaluation is all those of the request, and the derivatives of a value after them: its node

@@ -157,12 +157,15 @@ static bool copy_bodies(struct tracer *tracer, struct mdf_code_call *call)
 static bool emit_in_segments(struct tracer *tracer, uint32_t from, const struct mdf_code_call *call)
 {
     const struct mdf_code_call *traced = (const struct mdf_code_call *)tracer->from->calls.items + from;
+    const mdf_operand *inputs = traced->inputs;
     struct mdf_static_type *types = mdf_arena_array(&tracer->target.compiler->scratch, call->n_inputs + 1, sizeof *types);
 
     for (size_t i = 0; types != NULL && i < call->n_inputs; i++) {
         types[i] = traced->inputs[i] != MDF_NO_OPERAND ? unit_type(tracer->from, traced->inputs[i]) : mdf_static_unknown;
     }
-    return types != NULL ? segments_emit_call(&tracer->target, call, types) : out_of_memory(tracer);
+    return types != NULL ? segments_emit_call(&tracer->target, call,
+                                             &(struct traced_call){tracer->from, inputs, types, tracer->bound_bytes})
+                         : out_of_memory(tracer);
 }
 
 /* `keeps_outputs`: they are written where they are now; else each has a slot of its own. */
@@ -196,7 +199,7 @@ static bool trace_call(struct tracer *tracer, const struct mdf_instruction *inst
     }
     call.inputs = operands;
     call.outputs = operands + call.n_inputs;
-    return tracer->keeps_less && !keeps_outputs ? emit_in_segments(tracer, instruction->target, &call)
+    return tracer->bound_bytes > 0 && !keeps_outputs ? emit_in_segments(tracer, instruction->target, &call)
                                                 : unit_emit_call(&tracer->target, &call);
 }
 

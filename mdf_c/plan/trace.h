@@ -47,7 +47,7 @@ struct tracer {
     mdf_operand (*brings_now)(struct tracer *tracer, const struct mdf_program_edge *edge);
     /* Behind the run of a node that runs until it is finished: the others. NULL: that is refused. */
     bool (*repeat)(struct tracer *tracer, const struct mdf_program_node *node);
-    bool keeps_less;     /* memory is bounded: rather compute again */
+    size_t bound_bytes;  /* of the memory, 0: none: rather compute again than keep */
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
 

@@ -206,6 +206,42 @@ def test_many_tangents_are_those_of_single_calls(examples):
         along.many({"cell.v": [1.0]})
 
 
+def peak(model, wrt, steps, max_memory):
+    state = mdf_c.gradient(model, "y", wrt, steps=steps, graph="g", max_memory=max_memory).state()
+    state.evaluate()
+    return state.output("gradient", "value"), [state.output("gradient", name) for name in wrt], state.peak_bytes
+
+
+def test_the_less_memory_the_more_levels_of_loops():
+    """Of steps, and of the iterations of a Loop: the same bits, by less memory than two levels take."""
+    start = np.linspace(0, 1, 500).tolist()
+    state = {"k": {"value": 0.3}, "s": {"default_initial_value": start, "value": "numpy.sin(s + k * 0.01)"}}
+    steps = {"m": {"graphs": {"g": {"nodes": {"n": {"parameters": state, "output_ports": {"y": {"value": "numpy.sum(s)"}}}}}}}}
+    ports = {"c2": {"value": "c"}, "s2": {"value": "numpy.sin(s + k * 0.001 * i)"}}
+    body = {"metadata": {"inputs": ["i", "c", "s"], "outputs": list(ports)}, "nodes": {"m": {"input_ports": {"i": {}, "c": {}, "s": {}}, "output_ports": ports}}}
+    repeated = {"function": "onnx::Loop", "args": {"M": 40000, "cond": True, "v_initial": "[s]", "body": "b"}}
+    node = {"parameters": {"k": {"value": 0.3}, "s": {"value": start}, "p": repeated}, "output_ports": {"y": {"value": "numpy.sum(p)"}}}
+    loop = {"m": {"graphs": {"g": {"nodes": {"n": node}}, "b": body}}}
+    for model, n in ((steps, 40000), (loop, 1)):
+        two, three = (peak(model, ["n.k", "n.s"], n, bound) for bound in (1 << 30, 5_000_000))
+        assert two[0] == three[0]
+        for a, b in zip(two[1], three[1]):
+            np.testing.assert_array_equal(a, b)
+        assert three[2] < (0.8 if model is steps else 1.0) * two[2]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 17, 100])
+def test_a_scan_whose_length_is_known_when_it_runs_goes_in_segments(n):
+    ports = {"h2": {"value": "numpy.tanh(w * h + x)"}, "o": {"value": "h * x"}}
+    body = {"metadata": {"inputs": ["h", "x"], "outputs": list(ports)}, "nodes": {"m": {"input_ports": {"h": {}, "x": {}}, "output_ports": ports}}}
+    scan = {"function": "onnx::Scan", "args": {"initial_state_and_scan_inputs": "[w, xs]", "num_scan_inputs": 1, "body": "b"}}
+    node = {"input_ports": {"xs": {}}, "parameters": {"w": {"value": [0.3, -0.2]}, "p": scan}, "output_ports": {"y": {"value": "numpy.sum(p[1]) + numpy.sum(p[0])"}}}
+    model, xs = {"m": {"graphs": {"g": {"nodes": {"n": node}}, "b": body}}}, np.random.default_rng(n).standard_normal((n, 2))
+    free, bounded = (mdf_c.value_and_grad(model, "y", ["n.w"], graph="g", inputs={"xs": xs}, **more) for more in ({}, {"max_memory": 1 << 26}))
+    assert free[0] == bounded[0]
+    np.testing.assert_array_equal(free[1]["n.w"], bounded[1]["n.w"])
+
+
 def test_bounded_memory_gives_the_same(examples):
     arguments = examples / "fitzhugh_nagumo.yaml", "V", ["membrane.current", "membrane.a"]
     free, bounded = (mdf_c.value_and_grad(*arguments, steps=500, dt=0.05, **more) for more in ({}, {"max_memory": 1 << 27}))

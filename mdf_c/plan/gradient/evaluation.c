@@ -3,10 +3,11 @@
  * Comes in: the code of a graph's nodes, whose slots are written again in each evaluation. Goes out: code in which each operand
  * is written once (trace.h): the first two evaluations, then a Loop whose body is a later one, and whose states are the slots
  * that an evaluation reads as an earlier one has left them (where memory is bounded, Loops in a Loop: what derives them keeps the
- * states of the outer one, and those of one inner one at a time), then the last evaluation, which alone computes what only the
+ * states of the outer ones, and those of one inner one at a time), then the last evaluation, which alone computes what only the
  * result needs. */
 #include "mdf_c/plan/gradient/evaluation.h"
 
+#include "mdf_c/plan/gradient/loop_segments.h"
 #include "mdf_c/plan/gradient/run_ahead.h"
 #include "mdf_c/plan/gradient/run_by_values.h"
 #include "mdf_c/plan/gradient/traced_loop.h"
@@ -19,59 +20,64 @@ static bool trace_sequence(struct tracer *tracer, const struct ahead_sequence *s
 /* Evaluations, or blocks of sets of nodes. */
 struct steps {
     const struct ahead_sequence *block; /* NULL: all nodes */
-    uint64_t n, size;                   /* n segments of that size; size 0: n evaluations */
+    uint64_t n;                         /* evaluations, or segments */
+    uint64_t size;                      /* of a segment; 0: there are none */
+    unsigned levels;                    /* within a segment */
 };
 
-static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n);
+static bool trace_levels(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n, unsigned levels);
 
 static bool trace_block(struct tracer *tracer, void *context, mdf_operand *goes_on)
 {
     const struct steps *steps = context;
 
     (void)goes_on;
-    return steps->size > 0        ? trace_steps(tracer, tracer->has_dt, steps->block, steps->size)
+    return steps->size > 0        ? trace_levels(tracer, tracer->has_dt, steps->block, steps->size, steps->levels)
            : steps->block == NULL ? trace_nodes(tracer, false)
                                   : trace_sequence(tracer, steps->block);
 }
 
-static bool emit_steps(struct tracer *around, bool has_dt, struct steps steps, const char *id)
+static struct traced_loop loop_of(bool has_dt, struct steps *steps)
 {
-    const struct traced_loop loop = {.id = id,
-                                     .most = steps.n,
-                                     .begins = MDF_NO_OPERAND,
-                                     .has_dt = has_dt,
-                                     .keeps_outputs = steps.block != NULL,
-                                     .trace = trace_block,
-                                     .context = &steps};
+    return (struct traced_loop){.id = steps->size > 0 ? "steps" : "step",
+                                .most = steps->n,
+                                .begins = MDF_NO_OPERAND,
+                                .has_dt = has_dt,
+                                .keeps_outputs = steps->block != NULL,
+                                .trace = trace_block,
+                                .context = steps};
+}
+
+static bool emit_steps(struct tracer *around, bool has_dt, struct steps steps)
+{
+    const struct traced_loop loop = loop_of(has_dt, &steps);
 
     return traced_loop_emit(around, &loop);
 }
 
-/* The Loop of n evaluations, or blocks. */
-static bool trace_steps(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n)
+/* n evaluations, or blocks: one Loop, or Loops in Loops. */
+static bool trace_levels(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n, unsigned levels)
 {
-    return emit_steps(around, has_dt, (struct steps){block, n, 0}, "step");
+    uint64_t size = segments_size(n, levels);
+
+    if (levels < 2 || n < FEW_STEPS) {
+        return emit_steps(around, has_dt, (struct steps){block, n, 0, 0});
+    }
+    return emit_steps(around, has_dt, (struct steps){block, n / size, size, levels - 1}) &&
+           (n % size == 0 || trace_levels(around, has_dt, block, n % size, levels - 1));
 }
 
-/* The Loop of n Loops of `size` evaluations each. */
-static bool trace_segments(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n, uint64_t size)
-{
-    return emit_steps(around, has_dt, (struct steps){block, n, size}, "steps");
-}
-
-/* So many evaluations, or blocks. */
 static bool trace_many(struct tracer *around, bool has_dt, const struct ahead_sequence *block, uint64_t n)
 {
-    uint64_t size = 1;
+    struct steps one = {block, n, 0, 0};
+    const struct traced_loop loop = loop_of(has_dt, &one);
+    double bytes = 0;
 
-    if (!around->keeps_less || n < FEW_STEPS) {
-        return trace_steps(around, has_dt, block, n);
+    if (around->bound_bytes == 0 || n < FEW_STEPS) {
+        return emit_steps(around, has_dt, one);
     }
-    while (size * size < n) {
-        size++;
-    }
-    return trace_segments(around, has_dt, block, n / size, size) &&
-           (n % size == 0 || trace_steps(around, has_dt, block, n % size));
+    return traced_loop_measure(around, &loop, &bytes) &&
+           trace_levels(around, has_dt, block, n, segments_levels(n, bytes, around->bound_bytes));
 }
 
 /* ------------------------------------------------------------------ nodes that run until they are finished */
@@ -290,7 +296,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
                            .from = builder->unit,
                            .n_slots = builder->unit->slot_facts.n,
                            .repeat = repeat,
-                           .keeps_less = request->is_bounded,
+                           .bound_bytes = request->bound_bytes,
                            .purpose = "there are no derivatives over the steps"};
     bool *is_written, by_values;
 
@@ -310,9 +316,9 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
     if ((by_values && !by_values_begin(&first, builder)) || !trace_begin(&first) || !set_initials(&first)) {
         return false;
     }
-    if (!(by_values                   ? by_values_trace(&first, request, set_initials)
+    if (!(by_values                 ? by_values_trace(&first, request, set_initials)
           : ahead_is_needed(&first) ? trace_ahead(&first, request, operand)
-                                      : trace_all(&first, request, operand))) {
+                                    : trace_all(&first, request, operand))) {
         return false;
     }
     *result = by_values ? by_values_result(&first, operand) : trace_operand(&first, operand);

@@ -12,6 +12,7 @@
 #include "functions/kernel/setting.h"
 #include "functions/python/python.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FEW_ITERATIONS = 16, INPUT_COUNT = 0, INPUT_CONDITION, FIRST_STATE };
@@ -23,7 +24,70 @@ struct segments {
     bool is_scan;
     size_t first_state, n_states, n_scanned;
     uint64_t n, size, rest; /* n segments of that size, and the rest */
+    unsigned levels;        /* of loops */
+    bool is_open;           /* a Scan whose length is known when it runs: about √m segments of about √m items, and a rest */
 };
+
+/* What an operand is before it is first written: a constant; NULL: it is not known. */
+static const struct mdf_value *first_value(const struct compiler *compiler, struct unit *unit, mdf_operand operand)
+{
+    const struct mdf_program_parameter *parameters = compiler->parameters.items;
+    const struct mdf_value *value = operand != MDF_NO_OPERAND ? unit_constant(unit, operand) : NULL;
+
+    for (size_t i = 0; value == NULL && i < compiler->parameters.n; i++) {
+        value = parameters[i].slot == operand ? unit_constant(compiler->root_unit, parameters[i].default_value) : NULL;
+    }
+    return value;
+}
+
+double segments_bytes(const struct compiler *compiler, struct unit *unit, mdf_operand operand)
+{
+    struct mdf_static_type type = operand != MDF_NO_OPERAND ? unit_type(unit, operand) : mdf_static_unknown;
+    const struct mdf_value *value = first_value(compiler, unit, operand);
+    double bytes = 8;
+
+    for (size_t i = 0; value == NULL && i < unit_position(unit); i++) {
+        const struct mdf_instruction *instruction = unit_instruction(unit, i);
+
+        value = instruction->opcode == MDF_OPCODE_COPY && instruction->a == operand ? first_value(compiler, unit, instruction->b)
+                                                                                    : NULL;
+    }
+    if (value != NULL) {
+        return value->kind == MDF_KIND_TENSOR ? bytes * (double)value->length : bytes;
+    }
+    for (size_t i = 0; type.has_shape && i < type.rank; i++) {
+        bytes *= type.shape[i] > 0 ? (double)type.shape[i] : 1;
+    }
+    return bytes;
+}
+
+unsigned segments_levels(uint64_t n, double bytes, size_t bound_bytes)
+{
+    enum { PART = 4, MOST_LEVELS = 8 }; /* a state has gradients and what is computed of it beside it */
+    unsigned levels = 2;
+
+    while (levels < MOST_LEVELS && levels * pow((double)n, 1.0 / levels) * bytes * PART > (double)bound_bytes &&
+           pow((double)n, 1.0 / (levels + 1)) >= 2) {
+        levels++;
+    }
+    return levels;
+}
+
+uint64_t segments_size(uint64_t n, unsigned levels)
+{
+    uint64_t size = 1;
+
+    if (levels < 2) {
+        return n;
+    }
+    if (levels > 2) {
+        return (uint64_t)ceil(pow((double)n, (levels - 1.0) / levels));
+    }
+    while (size * size < n) {
+        size++;
+    }
+    return size;
+}
 
 static bool out_of_memory(struct target *target)
 {
@@ -44,7 +108,7 @@ static double count_of_loop(struct target *target, const struct segments *segmen
                                                                                                                             : 0;
 }
 
-/* The same of a Scan along first axes, forward. */
+/* The same of a Scan along first axes, forward; NAN: it is one, and not known. */
 static double count_of_scan(const struct mdf_static_type *types, const struct segments *segments)
 {
     const struct mdf_code_call *call = segments->call;
@@ -60,7 +124,7 @@ static double count_of_scan(const struct mdf_static_type *types, const struct se
             return 0;
         }
     }
-    return type.has_shape && type.rank > 0 ? (double)type.shape[0] : 0;
+    return !type.has_shape ? NAN : type.rank > 0 ? (double)type.shape[0] : 0;
 }
 
 /* What a call is made of; false: it is no Loop or Scan. */
@@ -86,23 +150,38 @@ static bool take_apart(struct target *target, const struct mdf_code_call *call, 
     return call->n_outputs >= segments->n_states;
 }
 
+static void divide_iterations(struct segments *segments, uint64_t n, unsigned levels)
+{
+    segments->levels = levels;
+    segments->size = segments_size(n, levels);
+    segments->n = n / segments->size;
+    segments->rest = n % segments->size;
+}
+
 /* Whether the call is such a Loop or Scan: then `segments` is it. */
-static bool is_long(struct target *target, const struct mdf_code_call *call, const struct mdf_static_type *types,
+static bool is_long(struct target *target, const struct mdf_code_call *call, const struct traced_call *traced,
                     struct segments *segments)
 {
-    double m;
+    double m, bytes = 0;
 
     if (!take_apart(target, call, segments) || mdf_code_find_flagged(segments->body, MDF_OPERATOR_AS_WRITTEN) != NULL) {
         return false;
     }
-    m = segments->is_scan ? count_of_scan(types, segments) : count_of_loop(target, segments);
+    m = segments->is_scan ? count_of_scan(traced->types, segments) : count_of_loop(target, segments);
+    segments->is_open = isnan(m);
+    if (segments->is_open) {
+        segments->rest = 1; /* at least */
+        return true;
+    }
     if (!(m >= FEW_ITERATIONS && m <= (double)INT32_MAX)) {
         return false;
     }
-    for (segments->size = 1; segments->size * segments->size < (uint64_t)m; segments->size++) {
+    for (size_t i = 0; i < segments->n_states; i++) {
+        bytes += segments_bytes(target->compiler, traced->unit, traced->inputs[segments->first_state + i]);
     }
-    segments->n = (uint64_t)m / segments->size;
-    segments->rest = (uint64_t)m % segments->size;
+    /* stacks of stacks of stacks would take more than is spared */
+    divide_iterations(segments, (uint64_t)m,
+                      call->n_outputs > segments->n_states ? 2 : segments_levels((uint64_t)m, bytes, traced->bound_bytes));
     return true;
 }
 
@@ -182,11 +261,10 @@ static struct mdf_code *copy_body(const struct segments *segments, struct target
 }
 
 /* The same call in the unit of `target`, with another body, which it takes. */
-static bool emit_call(const struct segments *segments, struct target *target, struct mdf_code *body, const mdf_operand *inputs,
-                      const mdf_operand *outputs)
+static bool make_call(const struct segments *segments, struct target *target, struct mdf_code *body, const mdf_operand *inputs,
+                      const mdf_operand *outputs, struct mdf_code_call *call)
 {
     struct compiler *compiler = target->compiler;
-    struct mdf_code_call call = *segments->call;
     uint32_t *index = mdf_arena_allocate(compiler->arena, sizeof *index);
 
     if (index == NULL || !list_add(compiler, &target->unit->bodies, &body, sizeof body)) {
@@ -194,10 +272,41 @@ static bool emit_call(const struct segments *segments, struct target *target, st
         return out_of_memory(target);
     }
     *index = (uint32_t)target->unit->bodies.n - 1;
-    call.inputs = inputs;
-    call.outputs = outputs;
-    call.bodies = index;
-    return unit_emit_call(target, &call);
+    *call = *segments->call;
+    call->inputs = inputs;
+    call->outputs = outputs;
+    call->bodies = index;
+    return true;
+}
+
+static bool emit_call(const struct segments *segments, struct target *target, struct mdf_code *body, const mdf_operand *inputs,
+                      const mdf_operand *outputs)
+{
+    struct mdf_code_call call;
+
+    return make_call(segments, target, body, inputs, outputs, &call) && unit_emit_call(target, &call);
+}
+
+static bool emit_all(const struct segments *segments);
+
+/* A part of so many iterations: one loop, or segments again. */
+static bool emit_levels(const struct segments *segments, struct target *target, struct mdf_code *body, uint64_t n,
+                        const mdf_operand *inputs, const mdf_operand *outputs)
+{
+    struct segments inner = *segments;
+    struct mdf_code_call call;
+
+    if (!make_call(segments, target, body, inputs, outputs, &call)) {
+        return false;
+    }
+    if (segments->levels < 3 || n < FEW_ITERATIONS) {
+        return unit_emit_call(target, &call);
+    }
+    inner.target = target;
+    inner.call = &call;
+    inner.body = body;
+    divide_iterations(&inner, n, segments->levels - 1);
+    return emit_all(&inner);
 }
 
 /* So many iterations, from `first` on, in the unit of `target`; `inputs` are states, and what is scanned. */
@@ -219,7 +328,7 @@ static bool emit_part(const struct segments *segments, struct target *target, md
         mdf_code_clear(target->compiler->memory, copy);
         return false;
     }
-    return emit_call(segments, target, copy, all, outputs);
+    return emit_levels(segments, target, copy, n, all, outputs);
 }
 
 static mdf_operand *new_slots(struct target *target, size_t n)
@@ -316,16 +425,23 @@ static mdf_operand compute(struct target *around, const char *text, mdf_operand 
                : MDF_NO_OPERAND;
 }
 
+/* Of what is scanned, a, as expressions: items of a segment; those of all segments. There is a rest. */
+#define OPEN_SIZE "max(1, int(math.sqrt(a.shape[0])))"
+#define OPEN_END "((a.shape[0] - (1 if a.shape[0] > 1 else 0)) // " OPEN_SIZE " * " OPEN_SIZE ")"
+
 /* What is scanned by segments, or by the rest behind them. */
 static bool divide(const struct segments *segments, bool is_rest, mdf_operand *parts)
 {
     struct target *target = segments->target;
     const mdf_operand *scanned = segments->call->inputs + segments->n_states;
-    unsigned long long end = segments->n * segments->size;
-    const char *text = is_rest
-                           ? mdf_arena_printf(&target->compiler->scratch, "a[%llu:]", end)
-                           : mdf_arena_printf(&target->compiler->scratch, "numpy.reshape(a[:%llu], (%llu, %llu) + a.shape[1:])",
-                                              end, (unsigned long long)segments->n, (unsigned long long)segments->size);
+    struct mdf_arena *scratch = &target->compiler->scratch;
+    unsigned long long size = segments->size, end = segments->n * size;
+    const char *text = segments->is_open && is_rest ? "a[" OPEN_END ":]"
+                       : segments->is_open          ? "numpy.reshape(a[:" OPEN_END "], (" OPEN_END " // " OPEN_SIZE ", " OPEN_SIZE
+                                             ") + a.shape[1:])"
+                       : is_rest ? mdf_arena_printf(scratch, "a[%llu:]", end)
+                                 : mdf_arena_printf(scratch, "numpy.reshape(a[:%llu], (%llu, %llu) + a.shape[1:])", end,
+                                                    (unsigned long long)segments->n, size);
 
     for (size_t i = 0; i < segments->n_scanned; i++) {
         parts[i] = compute(target, text, scanned[i], MDF_NO_OPERAND);
@@ -336,15 +452,17 @@ static bool divide(const struct segments *segments, bool is_rest, mdf_operand *p
     return true;
 }
 
+/* What segments have stacked, a, in a row; b behind that. */
+#define ALL_STACKED "numpy.reshape(a, (a.shape[0] * a.shape[1],) + a.shape[2:])"
+#define BOTH_STACKS "numpy.concatenate([" ALL_STACKED ", b], 0)"
+
 /* What segments have stacked, and the rest, as one stack, which goes to `output`. */
 static bool join_stacks(const struct segments *segments, mdf_operand stacked, mdf_operand rest, mdf_operand output)
 {
     struct target *target = segments->target;
-    const char *text =
-        mdf_arena_printf(&target->compiler->scratch,
-                         rest != MDF_NO_OPERAND ? "numpy.concatenate([numpy.reshape(a, (%llu,) + a.shape[2:]), b], 0)"
-                                                : "numpy.reshape(a, (%llu,) + a.shape[2:])",
-                         (unsigned long long)(segments->n * segments->size));
+    const char *text = segments->is_open ? "(" BOTH_STACKS " if b.shape[0] > 0 else " ALL_STACKED ") if a.shape[0] > 0 else b"
+                       : rest != MDF_NO_OPERAND ? BOTH_STACKS
+                                                : ALL_STACKED;
     mdf_operand joined = compute(target, text, stacked, rest);
 
     return joined != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, output, joined, 0);
@@ -420,10 +538,10 @@ static bool emit_all(const struct segments *segments)
     return true;
 }
 
-bool segments_emit_call(struct target *target, const struct mdf_code_call *call, const struct mdf_static_type *types)
+bool segments_emit_call(struct target *target, const struct mdf_code_call *call, const struct traced_call *traced)
 {
     const struct mdf_code_call kept = *call; /* the list of calls grows */
     struct segments segments;
 
-    return is_long(target, &kept, types, &segments) ? emit_all(&segments) : unit_emit_call(target, call);
+    return is_long(target, &kept, traced, &segments) ? emit_all(&segments) : unit_emit_call(target, call);
 }

@@ -4,6 +4,7 @@
  * of it has left them. */
 #include "mdf_c/plan/gradient/traced_loop.h"
 
+#include "mdf_c/plan/gradient/loop_segments.h"
 #include "mdf_c/plan/made_loop.h"
 
 /* A later evaluation, or several, as the body of a Loop. */
@@ -256,4 +257,22 @@ bool traced_loop_emit(struct tracer *around, const struct traced_loop *loop)
         return around->target.compiler->error->code == MDF_OK; /* runs leave nothing to each other */
     }
     return emit_loop(around, &step, &parts, code, loop->most, loop->begins);
+}
+
+bool traced_loop_measure(struct tracer *around, const struct traced_loop *loop, double *bytes)
+{
+    struct unit unit;
+    struct step step;
+    mdf_operand goes_on = MDF_NO_OPERAND;
+    bool done = begin_step(&step, around, &unit, loop->has_dt) && loop->trace(&step.tracer, loop->context, &goes_on);
+
+    *bytes = 0;
+    for (size_t i = 0; done && i < step.states.n; i++) {
+        const struct state_place *place = (const struct state_place *)step.states.items + i;
+
+        *bytes += segments_bytes(around->target.compiler, around->frames[place->frame].from,
+                                 MDF_OPERAND(MDF_OPERAND_SLOT, place->slot));
+    }
+    unit_clear(around->target.compiler, &unit);
+    return done;
 }

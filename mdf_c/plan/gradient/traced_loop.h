@@ -18,5 +18,7 @@ struct traced_loop {
 
 /* Emits it; nothing, where iterations leave nothing to each other. Then what slots hold at its end stands for them. */
 bool traced_loop_emit(struct tracer *around, const struct traced_loop *loop);
+/* About how many bytes an iteration leaves to the next; nothing is emitted. */
+bool traced_loop_measure(struct tracer *around, const struct traced_loop *loop, double *bytes);
 
 #endif
