@@ -276,6 +276,43 @@ Test(lower, functions_of_elements_are_made_of_codes)
     }
 }
 
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what)) {
+        n++;
+    }
+    return n;
+}
+
+/* What a branch computes on its way is no value that lasts: it is neither taken from the run before nor left for the next. */
+Test(lower, temporaries_of_branches_do_not_last)
+{
+    static const char model[] = PARAMETER("\"s\": {\"value\": \"(3 * s + 1) % 7 - 2\", \"default_initial_value\": 0.5}, "
+                                          "\"p\": {\"value\": \"s / (1 - numpy.exp(-s)) if abs(s) > 1 else (numpy.cos(s * 2) + 1 if s > 0 else "
+                                          "numpy.sin(s * 3) + 1)\"}");
+    const struct mdf_lowered_names names = {.write = write_no_name};
+    const char *why;
+    struct engine lowered;
+    struct mdf_text text;
+
+    mdf_memory_init(&memory, NULL, 0);
+    why = compare(model, NULL, 20, NAN);
+    cr_assert_null(why, "%s", why);
+    begin(&lowered, model, NULL, false);
+    for (int step = 0; step < 4; step++) {
+        cr_assert_eq(mdf_evaluate(lowered.state, NAN, &lowered.error), MDF_OK, "%s", lowered.error.message);
+    }
+    mdf_text_init(&text, &memory);
+    mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
+    cr_expect_eq(count(text.bytes, "input "), 1, "%s", text.bytes); /* s */
+    cr_expect_eq(count(text.bytes, " or "), 2, "%s", text.bytes);   /* p, of both conditions */
+    cr_expect_eq(count(text.bytes, "output "), 3, "%s", text.bytes); /* s, p, the output port */
+    mdf_text_release(&text);
+    engine_end(&lowered);
+}
+
 /* A product of a matrix of constants and a vector, whole numbers or reals. */
 #define MEETS(first, product, matrix)                                                                                           \
     PARAMETER("\"s\": {\"value\": \"(3 * s + 1) % 7 - 2\", \"default_initial_value\": " first "}, \"w\": {\"value\": \"" matrix \

@@ -228,12 +228,11 @@ bool lowering_run(struct lowering *lowering, struct scope *scope, size_t first, 
 
 /* ------------------------------------------------------------------ the whole */
 
-/* Whether anybody looks at a slot after these instructions have run; also they themselves, when they run again. */
-static bool is_observed(const struct mdf_lowering_request *request, const struct binding *binding)
+bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot)
 {
-    size_t index = MDF_OPERAND_INDEX(binding->operand);
+    size_t index = MDF_OPERAND_INDEX(slot);
 
-    if (binding->is_input || request->readers == NULL) {
+    if (request->readers == NULL) {
         return true;
     }
     if (request->self == MDF_READ_BY_NOBODY) {
@@ -242,6 +241,12 @@ static bool is_observed(const struct mdf_lowering_request *request, const struct
     return request->self == MDF_READ_BY_ALL
                ? request->readers[index] == MDF_READ_BY_ALL
                : request->readers[index] != MDF_READ_BY_NOBODY && request->readers[index] != request->self;
+}
+
+/* Whether anybody looks at a slot after these instructions have run; also they themselves, when they run again. */
+static bool is_observed(const struct mdf_lowering_request *request, const struct binding *binding)
+{
+    return binding->is_input || lowering_is_left_for_others(request, binding->operand);
 }
 
 /* A list that a loop made, or an empty one. */
@@ -502,7 +507,8 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
         return false;
     }
     lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};
-    return note_outputs(lowering, request, &scope) && lowering_finish(lowering) && may_begin_typed(lowering);
+    return lowering_drop_passed_on(lowering, &scope, &lowering->lowered->region) && note_outputs(lowering, request, &scope) &&
+           lowering_finish(lowering) && may_begin_typed(lowering);
 }
 
 /* Checks what was made: a mistake made here may only cost time. */

@@ -21,7 +21,7 @@ static bool allocate_values(struct lowering *lowering)
         const struct mdf_lowered_value *value = &lowered->values[i];
         struct mdf_value *array = &lowered->arrays[i];
 
-        if (value->place == MDF_LOWERED_INPUT) {
+        if (value->place == MDF_LOWERED_INPUT && !lowering->facts[i].is_passed_on) {
             lowered->inputs[lowered->n_inputs++] = (mdf_lowered_id)i;
         }
         *array = value->form;

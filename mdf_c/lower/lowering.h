@@ -69,6 +69,7 @@ struct fact {
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
     bool is_watched;             /* a stack that the caller looks at, though it is no output */
+    bool is_passed_on;           /* an input that nothing looks at (lower_passed_on.c) */
     bool is_mapped;              /* the stack of a loop that has become a NEST (lower_mapped.c) */
     const struct growth *growth; /* NULL: it is none */
     struct stacked_list *list;   /* NULL: it is none */
@@ -406,6 +407,10 @@ mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowere
 mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial);
 /* --- lower_group.c: element ops on arrays become nests, and nests of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
+/* --- lower.c: whether others than these instructions look at a slot after they have run. */
+bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot);
+/* --- lower_passed_on.c: slots that branches only pass on to the next run, for which nobody looks, are no inputs any more. */
+bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, struct mdf_lowered_region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);
 
