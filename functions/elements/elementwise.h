@@ -16,6 +16,8 @@ enum { MDF_MAX_OPERANDS = 3 };
  * the loops of elementwise_loop.inc and where.c it may be one that advances. False: an element is refused. bool elements are
  * bytes, 0 or 1 (uint8_t). */
 typedef bool (*mdf_loop)(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings);
+/* The same loop, without asking in each call which vectors the processor has: for code that is made for this one. */
+mdf_loop mdf_loop_here(mdf_loop loop);
 
 enum mdf_result_type {
     MDF_RESULT_SAME, /* the operands' type */

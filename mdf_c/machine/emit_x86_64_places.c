@@ -218,13 +218,14 @@ void emission_call_or_bail_out(struct emission *emission, const void *function)
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n)
 {
     struct assembler *assembler = emission->assembler;
+    mdf_loop loop = mdf_loop_here(op->loop);
     const void *function;
 
     assemble_general(assembler, GENERAL_ADDRESS, 8, RSI, in_memory(RSP, FRAME_POINTERS));
     assemble_move_address(assembler, RDX, steps);
     assemble_move_number(assembler, RCX, n);
     assemble_move_address(assembler, R8, op->loop_settings);
-    memcpy(&function, &op->loop, sizeof function);
+    memcpy(&function, &loop, sizeof function);
     emission_call(emission, function);
     assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
     assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));

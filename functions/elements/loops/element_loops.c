@@ -21,6 +21,16 @@
     }
 #include "functions/elements/elements.def"
 
+mdf_loop mdf_loop_here(mdf_loop loop)
+{
+#define VECTORS(id, kind, n_operands, ...)                               \
+    if (loop == SUFFIX_##kind(mdf_element_##id)) {                       \
+        return mdf_vector_math()->loops[MDF_VECTORS_##id##_##kind];      \
+    }
+#include "functions/elements/elements.def"
+    return loop;
+}
+
 /* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
 #define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
 
