@@ -15,11 +15,22 @@ struct mdf_solve_part {
     size_t n_results;
 };
 
+/* Where elements of the states go: what code looks at, what nodes take next, weights of slopes, a direction. */
+enum mdf_solve_place { MDF_SOLVE_Y, MDF_SOLVE_NEXT, MDF_SOLVE_WEIGHT, MDF_SOLVE_DIRECTION, MDF_SOLVE_N_PLACES };
+
+/* The values of one parameter that is solved for: as its node has it; of these places, and what code makes of it. NULL: there is no
+ * code that needs it. */
+struct mdf_solve_state {
+    struct mdf_value *node, *at[MDF_SOLVE_N_PLACES];
+    const struct mdf_value *results[MDF_STATE_N_RESULTS];
+};
+
 /* One state of CVODE for each state of a program. */
 struct mdf_solve {
     struct mdf_cvode_library library;
     SUNContext context;
     void *cvode;
+    struct mdf_solve_state *states; /* of each of the solver's */
     N_Vector y;
     SUNMatrix matrix;
     SUNLinearSolver linear;
@@ -71,9 +82,6 @@ double *mdf_solve_element(const struct mdf_solve *solve, size_t i);
 
 /* Sets the weights of slopes that code reads. False: the error is set. */
 bool mdf_solve_set_weights(struct mdf_state *state);
-
-/* Where elements of the states go: what code looks at, what nodes take next, weights of slopes, a direction. */
-enum mdf_solve_place { MDF_SOLVE_Y, MDF_SOLVE_NEXT, MDF_SOLVE_WEIGHT, MDF_SOLVE_DIRECTION };
 
 /* --- solve_cvode.c */
 bool mdf_solve_scatter(struct mdf_state *state, const double *elements, enum mdf_solve_place to);

@@ -41,6 +41,36 @@ static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
     return mdf_frame_slot(state->frame, slot);
 }
 
+/* Where the values of a state lie, looked up once: they stay there as long as the frame. */
+static void find_places(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+
+    for (size_t i = 0; i < solver->n_states; i++) {
+        const struct mdf_program_state *of = &solver->states[i];
+        struct mdf_solve_state *to = &state->solve->states[i];
+
+        to->node = slot_of(state, of->slot);
+        to->at[MDF_SOLVE_Y] = slot_of(state, of->y);
+        to->at[MDF_SOLVE_NEXT] = slot_of(state, of->next);
+        to->at[MDF_SOLVE_WEIGHT] = of->weight == MDF_NO_OPERAND ? NULL : slot_of(state, of->weight);
+        to->at[MDF_SOLVE_DIRECTION] = of->direction == MDF_NO_OPERAND ? NULL : slot_of(state, of->direction);
+        for (size_t k = 0; k < MDF_STATE_N_RESULTS; k++) {
+            to->results[k] = of->results[k] == MDF_NO_OPERAND ? NULL : slot_of(state, of->results[k]);
+        }
+    }
+}
+
+/* Most states are single numbers. */
+static inline void copy_numbers(double *to, const double *from, size_t n)
+{
+    if (n == 1) {
+        *to = *from;
+    } else {
+        memcpy(to, from, n * sizeof *to);
+    }
+}
+
 /* Elements of all states together, which are float64, and of those that are not held. */
 static bool count(struct mdf_state *state, size_t *n_all, size_t *n)
 {
@@ -48,7 +78,7 @@ static bool count(struct mdf_state *state, size_t *n_all, size_t *n)
 
     *n_all = *n = 0;
     for (size_t i = 0; i < solver->n_states; i++) {
-        const struct mdf_value *y = slot_of(state, solver->states[i].y);
+        const struct mdf_value *y = state->solve->states[i].at[MDF_SOLVE_Y];
 
         if (y->kind != MDF_KIND_TENSOR || y->dtype != MDF_DTYPE_FLOAT64) {
             return mdf_solve_fail(state, MDF_UNSUPPORTED, "solves for numbers of float64 only (docs/time.md)");
@@ -70,19 +100,15 @@ static void gather(struct mdf_state *state, double *elements, bool of_nodes)
     const struct mdf_program_solver *solver = &state->program->solver;
 
     for (size_t i = 0; i < solver->n_states; i++) {
-        const struct mdf_value *y = slot_of(state, of_nodes ? solver->states[i].slot : solver->states[i].y);
+        const struct mdf_solve_state *of = &state->solve->states[i];
+        const struct mdf_value *y = of_nodes ? of->node : of->at[MDF_SOLVE_Y];
 
         if (i == solver->n_states - solver->n_held) {
             elements = state->solve->held;
         }
-        memcpy(elements, y->data, y->length * sizeof *elements);
+        copy_numbers(elements, y->data, y->length);
         elements += y->length;
     }
-}
-
-static mdf_operand slot_for(const struct mdf_program_state *of, enum mdf_solve_place to)
-{
-    return to == MDF_SOLVE_Y ? of->y : to == MDF_SOLVE_NEXT ? of->next : to == MDF_SOLVE_WEIGHT ? of->weight : of->direction;
 }
 
 /* Into slots of the forms that `y` has. */
@@ -92,11 +118,14 @@ bool mdf_solve_scatter(struct mdf_state *state, const double *elements, enum mdf
     size_t n = solver->n_states - (to == MDF_SOLVE_WEIGHT ? solver->n_held : 0);
 
     for (size_t i = 0; i < n; i++) {
-        const struct mdf_value *y = slot_of(state, solver->states[i].y);
-        struct mdf_value *slot = slot_of(state, slot_for(&solver->states[i], to));
+        const struct mdf_value *y = state->solve->states[i].at[MDF_SOLVE_Y];
+        struct mdf_value *slot = state->solve->states[i].at[to];
         uint8_t strength = y->strength;
-        double *own = mdf_value_make_tensor(&state->shared->memory, slot, MDF_DTYPE_FLOAT64, y->rank, mdf_value_shape(y));
+        double *own = slot == y ? mdf_value_own_elements(slot) : NULL;
 
+        if (own == NULL) {
+            own = mdf_value_make_tensor(&state->shared->memory, slot, MDF_DTYPE_FLOAT64, y->rank, mdf_value_shape(y));
+        }
         if (own == NULL) {
             return mdf_solve_out_of_memory(state);
         }
@@ -104,7 +133,7 @@ bool mdf_solve_scatter(struct mdf_state *state, const double *elements, enum mdf
             elements = state->solve->held;
         }
         slot->strength = strength;
-        memcpy(own, elements, y->length * sizeof *elements);
+        copy_numbers(own, elements, y->length);
         elements += y->length;
     }
     return true;
@@ -146,7 +175,7 @@ bool mdf_solve_take(struct mdf_state *state, enum mdf_state_result result, doubl
     size_t n = solver->n_states - (is_of_all ? 0 : solver->n_held);
 
     for (size_t i = 0; i < n; i++) {
-        const struct mdf_value *of = slot_of(state, solver->states[i].results[result]), *y = slot_of(state, solver->states[i].y);
+        const struct mdf_value *of = state->solve->states[i].results[result], *y = state->solve->states[i].at[MDF_SOLVE_Y];
 
         if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length != y->length) {
             mdf_solve_fail(state, MDF_SHAPE,
@@ -155,7 +184,7 @@ bool mdf_solve_take(struct mdf_state *state, enum mdf_state_result result, doubl
             mdf_error_in(&context_of(state)->error, "%s", solver->states[i].path);
             return false;
         }
-        memcpy(elements, of->data, y->length * sizeof *elements);
+        copy_numbers(elements, of->data, y->length);
         elements += y->length;
     }
     return true;
@@ -261,6 +290,7 @@ void mdf_solve_release(struct mdf_state *state)
     }
     mdf_memory_release(memory, solve->inputs);
     mdf_memory_release(memory, solve->readers);
+    mdf_memory_release(memory, solve->states);
     mdf_memory_release(memory, solve);
     state->solve = NULL;
 }
@@ -288,10 +318,13 @@ static bool make_solve(struct mdf_state *state)
     state->solve = solve;
     solve->inputs = mdf_memory_allocate_zeroed(memory, solver->n_ports + 1, sizeof *solve->inputs);
     solve->readers = mdf_memory_allocate_zeroed(memory, state->program->code->n_slots, sizeof *solve->readers);
-    if (solve->inputs == NULL || solve->readers == NULL || solve->library.SUNContext_Create(NULL, &solve->context) != 0) {
+    solve->states = mdf_memory_allocate_zeroed(memory, solver->n_states + 1, sizeof *solve->states);
+    if (solve->inputs == NULL || solve->readers == NULL || solve->states == NULL ||
+        solve->library.SUNContext_Create(NULL, &solve->context) != 0) {
         mdf_solve_release(state);
         return mdf_solve_out_of_memory(state);
     }
+    find_places(state);
     give_part(state, &solve->evaluate, solver->evaluate, MDF_STATE_SLOPE, 1);
     give_part(state, &solve->condition, solver->condition, MDF_STATE_CONDITIONED, 2);
     give_part(state, &solve->differentiate, solver->differentiate, MDF_STATE_GRADIENT, 1);
@@ -393,7 +426,7 @@ static bool have_same_forms(struct mdf_state *state)
     bool are_same = state->solve->has_begun;
 
     for (size_t i = 0; are_same && i < solver->n_states; i++) {
-        const struct mdf_value *of_node = slot_of(state, solver->states[i].slot), *y = slot_of(state, solver->states[i].y);
+        const struct mdf_value *of_node = state->solve->states[i].node, *y = state->solve->states[i].at[MDF_SOLVE_Y];
 
         are_same = of_node->kind == MDF_KIND_TENSOR && of_node->dtype == MDF_DTYPE_FLOAT64 && of_node->rank == y->rank &&
                    memcmp(mdf_value_shape(of_node), mdf_value_shape(y), y->rank * sizeof(int64_t)) == 0;
