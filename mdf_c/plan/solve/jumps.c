@@ -113,6 +113,33 @@ static mdf_operand *begin_at(struct solver *solver, struct target *target, solve
     return states;
 }
 
+/* A name for what the loop leaves, which is `else_value` where it does not run. */
+static bool leave(struct target *target, const char *name, mdf_operand else_value, mdf_operand *slot)
+{
+    *slot = unit_new_slot(target, 0);
+    return *slot != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_COPY, *slot, else_value, 0) && solver_name(target, name, *slot);
+}
+
+/* The loop is jumped over, which costs less than one of no runs: it is needed for few steps. */
+static bool emit_loop(struct step_loop *loop, struct target *target, mdf_operand condition, const mdf_operand *states,
+                      mdf_operand *outputs, size_t n)
+{
+    mdf_operand goes_on = solver_compute(&loop->target, NULL, "goes_on"), trips, led;
+    size_t past;
+
+    if (goes_on == MDF_NO_OPERAND || !leave(target, "trips", states[0], &trips) || !leave(target, "led_across", states[2], &led)) {
+        unit_clear(target->compiler, &loop->unit);
+        return false;
+    }
+    past = unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, condition);
+    if (!step_loop_emit(loop, target, goes_on, ALL_TRIPS, condition, states, outputs, n) || past == SIZE_MAX ||
+        !unit_emit(target, MDF_OPCODE_COPY, trips, outputs[0], 0) || !unit_emit(target, MDF_OPCODE_COPY, led, outputs[2], 0)) {
+        return false;
+    }
+    unit_land(target->unit, past);
+    return true;
+}
+
 bool solver_emit_jump(struct solver *solver, struct target *target, solver_values y, solver_values slopes)
 {
     size_t n = N_COUNTS + N_ENDS * solver->side.n_states;
@@ -133,9 +160,7 @@ bool solver_emit_jump(struct solver *solver, struct target *target, solver_value
         unit_clear(target->compiler, &loop.unit);
         return false;
     }
-    return step_loop_emit(&loop, target, solver_compute(&loop.target, NULL, "goes_on"), ALL_TRIPS, condition,
-                          states, outputs, n) &&
-           solver_name(target, "trips", outputs[0]) && solver_name(target, "led_across", outputs[2]) &&
+    return emit_loop(&loop, target, condition, states, outputs, n) &&
            solver_compute(target, "turned", "numpy.where(trips >= all_trips, numpy.where(led_across >= 2.0, 1.0, 0.0), 0.0)") !=
                MDF_NO_OPERAND;
 }
