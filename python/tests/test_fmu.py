@@ -1,5 +1,6 @@
 """``mdf-fmu``: what it writes is valid, and gives the numbers of the engine in FMPy."""
 
+import ctypes
 import itertools
 import math
 import os
@@ -201,6 +202,71 @@ def test_a_condition_that_goes_on_holds_the_state(tmp_path):
     expected = {t: t if t < 1 else 0.25 if t <= 2 else 0.25 + t - 2 for t in (0.5, 0.875, 1.25, 1.875, 2.5, 3.0)}
     np.testing.assert_allclose([last[t][0] for t in expected], list(expected.values()), atol=1e-4)
     np.testing.assert_allclose([last[t][1] for t in expected], [t % 0.7 for t in expected], atol=1e-3)
+
+
+SAW = """
+saw:
+  graphs:
+    g:
+      nodes:
+        n:
+          parameters:
+            period: {value: 0.3}
+            phase: {default_initial_value: 0.0, time_derivative: 1.0, conditions: [{id: again, test: phase >= period, value: 0.0}]}
+            x:
+              metadata: {unit: m, nominal: 1.0e-3}
+              default_initial_value: 1.0
+              time_derivative: -x
+              conditions: [{id: kick, test: numpy.absolute(phase) >= period, value: x + 1.0}, {id: low, test: x < 0.01, value: 1.0}]
+            y: {metadata: {nominal: 20}, default_initial_value: [0.0, 1.0], time_derivative: 'x - y'}
+          output_ports: {x: {value: x}, y: {value: y}, z: {metadata: {nominal: 5.0}, value: x}}
+"""
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_events_of_clocks_are_told_before(version, tmp_path):
+    """Of conditions that depend on time alone; the solver stops just there, where their states are what the clock says."""
+    (tmp_path / "saw.yaml").write_text(SAW)
+    fmu = make(tmp_path / "saw.yaml", tmp_path / "saw.fmu", "--fmi", str(version))
+    assert validate_fmu(fmu) == []
+    unit, _ = model_exchange(fmu, tmp_path, "saw", version)
+    now, told, given = 0.0, [], (ctypes.c_double * 4)()
+    for turn in range(4):
+        unit.enterEventMode()
+        *_, is_told, time = (unit.newDiscreteStates if version == 2 else unit.updateDiscreteStates)()
+        assert is_told
+        unit.enterContinuousTimeMode()
+        unit.getContinuousStates(given, 4)
+        assert given[:2] == [0.0, 1.0 + turn]  # each went just once
+        given[0] += (time - now) * (1 - 1e-13)  # as a solver rounds it
+        unit.setContinuousStates(given, 4)
+        unit.setTime(time)
+        now = time
+        told.append(time)
+    assert told == pytest.approx([0.3, 0.6, 0.9, 1.2], abs=1e-15)
+    unit.terminate()
+    result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-10, stop_time=3.05, output_interval=0.05)
+    exact = mdf_c.run(tmp_path / "saw.yaml", steps=2, dt=3.05, method="dopri5", rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result["n.x"][-1], exact.results["x"], rtol=1e-8)
+    events = [t for t, a, b in zip(result["time"], result["n.x"], result["n.x"][1:]) if b > a + 0.9]
+    np.testing.assert_allclose(events, 0.3 * np.arange(1, 11), atol=1e-12)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_nominal_values(version, tmp_path):
+    (tmp_path / "saw.yaml").write_text(SAW)
+    fmu = make(tmp_path / "saw.yaml", tmp_path / "saw.fmu", "--fmi", str(version))
+    unit, variables = model_exchange(fmu, tmp_path, "saw", version)
+    given = (ctypes.c_double * 4)()
+    unit.getNominalsOfContinuousStates(given, 4)
+    assert list(given) == [1, 1e-3, 20, 20]
+    nominals = {name: None if variable.nominal is None else float(variable.nominal) for name, variable in variables.items()}
+    array = "n.y[2]" if version == 2 else "n.y"
+    assert (nominals["n.x"], nominals["n.z"], nominals[array], nominals["n.period"]) == (1e-3, 5, 20, None)
+    for wrong in ("0.0", "-1", "[1.0]", "high", ".inf"):
+        (tmp_path / "saw.yaml").write_text(SAW.replace("1.0e-3", wrong))
+        with pytest.raises(ValueError, match=r"saw.yaml:10:\d+: error: nominal has to be a number larger than 0"):
+            make(tmp_path / "saw.yaml", tmp_path / "saw.fmu", "--fmi", str(version))
 
 
 def test_a_limit_that_lets_go_at_once_is_told(tmp_path, capfd):

@@ -18,6 +18,7 @@ struct fmu_variable {
     enum fmu_kind kind;
     const char *name; /* unique */
     const char *unit; /* NULL: none is given */
+    double nominal;   /* the size of its values, as the model's metadata say; 0: they do not */
     mdf_dtype dtype;
     size_t rank;
     const int64_t *shape;
@@ -48,7 +49,10 @@ struct fmu {
     struct fmu_variable *variables;
     size_t n_variables, capacity;
     size_t n_states, n_indicators;
-    bool *is_reset;       /* of each indicator: its condition gives a state another value */
+    bool *is_reset;       /* of each indicator: its condition gives a state another value; */
+    bool *is_timed;       /* it depends on clocks alone */
+    bool *is_clock;       /* of each element of the states: its derivative is a number */
+    bool has_timed;
     const char *left_out; /* a parameter that FMI 2 has no type for; NULL: none */
     bool is_structured;   /* all names follow FMI's rules for such; else they are any texts */
     struct name_table names;
@@ -58,6 +62,10 @@ struct fmu {
 bool fmu_prepare(struct mdf_state *state, mdf_error *error);
 /* Lists the variables. False: the error is set. */
 bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error);
+/* --- fmu_timed.c: whether a condition of a parameter depends on nothing but numbers and clocks, which are parameters with a number
+ * as their time derivative. */
+bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, const char *parameter, const char *condition);
+bool fmu_is_clock(const struct mdf_graph_node *node, const char *parameter);
 /* The structured name of NODE.PART, as FMI writes it: 'a b'.c; NULL node: PART. */
 const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured);
 

@@ -94,16 +94,37 @@ static void append_variables(const struct fmu *fmu, struct mdf_text *text)
     mdf_text_printf(text, "};\n\nenum { MDF_FMU_N_VARIABLES = %zu };\n\n", fmu->n_variables);
 }
 
-static void append_resets(const struct fmu *fmu, struct mdf_text *text)
+static void append_marks(struct mdf_text *text, const char *what, const char *name, const bool *marks, size_t n)
 {
-    size_t i;
-
-    mdf_text_append_string(text, "/* Of each event indicator: its condition gives a state another value. */\n"
-                                 "static const bool mdf_fmu_is_reset[] = {");
-    for (i = 0; i < fmu->n_indicators; i++) {
-        mdf_text_printf(text, "%s%s", fmu->is_reset[i] ? "true" : "false", i % 16 == 15 ? ",\n    " : ", ");
+    mdf_text_printf(text, "/* Of each %s. */\nstatic const bool mdf_fmu_%s[] = {", what, name);
+    for (size_t i = 0; i < n; i++) {
+        mdf_text_printf(text, "%s%s", marks[i] ? "true" : "false", i % 16 == 15 ? ",\n    " : ", ");
     }
     mdf_text_append_string(text, "false};\n\n");
+}
+
+/* Values of one step and tolerances, as an importer asks for them: 1 where the model does not say. */
+static void append_nominals(const struct fmu *fmu, struct mdf_text *text)
+{
+    mdf_text_append_string(text, "/* The sizes of the states' values. */\nstatic const double mdf_fmu_nominals[] = {");
+    for (size_t i = 0; i < fmu->n_variables; i++) {
+        const struct fmu_variable *variable = &fmu->variables[i];
+        char digits[MDF_NUMBER_TEXT_SIZE];
+
+        mdf_format_float64(variable->nominal > 0 ? variable->nominal : 1, digits);
+        for (size_t k = 0; variable->kind == FMU_STATE && k < variable->n_elements; k++) {
+            mdf_text_printf(text, "%s, ", digits);
+        }
+    }
+    mdf_text_append_string(text, "1};\n\n");
+}
+
+static void append_state_tables(const struct fmu *fmu, struct mdf_text *text)
+{
+    append_nominals(fmu, text);
+    append_marks(text, "event indicator: its condition gives a state another value", "is_reset", fmu->is_reset, fmu->n_indicators);
+    append_marks(text, "event indicator: its condition depends on clocks alone", "is_timed", fmu->is_timed, fmu->n_indicators);
+    append_marks(text, "state: it is a clock, whose derivative is a number", "is_clock", fmu->is_clock, fmu->n_states);
 }
 
 /* ------------------------------------------------------------------ the model's functions under one name */
@@ -143,8 +164,9 @@ static void append_settings(const struct fmu *fmu, struct mdf_text *text)
                     "#define MDF_FMU_DT %s\n"
                     "#define MDF_FMU_HAS_DERIVATIVES %d\n"
                     "#define MDF_FMU_HAS_TANGENTS %d\n"
+                    "#define MDF_FMU_HAS_TIMED %d\n"
                     "enum { MDF_FMU_N_STATES = %zu, MDF_FMU_N_INDICATORS = %zu, MDF_FMU_MOST_ELEMENTS = %zu };\n\n",
-                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->has_tangents, fmu->n_states,
+                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->has_tangents, fmu->has_timed, fmu->n_states,
                     fmu->n_indicators, most_elements(fmu));
 }
 
@@ -205,7 +227,7 @@ void fmu_append_source(const struct fmu *fmu, struct mdf_text *text)
     append_lines(text, fmu_variables_lines);
     append_inputs(fmu, text);
     append_variables(fmu, text);
-    append_resets(fmu, text);
+    append_state_tables(fmu, text);
     append_adapters(fmu, text);
     append_lines(text, fmu_instance_lines);
     append_lines(text, fmu->version == 2 ? fmi2_functions_lines : fmi3_functions_lines);

@@ -5,6 +5,7 @@
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/tensor/value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +173,8 @@ static bool fits(const struct fmu *fmu, const struct fmu_variable *variable)
 
 struct collecting {
     struct fmu *fmu;
+    mdf_error *error; /* set where it is not memory that was refused */
+    const char *file;
     const struct mdf_program *program;
     struct mdf_state *state;
     const struct mdf_graph *graph; /* NULL: not known */
@@ -190,6 +193,24 @@ static const struct mdf_parameter *find_parameter(const struct collecting *colle
     size_t i = of != NULL ? mdf_model_find_parameter(of, id) : 0;
 
     return of != NULL && i < of->n_parameters ? &of->parameters[i] : NULL;
+}
+
+/* The size that metadata of a part, `nominal`, say its values are of; 0: they do not. False: the error is set. */
+static bool read_nominal(struct collecting *collecting, const struct mdf_node *source, double *nominal)
+{
+    const struct mdf_node *metadata = source != NULL && source->kind == MDF_NODE_OBJECT ? mdf_node_get(source, "metadata") : NULL,
+                          *given = metadata != NULL && metadata->kind == MDF_NODE_OBJECT ? mdf_node_get(metadata, "nominal") : NULL;
+
+    *nominal = given == NULL                   ? 0
+               : given->kind == MDF_NODE_INT  ? (double)given->as.integer
+               : given->kind == MDF_NODE_REAL ? given->as.real
+                                              : -1;
+    if (given == NULL || (*nominal > 0 && isfinite(*nominal))) {
+        return true;
+    }
+    mdf_error_set(collecting->error, MDF_VALUE, "nominal has to be a number larger than 0: the size that values are of");
+    mdf_error_at(collecting->error, collecting->file, (int)given->line, (int)given->column);
+    return false;
 }
 
 static bool add_time(struct collecting *collecting)
@@ -234,12 +255,13 @@ static const void *input_start(struct collecting *collecting, const struct mdf_p
     return copy_elements(collecting->fmu, &collecting->state->shared->memory, value, (mdf_dtype)form->dtype);
 }
 
-static const char *input_unit(const struct collecting *collecting, const char *node, const char *id)
+/* Where an input port stands in the model; NULL: it is an input of the graph. */
+static const struct mdf_node *input_source(const struct collecting *collecting, const char *node, const char *id)
 {
     const struct mdf_graph_node *of = find_node(collecting, node);
     size_t i = of != NULL ? mdf_model_find_input_port(of, id) : 0;
 
-    return of != NULL && i < of->n_input_ports ? mdf_node_unit(of->input_ports[i].source) : NULL;
+    return of != NULL && i < of->n_input_ports ? of->input_ports[i].source : NULL;
 }
 
 static bool add_inputs(struct collecting *collecting)
@@ -261,7 +283,10 @@ static bool add_inputs(struct collecting *collecting)
         if (variable == NULL || (variable->start = input_start(collecting, port, form)) == NULL) {
             return false;
         }
-        variable->unit = input_unit(collecting, node, port->id);
+        variable->unit = mdf_node_unit(input_source(collecting, node, port->id));
+        if (!read_nominal(collecting, input_source(collecting, node, port->id), &variable->nominal)) {
+            return false;
+        }
     }
     return true;
 }
@@ -311,13 +336,14 @@ static bool is_of_state(const struct collecting *collecting, size_t parameter)
     return false;
 }
 
-static const char *parameter_unit(const struct collecting *collecting, const char *node, const char *id)
+/* Where a parameter of a node, or of the graph, stands in the model; NULL: there is none. */
+static const struct mdf_node *parameter_source(const struct collecting *collecting, const char *node, const char *id)
 {
     const struct mdf_parameter *parameter = find_parameter(collecting, node, id);
 
-    return parameter != NULL ? mdf_node_unit(parameter->definition.source)
+    return parameter != NULL ? parameter->definition.source
            : node == NULL && collecting->graph != NULL && collecting->graph->parameters != NULL
-               ? mdf_node_unit(mdf_node_get(collecting->graph->parameters, id))
+               ? mdf_node_get(collecting->graph->parameters, id)
                : NULL;
 }
 
@@ -341,8 +367,9 @@ static bool add_parameters(struct collecting *collecting)
         }
         variable->start = copy_elements(fmu, &collecting->state->shared->memory, value, (mdf_dtype)value->dtype);
         variable->is_tunable = !is_initial(collecting, parameter);
-        variable->unit = parameter_unit(collecting, parameter->node, parameter->id);
-        if (variable->start == NULL) {
+        variable->unit = mdf_node_unit(parameter_source(collecting, parameter->node, parameter->id));
+        if (variable->start == NULL ||
+            !read_nominal(collecting, parameter_source(collecting, parameter->node, parameter->id), &variable->nominal)) {
             return false;
         }
         if (!fits(fmu, variable)) {
@@ -369,7 +396,10 @@ static bool add_state(struct collecting *collecting, const struct mdf_program_in
     if (variable == NULL) {
         return false;
     }
-    variable->unit = parameter_unit(collecting, node, integral->id);
+    variable->unit = mdf_node_unit(parameter_source(collecting, node, integral->id));
+    if (!read_nominal(collecting, parameter_source(collecting, node, integral->id), &variable->nominal)) {
+        return false;
+    }
     variable->has_initial = initial != SIZE_MAX;
     if (variable->has_initial) {
         const struct mdf_value *value = mdf_frame_value(collecting->state->frame, collecting->program->parameters[initial].slot);
@@ -413,6 +443,46 @@ static bool add_indicator(struct collecting *collecting, const struct mdf_progra
                 fmu_name(&fmu->arena, collecting->program->nodes[event->node].id, part, &fmu->is_structured), &form) != NULL);
 }
 
+/* Marks elements of what the model has at a place of a list of such marks. */
+static void mark(bool *marks, size_t first, size_t n, bool is_marked)
+{
+    for (size_t i = 0; i < n; i++) {
+        marks[first + i] = is_marked;
+    }
+}
+
+/* Which states are clocks, and which conditions depend on these alone. */
+static bool find_timed(struct collecting *collecting)
+{
+    const struct mdf_program *program = collecting->program;
+    struct fmu *fmu = collecting->fmu;
+    size_t first = 0, i;
+
+    fmu->is_timed = mdf_arena_array(&fmu->arena, fmu->n_indicators + 1, sizeof *fmu->is_timed);
+    fmu->is_clock = mdf_arena_array(&fmu->arena, fmu->n_states + 1, sizeof *fmu->is_clock);
+    if (fmu->is_timed == NULL || fmu->is_clock == NULL) {
+        return false;
+    }
+    for (i = 0; fmu->n_states > 0 && i < program->n_integrals; i++) {
+        const struct mdf_graph_node *node = find_node(collecting, program->nodes[program->integrals[i].node].id);
+        size_t n = mdf_frame_value(collecting->state->frame, program->integrals[i].slot)->length;
+
+        mark(fmu->is_clock, first, n, node != NULL && fmu_is_clock(node, program->integrals[i].id));
+        first += n;
+    }
+    for (i = first = 0; fmu->n_indicators > 0 && i < program->n_events; i++) {
+        const struct mdf_program_event *event = &program->events[i];
+        const struct mdf_graph_node *node = find_node(collecting, program->nodes[event->node].id);
+        size_t n = mdf_frame_value(collecting->state->frame, event->test)->length;
+        bool is_timed = node != NULL && fmu_is_timed(&fmu->arena, node, event->parameter, event->id);
+
+        mark(fmu->is_timed, first, n, is_timed);
+        fmu->has_timed = fmu->has_timed || is_timed;
+        first += n;
+    }
+    return true;
+}
+
 static bool add_states(struct collecting *collecting)
 {
     size_t n = 0, i;
@@ -431,27 +501,26 @@ static bool add_states(struct collecting *collecting)
             return false;
         }
     }
-    return collecting->fmu->is_reset != NULL;
+    return collecting->fmu->is_reset != NULL && find_timed(collecting);
 }
 
 /* ------------------------------------------------------------------ outputs */
 
-/* The unit of an output port: its own, or that of the parameter whose value it is. */
-static const char *output_unit(const struct collecting *collecting, const char *node, const char *id)
+/* The unit and the nominal value of an output port: its own, or those of the parameter whose value it is. */
+static bool describe_output(struct collecting *collecting, const char *node, const char *id, struct fmu_variable *variable)
 {
     const struct mdf_graph_node *of = find_node(collecting, node);
     size_t i = of != NULL ? mdf_model_find_output_port(of, id) : 0;
-    const struct mdf_node *value;
-    const char *unit;
+    const struct mdf_node *value = of != NULL && i < of->n_output_ports ? of->output_ports[i].value : NULL, *parameter;
 
     if (of == NULL || i >= of->n_output_ports) {
-        return NULL;
+        return true;
     }
-    unit = mdf_node_unit(of->output_ports[i].source);
-    value = of->output_ports[i].value;
-    return unit != NULL || value == NULL || value->kind != MDF_NODE_STRING
-               ? unit
-               : parameter_unit(collecting, node, value->as.string.bytes);
+    parameter = value != NULL && value->kind == MDF_NODE_STRING ? parameter_source(collecting, node, value->as.string.bytes) : NULL;
+    variable->unit = mdf_node_unit(of->output_ports[i].source);
+    variable->unit = variable->unit != NULL ? variable->unit : mdf_node_unit(parameter);
+    return read_nominal(collecting, of->output_ports[i].source, &variable->nominal) &&
+           (variable->nominal > 0 || read_nominal(collecting, parameter, &variable->nominal));
 }
 
 /* Whether an output port counts an event of the node's metadata. */
@@ -484,7 +553,9 @@ static bool add_outputs(struct collecting *collecting)
             if (variable == NULL) {
                 return false;
             }
-            variable->unit = output_unit(collecting, program->nodes[i].id, output->id);
+            if (!describe_output(collecting, program->nodes[i].id, output->id, variable)) {
+                return false;
+            }
             variable->is_count = value->dtype == MDF_DTYPE_FLOAT64 && is_event(collecting, program->nodes[i].id, output->id);
         }
     }
@@ -570,7 +641,8 @@ static bool has_inputs(const struct collecting *collecting, mdf_error *error)
 
 bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error)
 {
-    struct collecting collecting = {fmu, state->program, state, mdf_model_find_graph(model, state->program->graph_id)};
+    struct collecting collecting = {fmu, error, model->document->file, state->program, state,
+                                    mdf_model_find_graph(model, state->program->graph_id)};
     size_t i;
 
     fmu->is_structured = true;
@@ -579,8 +651,7 @@ bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *stat
     }
     if (!(add_time(&collecting) && add_inputs(&collecting) && add_outputs(&collecting) && add_parameters(&collecting) &&
           add_seed(&collecting) && add_states(&collecting))) {
-        mdf_memory_error(fmu->arena.memory, error);
-        return false;
+        return error->code == MDF_OK && mdf_memory_error(fmu->arena.memory, error) == MDF_OK;
     }
     for (i = 0; i < fmu->n_variables; i++) {
         if (fmu->variables[i].kind == FMU_INPUT && !fits(fmu, &fmu->variables[i])) {

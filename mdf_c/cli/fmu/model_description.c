@@ -177,6 +177,19 @@ static void append_element_name(struct mdf_text *text, const struct fmu *fmu, co
     mdf_text_append_string(text, named == variable ? "\"" : ")\"");
 }
 
+/* What a real variable is measured in, and the size of its values. */
+static void append_measure(struct mdf_text *text, const struct fmu_variable *variable)
+{
+    if (variable->unit != NULL && is_real(variable)) {
+        append_attribute(text, "unit", variable->unit);
+    }
+    if (variable->nominal > 0 && is_real(variable)) {
+        mdf_text_append_string(text, " nominal=\"");
+        append_real(text, variable->nominal);
+        mdf_text_append_string(text, "\"");
+    }
+}
+
 /* FMI 2: a variable for each element; its number, counted from 1, is one more than its reference. */
 static void append_scalars(struct mdf_text *text, const struct fmu *fmu, const struct fmu_variable *variable)
 {
@@ -188,9 +201,7 @@ static void append_scalars(struct mdf_text *text, const struct fmu *fmu, const s
         mdf_text_printf(text, " valueReference=\"%zu\"", variable->reference + i);
         append_properties(text, variable);
         mdf_text_printf(text, "><%s", type_name(fmu, variable->dtype));
-        if (variable->unit != NULL && is_real(variable)) {
-            append_attribute(text, "unit", variable->unit);
-        }
+        append_measure(text, variable);
         if (variable->start != NULL) {
             mdf_text_append_string(text, " start=\"");
             append_element(text, variable, i);
@@ -212,9 +223,7 @@ static void append_array(struct mdf_text *text, const struct fmu *fmu, const str
     append_attribute(text, "name", variable->name);
     mdf_text_printf(text, " valueReference=\"%u\"", variable->reference);
     append_properties(text, variable);
-    if (variable->unit != NULL && is_real(variable)) {
-        append_attribute(text, "unit", variable->unit);
-    }
+    append_measure(text, variable);
     for (i = 0; variable->start != NULL && i < variable->n_elements; i++) {
         mdf_text_append_string(text, i == 0 ? " start=\"" : " ");
         append_element(text, variable, i);
