@@ -578,6 +578,16 @@ Test(solve, slopes_that_lead_back_to_a_jump_are_an_error)
     }
 }
 
+/* Of few steps in each evaluation, but of many in all. */
+Test(solve, slopes_that_lead_back_in_many_evaluations_are_an_error)
+{
+    static const char text[] = SLOPE("[2.0, -0.5, -2.0]", "-x + numpy.where(x > -1.0, -2.0, 2.0)");
+
+    if (N_LOCATING > 1) {
+        expect_end(text, &(mdf_options){.method = MDF_METHOD_CVODE_BDF}, 0.01, MDF_VALUE, "lead back to the jump");
+    }
+}
+
 /* Such steps as a solution goes through, however many. */
 Test(solve, jumps_that_are_left_behind_are_solved)
 {

@@ -265,7 +265,7 @@ def test_nominal_values(version, tmp_path):
     assert (nominals["n.x"], nominals["n.z"], nominals[array], nominals["n.period"]) == (1e-3, 5, 20, None)
     for wrong in ("0.0", "-1", "[1.0]", "high", ".inf"):
         (tmp_path / "saw.yaml").write_text(SAW.replace("1.0e-3", wrong))
-        with pytest.raises(ValueError, match=r"saw.yaml:10:\d+: error: nominal has to be a number larger than 0"):
+        with pytest.raises(ValueError, match=r"saw.yaml:11:\d+: error: nominal has to be a number larger than 0"):
             make(tmp_path / "saw.yaml", tmp_path / "saw.fmu", "--fmi", str(version))
 
 

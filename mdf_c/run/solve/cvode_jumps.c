@@ -1,7 +1,7 @@
 /* cvode_jumps.c - bounds on the steps of an evaluation: their number, and jumps of slopes that the solver can not leave behind.
  *
  * What such a jump is, and how it is told from others, is the same as in mdf_c/plan/solve/jumps.c. Here it lies between two places,
- * one after the other, at which CVODE has looked at slopes, with a step that failed between them. */
+ * one after the other, at which CVODE has looked at slopes, with a step that failed between them, or much unlike slopes. */
 #include "mdf_c/run/solve/cvode_state.h"
 
 #include <limits.h>
@@ -28,11 +28,23 @@ void mdf_solve_release_watch(struct mdf_solve *solve, struct mdf_memory *memory)
     solve->watch = (struct mdf_solve_watch){0};
 }
 
+/* What takes few steps in each evaluation, but many in each of very many, is looked at too. */
+enum { STEPS_OF_A_CROWD = 100, STEPS_OF_CROWDS = 20 * MDF_SOLVER_STEPS_TO_WATCH };
+
 void mdf_solve_begin_watch(struct mdf_solve *solve)
 {
-    solve->watch.n_steps = 0;
-    solve->watch.n_turns = 0;
-    solve->watch.is_on = solve->watch.has_last = false;
+    struct mdf_solve_watch *watch = &solve->watch;
+
+    watch->n_before = watch->n_steps < STEPS_OF_A_CROWD ? 0 : watch->n_before + watch->n_steps;
+    watch->n_steps = 0;
+    watch->n_turns = 0;
+    watch->is_on = watch->n_before >= STEPS_OF_CROWDS;
+    watch->has_last = false;
+}
+
+void mdf_solve_end_watch(struct mdf_solve *solve)
+{
+    solve->watch.n_before = solve->watch.n_steps = 0;
 }
 
 /* ------------------------------------------------------------------ the number of steps */
@@ -71,21 +83,21 @@ int mdf_solve_steps(struct mdf_state *state, double time)
         }
         code = solve->library.CVode(solve->cvode, time, solve->y, &solve->time, CV_NORMAL);
         solve->watch.n_steps += steps_so_far(solve) - before;
-        solve->watch.is_on = solve->watch.n_steps >= MDF_SOLVER_STEPS_TO_WATCH;
+        solve->watch.is_on = solve->watch.is_on || solve->watch.n_steps >= MDF_SOLVER_STEPS_TO_WATCH;
     }
     return code;
 }
 
 /* ------------------------------------------------------------------ jumps */
 
-/* The root of the mean square of the distance of slopes, by the tolerance at `y`. */
+/* The root of the mean square of the distance of slopes, by the tolerance at `y`; `b` NULL: from 0. */
 static double distance(const struct mdf_state *state, const double *y, const double *a, const double *b)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
     double sum = 0;
 
     for (size_t i = 0; i < state->solve->n; i++) {
-        double part = (a[i] - b[i]) / (solver->atol + solver->rtol * fabs(y[i]));
+        double part = (a[i] - (b != NULL ? b[i] : 0)) / (solver->atol + solver->rtol * fabs(y[i]));
 
         sum += part * part;
     }
@@ -167,6 +179,14 @@ static long failures_so_far(const struct mdf_solve *solve)
     return of_tests + of_equations;
 }
 
+/* Whether slopes are much unlike those at the place before: steps may be so small that none fails. */
+static bool is_another(const struct mdf_state *state, const double *y, const double *slopes)
+{
+    const struct mdf_solve *solve = state->solve;
+
+    return distance(state, y, slopes, solve->watch.last + solve->n) > 0.1 * distance(state, y, slopes, NULL);
+}
+
 bool mdf_solve_watch(struct mdf_state *state, const double *y, const double *slopes)
 {
     struct mdf_solve *solve = state->solve;
@@ -178,7 +198,7 @@ bool mdf_solve_watch(struct mdf_state *state, const double *y, const double *slo
         return true;
     }
     n_failures = failures_so_far(solve);
-    if (watch->has_last && n_failures != watch->n_failures && !look_for_jump(state, y, slopes)) {
+    if (watch->has_last && (n_failures != watch->n_failures || is_another(state, y, slopes)) && !look_for_jump(state, y, slopes)) {
         return false;
     }
     watch->n_failures = n_failures;

@@ -51,6 +51,7 @@ struct mdf_solve {
     /* Jumps of slopes, once an evaluation has taken many steps: cvode_jumps.c. */
     struct mdf_solve_watch {
         uint64_t n_steps;    /* of this evaluation */
+        uint64_t n_before;   /* of those before it, as far back as each took many */
         bool is_on, has_last;
         double *last;        /* where slopes were looked at last, and these: 2n; then room for 4n */
         long n_failures;     /* of steps, then */
@@ -100,8 +101,9 @@ void mdf_solve_release_sensitivities(struct mdf_solve *solve);
 /* --- cvode_jumps.c */
 bool mdf_solve_make_watch(struct mdf_state *state);
 void mdf_solve_release_watch(struct mdf_solve *solve, struct mdf_memory *memory);
-/* An evaluation begins. */
+/* An evaluation begins; what was before does not count any more. */
 void mdf_solve_begin_watch(struct mdf_solve *solve);
+void mdf_solve_end_watch(struct mdf_solve *solve);
 /* Steps of CVODE to `time`, or to an event: what CVode returns; CV_TOO_MUCH_WORK: the limit of steps. */
 int mdf_solve_steps(struct mdf_state *state, double time);
 /* Slopes have been found at `y`. False: the error is set. */

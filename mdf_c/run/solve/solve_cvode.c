@@ -299,6 +299,7 @@ void mdf_solve_restart(struct mdf_state *state)
 {
     if (state->solve != NULL) {
         state->solve->has_begun = false;
+        mdf_solve_end_watch(state->solve);
     }
 }
 
