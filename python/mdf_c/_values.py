@@ -312,10 +312,15 @@ def _keep(pointer: int, owner: Handle) -> Handle:
     return Handle(checked(lib.mdf_value_keep(pointer, error), error), lib.mdf_value_free, owner)
 
 
+_TEXTS = ctypes.POINTER(ctypes.c_char_p)
+
+
 def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
-    texts = ctypes.cast(tensor.data, ctypes.POINTER(ctypes.c_char_p))
     array = np.empty(size, dtype=object)
-    array[:] = [(texts[i] or b"").decode(errors="replace") for i in range(size)]
+    if size:
+        texts = ctypes.cast(tensor.data, _TEXTS)[:size]
+        joined = b"\0".join([text or b"" for text in texts])  # C's texts have no NUL
+        array[:] = joined.decode(errors="replace").split("\0")
     return array.reshape(shape)
 
 
@@ -374,11 +379,20 @@ def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
         return None
     first = lib.mdf_value_item(pointer, 0)
     keys = [_key(first, i) for i in range(lib.mdf_value_length(first))]
-    numbers = np.empty((length, len(keys)), dtype)
+    numbers = np.empty(length * len(keys), dtype)
     lib.mdf_value_table(pointer, number, address_of(numbers), numbers.nbytes)
-    width = range(len(keys))
-    cells = iter([numbers[row, column, ...] for row in range(length) for column in width])
-    return [dict(zip(keys, row)) for row in zip(*[cells] * len(keys))]
+    cells = list(map(numbers.__getitem__, _places(numbers.size)))
+    rows: list[dict[str, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
+    for column, key in enumerate(keys[1:], 1):
+        for row, cell in zip(rows, cells[column :: len(keys)]):
+            row[key] = cell
+    return rows
+
+
+@functools.lru_cache(maxsize=16)
+def _places(n: int) -> list[tuple[int, Any]]:
+    """What gets each of n elements from an array as one without axes."""
+    return [(i, ...) for i in range(n)]
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
