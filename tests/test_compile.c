@@ -360,6 +360,24 @@ Test(compile, schedules_count_what_is_asked_for)
     free(output);
 }
 
+/* What a node passes on lies where it was made; a state that it is kept in does not. */
+Test(compile, what_is_passed_on_has_no_memory_of_its_own)
+{
+    char *output = compile_new_output(), *plain = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/aliases.yaml -o %s/aliases.c && cat %s/aliases.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "double made_rows[6];") != NULL && strstr(output, "double last[6];") != NULL, "%s", output);
+    cr_expect(strstr(output, "double turned_same[") == NULL && strstr(output, "double kept_last[") == NULL, "%s", output);
+    cr_expect_eq(compile_run(plain, "$BUILD/mdf-run tests/data/compile/aliases.yaml -n 3 --trace"), 0);
+    cr_expect_eq(compile_run(output, "CC=%s $BUILD/mdf-run --compile tests/data/compile/aliases.yaml -n 3 --trace", compile_quick),
+                 0);
+    cr_expect_str_eq(output, plain);
+    free(plain);
+    free(output);
+}
+
 /* Nor has what follows from elements that are other ones: places that are not there, more or fewer rows. */
 Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
 {

@@ -150,9 +150,8 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     execution->dt = kept;
     if (added->lowered == NULL) {
         program->writer.origin = refusal.origin != NULL ? refusal.origin : program->writer.origin;
-        return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY
-                   ? mdf_source_out_of_memory(&program->writer)
-                   : refuse_with_cure(&program->writer, refusal.reason);
+        return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? mdf_source_out_of_memory(&program->writer)
+                                                           : refuse_with_cure(&program->writer, refusal.reason);
     }
     added->next = program->graph->stretches;
     program->graph->stretches = added;
@@ -581,6 +580,17 @@ static const char *parameter_comment(struct mdf_source_program *program, size_t 
     return "";
 }
 
+/* The same memory as that of a slot which has been made, where both have the same form. */
+static bool is_shared(struct mdf_source_slot *slot, const struct mdf_source_slot *with)
+{
+    if (with->name == NULL || with->is_scalar || with->is_lent || slot->is_scalar || with->dtype != slot->dtype ||
+        with->length != slot->length) {
+        return false;
+    }
+    slot->name = with->name;
+    return true;
+}
+
 /* What a value of the frame is in generated code. */
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
@@ -589,23 +599,35 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     struct mdf_source_slot *slot = &program->graph->slots[index];
     const char *type, *member;
     struct mdf_value form, *value = &form;
+    size_t alias = mdf_source_find_alias(program, index);
+
+    if (slot->name != NULL) { /* as another one is the same */
+        return true;
+    }
+    if (alias != SIZE_MAX && !make_slot(program, alias)) {
+        return false;
+    }
 
     slot->hint = program->graph->hints[index] != NULL ? program->graph->hints[index] : "kept";
     mdf_source_at(writer, mdf_source_text(writer, "the value '%s'", slot->hint), NULL);
     if (!mdf_array_form(there, value)) {
         return there->kind == MDF_KIND_NONE ||
-               mdf_source_refuse(writer, there->kind == MDF_KIND_LIST ? "it is a list, not an array, nor a sequence of arrays of one form"
-                                                                      : "it is an object, not an array");
+               mdf_source_refuse(writer, there->kind == MDF_KIND_LIST
+                                             ? "it is a list, not an array, nor a sequence of arrays of one form"
+                                             : "it is an object, not an array");
     }
     type = mdf_source_type((mdf_dtype)value->dtype);
     if (type == NULL) {
         return mdf_source_refuse(writer, "its elements have type %s", mdf_dtype_name((mdf_dtype)value->dtype));
     }
-    member = index == 0 && program->graph == program->graphs ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
-    slot->name = mdf_source_text(writer, "s->%s", member);
     slot->dtype = (mdf_dtype)value->dtype;
     slot->length = value->length;
     slot->is_scalar = value->length == 1;
+    if (alias != SIZE_MAX && is_shared(slot, &program->graph->slots[alias])) {
+        return true;
+    }
+    member = index == 0 && program->graph == program->graphs ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
+    slot->name = mdf_source_text(writer, "s->%s", member);
     slot->is_lent = can_be_lent(program, index);
     if (slot->is_lent) {
         mdf_text_printf(&program->fields, "    const %s *%s;\n", type, member);
@@ -617,7 +639,10 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
                         parameter_comment(program, index));
     }
     if (strcmp(member, "dt") != 0) { /* which is the same for all lanes */
-        mdf_source_add_member(program, type, member, slot->is_scalar ? 0 : value->length > 0 ? value->length : 1,
+        mdf_source_add_member(program, type, member,
+                              slot->is_scalar     ? 0
+                              : value->length > 0 ? value->length
+                                                  : 1,
                               parameter_comment(program, index));
     }
     return true;

@@ -76,6 +76,10 @@ size_t mdf_source_ranges_before(const struct mdf_program *program, const struct 
 /* Those behind it; empty where the node has none. */
 struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *program, const struct mdf_program_node *node);
 
+/* --- program_aliases.c: the slot that a slot of the graph at hand is the same as whenever it is read, so that it can lie in its
+ * memory; SIZE_MAX: none. */
+size_t mdf_source_find_alias(const struct mdf_source_program *program, size_t index);
+
 /* --- program_graphs.c: graphs within nodes. */
 /* Makes program->graphs. */
 bool mdf_source_find_graphs(struct mdf_source_program *program, struct mdf_state *state);
