@@ -289,71 +289,6 @@ mdf_operand *trace_copy_operands(struct tracer *tracer, const mdf_operand *opera
     return copy;
 }
 
-/* Behind one arm: what it wrote goes into the slots where the two meet, `joined`. */
-static bool join(struct tracer *tracer, const mdf_operand *joined)
-{
-    for (size_t i = 0; i < tracer->n_slots; i++) {
-        if (joined[i] != MDF_NO_OPERAND && !unit_emit(&tracer->target, MDF_OPCODE_COPY, joined[i], tracer->now[i], 0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Two arms, each with what the operands were before. */
-static bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t second, size_t end)
-{
-    struct mdf_instruction jump = *instruction_at(tracer, at);
-    bool *by_first = trace_writes(tracer, at + 1, first_end), *by_second = trace_writes(tracer, second, end);
-    mdf_operand *joined = trace_new_operands(tracer->target.compiler, tracer->n_slots, MDF_NO_OPERAND);
-    mdf_operand condition = trace_operand(tracer, jump.a), *before;
-    size_t to_second, to_end, i;
-
-    if (by_first == NULL || by_second == NULL || joined == NULL || condition == MDF_NO_OPERAND) {
-        return false;
-    }
-    for (i = 0; i < tracer->n_slots; i++) { /* what holds the value of an earlier evaluation, and is kept by one arm */
-        bool is_kept =
-            by_first[i] != by_second[i] && tracer->now[i] == TRACE_NOT_SEEN && tracer->read_before != NULL &&
-            (unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) & (OPERAND_MUTABLE | OPERAND_IS_VIEW)) == OPERAND_MUTABLE;
-
-        if (is_kept && trace_operand(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, i)) == MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    before = trace_copy_operands(tracer, tracer->now);
-    to_second = unit_emit_jump(&tracer->target, (enum mdf_opcode)jump.opcode, condition);
-    if (before == NULL || to_second == SIZE_MAX || !trace_range(tracer, at + 1, first_end)) {
-        return false;
-    }
-    for (i = 0; i < tracer->n_slots; i++) {
-        if ((by_first[i] || by_second[i]) && trace_is_clear(tracer->now[i]) && (by_second[i] || trace_is_clear(before[i]))) {
-            joined[i] = unit_new_slot(&tracer->target, unit_flags(tracer->from, MDF_OPERAND(MDF_OPERAND_SLOT, i)) &
-                                                           (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
-            if (joined[i] == MDF_NO_OPERAND) {
-                return false;
-            }
-        }
-    }
-    if (!join(tracer, joined)) {
-        return false;
-    }
-    to_end = unit_emit_jump(&tracer->target, MDF_OPCODE_JUMP, 0);
-    if (to_end == SIZE_MAX) {
-        return false;
-    }
-    unit_land(tracer->target.unit, to_second);
-    memcpy(tracer->now, before, tracer->n_slots * sizeof *before);
-    if (!trace_range(tracer, second, end) || !join(tracer, joined)) {
-        return false;
-    }
-    unit_land(tracer->target.unit, to_end);
-    for (i = 0; i < tracer->n_slots; i++) {
-        tracer->now[i] = joined[i] != MDF_NO_OPERAND ? joined[i] : by_first[i] || by_second[i] ? TRACE_NOT_CLEAR : before[i];
-    }
-    return true;
-}
-
 /* An instruction of what is gone through item by item: its results go where they are. */
 static bool trace_repeated(struct tracer *tracer, size_t at, size_t first, size_t new_first)
 {
@@ -739,6 +674,10 @@ static bool begin_frame(struct tracer *tracer)
     tracer->now = trace_new_operands(compiler, tracer->n_slots, TRACE_NOT_SEEN);
     tracer->before = trace_new_operands(compiler, tracer->n_slots, TRACE_NOT_SEEN);
     tracer->constants = trace_new_operands(compiler, tracer->from->constant_facts.n, TRACE_NOT_SEEN);
+    tracer->marks = mdf_arena_array(&compiler->scratch, tracer->n_slots + 1, sizeof *tracer->marks);
+    if (tracer->marks == NULL) {
+        return out_of_memory(tracer);
+    }
     return tracer->now != NULL && tracer->before != NULL && tracer->constants != NULL;
 }
 
@@ -765,6 +704,7 @@ bool trace_begin(struct tracer *tracer)
         frames[i].now = tracer->now;
         frames[i].before = tracer->before;
         frames[i].constants = tracer->constants;
+        frames[i].marks = tracer->marks;
     }
     if (tracer->n_frames == 0) {
         return begin_frame(tracer);
@@ -787,6 +727,7 @@ void trace_enter(struct tracer *tracer, size_t frame)
     tracer->now = entered->now;
     tracer->before = entered->before;
     tracer->constants = entered->constants;
+    tracer->marks = entered->marks;
 }
 
 static struct unit *find_unit(const struct compiler *compiler, const struct mdf_code *code)

@@ -16,6 +16,7 @@ struct trace_frame {
     const bool *is_written;
     size_t n_slots;
     mdf_operand *now, *before, *constants;
+    size_t *marks; /* of each slot, 0: for trace_choice alone */
     bool *is_fed; /* of each port of the program: an edge, or the node around, has brought something to its node's run */
     const bool *is_kept; /* of each slot: behind what is run under a condition it holds something, which it may have held before;
                             NULL: of none */
@@ -29,6 +30,7 @@ struct tracer {
     mdf_operand *now;       /* of each slot: what holds its value */
     mdf_operand *before;    /* of each slot: what read_before gave for it, in all arms of a choice the same */
     mdf_operand *constants; /* of each constant: its copy, where the code goes to another unit */
+    size_t *marks;          /* as in a frame */
     bool has_dt;
     bool is_first, is_later; /* it is the first evaluation; an evaluation before has run all nodes */
     /* What stands for a slot that is read before it is written; NULL: that is refused. */
@@ -84,6 +86,8 @@ void trace_mark_fed(const struct mdf_program *program, bool *is_written);
 /* An instruction, or all those that a jump chooses from, which *next is behind. */
 bool trace_one(struct tracer *tracer, size_t at, size_t *next);
 bool trace_range(struct tracer *tracer, size_t first, size_t end);
+/* The two arms of the jump at `at`, [at + 1, first_end) and [second, end). */
+bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t second, size_t end);
 /* What `trace` traces is run where the condition holds; else slots hold what they held before. */
 bool trace_where(struct tracer *tracer, mdf_operand condition, bool (*trace)(struct tracer *tracer, void *context), void *context);
 /* What fills a node's port number `index` of the program at run time. */
