@@ -83,13 +83,25 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, out);
 }
 
+static size_t count_written(const struct scope *side)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < side->capacity; i++) {
+        n += side->bindings[i].operand != MDF_NO_OPERAND && side->bindings[i].is_written;
+    }
+    return n;
+}
+
 bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
                           struct mdf_lowered_if *branches)
 {
     const struct scope *sides[2] = {then, otherwise};
     size_t i, j;
 
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * (then->n + otherwise->n), sizeof *branches->merges);
+    /* of each slot, and of which strength it is; scopes hold all of the graph */
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * (count_written(then) + count_written(otherwise)) + 1,
+                                       sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
