@@ -178,8 +178,12 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
     /* The instructions behind the jump are run where it does not jump. */
     done = run_side(lowering, scope, &then, at + 1, then_end, unless ? &branches->then : &branches->otherwise) &&
            run_side(lowering, scope, &otherwise, target, *next, unless ? &branches->otherwise : &branches->then);
-    return done && lowering_merge_sides(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches) &&
-           lowering_add_op(lowering, lowering->region, &op);
+    if (!done || !lowering_merge_sides(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches)) {
+        return false;
+    }
+    lowering_end_copy(lowering, &then);
+    lowering_end_copy(lowering, &otherwise);
+    return lowering_add_op(lowering, lowering->region, &op);
 }
 
 mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots)

@@ -280,12 +280,42 @@ mdf_lowered_id lowering_either_value_of(struct lowering *lowering, struct scope 
     return id;
 }
 
+static struct binding *take_spare(struct lowering *lowering, size_t capacity)
+{
+    for (size_t i = 0; i < sizeof lowering->spares / sizeof *lowering->spares; i++) {
+        struct binding *bindings = lowering->spares[i].bindings;
+
+        if (bindings != NULL && lowering->spares[i].capacity == capacity) {
+            lowering->spares[i].bindings = NULL;
+            return bindings;
+        }
+    }
+    return mdf_arena_array(&lowering->scratch, capacity, sizeof(struct binding));
+}
+
 bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope)
 {
     *copy = *scope;
-    copy->bindings = scope->capacity > 0 ? new_bindings(lowering, scope->capacity) : NULL;
-    if (copy->bindings != NULL) {
-        memcpy(copy->bindings, scope->bindings, scope->capacity * sizeof *copy->bindings);
+    if (scope->capacity == 0) {
+        return true;
     }
-    return scope->capacity == 0 || copy->bindings != NULL;
+    copy->bindings = take_spare(lowering, scope->capacity);
+    if (copy->bindings == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(copy->bindings, scope->bindings, scope->capacity * sizeof *copy->bindings);
+    return true;
+}
+
+void lowering_end_copy(struct lowering *lowering, struct scope *copy)
+{
+    for (size_t i = 0; copy->capacity > 0 && i < sizeof lowering->spares / sizeof *lowering->spares; i++) {
+        if (lowering->spares[i].bindings == NULL || lowering->spares[i].capacity < copy->capacity) {
+            lowering->spares[i].bindings = copy->bindings;
+            lowering->spares[i].capacity = copy->capacity;
+            break;
+        }
+    }
+    copy->bindings = NULL;
+    copy->capacity = copy->n = 0;
 }

@@ -102,6 +102,10 @@ struct lowering {
     bool is_for_source;              /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request; /* NULL: it is of another kind */
     bool draws;                      /* some call does, random numbers */
+    struct { /* of sides that have been merged, to be used again */
+        struct binding *bindings;
+        size_t capacity;
+    } spares[4];
     bool begins_typed;               /* lowering_begin does something */
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;
@@ -229,6 +233,8 @@ struct binding *lowering_find_binding(const struct scope *scope, mdf_operand pla
 /* That of an operand; NULL: it has none yet. */
 struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand);
 bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope);
+/* A copy that nobody looks at any more. */
+void lowering_end_copy(struct lowering *lowering, struct scope *copy);
 
 /* --- lower_branches.c */
 /* A jump that depends on a value; *next is where both ways meet. */
