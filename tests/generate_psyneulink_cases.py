@@ -19,6 +19,7 @@ import numpy as np
 
 warnings.filterwarnings("ignore")
 import psyneulink as pnl  # noqa: E402
+from psyneulink.core.components.functions.nonstateful import transferfunctions  # noqa: E402
 from psyneulink.core.globals.utilities import convert_all_elements_to_np_array  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -74,6 +75,7 @@ def cases():
         yield "OneHot", dict(mode=mode), [[0.5, -2.0, 2.0, 2.0]], 1
     yield "OneHot", dict(direction="min", abs_val=True, indicator=True, tie="last"), [[0.5, -2.0, -0.5, 2.0]], 1
     yield "HypersphericalToCartesian", {}, [[0.3, 1.1, -0.4]], 1
+    yield "Angle", {}, [[0.3, 1.1, -0.4]], 1
     yield "LinearTimer", dict(initial=2.0, final=-1.0, duration=4.0), [[0.0, 1.0, 4.0]], 1
     yield "AcceleratingTimer", dict(initial=1.0, final=3.0, duration=4.0), [[0.0, 1.0, 4.0]], 1
     yield "DeceleratingTimer", dict(initial=2.0, final=0.5, duration=4.0), [[0.0, 1.0, 4.0]], 1
@@ -173,8 +175,13 @@ def written(value):
     return {"metadata": {"type": type(value).__name__, **{name: getattr(value.defaults, name) for name in names}}}
 
 
+def class_of(name):
+    """The deprecated Angle is in its module only."""
+    return getattr(pnl, name, None) or getattr(transferfunctions, name)
+
+
 def make(name, parameters, variables, n_outputs):
-    function = getattr(pnl, name)(default_variable=np.zeros_like(np.asarray(variables[0], dtype=float)) + (name == "Rearrange"), **parameters)
+    function = class_of(name)(default_variable=np.zeros_like(np.asarray(variables[0], dtype=float)) + (name == "Rearrange"), **parameters)
     outputs = [outputs_of(function(np.asarray(variable, dtype=float)), n_outputs) for variable in variables]
     args = {k: v for k, v in parameters.items() if isinstance(v, float)}
     metadata = {"type": name, **{k: written(v) for k, v in parameters.items() if k not in args}}

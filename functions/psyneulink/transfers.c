@@ -90,6 +90,7 @@ const struct mdf_defined_function mdf_psyneulink_transfers[] = {
      "MIN_ABS_INDICATOR direction:max,min abs_val=False indicator=False tie:all,first,last",
      NULL, NULL, one_hot_steps, "value"},
     {"hypersphericaltocartesian", "variable0", NULL, NULL, hypersphere_steps, "value"},
+    {"angle", "variable0", NULL, NULL, hypersphere_steps, "value"}, /* its former name */
     {"lineartimer", "variable0 initial=1.0 final=0.0 duration=1.0", NULL, NULL, linear_timer_steps, "value"},
     {"acceleratingtimer", "variable0 initial=1.0 final=0.0 duration=1.0 rate=1.0", NULL, NULL, accelerating_timer_steps, "value"},
     {"deceleratingtimer", "variable0 initial=1.0 final=0.0 duration=1.0 rate=1.0", NULL, NULL, decelerating_timer_steps, "value"},

@@ -64,7 +64,7 @@ def batches(composition: Any, inputs: Any, targets: Any, plan: Schedule) -> Iter
         parsed, n_given = _parsed(composition, given, target)
         plan.settle(n_given)
         if callable(given):
-            yield from _drawn(composition, given, plan.num_trials, n_epochs)
+            yield from _drawn(composition, given, plan.num_trials or 0, n_epochs)
         else:  # of a minibatch PsyNeuLink executes, in Python mode, the first one
             yield parsed, [numbers[0] % n_given for numbers in plan.minibatches(n_epochs)]
 
