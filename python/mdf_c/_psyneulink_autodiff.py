@@ -22,8 +22,6 @@ from . import _psyneulink_training as _training
 from . import gradients
 from ._psyneulink_names import Part, identifier, is_composition, is_interface, matrix_of, port_id, source, unsupported
 
-_LOSS = "LOSS"
-
 
 @dataclass(frozen=True)
 class Loss:
@@ -96,7 +94,7 @@ class Autodiff:
             port = {"shape": list(matrix.shape), "type": "float64", "default_value": matrix.tolist()}
             _add_matrix(model, projection, node, {"input_ports": {"matrix": port}})
             _add_matrix(self._derived, projection, node, {"parameters": {"matrix": {"value": matrix.tolist()}}})
-        _add_loss(self._derived, self._samples, self._loss)
+        self._loss_node = _add_loss(self._derived, self._samples, self._loss)
         self.reset()
 
     def reset(self) -> None:
@@ -131,7 +129,7 @@ class Autodiff:
         rates = self._rates(learning_rate)
         for nodes, wanted, numbers in self._minibatches(inputs, targets, plan):
             rows = run(nodes, numbers)
-            rows.update({name: np.asarray(array)[numbers] for name, array in wanted.items()})
+            rows.update({name: array.take(numbers, axis=0, mode="wrap") for name, array in wanted.items()})
             self._change(rows, len(numbers), rates)
 
     def _rates(self, learning_rate: Any) -> dict[Any, float]:
@@ -156,7 +154,7 @@ class Autodiff:
         """Derivatives of a minibatch's loss by the matrices."""
         names = [f"{learned.node}.matrix" for learned in self._learned]
         if self._gradient is None:
-            self._gradient = gradients.gradient(self._derived, f"{_LOSS}.loss", names, **self._settings)
+            self._gradient = gradients.gradient(self._derived, f"{self._loss_node}.loss", names, **self._settings)
         parameters = {name: learned.matrix for name, learned in zip(names, self._learned)}
         totals = {name: np.zeros_like(matrix) for name, matrix in parameters.items()}
         for i in range(n_trials):
@@ -167,7 +165,7 @@ class Autodiff:
 
     # Which trials
 
-    def _minibatches(self, inputs: Any, targets: Any, plan: _training.Schedule) -> Iterator[tuple[dict, dict[str, list], list[int]]]:
+    def _minibatches(self, inputs: Any, targets: Any, plan: _training.Schedule) -> Iterator[tuple[dict, dict[str, np.ndarray], list[int]]]:
         """What nodes get, trial by trial, the loss's targets, and the numbers of a minibatch's trials. When it is over `plan` has the
         number of trials and the size of a minibatch."""
         if isinstance(plan.minibatch_size, int) and plan.minibatch_size > 1 and plan.optimizations_per_minibatch > 1:
@@ -180,7 +178,7 @@ class Autodiff:
             for numbers in plan.minibatches(n_epochs):
                 yield nodes, wanted, [i % n_given for i in numbers]
 
-    def _parsed(self, given: Mapping[Any, Any], target: Mapping[Any, Any] | None) -> tuple[dict, dict[str, list], int]:
+    def _parsed(self, given: Mapping[Any, Any], target: Mapping[Any, Any] | None) -> tuple[dict, dict[str, np.ndarray], int]:
         inputs = dict(given.get("inputs", {key: value for key, value in given.items() if key not in ("targets", "epochs")}))
         wanted = {**given.get("targets", {}), **(target or {})}
         wanted.update({key: inputs.pop(key) for key in list(inputs) if self._sample(key) is not None})
@@ -190,7 +188,7 @@ class Autodiff:
             names = ", ".join(f"'{sample.name}'" for sample in self._samples)
             raise ValueError(f"targets are needed of {names}, by these mechanisms or their names, and of no others")
         rows = [np.asarray(found[sample], float) for sample in self._samples]
-        return nodes, {f"{_LOSS}.t{number}": array.reshape(len(array), -1) for number, array in enumerate(rows)}, n_given
+        return nodes, {f"{self._loss_node}.t{number}": array.reshape(len(array), -1) for number, array in enumerate(rows)}, n_given
 
     def _sample(self, key: Any) -> Any:
         """The output mechanism that a target is given for: itself, its name, its output port, or what PsyNeuLink has added for it."""
@@ -214,13 +212,18 @@ def _at_run_time(composition: Any, learning_rate: Any) -> Iterator[None]:
 
 
 def _pathways(composition: Any) -> list[list[Any]]:
+    from psyneulink.core.compositions.composition import CompositionError
     from psyneulink.core.globals.context import Context
 
     if type(composition).__name__ != "AutodiffComposition":
         raise unsupported(composition, f"learning of a {type(composition).__name__} is not covered: that of an AutodiffComposition is")
     if any(is_composition(node) for node in composition.nodes):
         raise unsupported(composition, "it learns with compositions in it: that is not covered, write their mechanisms into it")
-    pathways = [pathway for pathway in composition._get_pytorch_backprop_pathways(Context(execution_id=None)) if len(pathway) > 1]
+    try:
+        pathways = composition._get_pytorch_backprop_pathways(Context(execution_id=None))
+    except (CompositionError, AssertionError) as error:
+        raise unsupported(composition, f"PsyNeuLink finds no pathways in it that can be learned: {error}") from error
+    pathways = [pathway for pathway in pathways if len(pathway) > 1]
     if not pathways:
         raise unsupported(composition, "it has no pathway that can be learned")
     return pathways
@@ -263,15 +266,17 @@ def _add_matrix(model: Part, projection: Any, node: str, holder: Part) -> None:
     _learning.multiply_in_receiver(graph, projection, node, matrix_of(projection).shape, feedback=False)
 
 
-def _add_loss(model: Part, samples: list[Any], loss: Loss) -> None:
-    """A node that yields the sum of the losses of all samples."""
+def _add_loss(model: Part, samples: list[Any], loss: Loss) -> str:
+    """A node that yields the sum of the losses of all samples; its name."""
     graph = _document.graph_of(model)
+    node = _learning.unused(graph, "LOSS")
     part: Part = {"input_ports": {}, "functions": {}, "output_ports": {}}
     for number, sample in enumerate(samples):
         size, port = np.size(sample.output_port.defaults.value), source(sample.output_port)
         for name in (f"s{number}", f"t{number}"):
             part["input_ports"][name] = {"shape": [size], "type": "float64"}
-        graph["edges"][f"{_LOSS}_of_{number}"] = _learning.edge(identifier(sample.name), port_id(port), _LOSS, f"s{number}")
+        graph["edges"][f"{node}_of_{number}"] = _learning.edge(identifier(sample.name), port_id(port), node, f"s{number}")
         part["functions"][f"loss_{number}"] = {"value": loss.value.format(s=f"s{number}", t=f"t{number}")}
     part["output_ports"]["loss"] = {"value": " + ".join(part["functions"])}
-    graph["nodes"][_LOSS] = part
+    graph["nodes"][node] = part
+    return node

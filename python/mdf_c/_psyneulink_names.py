@@ -98,10 +98,11 @@ def matrix_of(projection: Any) -> np.ndarray:
     port = projection.parameter_ports["matrix"]
     is_learned = any(type(afferent).__name__ == "LearningProjection" for afferent in port.mod_afferents)
     parameter = port.parameters.value if is_learned else projection.parameters.matrix
+    found = None
     for composition in projection.compositions:
         with contextlib.suppress(ParameterNoValueError):  # it has not run
-            return np.atleast_2d(np.asarray(parameter.get(composition.default_execution_id), float))
-    return np.atleast_2d(np.asarray(projection.parameters.matrix.get(None), float))
+            found = parameter.get(composition.default_execution_id) if found is None else found
+    return np.atleast_2d(np.asarray(projection.parameters.matrix.get(None) if found is None else found, float))
 
 
 def owner(port: Any) -> Any:

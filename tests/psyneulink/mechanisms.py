@@ -238,6 +238,11 @@ def transfer_until_finished():
 
 
 @composition
+def recurrent_matrix():
+    return alone(pnl.RecurrentTransferMechanism(name="T", input_shapes=2, matrix=[[0.1, 0.2], [0.3, 0.4]], integrator_mode=True, clip=[-1, 1]), [[1.0, -2.0], [0.5, 0.0]])
+
+
+@composition
 def recurrent_auto_hetero():
     mechanism = pnl.RecurrentTransferMechanism(name="R", input_shapes=3, auto=0.5, hetero=-0.2)
     return alone(mechanism, [[1.0, 2.0, 3.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
