@@ -414,9 +414,17 @@ Test(limits, memory_of_an_image)
 Test(limits, memory_of_the_machine)
 {
     size_t n_bytes = mdf_machine_memory();
+    struct mdf_memory memory;
 
-    cr_expect(n_bytes == 0 || n_bytes > (size_t)1 << 24);
-    cr_expect_eq(mdf_memory_bound(0), n_bytes);
+    cr_expect(n_bytes == 0 || n_bytes > MDF_MEMORY_OF_COURSE);
     cr_expect_eq(mdf_memory_bound(1000), 1000);
     cr_expect_eq(mdf_memory_bound(SIZE_MAX), 0);
+
+    mdf_memory_init(&memory, NULL, mdf_memory_bound(0)); /* not asked for by what is small */
+    cr_expect(mdf_memory_has_room(&memory, MDF_MEMORY_OF_COURSE));
+    cr_expect_eq(memory.limit_bytes, MDF_MEMORY_OF_MACHINE);
+    cr_expect(mdf_memory_has_room(&memory, MDF_MEMORY_OF_COURSE + 1));
+    cr_expect_eq(memory.limit_bytes, n_bytes);
+    cr_expect(mdf_memory_has_room(&memory, n_bytes));
+    cr_expect_eq(mdf_memory_has_room(&memory, n_bytes + 1), n_bytes == 0);
 }

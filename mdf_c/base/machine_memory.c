@@ -102,5 +102,5 @@ size_t mdf_machine_memory(void)
 
 size_t mdf_memory_bound(size_t max_memory_bytes)
 {
-    return max_memory_bytes == 0 ? mdf_machine_memory() : max_memory_bytes == SIZE_MAX ? 0 : max_memory_bytes;
+    return max_memory_bytes == 0 ? MDF_MEMORY_OF_MACHINE : max_memory_bytes == SIZE_MAX ? 0 : max_memory_bytes;
 }

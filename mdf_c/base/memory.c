@@ -2,6 +2,7 @@
 #include "mdf_c/base/memory.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/machine_memory.h"
 #include "mdf_c/base/stop.h"
 
 #include <stdlib.h>
@@ -61,7 +62,7 @@ void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, 
     memory->allocator = allocator != NULL ? *allocator : standard;
     memory->spares = NULL;
     memory->stop = NULL;
-    memory->limit_bytes = limit_bytes;
+    atomic_init(&memory->limit_bytes, limit_bytes);
     memory->elsewhere_bytes = 0;
     atomic_init(&memory->used_bytes, 0);
     atomic_init(&memory->peak_bytes, 0);
@@ -74,10 +75,32 @@ void mdf_memory_share_bound(struct mdf_memory *memory, const struct mdf_memory *
     memory->elsewhere_bytes += other->elsewhere_bytes + atomic_load_explicit(&other->used_bytes, memory_order_relaxed);
 }
 
-static bool is_within(const struct mdf_memory *memory, size_t used)
+static size_t limit_of(struct mdf_memory *memory)
 {
-    return memory->limit_bytes == 0 ||
-           (memory->elsewhere_bytes <= memory->limit_bytes && used <= memory->limit_bytes - memory->elsewhere_bytes);
+    size_t limit = atomic_load_explicit(&memory->limit_bytes, memory_order_relaxed);
+
+    if (limit == MDF_MEMORY_OF_MACHINE) {
+        limit = mdf_machine_memory();
+        atomic_store_explicit(&memory->limit_bytes, limit, memory_order_relaxed);
+    }
+    return limit;
+}
+
+static bool is_within(struct mdf_memory *memory, size_t used)
+{
+    size_t limit = atomic_load_explicit(&memory->limit_bytes, memory_order_relaxed), all;
+
+    if (limit == 0) {
+        return true;
+    }
+    if (!mdf_size_add(memory->elsewhere_bytes, used, &all)) {
+        return false;
+    }
+    if (limit == MDF_MEMORY_OF_MACHINE && all <= MDF_MEMORY_OF_COURSE) {
+        return true;
+    }
+    limit = limit_of(memory);
+    return limit == 0 || all <= limit;
 }
 
 bool mdf_memory_has_room(struct mdf_memory *memory, size_t size_bytes)
@@ -385,7 +408,7 @@ mdf_status mdf_memory_error(struct mdf_memory *memory, mdf_error *error)
         return mdf_error_set(error, MDF_LIMIT,
                              "more than the %zu bytes that --max-memory (max_memory_bytes) allows are needed; a larger number, "
                              "or none, allows more",
-                             memory->limit_bytes);
+                             limit_of(memory));
     }
     return mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
 }

@@ -17,13 +17,18 @@ struct mdf_memory {
     struct mdf_spares *spares; /* NULL: blocks that are released go back to the allocator at once */
     struct mdf_stop
         *stop; /* of the work that goes on, see mdf_stop_begin: once it is asked to stop, blocks are refused. NULL: none */
-    size_t limit_bytes;     /* 0: none */
+    atomic_size_t limit_bytes; /* 0: none; MDF_MEMORY_OF_MACHINE: what the machine has, which is not asked for yet */
     size_t elsewhere_bytes; /* held by others, which count for the bound too */
     atomic_size_t used_bytes;
     atomic_size_t peak_bytes;
     atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */
     atomic_bool limit_hit;       /* the bound, not the allocator, refused */
 };
+
+/* A bound that takes system calls to find out, as many as a small model takes to be read and evaluated: they are made once more
+ * than MDF_MEMORY_OF_COURSE bytes are held, which any machine has. */
+#define MDF_MEMORY_OF_MACHINE SIZE_MAX
+#define MDF_MEMORY_OF_COURSE ((size_t)16 << 20)
 
 /* `allocator` NULL: malloc. `limit_bytes` 0: no bound. */
 void mdf_memory_init(struct mdf_memory *memory, const mdf_allocator *allocator, size_t limit_bytes);

@@ -236,10 +236,10 @@ static int check_together(const struct run_options *options, size_t n_names)
     return EXIT_DONE;
 }
 
-/* What the machine has, which takes system calls to find out, once for all that are bounded by it. */
+/* What the machine has is a bound as any other, which gradients over many steps keep to. */
 static void find_memory_bound(mdf_options *library)
 {
-    size_t bound = mdf_memory_bound(library->max_memory_bytes);
+    size_t bound = library->max_memory_bytes == 0 ? mdf_machine_memory() : library->max_memory_bytes;
 
     library->max_memory_bytes = bound == 0 ? SIZE_MAX : bound;
 }

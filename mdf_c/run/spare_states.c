@@ -14,8 +14,9 @@ enum { PARTS_OF_BOUND = 64 };
 static bool is_small(const struct mdf_memory *memory)
 {
     size_t used = atomic_load_explicit(&memory->used_bytes, memory_order_relaxed);
+    size_t limit = atomic_load_explicit(&memory->limit_bytes, memory_order_relaxed);
 
-    return used <= MOST_BYTES && (memory->limit_bytes == 0 || used <= memory->limit_bytes / PARTS_OF_BOUND);
+    return used <= MOST_BYTES && (limit == 0 || used <= limit / PARTS_OF_BOUND);
 }
 
 /* What failed may have left anything; what a loop has been given up for, a new state would try again, unless a whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 
 from ._diagnostics import SEVERITY_WARNING, Diagnostic
 from ._documents import Origin
@@ -17,9 +18,15 @@ class Warnings:
     def __init__(self, origin: Origin, graph: str | None = None) -> None:
         self.found: list[MdfWarning] = []
         self._origin, self._graph = origin, graph
-        self.handler = WARNING_HANDLER(
-            lambda _context, warning: self.found.append(MdfWarning(**located(warning.contents.parts(), origin, graph)))
-        )
+
+    @cached_property
+    def handler(self):
+        """What the engine calls with each."""
+
+        def take(_context, warning):
+            self.found.append(MdfWarning(**located(warning.contents.parts(), self._origin, self._graph)))
+
+        return WARNING_HANDLER(take)
 
     def emit(self) -> None:
         for warning in self.found:

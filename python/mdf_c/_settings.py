@@ -135,6 +135,8 @@ class Settings:
             raise TypeError(f"functions must be a set mdf_c.Functions, not {type(self.functions).__name__}")
 
 
+#: Where nothing is set: checking them takes longer than evaluating a small model.
+_DEFAULTS = Settings()
 _NAMES = frozenset(field.name for field in fields(Settings))
 
 
@@ -158,7 +160,7 @@ def settings_of(given: Mapping[str, Any], function: Callable[..., Any]) -> Setti
     if unknown is not None:
         own = (name for name, one in inspect.signature(function).parameters.items() if one.kind is not one.VAR_KEYWORD)
         raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{unknown}'{hint_of(unknown, [*own, *_NAMES])}")
-    return Settings(**given)
+    return Settings(**given) if given else _DEFAULTS
 
 
 def functions_of(settings: Settings) -> Functions:

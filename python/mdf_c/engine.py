@@ -86,7 +86,7 @@ class Model(Uncopied):
 
     def _open(self, origin: Origin, **limits: Any) -> Findings:
         findings = Findings(origin)
-        error, options = Error(), options_of(Settings(**limits), findings)
+        error, options = Error(), options_of(settings_of(limits, Model), findings)
         name = None if origin.is_object else c_path(origin.name)  # else messages would have places of a text that nobody wrote
         format = None if origin.format is None else c_text(origin.format, "format")
         if origin.content is None:
