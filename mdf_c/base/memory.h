@@ -18,7 +18,7 @@ struct mdf_memory {
     struct mdf_stop
         *stop; /* of the work that goes on, see mdf_stop_begin: once it is asked to stop, blocks are refused. NULL: none */
     atomic_size_t limit_bytes; /* 0: none; MDF_MEMORY_OF_MACHINE: what the machine has, which is not asked for yet */
-    size_t elsewhere_bytes; /* held by others, which count for the bound too */
+    size_t elsewhere_bytes;    /* held by others, which count for the bound too */
     atomic_size_t used_bytes;
     atomic_size_t peak_bytes;
     atomic_size_t n_allocations; /* all calls that gave a new or moved block, for tests */

@@ -1,7 +1,7 @@
 /* lower_select.c - conditions whose sides are a few operations on whole numbers and truths: both sides are computed, and one is
- * taken. Which side is taken often can not be foretold, as in Collatz's sequences, and a wrong guess of the processor takes as long
- * as dozens of such operations. Reals keep their branches, as C's compilers have them: there a guess saves waiting for the side that
- * is not taken. In C source, compilers do this. See lowering.h. */
+ * taken. Which side is taken often can not be foretold, as in Collatz's sequences, and a wrong guess of the processor takes as
+ * long as dozens of such operations. Reals keep their branches, as C's compilers have them: there a guess saves waiting for the
+ * side that is not taken. In C source, compilers do this. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
@@ -13,8 +13,8 @@ static bool is_whole_scalar(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct mdf_lowered_value *value = &lowering->lowered->values[id];
 
-    return value->is_scalar && (value->form.dtype == MDF_DTYPE_INT64 || value->form.dtype == MDF_DTYPE_INT32 ||
-                                value->form.dtype == MDF_DTYPE_BOOL);
+    return value->is_scalar &&
+           (value->form.dtype == MDF_DTYPE_INT64 || value->form.dtype == MDF_DTYPE_INT32 || value->form.dtype == MDF_DTYPE_BOOL);
 }
 
 static bool is_positive_constant(const struct lowering *lowering, mdf_lowered_id id)

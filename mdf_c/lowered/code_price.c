@@ -47,7 +47,7 @@ static double inner_runs(const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->code == MDF_LOWERED_LOOP ? op->of.loop : NULL;
 
-    return loop == NULL                  ? 0.5
+    return loop == NULL                 ? 0.5
            : mdf_runs_are_unknown(loop) ? MDF_UNKNOWN_RUNS
            : loop->n_runs != SIZE_MAX   ? (double)loop->n_runs
                                         : (double)loop->n_padded;

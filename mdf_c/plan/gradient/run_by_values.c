@@ -2,363 +2,19 @@
  *
  * Comes in: programs whose conditions are compiled. Goes out: the code of all evaluations, in which the scheduler's rules
  * (mdf_c/run/schedule/scheduler.c) are code as any other. What it counts are slots of the outermost unit, which are followed as
- * those of the graph are (trace.h). Conditions are built of their terms (mdf_c/plan/conditions/condition_terms.h), whose values
- * are operands. What a slot holds before anything has run has the type that later runs leave: nodes are traced twice for nothing
- * else; no more than the form of what they compute is looked at. */
+ * those of the graph are (trace.h). What a slot holds before anything has run has the type that later runs leave: nodes are
+ * traced twice for nothing else; no more than the form of what they compute is looked at. */
 #include "mdf_c/plan/gradient/run_by_values.h"
 
 #include "mdf_c/plan/conditions/condition_terms.h"
+#include "mdf_c/plan/gradient/by_values_terms.h"
 #include "mdf_c/plan/gradient/traced_loop.h"
-
-#include <math.h>
-#include <string.h>
-
-/* What is counted of one graph: slots of the outermost unit, MDF_NO_OPERAND where nobody looks at it. */
-struct counters {
-    mdf_operand *counts[MDF_SCOPE_COUNT], *has_run, *last_sets, *marks, *spent, clocks[MDF_CLOCK_COUNT], n_sets, time;
-    mdf_operand is_over, any_ran; /* the pass is broken off; something has run in it */
-};
-
-struct schedules {
-    struct counters *counters; /* of each frame */
-    mdf_operand is_ended;      /* all evaluations have ended within the passes that they may take */
-    mdf_operand **later;       /* what slots held behind the runs that are traced for types */
-};
-
-/* ------------------------------------------------------------------ values */
-
-/* An expression over a, b and c, as far as these are given. */
-static mdf_operand compute(struct tracer *tracer, const char *text, mdf_operand a, mdf_operand b, mdf_operand c)
-{
-    const mdf_operand operands[] = {a, b, c};
-    static const char *const names[] = {"a", "b", "c"};
-    struct scope scope = {.unit = tracer->target.unit};
-    struct target target = {tracer->target.compiler, tracer->target.unit, &scope};
-
-    if (text == NULL) {
-        return compile_out_of_memory(target.compiler);
-    }
-    for (size_t i = 0; i < 3; i++) {
-        if (operands[i] != MDF_NO_OPERAND && !scope_bind(target.compiler, &scope, names[i], operands[i])) {
-            return MDF_NO_OPERAND;
-        }
-    }
-    return target.compiler->error->code == MDF_OK ? compile_text(&target, text, MDF_NO_OPERAND) : MDF_NO_OPERAND;
-}
-
-static mdf_operand whole(struct tracer *tracer, int64_t number)
-{
-    struct mdf_value value = {0};
-
-    if (!mdf_value_make_int(tracer->target.compiler->memory, &value, number)) {
-        return compile_out_of_memory(tracer->target.compiler);
-    }
-    value.strength = MDF_STRENGTH_TYPED;
-    return unit_add_constant(&tracer->target, &value, 0);
-}
-
-static mdf_operand truth(struct tracer *tracer, bool is_true)
-{
-    struct mdf_value value = {0};
-
-    if (!mdf_value_make_bool(tracer->target.compiler->memory, &value, is_true)) {
-        return compile_out_of_memory(tracer->target.compiler);
-    }
-    value.strength = MDF_STRENGTH_TYPED;
-    return unit_add_constant(&tracer->target, &value, OPERAND_IS_BOOL);
-}
-
-/* 1, 0: it is known to be so; -1: it is not known. */
-static int truth_of(struct tracer *tracer, mdf_operand operand)
-{
-    const struct mdf_value *value = operand != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, operand) : NULL;
-
-    return value != NULL ? mdf_value_truth(value) == 1 : -1;
-}
-
-static mdf_operand both(struct tracer *tracer, mdf_operand a, mdf_operand b)
-{
-    int known_a = truth_of(tracer, a), known_b = truth_of(tracer, b);
-
-    return known_a == 1 || known_b == 0   ? b
-           : known_b == 1 || known_a == 0 ? a
-                                          : compute(tracer, "numpy.logical_and(a, b)", a, b, MDF_NO_OPERAND);
-}
-
-static mdf_operand either(struct tracer *tracer, mdf_operand a, mdf_operand b)
-{
-    int known_a = truth_of(tracer, a), known_b = truth_of(tracer, b);
-
-    return known_a == 0 || known_b == 1   ? b
-           : known_b == 0 || known_a == 1 ? a
-                                          : compute(tracer, "numpy.logical_or(a, b)", a, b, MDF_NO_OPERAND);
-}
-
-static mdf_operand negate(struct tracer *tracer, mdf_operand a)
-{
-    int known = truth_of(tracer, a);
-
-    return known >= 0 ? truth(tracer, known == 0) : compute(tracer, "numpy.logical_not(a)", a, MDF_NO_OPERAND, MDF_NO_OPERAND);
-}
-
-static const struct counters *counters_of(const struct tracer *tracer)
-{
-    return &tracer->schedules->counters[tracer->frame];
-}
-
-/* What a counter holds now. */
-static mdf_operand get(struct tracer *tracer, mdf_operand counter)
-{
-    size_t frame = tracer->frame;
-    mdf_operand value;
-
-    trace_enter(tracer, 0);
-    value = trace_operand(tracer, counter);
-    trace_enter(tracer, frame);
-    return value;
-}
-
-static bool set(struct tracer *tracer, mdf_operand counter, mdf_operand value)
-{
-    if (counter != MDF_NO_OPERAND) {
-        tracer->frames[0].now[MDF_OPERAND_INDEX(counter)] = value;
-    }
-    return value != MDF_NO_OPERAND;
-}
-
-/* One more, where `where` holds. */
-static bool count(struct tracer *tracer, mdf_operand counter, mdf_operand where)
-{
-    int known = truth_of(tracer, where);
-    mdf_operand now;
-
-    if (counter == MDF_NO_OPERAND || known == 0) {
-        return where != MDF_NO_OPERAND;
-    }
-    now = get(tracer, counter);
-    return set(tracer, counter,
-               known == 1 ? compute(tracer, "a + b", now, whole(tracer, 1), MDF_NO_OPERAND)
-                          : compute(tracer, "numpy.where(c, a + b, a)", now, whole(tracer, 1), where));
-}
-
-/* ------------------------------------------------------------------ terms */
-
-static union mdf_term term(mdf_operand operand)
-{
-    return (union mdf_term){.id = operand};
-}
-
-static union mdf_term truth_term(void *context, bool is_true)
-{
-    return term(truth(context, is_true));
-}
-
-static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
-{
-    return term(both(context, a.id, b.id));
-}
-
-static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
-{
-    return term(either(context, a.id, b.id));
-}
-
-static union mdf_term not_term(void *context, union mdf_term a)
-{
-    return term(negate(context, a.id));
-}
-
-static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
-{
-    mdf_operand sum = n == 0 ? whole(context, 0) : get(context, counters_of(context)->counts[scope][nodes[0]]);
-
-    for (size_t i = 1; i < n; i++) {
-        sum = compute(context, "a + b", sum, get(context, counters_of(context)->counts[scope][nodes[i]]), MDF_NO_OPERAND);
-    }
-    return term(sum);
-}
-
-static const struct mdf_program *program_of(const struct tracer *tracer)
-{
-    return tracer->frames[tracer->frame].program;
-}
-
-static union mdf_term usable_term(void *context, uint32_t index)
-{
-    const struct counters *counters = counters_of(context);
-    size_t dependency = program_of(context)->schedule->usables[index].dependency;
-
-    return term(compute(context, "a - b", get(context, counters->counts[MDF_SCOPE_UPDATE][dependency]),
-                        get(context, counters->marks[index]), MDF_NO_OPERAND));
-}
-
-static union mdf_term clock_term(void *context, enum mdf_clock clock)
-{
-    return term(get(context, counters_of(context)->clocks[clock]));
-}
-
-static union mdf_term spent_term(void *context, uint32_t index)
-{
-    return term(get(context, counters_of(context)->spent[index]));
-}
-
-static const char *const comparisons[] = {[MDF_COMPARISON_LESS] = "numpy.less(a, b)",
-                                          [MDF_COMPARISON_AT_MOST] = "numpy.less_equal(a, b)",
-                                          [MDF_COMPARISON_EQUAL] = "numpy.equal(a, b)",
-                                          [MDF_COMPARISON_NOT_EQUAL] = "numpy.not_equal(a, b)",
-                                          [MDF_COMPARISON_GREATER] = "numpy.greater(a, b)",
-                                          [MDF_COMPARISON_AT_LEAST] = "numpy.greater_equal(a, b)",
-                                          [MDF_COMPARISON_MULTIPLE] = "numpy.equal(numpy.fmod(a, b), 0.0)"};
-
-/* A number compared with n, which is a constant. */
-static mdf_operand compare(struct tracer *tracer, mdf_operand number, uint8_t comparison, double n)
-{
-    struct mdf_value value = {0};
-    mdf_operand limit = mdf_value_make_double(tracer->target.compiler->memory, &value, n)
-                            ? unit_add_constant(&tracer->target, &value, 0)
-                            : compile_out_of_memory(tracer->target.compiler);
-
-    return compute(tracer, comparisons[comparison], number, limit, MDF_NO_OPERAND);
-}
-
-static union mdf_term compare_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
-{
-    return term(compare(context, number.id, (uint8_t)comparison, n));
-}
-
-static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
-{
-    mdf_operand all = truth(context, true);
-
-    for (size_t i = 0; i < program_of(context)->n_nodes; i++) {
-        mdf_operand runs = get(context, counters_of(context)->counts[scope][i]);
-
-        all = both(context, all, compare(context, runs, MDF_COMPARISON_GREATER, 0));
-    }
-    return term(all);
-}
-
-static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
-{
-    const struct counters *counters = counters_of(context);
-
-    return term(compute(context, "numpy.logical_and(a > c, a == b)", get(context, counters->n_sets),
-                        get(context, counters->last_sets[condition->index]), whole(context, 0)));
-}
-
-static union mdf_term window_term(void *context, const struct mdf_time_window *window)
-{
-    mdf_operand time = get(context, counters_of(context)->time), since;
-    mdf_operand within =
-        compute(context, "numpy.logical_and(a >= b, a <= c)", time, whole(context, window->first), whole(context, window->last));
-
-    if (window->repeat == 0) {
-        return term(within);
-    }
-    since = compute(context, "numpy.equal((a - b) % c, 0)", time, whole(context, window->offset), whole(context, window->repeat));
-    return term(both(context, within, since));
-}
-
-/* The number that a watch sees. */
-static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
-{
-    struct compiler *compiler = tracer->target.compiler;
-    const char *text = "numpy.sum(a";
-    struct mdf_value initial = {0};
-    mdf_operand value, before;
-
-    if (watch->is_input) {
-        trace_refuse(tracer, "a condition that looks at an input port");
-        return MDF_NO_OPERAND;
-    }
-    for (size_t i = 0; i < watch->n_indices && text != NULL; i++) {
-        text = mdf_arena_printf(&compiler->scratch, "%s[%lld]", text, (long long)watch->indices[i]);
-    }
-    text = text != NULL ? mdf_arena_printf(&compiler->scratch, "%s)", text) : NULL;
-    value = compute(tracer, text, trace_operand(tracer, watch->value), MDF_NO_OPERAND, MDF_NO_OPERAND);
-    if (watch->always || value == MDF_NO_OPERAND) {
-        return value;
-    }
-    if (watch->initial_value != MDF_NO_OPERAND) {
-        before = compute(tracer, text, trace_operand(tracer, watch->initial_value), MDF_NO_OPERAND, MDF_NO_OPERAND);
-    } else {
-        before = mdf_value_make_double(compiler->memory, &initial, watch->has_initial ? watch->initial : NAN)
-                     ? unit_add_constant(&tracer->target, &initial, 0)
-                     : compile_out_of_memory(compiler);
-    }
-    return compute(tracer, "numpy.where(c, a, b)", value, before, get(tracer, counters_of(tracer)->has_run[watch->node]));
-}
-
-static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
-{
-    struct tracer *tracer = context;
-    const struct mdf_watch *watch = &program_of(tracer)->schedule->watches[condition->index];
-    double limit = condition->n, tolerance = watch->absolute_tolerance + watch->relative_tolerance * fabs(limit);
-    mdf_operand value = look(tracer, watch), close;
-
-    if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
-        return term(compare(tracer, value, condition->comparison, limit));
-    }
-    close = compare(tracer, value, MDF_COMPARISON_EQUAL, limit);
-    if (isfinite(limit) && tolerance >= 0) {
-        mdf_operand distance = compute(tracer, mdf_arena_printf(&tracer->target.compiler->scratch, "abs(a - (%.17g))", limit),
-                                       value, MDF_NO_OPERAND, MDF_NO_OPERAND);
-
-        close = either(tracer, close, compare(tracer, distance, MDF_COMPARISON_AT_MOST, fmin(tolerance, 0x1.fffffffffffffp1023)));
-    }
-    return term(condition->comparison == MDF_COMPARISON_EQUAL ? close : negate(tracer, close));
-}
-
-static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
-{
-    struct tracer *tracer = context;
-    mdf_operand has_run = get(tracer, counters_of(tracer)->has_run[watch->node]);
-
-    (void)condition;
-    return term(both(tracer, has_run, compare(tracer, look(tracer, watch), MDF_COMPARISON_NOT_EQUAL, 0)));
-}
-
-static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term is_true)
-{
-    return term(count(context, counters_of(context)->spent[index], both(context, reached.id, is_true.id)) ? is_true.id
-                                                                                                          : MDF_NO_OPERAND);
-}
-
-static const struct mdf_condition_terms terms = {.truth = truth_term,
-                                                 .both = and_term,
-                                                 .either = or_term,
-                                                 .negate = not_term,
-                                                 .runs = runs_term,
-                                                 .usable = usable_term,
-                                                 .clock = clock_term,
-                                                 .spent = spent_term,
-                                                 .compare = compare_term,
-                                                 .all_have_run = all_have_run_term,
-                                                 .just_ran = just_ran_term,
-                                                 .in_window = window_term,
-                                                 .threshold = threshold_term,
-                                                 .finished = finished_term,
-                                                 .spend = spend_term};
-
-/* Whether a condition holds, which is asked where `reached`. */
-static mdf_operand holds(struct tracer *tracer, uint32_t condition, mdf_operand reached)
-{
-    return mdf_condition_express(&terms, tracer, program_of(tracer)->schedule, condition, term(reached)).id;
-}
-
-static mdf_operand is_over(struct tracer *tracer)
-{
-    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
-    mdf_operand update = holds(tracer, schedule->end_of_update, truth(tracer, true));
-
-    return either(tracer, update, holds(tracer, schedule->end_of_sequence, negate(tracer, update)));
-}
 
 /* ------------------------------------------------------------------ runs */
 
 static mdf_operand nothing_like(struct tracer *tracer, mdf_operand value)
 {
-    mdf_operand zeros = compute(tracer, "numpy.zeros_like(a)", value, MDF_NO_OPERAND, MDF_NO_OPERAND);
+    mdf_operand zeros = by_values_compute(tracer, "numpy.zeros_like(a)", value, MDF_NO_OPERAND, MDF_NO_OPERAND);
 
     return zeros != MDF_NO_OPERAND ? unit_call_python(&tracer->target, TRACE_TYPED, &zeros, 1, MDF_NO_OPERAND) : zeros;
 }
@@ -372,7 +28,7 @@ static mdf_operand as_later(struct tracer *tracer, size_t slot, mdf_operand valu
         return value;
     }
     later = unit_capture(&tracer->target, tracer->target.unit, tracer->frames[0].from, later);
-    return compute(tracer, "a + b", nothing_like(tracer, later), value, MDF_NO_OPERAND);
+    return by_values_compute(tracer, "a + b", nothing_like(tracer, later), value, MDF_NO_OPERAND);
 }
 
 struct run {
@@ -382,7 +38,7 @@ struct run {
 
 static const struct mdf_program_node *node_of(const struct tracer *tracer, const struct run *run)
 {
-    return &program_of(tracer)->nodes[run->node];
+    return &by_values_program_of(tracer)->nodes[run->node];
 }
 
 static bool trace_reset(struct tracer *tracer, void *context)
@@ -425,25 +81,26 @@ static bool reset(struct tracer *tracer, struct run *run)
     if (node->reset == node->initial) {
         return true;
     }
-    if (program_of(tracer)->schedule == NULL) {
+    if (by_values_program_of(tracer)->schedule == NULL) {
         return trace_reset(tracer, run);
     }
-    runs = get(tracer, counters_of(tracer)->counts[MDF_SCOPE_UPDATE][run->node]);
-    return trace_where(tracer, compare(tracer, runs, MDF_COMPARISON_AT_MOST, 1), trace_reset, run);
+    runs = by_values_get(tracer, by_values_counters_of(tracer)->counts[MDF_SCOPE_UPDATE][run->node]);
+    return trace_where(tracer, by_values_compare(tracer, runs, MDF_COMPARISON_AT_MOST, 1), trace_reset, run);
 }
 
 static bool run_node(struct tracer *tracer, void *context)
 {
     struct run *run = context;
     const struct mdf_program_node *node = node_of(tracer, run);
-    mdf_operand has_run = counters_of(tracer)->has_run[run->node];
+    mdf_operand has_run = by_values_counters_of(tracer)->has_run[run->node];
 
     if (node->finished != MDF_NO_OPERAND && node->has_graph) {
         return trace_refuse(tracer, "nodes with a graph that run until they are finished, under conditions");
     }
     return (run->takes_first || take_ports(tracer, run)) && reset(tracer, run) && trace_range(tracer, node->first, node->reset) &&
-           (node->initial == node->main || trace_where(tracer, negate(tracer, get(tracer, has_run)), trace_initial, run)) &&
-           set(tracer, has_run, truth(tracer, true)) && trace_range(tracer, node->main, node->end) &&
+           (node->initial == node->main ||
+            trace_where(tracer, by_values_negate(tracer, by_values_get(tracer, has_run)), trace_initial, run)) &&
+           by_values_set(tracer, has_run, by_values_truth(tracer, true)) && trace_range(tracer, node->main, node->end) &&
            (node->finished == MDF_NO_OPERAND || tracer->repeat(tracer, node));
 }
 
@@ -468,12 +125,12 @@ static bool run_set(struct tracer *tracer, const struct mdf_program_layer *layer
 /* A node is in the set, where that holds. */
 static bool count_run(struct tracer *tracer, size_t node, mdf_operand runs)
 {
-    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
+    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
     const struct mdf_schedule_node *own = &schedule->nodes[node];
-    const struct counters *counters = counters_of(tracer);
+    const struct counters *counters = by_values_counters_of(tracer);
 
     for (size_t scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
-        if (!count(tracer, counters->counts[scope][node], runs)) {
+        if (!by_values_count(tracer, counters->counts[scope][node], runs)) {
             return false;
         }
     }
@@ -483,10 +140,11 @@ static bool count_run(struct tracer *tracer, size_t node, mdf_operand runs)
         if (counters->marks[i] == MDF_NO_OPERAND) {
             continue;
         }
-        calls = get(tracer, counters->counts[MDF_SCOPE_UPDATE][schedule->usables[i].dependency]);
-        mark = compute(tracer, "a - b", calls, whole(tracer, schedule->usables[i].own), MDF_NO_OPERAND);
-        if (!set(tracer, counters->marks[i],
-                 compute(tracer, "numpy.where(c, a, b)", mark, get(tracer, counters->marks[i]), runs))) {
+        calls = by_values_get(tracer, counters->counts[MDF_SCOPE_UPDATE][schedule->usables[i].dependency]);
+        mark = by_values_compute(tracer, "a - b", calls, by_values_whole(tracer, schedule->usables[i].own), MDF_NO_OPERAND);
+        if (!by_values_set(
+                tracer, counters->marks[i],
+                by_values_compute(tracer, "numpy.where(c, a, b)", mark, by_values_get(tracer, counters->marks[i]), runs))) {
             return false;
         }
     }
@@ -525,31 +183,32 @@ static size_t count_rounds(const struct mdf_program *program, const struct mdf_p
 /* Nodes whose conditions hold, in rounds, until a round adds none; *any: there are some. */
 static bool make_set(struct tracer *tracer, const struct mdf_program_layer *layer, mdf_operand *in_set, mdf_operand *any)
 {
-    const struct mdf_program *program = program_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
     size_t n_rounds = count_rounds(program, layer);
-    mdf_operand goes_on = truth(tracer, true);
+    mdf_operand goes_on = by_values_truth(tracer, true);
 
     for (size_t i = 0; i < layer->n_nodes; i++) {
-        in_set[i] = truth(tracer, false);
+        in_set[i] = by_values_truth(tracer, false);
     }
-    for (size_t round = 0; round < n_rounds && truth_of(tracer, goes_on) != 0; round++) {
-        mdf_operand added = truth(tracer, false);
+    for (size_t round = 0; round < n_rounds && by_values_truth_of(tracer, goes_on) != 0; round++) {
+        mdf_operand added = by_values_truth(tracer, false);
 
         for (size_t i = 0; i < layer->n_nodes; i++) {
-            mdf_operand asked = both(tracer, goes_on, negate(tracer, in_set[i]));
-            mdf_operand joins = both(tracer, asked, holds(tracer, program->schedule->nodes[layer->nodes[i]].condition, asked));
+            mdf_operand asked = by_values_both(tracer, goes_on, by_values_negate(tracer, in_set[i]));
+            mdf_operand joins = by_values_both(
+                tracer, asked, by_values_holds(tracer, program->schedule->nodes[layer->nodes[i]].condition, asked));
 
-            in_set[i] = either(tracer, in_set[i], joins);
-            added = either(tracer, added, joins);
+            in_set[i] = by_values_either(tracer, in_set[i], joins);
+            added = by_values_either(tracer, added, joins);
             if (!count_run(tracer, layer->nodes[i], joins)) {
                 return false;
             }
         }
         goes_on = added;
     }
-    *any = truth(tracer, false);
+    *any = by_values_truth(tracer, false);
     for (size_t i = 0; i < layer->n_nodes; i++) {
-        *any = either(tracer, *any, in_set[i]);
+        *any = by_values_either(tracer, *any, in_set[i]);
     }
     return *any != MDF_NO_OPERAND;
 }
@@ -557,28 +216,30 @@ static bool make_set(struct tracer *tracer, const struct mdf_program_layer *laye
 /* A set is over, where there was one: clocks go on. */
 static bool end_set(struct tracer *tracer, mdf_operand was_set)
 {
-    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
-    const struct counters *counters = counters_of(tracer);
+    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct counters *counters = by_values_counters_of(tracer);
 
-    if (!count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], was_set) ||
-        !count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_LIFE], was_set)) {
+    if (!by_values_count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], was_set) ||
+        !by_values_count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_LIFE], was_set)) {
         return false;
     }
-    return counters->time == MDF_NO_OPERAND || set(tracer, counters->time,
-                                                   compute(tracer, "numpy.where(c, a + b, a)", get(tracer, counters->time),
-                                                           whole(tracer, schedule->interval), was_set));
+    return counters->time == MDF_NO_OPERAND ||
+           by_values_set(tracer, counters->time,
+                         by_values_compute(tracer, "numpy.where(c, a + b, a)", by_values_get(tracer, counters->time),
+                                           by_values_whole(tracer, schedule->interval), was_set));
 }
 
 static bool note_set(struct tracer *tracer, const struct mdf_program_layer *layer, const mdf_operand *in_set)
 {
-    const struct counters *counters = counters_of(tracer);
+    const struct counters *counters = by_values_counters_of(tracer);
 
     for (size_t i = 0; i < layer->n_nodes; i++) {
         mdf_operand last = counters->last_sets[layer->nodes[i]];
 
         if (last != MDF_NO_OPERAND &&
-            !set(tracer, last,
-                 compute(tracer, "numpy.where(c, a, b)", get(tracer, counters->n_sets), get(tracer, last), in_set[i]))) {
+            !by_values_set(tracer, last,
+                           by_values_compute(tracer, "numpy.where(c, a, b)", by_values_get(tracer, counters->n_sets),
+                                             by_values_get(tracer, last), in_set[i]))) {
             return false;
         }
     }
@@ -589,15 +250,15 @@ static bool note_set(struct tracer *tracer, const struct mdf_program_layer *laye
 static bool run_layer(struct tracer *tracer, void *context)
 {
     const struct mdf_program_layer *layer = context;
-    const struct counters *counters = counters_of(tracer);
+    const struct counters *counters = by_values_counters_of(tracer);
     mdf_operand *in_set = trace_new_operands(tracer->target.compiler, layer->n_nodes + 1, MDF_NO_OPERAND), any;
 
     if (in_set == NULL || !make_set(tracer, layer, in_set, &any) ||
-        !set(tracer, counters->any_ran, either(tracer, get(tracer, counters->any_ran), any))) {
+        !by_values_set(tracer, counters->any_ran, by_values_either(tracer, by_values_get(tracer, counters->any_ran), any))) {
         return false;
     }
-    any = program_of(tracer)->schedule->is_absolute ? truth(tracer, true) : any;
-    return count(tracer, counters->n_sets, any) && note_set(tracer, layer, in_set) && run_set(tracer, layer, in_set) &&
+    any = by_values_program_of(tracer)->schedule->is_absolute ? by_values_truth(tracer, true) : any;
+    return by_values_count(tracer, counters->n_sets, any) && note_set(tracer, layer, in_set) && run_set(tracer, layer, in_set) &&
            end_set(tracer, any);
 }
 
@@ -605,8 +266,8 @@ static bool run_layer(struct tracer *tracer, void *context)
 
 static bool reset_counts(struct tracer *tracer, enum mdf_count_scope scope)
 {
-    for (size_t i = 0; i < program_of(tracer)->n_nodes; i++) {
-        if (!set(tracer, counters_of(tracer)->counts[scope][i], whole(tracer, 0))) {
+    for (size_t i = 0; i < by_values_program_of(tracer)->n_nodes; i++) {
+        if (!by_values_set(tracer, by_values_counters_of(tracer)->counts[scope][i], by_values_whole(tracer, 0))) {
             return false;
         }
     }
@@ -620,18 +281,19 @@ static bool looks_at_spent(const struct mdf_program *program)
 
 static bool trace_layers_of_pass(struct tracer *tracer)
 {
-    const struct mdf_program *program = program_of(tracer);
-    const struct counters *counters = counters_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct counters *counters = by_values_counters_of(tracer);
 
     for (size_t i = 0; i < program->n_layers; i++) {
-        mdf_operand stopped = get(tracer, counters->is_over);
+        mdf_operand stopped = by_values_get(tracer, counters->is_over);
 
         /* in front of the first layer it has just been asked, and holds not; what is asked may count */
         if (i > 0 || looks_at_spent(program)) {
-            stopped = truth_of(tracer, stopped) == 0 ? is_over(tracer) : either(tracer, stopped, is_over(tracer));
+            stopped = by_values_truth_of(tracer, stopped) == 0 ? by_values_is_over(tracer)
+                                                               : by_values_either(tracer, stopped, by_values_is_over(tracer));
         }
-        if (!set(tracer, counters->is_over, stopped) ||
-            !trace_where(tracer, negate(tracer, stopped), run_layer, &program->layers[i])) {
+        if (!by_values_set(tracer, counters->is_over, stopped) ||
+            !trace_where(tracer, by_values_negate(tracer, stopped), run_layer, &program->layers[i])) {
             return false;
         }
     }
@@ -640,80 +302,84 @@ static bool trace_layers_of_pass(struct tracer *tracer)
 
 static bool trace_pass(struct tracer *tracer, void *context, mdf_operand *goes_on)
 {
-    const struct mdf_program *program = program_of(tracer);
-    const struct counters *counters = counters_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct counters *counters = by_values_counters_of(tracer);
     mdf_operand idle;
 
     (void)context;
-    if (!reset_counts(tracer, MDF_SCOPE_PASS) || !set(tracer, counters->is_over, truth(tracer, false)) ||
-        !set(tracer, counters->any_ran, truth(tracer, false)) || !trace_layers_of_pass(tracer)) {
+    if (!reset_counts(tracer, MDF_SCOPE_PASS) || !by_values_set(tracer, counters->is_over, by_values_truth(tracer, false)) ||
+        !by_values_set(tracer, counters->any_ran, by_values_truth(tracer, false)) || !trace_layers_of_pass(tracer)) {
         return false;
     }
-    idle = program->schedule->is_absolute ? truth(tracer, false) : negate(tracer, get(tracer, counters->any_ran));
-    if (!count(tracer, counters->n_sets, idle) || !end_set(tracer, idle) ||
-        !count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], truth(tracer, true)) ||
-        !count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_LIFE], truth(tracer, true))) {
+    idle = program->schedule->is_absolute ? by_values_truth(tracer, false)
+                                          : by_values_negate(tracer, by_values_get(tracer, counters->any_ran));
+    if (!by_values_count(tracer, counters->n_sets, idle) || !end_set(tracer, idle) ||
+        !by_values_count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], by_values_truth(tracer, true)) ||
+        !by_values_count(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_LIFE], by_values_truth(tracer, true))) {
         return false;
     }
-    *goes_on = negate(tracer, is_over(tracer));
+    *goes_on = by_values_negate(tracer, by_values_is_over(tracer));
     return *goes_on != MDF_NO_OPERAND;
 }
 
 static bool begin_update(struct tracer *tracer)
 {
-    const struct mdf_schedule *schedule = program_of(tracer)->schedule;
-    const struct counters *counters = counters_of(tracer);
+    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct counters *counters = by_values_counters_of(tracer);
 
     if (!reset_counts(tracer, MDF_SCOPE_PASS) || !reset_counts(tracer, MDF_SCOPE_UPDATE) ||
-        !set(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], whole(tracer, 0)) ||
-        !set(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], whole(tracer, 0))) {
+        !by_values_set(tracer, counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], by_values_whole(tracer, 0)) ||
+        !by_values_set(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], by_values_whole(tracer, 0))) {
         return false;
     }
     for (size_t i = 0; i < schedule->n_usables; i++) {
-        if (!set(tracer, counters->marks[i], whole(tracer, 0))) {
+        if (!by_values_set(tracer, counters->marks[i], by_values_whole(tracer, 0))) {
             return false;
         }
     }
-    return counters->time == MDF_NO_OPERAND || set(tracer, counters->time,
-                                                   compute(tracer, "numpy.maximum(a, b)", get(tracer, counters->time),
-                                                           whole(tracer, schedule->start), MDF_NO_OPERAND));
+    return counters->time == MDF_NO_OPERAND ||
+           by_values_set(tracer, counters->time,
+                         by_values_compute(tracer, "numpy.maximum(a, b)", by_values_get(tracer, counters->time),
+                                           by_values_whole(tracer, schedule->start), MDF_NO_OPERAND));
 }
 
 /* As the scheduler has it: no evaluation may take as many passes as that. */
 static bool note_end(struct tracer *tracer)
 {
-    mdf_operand passes = get(tracer, counters_of(tracer)->clocks[MDF_CLOCK_PASSES_IN_UPDATE]);
-    mdf_operand ended = compare(tracer, passes, MDF_COMPARISON_LESS, (double)program_of(tracer)->max_passes);
+    mdf_operand passes = by_values_get(tracer, by_values_counters_of(tracer)->clocks[MDF_CLOCK_PASSES_IN_UPDATE]);
+    mdf_operand ended = by_values_compare(tracer, passes, MDF_COMPARISON_LESS, (double)by_values_program_of(tracer)->max_passes);
 
-    return set(tracer, tracer->schedules->is_ended, both(tracer, get(tracer, tracer->schedules->is_ended), ended));
+    return by_values_set(tracer, tracer->schedules->is_ended,
+                         by_values_both(tracer, by_values_get(tracer, tracer->schedules->is_ended), ended));
 }
 
 /* One evaluation of a graph with conditions. */
 static bool trace_scheduled(struct tracer *tracer)
 {
-    const struct mdf_program *program = program_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
     struct traced_loop loop = {
         .id = "pass", .most = program->max_passes, .has_dt = tracer->has_dt, .keeps_outputs = true, .trace = trace_pass};
 
     if (!begin_update(tracer)) {
         return false;
     }
-    loop.begins = negate(tracer, is_over(tracer));
+    loop.begins = by_values_negate(tracer, by_values_is_over(tracer));
     if (loop.begins == MDF_NO_OPERAND || !traced_loop_emit(tracer, &loop) || !note_end(tracer) ||
-        !count(tracer, counters_of(tracer)->clocks[MDF_CLOCK_UPDATES], truth(tracer, true))) {
+        !by_values_count(tracer, by_values_counters_of(tracer)->clocks[MDF_CLOCK_UPDATES], by_values_truth(tracer, true))) {
         return false;
     }
-    return holds(tracer, program->schedule->end_of_sequence, truth(tracer, true)) != MDF_NO_OPERAND; /* it counts for an NWhen */
+    return by_values_holds(tracer, program->schedule->end_of_sequence, by_values_truth(tracer, true)) !=
+           MDF_NO_OPERAND; /* it counts for an NWhen */
 }
 
 /* One of a graph without. */
 static bool trace_layers(struct tracer *tracer)
 {
-    const struct mdf_program *program = program_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
 
     for (size_t i = 0; i < program->n_layers; i++) {
         const struct mdf_program_layer *layer = &program->layers[i];
-        mdf_operand *in_set = trace_new_operands(tracer->target.compiler, layer->n_nodes + 1, truth(tracer, true));
+        mdf_operand *in_set = trace_new_operands(tracer->target.compiler, layer->n_nodes + 1, by_values_truth(tracer, true));
 
         if (in_set == NULL || !run_set(tracer, layer, in_set)) {
             return false;
@@ -724,7 +390,7 @@ static bool trace_layers(struct tracer *tracer)
 
 static bool trace_evaluation(struct tracer *tracer)
 {
-    return program_of(tracer)->schedule != NULL ? trace_scheduled(tracer) : trace_layers(tracer);
+    return by_values_program_of(tracer)->schedule != NULL ? trace_scheduled(tracer) : trace_layers(tracer);
 }
 
 static bool trace_step(struct tracer *tracer, void *context, mdf_operand *goes_on)
@@ -800,14 +466,14 @@ static bool always_holds(const struct mdf_schedule *schedule, size_t node)
 
 static mdf_operand brings_now(struct tracer *tracer, const struct mdf_program_edge *edge)
 {
-    const struct mdf_program *program = program_of(tracer);
+    const struct mdf_program *program = by_values_program_of(tracer);
     size_t receiver = program->ports[edge->port].node, from = layer_of(program, edge->sender), to = layer_of(program, receiver);
     bool has_run = edge->has_initial ||
                    (from < to && (program->schedule == NULL || always_holds(program->schedule, edge->sender))) ||
                    (from != to && program->schedule != NULL &&
                     implies_run(program->schedule, program->schedule->nodes[receiver].condition, edge->sender));
 
-    return has_run ? truth(tracer, true) : get(tracer, counters_of(tracer)->has_run[edge->sender]);
+    return has_run ? by_values_truth(tracer, true) : by_values_get(tracer, by_values_counters_of(tracer)->has_run[edge->sender]);
 }
 
 /* ------------------------------------------------------------------ the beginning */
@@ -1045,7 +711,7 @@ bool by_values_begin(struct tracer *tracer, struct graph_builder *builder)
 static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n, mdf_operand value)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!set(tracer, counters[i], value)) {
+        if (!by_values_set(tracer, counters[i], value)) {
             return false;
         }
     }
@@ -1054,7 +720,7 @@ static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n
 
 static bool clear_counters(struct tracer *tracer)
 {
-    mdf_operand zero = whole(tracer, 0), no = truth(tracer, false);
+    mdf_operand zero = by_values_whole(tracer, 0), no = by_values_truth(tracer, false);
 
     for (size_t i = 0; i < tracer->n_frames; i++) {
         const struct mdf_program *program = tracer->frames[i].program;
@@ -1074,7 +740,7 @@ static bool clear_counters(struct tracer *tracer)
             return false;
         }
     }
-    return set(tracer, tracer->schedules->is_ended, truth(tracer, true));
+    return by_values_set(tracer, tracer->schedules->is_ended, by_values_truth(tracer, true));
 }
 
 /* Zeros of the type that a slot has later: what it holds before something has run is not looked at. */
@@ -1208,10 +874,10 @@ mdf_operand by_values_result(struct tracer *tracer, mdf_operand operand)
 {
     const struct mdf_program *program = tracer->frames[0].program;
     size_t node = node_of_value(program, operand);
-    mdf_operand is_there = get(tracer, tracer->schedules->is_ended), value = trace_operand(tracer, operand);
+    mdf_operand is_there = by_values_get(tracer, tracer->schedules->is_ended), value = trace_operand(tracer, operand);
 
     if (node < program->n_nodes) {
-        is_there = both(tracer, is_there, get(tracer, tracer->schedules->counters[0].has_run[node]));
+        is_there = by_values_both(tracer, is_there, by_values_get(tracer, tracer->schedules->counters[0].has_run[node]));
     }
-    return compute(tracer, "a * (1 // (1 if b else 0))", value, is_there, MDF_NO_OPERAND);
+    return by_values_compute(tracer, "a * (1 // (1 if b else 0))", value, is_there, MDF_NO_OPERAND);
 }

@@ -1,0 +1,340 @@
+/* by_values_terms.c - see by_values_terms.h. Conditions are built of their terms (mdf_c/plan/conditions/condition_terms.h), whose
+ * values are operands. */
+#include "mdf_c/plan/gradient/by_values_terms.h"
+
+#include "mdf_c/plan/conditions/condition_terms.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------ values */
+
+mdf_operand by_values_compute(struct tracer *tracer, const char *text, mdf_operand a, mdf_operand b, mdf_operand c)
+{
+    const mdf_operand operands[] = {a, b, c};
+    static const char *const names[] = {"a", "b", "c"};
+    struct scope scope = {.unit = tracer->target.unit};
+    struct target target = {tracer->target.compiler, tracer->target.unit, &scope};
+
+    if (text == NULL) {
+        return compile_out_of_memory(target.compiler);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (operands[i] != MDF_NO_OPERAND && !scope_bind(target.compiler, &scope, names[i], operands[i])) {
+            return MDF_NO_OPERAND;
+        }
+    }
+    return target.compiler->error->code == MDF_OK ? compile_text(&target, text, MDF_NO_OPERAND) : MDF_NO_OPERAND;
+}
+
+mdf_operand by_values_whole(struct tracer *tracer, int64_t number)
+{
+    struct mdf_value value = {0};
+
+    if (!mdf_value_make_int(tracer->target.compiler->memory, &value, number)) {
+        return compile_out_of_memory(tracer->target.compiler);
+    }
+    value.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(&tracer->target, &value, 0);
+}
+
+mdf_operand by_values_truth(struct tracer *tracer, bool is_true)
+{
+    struct mdf_value value = {0};
+
+    if (!mdf_value_make_bool(tracer->target.compiler->memory, &value, is_true)) {
+        return compile_out_of_memory(tracer->target.compiler);
+    }
+    value.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(&tracer->target, &value, OPERAND_IS_BOOL);
+}
+
+int by_values_truth_of(struct tracer *tracer, mdf_operand operand)
+{
+    const struct mdf_value *value = operand != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, operand) : NULL;
+
+    return value != NULL ? mdf_value_truth(value) == 1 : -1;
+}
+
+mdf_operand by_values_both(struct tracer *tracer, mdf_operand a, mdf_operand b)
+{
+    int known_a = by_values_truth_of(tracer, a), known_b = by_values_truth_of(tracer, b);
+
+    return known_a == 1 || known_b == 0   ? b
+           : known_b == 1 || known_a == 0 ? a
+                                          : by_values_compute(tracer, "numpy.logical_and(a, b)", a, b, MDF_NO_OPERAND);
+}
+
+mdf_operand by_values_either(struct tracer *tracer, mdf_operand a, mdf_operand b)
+{
+    int known_a = by_values_truth_of(tracer, a), known_b = by_values_truth_of(tracer, b);
+
+    return known_a == 0 || known_b == 1   ? b
+           : known_b == 0 || known_a == 1 ? a
+                                          : by_values_compute(tracer, "numpy.logical_or(a, b)", a, b, MDF_NO_OPERAND);
+}
+
+mdf_operand by_values_negate(struct tracer *tracer, mdf_operand a)
+{
+    int known = by_values_truth_of(tracer, a);
+
+    return known >= 0 ? by_values_truth(tracer, known == 0)
+                      : by_values_compute(tracer, "numpy.logical_not(a)", a, MDF_NO_OPERAND, MDF_NO_OPERAND);
+}
+
+const struct counters *by_values_counters_of(const struct tracer *tracer)
+{
+    return &tracer->schedules->counters[tracer->frame];
+}
+
+mdf_operand by_values_get(struct tracer *tracer, mdf_operand counter)
+{
+    size_t frame = tracer->frame;
+    mdf_operand value;
+
+    trace_enter(tracer, 0);
+    value = trace_operand(tracer, counter);
+    trace_enter(tracer, frame);
+    return value;
+}
+
+bool by_values_set(struct tracer *tracer, mdf_operand counter, mdf_operand value)
+{
+    if (counter != MDF_NO_OPERAND) {
+        tracer->frames[0].now[MDF_OPERAND_INDEX(counter)] = value;
+    }
+    return value != MDF_NO_OPERAND;
+}
+
+bool by_values_count(struct tracer *tracer, mdf_operand counter, mdf_operand where)
+{
+    int known = by_values_truth_of(tracer, where);
+    mdf_operand now;
+
+    if (counter == MDF_NO_OPERAND || known == 0) {
+        return where != MDF_NO_OPERAND;
+    }
+    now = by_values_get(tracer, counter);
+    return by_values_set(tracer, counter,
+                         known == 1
+                             ? by_values_compute(tracer, "a + b", now, by_values_whole(tracer, 1), MDF_NO_OPERAND)
+                             : by_values_compute(tracer, "numpy.where(c, a + b, a)", now, by_values_whole(tracer, 1), where));
+}
+
+/* ------------------------------------------------------------------ terms */
+
+static union mdf_term term(mdf_operand operand)
+{
+    return (union mdf_term){.id = operand};
+}
+
+static union mdf_term truth_term(void *context, bool is_true)
+{
+    return term(by_values_truth(context, is_true));
+}
+
+static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(by_values_both(context, a.id, b.id));
+}
+
+static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+{
+    return term(by_values_either(context, a.id, b.id));
+}
+
+static union mdf_term not_term(void *context, union mdf_term a)
+{
+    return term(by_values_negate(context, a.id));
+}
+
+static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+{
+    mdf_operand sum =
+        n == 0 ? by_values_whole(context, 0) : by_values_get(context, by_values_counters_of(context)->counts[scope][nodes[0]]);
+
+    for (size_t i = 1; i < n; i++) {
+        sum = by_values_compute(context, "a + b", sum,
+                                by_values_get(context, by_values_counters_of(context)->counts[scope][nodes[i]]), MDF_NO_OPERAND);
+    }
+    return term(sum);
+}
+
+const struct mdf_program *by_values_program_of(const struct tracer *tracer)
+{
+    return tracer->frames[tracer->frame].program;
+}
+
+static union mdf_term usable_term(void *context, uint32_t index)
+{
+    const struct counters *counters = by_values_counters_of(context);
+    size_t dependency = by_values_program_of(context)->schedule->usables[index].dependency;
+
+    return term(by_values_compute(context, "a - b", by_values_get(context, counters->counts[MDF_SCOPE_UPDATE][dependency]),
+                                  by_values_get(context, counters->marks[index]), MDF_NO_OPERAND));
+}
+
+static union mdf_term clock_term(void *context, enum mdf_clock clock)
+{
+    return term(by_values_get(context, by_values_counters_of(context)->clocks[clock]));
+}
+
+static union mdf_term spent_term(void *context, uint32_t index)
+{
+    return term(by_values_get(context, by_values_counters_of(context)->spent[index]));
+}
+
+static const char *const comparisons[] = {[MDF_COMPARISON_LESS] = "numpy.less(a, b)",
+                                          [MDF_COMPARISON_AT_MOST] = "numpy.less_equal(a, b)",
+                                          [MDF_COMPARISON_EQUAL] = "numpy.equal(a, b)",
+                                          [MDF_COMPARISON_NOT_EQUAL] = "numpy.not_equal(a, b)",
+                                          [MDF_COMPARISON_GREATER] = "numpy.greater(a, b)",
+                                          [MDF_COMPARISON_AT_LEAST] = "numpy.greater_equal(a, b)",
+                                          [MDF_COMPARISON_MULTIPLE] = "numpy.equal(numpy.fmod(a, b), 0.0)"};
+
+mdf_operand by_values_compare(struct tracer *tracer, mdf_operand number, uint8_t comparison, double n)
+{
+    struct mdf_value value = {0};
+    mdf_operand limit = mdf_value_make_double(tracer->target.compiler->memory, &value, n)
+                            ? unit_add_constant(&tracer->target, &value, 0)
+                            : compile_out_of_memory(tracer->target.compiler);
+
+    return by_values_compute(tracer, comparisons[comparison], number, limit, MDF_NO_OPERAND);
+}
+
+static union mdf_term compare_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+{
+    return term(by_values_compare(context, number.id, (uint8_t)comparison, n));
+}
+
+static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+{
+    mdf_operand all = by_values_truth(context, true);
+
+    for (size_t i = 0; i < by_values_program_of(context)->n_nodes; i++) {
+        mdf_operand runs = by_values_get(context, by_values_counters_of(context)->counts[scope][i]);
+
+        all = by_values_both(context, all, by_values_compare(context, runs, MDF_COMPARISON_GREATER, 0));
+    }
+    return term(all);
+}
+
+static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+{
+    const struct counters *counters = by_values_counters_of(context);
+
+    return term(by_values_compute(context, "numpy.logical_and(a > c, a == b)", by_values_get(context, counters->n_sets),
+                                  by_values_get(context, counters->last_sets[condition->index]), by_values_whole(context, 0)));
+}
+
+static union mdf_term window_term(void *context, const struct mdf_time_window *window)
+{
+    mdf_operand time = by_values_get(context, by_values_counters_of(context)->time), since;
+    mdf_operand within = by_values_compute(context, "numpy.logical_and(a >= b, a <= c)", time,
+                                           by_values_whole(context, window->first), by_values_whole(context, window->last));
+
+    if (window->repeat == 0) {
+        return term(within);
+    }
+    since = by_values_compute(context, "numpy.equal((a - b) % c, 0)", time, by_values_whole(context, window->offset),
+                              by_values_whole(context, window->repeat));
+    return term(by_values_both(context, within, since));
+}
+
+/* The number that a watch sees. */
+static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    struct compiler *compiler = tracer->target.compiler;
+    const char *text = "numpy.sum(a";
+    struct mdf_value initial = {0};
+    mdf_operand value, before;
+
+    if (watch->is_input) {
+        trace_refuse(tracer, "a condition that looks at an input port");
+        return MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < watch->n_indices && text != NULL; i++) {
+        text = mdf_arena_printf(&compiler->scratch, "%s[%lld]", text, (long long)watch->indices[i]);
+    }
+    text = text != NULL ? mdf_arena_printf(&compiler->scratch, "%s)", text) : NULL;
+    value = by_values_compute(tracer, text, trace_operand(tracer, watch->value), MDF_NO_OPERAND, MDF_NO_OPERAND);
+    if (watch->always || value == MDF_NO_OPERAND) {
+        return value;
+    }
+    if (watch->initial_value != MDF_NO_OPERAND) {
+        before = by_values_compute(tracer, text, trace_operand(tracer, watch->initial_value), MDF_NO_OPERAND, MDF_NO_OPERAND);
+    } else {
+        before = mdf_value_make_double(compiler->memory, &initial, watch->has_initial ? watch->initial : NAN)
+                     ? unit_add_constant(&tracer->target, &initial, 0)
+                     : compile_out_of_memory(compiler);
+    }
+    return by_values_compute(tracer, "numpy.where(c, a, b)", value, before,
+                             by_values_get(tracer, by_values_counters_of(tracer)->has_run[watch->node]));
+}
+
+static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+{
+    struct tracer *tracer = context;
+    const struct mdf_watch *watch = &by_values_program_of(tracer)->schedule->watches[condition->index];
+    double limit = condition->n, tolerance = watch->absolute_tolerance + watch->relative_tolerance * fabs(limit);
+    mdf_operand value = look(tracer, watch), close;
+
+    if (condition->comparison != MDF_COMPARISON_EQUAL && condition->comparison != MDF_COMPARISON_NOT_EQUAL) {
+        return term(by_values_compare(tracer, value, condition->comparison, limit));
+    }
+    close = by_values_compare(tracer, value, MDF_COMPARISON_EQUAL, limit);
+    if (isfinite(limit) && tolerance >= 0) {
+        mdf_operand distance =
+            by_values_compute(tracer, mdf_arena_printf(&tracer->target.compiler->scratch, "abs(a - (%.17g))", limit), value,
+                              MDF_NO_OPERAND, MDF_NO_OPERAND);
+
+        close = by_values_either(
+            tracer, close, by_values_compare(tracer, distance, MDF_COMPARISON_AT_MOST, fmin(tolerance, 0x1.fffffffffffffp1023)));
+    }
+    return term(condition->comparison == MDF_COMPARISON_EQUAL ? close : by_values_negate(tracer, close));
+}
+
+static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+{
+    struct tracer *tracer = context;
+    mdf_operand has_run = by_values_get(tracer, by_values_counters_of(tracer)->has_run[watch->node]);
+
+    (void)condition;
+    return term(by_values_both(tracer, has_run, by_values_compare(tracer, look(tracer, watch), MDF_COMPARISON_NOT_EQUAL, 0)));
+}
+
+static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term is_true)
+{
+    return term(
+        by_values_count(context, by_values_counters_of(context)->spent[index], by_values_both(context, reached.id, is_true.id))
+            ? is_true.id
+            : MDF_NO_OPERAND);
+}
+
+static const struct mdf_condition_terms terms = {.truth = truth_term,
+                                                 .both = and_term,
+                                                 .either = or_term,
+                                                 .negate = not_term,
+                                                 .runs = runs_term,
+                                                 .usable = usable_term,
+                                                 .clock = clock_term,
+                                                 .spent = spent_term,
+                                                 .compare = compare_term,
+                                                 .all_have_run = all_have_run_term,
+                                                 .just_ran = just_ran_term,
+                                                 .in_window = window_term,
+                                                 .threshold = threshold_term,
+                                                 .finished = finished_term,
+                                                 .spend = spend_term};
+
+mdf_operand by_values_holds(struct tracer *tracer, uint32_t condition, mdf_operand reached)
+{
+    return mdf_condition_express(&terms, tracer, by_values_program_of(tracer)->schedule, condition, term(reached)).id;
+}
+
+mdf_operand by_values_is_over(struct tracer *tracer)
+{
+    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    mdf_operand update = by_values_holds(tracer, schedule->end_of_update, by_values_truth(tracer, true));
+
+    return by_values_either(tracer, update, by_values_holds(tracer, schedule->end_of_sequence, by_values_negate(tracer, update)));
+}
