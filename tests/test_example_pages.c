@@ -112,7 +112,7 @@ static bool check_command(const char *command, const char *expected, char report
     }
     n_errors = (size_t)(object - expected);
     if (n_errors > 0 && strstr(expected, ": error: ") != NULL) {
-        status = strncmp(expected, "mdf-", 4) == 0 ? 2 : 1;
+        status = strncmp(expected, "mdf-", 4) == 0 || strncmp(expected, "--", 2) == 0 ? 2 : 1; /* of the command line */
     }
     if (outcome->exit_status == status && strlen(outcome->errors) == n_errors &&
         memcmp(outcome->errors, expected, n_errors) == 0 &&
