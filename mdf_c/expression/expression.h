@@ -75,5 +75,7 @@ struct mdf_expression *mdf_expression_parse(struct mdf_arena *arena, const char 
 
 /* How many as.items there are: of a name or a literal none, of NULL none. For what walks a tree without asking what it means. */
 size_t mdf_expression_n_items(const struct mdf_expression *tree);
+/* "a.b.c" where a tree is that; NULL: it is not, or memory ran out. */
+const char *mdf_expression_dotted(struct mdf_arena *arena, const struct mdf_expression *tree);
 
 #endif

@@ -169,3 +169,14 @@ size_t mdf_expression_n_items(const struct mdf_expression *tree)
     }
     return 0;
 }
+
+const char *mdf_expression_dotted(struct mdf_arena *arena, const struct mdf_expression *tree)
+{
+    const char *prefix;
+
+    if (tree->kind == MDF_EXPRESSION_NAME) {
+        return tree->as.text.bytes;
+    }
+    prefix = tree->kind == MDF_EXPRESSION_ATTRIBUTE ? mdf_expression_dotted(arena, tree->as.list.items[0]) : NULL;
+    return prefix != NULL ? mdf_arena_printf(arena, "%s.%s", prefix, tree->name) : NULL;
+}

@@ -308,18 +308,6 @@ static bool add_copied_name(struct compiler *compiler, struct list *names, const
     return add_name(compiler, names, kept);
 }
 
-/* "a.b.c" where a tree is that; NULL: it is not, or the memory is out. */
-static const char *dotted_text(struct compiler *compiler, const struct mdf_expression *tree)
-{
-    const char *prefix;
-
-    if (tree->kind == MDF_EXPRESSION_NAME) {
-        return tree->as.text.bytes;
-    }
-    prefix = tree->kind == MDF_EXPRESSION_ATTRIBUTE ? dotted_text(compiler, tree->as.list.items[0]) : NULL;
-    return prefix != NULL ? mdf_arena_printf(&compiler->scratch, "%s.%s", prefix, tree->name) : NULL;
-}
-
 static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
 {
     const char *dotted;
@@ -329,7 +317,7 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
         return add_copied_name(compiler, names, tree->as.text.bytes);
     }
     if (tree != NULL && tree->kind == MDF_EXPRESSION_ATTRIBUTE) {
-        dotted = dotted_text(compiler, tree);
+        dotted = mdf_expression_dotted(&compiler->scratch, tree);
         if (dotted != NULL && !add_name(compiler, names, dotted)) {
             return false;
         }

@@ -2,6 +2,7 @@
  * of the model and clocks, parameters with a number as their time derivative. See fmu.h. */
 #include "mdf_c/cli/fmu/fmu.h"
 
+#include "functions/kernel/operator.h"
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/expression/expression.h"
 
@@ -38,8 +39,18 @@ static bool is_of_time(const struct mdf_graph_node *node, const struct mdf_expre
     return is_clock(parameter) || is_number(parameter);
 }
 
-/* Whether all names are. An expression that binds names of its own, or draws random numbers, is none of time alone. */
-static bool depends_on_time(const struct mdf_graph_node *node, const struct mdf_expression *tree, bool may_be_module, bool *has_clock)
+/* Whether a call gives the same for the same: one of the engine's own functions that draws no random numbers. */
+static bool is_steady(struct mdf_arena *arena, const struct mdf_expression *call)
+{
+    const char *name = mdf_expression_dotted(arena, call->as.list.items[0]);
+    const struct mdf_operator *row = name != NULL ? mdf_operator_python(name) : NULL;
+
+    return row != NULL && (row->flags & MDF_OPERATOR_RANDOM) == 0;
+}
+
+/* Whether all names are. An expression that binds names of its own is none of time alone. */
+static bool depends_on_time(struct mdf_arena *arena, const struct mdf_graph_node *node, const struct mdf_expression *tree,
+                            bool may_be_module, bool *has_clock)
 {
     size_t n = mdf_expression_n_items(tree), i;
 
@@ -49,14 +60,13 @@ static bool depends_on_time(const struct mdf_graph_node *node, const struct mdf_
     if (tree->kind == MDF_EXPRESSION_NAME) {
         return is_of_time(node, tree, may_be_module, has_clock);
     }
-    if (tree->kind == MDF_EXPRESSION_COMPREHENSION ||
-        (tree->kind == MDF_EXPRESSION_ATTRIBUTE && strcmp(tree->name, "random") == 0)) {
+    if (tree->kind == MDF_EXPRESSION_COMPREHENSION || (tree->kind == MDF_EXPRESSION_CALL && !is_steady(arena, tree))) {
         return false;
     }
     for (i = 0; i < n; i++) {
         bool is_head = i == 0 && (tree->kind == MDF_EXPRESSION_CALL || tree->kind == MDF_EXPRESSION_ATTRIBUTE);
 
-        if (!depends_on_time(node, tree->as.list.items[i], is_head, has_clock)) {
+        if (!depends_on_time(arena, node, tree->as.list.items[i], is_head, has_clock)) {
             return false;
         }
     }
@@ -75,7 +85,7 @@ bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, co
         test = strcmp(of->conditions[i].id, condition) == 0 ? of->conditions[i].test : test;
     }
     tree = test != NULL && test->kind == MDF_NODE_STRING ? mdf_expression_parse(arena, test->as.string.bytes, &offset, NULL) : NULL;
-    return tree != NULL && depends_on_time(node, tree, false, &has_clock) && has_clock;
+    return tree != NULL && depends_on_time(arena, node, tree, false, &has_clock) && has_clock;
 }
 
 bool fmu_is_clock(const struct mdf_graph_node *node, const char *parameter)
