@@ -435,6 +435,7 @@ class State(Uncopied):
         self._results_arguments = (ctypes.c_void_p(pointer), self._tensors, ctypes.c_size_t(len(program.results)))
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
+        self._has_inputs = False  # they have been set before
         self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
         self._given: set[str] = set()  # names of inputs before the first one
 
@@ -591,8 +592,9 @@ class State(Uncopied):
             if arguments is None:
                 for name, value in inputs.items():
                     self._set_input(name, value, lend)
-                if not lend:
+                if not lend and self._has_inputs:  # who sets them once needs no arguments for the next time
                     self._remember(inputs)
+                self._has_inputs = True
                 return
             if self._n_checked == 0:
                 self._given.update(inputs)
