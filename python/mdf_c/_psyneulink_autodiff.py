@@ -87,7 +87,8 @@ class Autodiff:
         self._samples = list(dict.fromkeys(pathway[-1] for pathway in pathways))
         self._loss = _loss(composition)
         _check(composition, model, self._projections, self._samples)
-        self._derived, self._gradient = copy.deepcopy(model), None
+        self._derived = copy.deepcopy(model)
+        self._gradient: gradients.Gradient | None = None  # made when it is first asked for
         self._nodes = {p: _learning.unused(_document.graph_of(model), identifier(p.name)) for p in self._projections}
         for projection, node in self._nodes.items():
             matrix = matrix_of(projection)
