@@ -832,7 +832,7 @@ static bool cast_initials(struct tracer *tracer)
 bool by_values_trace(struct tracer *tracer, const struct mdf_gradient_request *request,
                      bool (*set_initials)(struct tracer *tracer))
 {
-    struct schedules schedules = *tracer->schedules;
+    struct schedules *schedules = mdf_arena_allocate(&tracer->target.compiler->scratch, sizeof *schedules);
     struct traced_loop rest = {.id = "step",
                                .most = request->n_steps - 1,
                                .begins = MDF_NO_OPERAND,
@@ -840,10 +840,14 @@ bool by_values_trace(struct tracer *tracer, const struct mdf_gradient_request *r
                                .keeps_outputs = true,
                                .trace = trace_step};
 
-    if (!refuse_as_written(tracer) || !find_types(tracer, request, &schedules)) {
+    if (schedules == NULL) {
+        return compile_out_of_memory(tracer->target.compiler) != MDF_NO_OPERAND;
+    }
+    *schedules = *tracer->schedules;
+    if (!refuse_as_written(tracer) || !find_types(tracer, request, schedules)) {
         return false;
     }
-    tracer->schedules = &schedules;
+    tracer->schedules = schedules;
     tracer->brings_now = brings_now;
     tracer->trace_inner = trace_evaluation;
     tracer->read_before = begin_slot;

@@ -139,7 +139,7 @@ static bool act_where_due(struct mdf_state *state)
         }
         for (size_t i = 0; i < solve->n_all; i++) {
             if (solve->roots[i] != 0 || !holds(solve, i)) {
-                solve->waits[i] = wait_of(solve, i);
+                solve->waits[i] = (unsigned char)wait_of(solve, i);
             }
         }
     }
@@ -163,7 +163,7 @@ bool mdf_solve_begin_events(struct mdf_state *state)
     }
     for (size_t i = 0; i < solve->n_all; i++) {
         if (!solve->has_begun || !holds(solve, i)) {
-            solve->waits[i] = wait_of(solve, i);
+            solve->waits[i] = (unsigned char)wait_of(solve, i);
         }
     }
     return act_where_due(state);

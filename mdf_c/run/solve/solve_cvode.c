@@ -200,7 +200,7 @@ bool mdf_solve_run_part(struct mdf_state *state, struct mdf_solve_part *part, co
     bool done = !mdf_state_is_interrupted(state) && mdf_solve_scatter(state, y, MDF_SOLVE_Y) && mdf_solve_run(state, part);
 
     for (size_t k = 0; done && k < part->n_results; k++) {
-        done = mdf_solve_take(state, part->first_result + k, results + k * state->solve->n_all);
+        done = mdf_solve_take(state, (enum mdf_state_result)(part->first_result + k), results + k * state->solve->n_all);
     }
     state->solve->is_lost = !done;
     return done;
@@ -466,7 +466,8 @@ static bool begin(struct mdf_state *state)
     if (solve->n == 0) {
         return true;
     }
-    if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), solve->n * sizeof *solve->left) == 0 && !has_other_inputs(state)) {
+    if (solve->has_begun && memcmp(solve->left, NV_DATA_S(solve->y), solve->n * sizeof *solve->left) == 0 &&
+        !has_other_inputs(state)) {
         return true;
     }
     solve->time = 0;
