@@ -19,19 +19,9 @@ static bool is_whole_scalar(const struct lowering *lowering, mdf_lowered_id id)
 
 static bool is_positive_constant(const struct lowering *lowering, mdf_lowered_id id)
 {
-    const struct mdf_value *form = &lowering->lowered->values[id].form;
-    int64_t whole = 0;
-    int32_t narrow = 0;
+    int64_t number;
 
-    if (lowering->lowered->values[id].place != MDF_LOWERED_CONSTANT) {
-        return false;
-    }
-    if (form->dtype == MDF_DTYPE_INT32) {
-        memcpy(&narrow, form->data, sizeof narrow);
-        return narrow > 0;
-    }
-    memcpy(&whole, form->data, sizeof whole);
-    return whole > 0;
+    return lowering_is_constant(lowering, id) && mdf_value_to_int64(&lowering->lowered->values[id].form, &number) && number > 0;
 }
 
 /* Whether an op does nothing but compute a whole number, and can not bail out. */

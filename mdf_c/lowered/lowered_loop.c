@@ -359,13 +359,15 @@ static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lower
     return trip_count < 0 && loop->n_padded == 0 ? 0 : (size_t)trip_count;
 }
 
-/* Before run number `run` of a loop: past those that were reckoned with, each is one more that code would have made cheaper. */
-static bool code_pays_in(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t run)
+/* Before run number `run` of a loop: past those that were reckoned with, each is one more that code would have made cheaper, by
+ * *saved, which is found once. */
+static bool code_pays_in(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t run, double *saved)
 {
     if (lowered->is_code_settled || run < MDF_UNKNOWN_RUNS || !mdf_runs_are_unknown(loop)) {
         return false;
     }
-    lowered->price_of_code -= mdf_saved_by_code(&loop->body);
+    *saved = run == MDF_UNKNOWN_RUNS ? mdf_saved_by_code(&loop->body) : *saved;
+    lowered->price_of_code -= *saved;
     return mdf_code_pays(lowered);
 }
 
@@ -373,6 +375,7 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
 {
     size_t n_runs = bound_of(lowered, loop), run, i;
     bool going_on = loop->condition == MDF_LOWERED_NONE || mdf_lowered_truth(lowered, loop->condition);
+    double saved_by_code = 0;
 
     if (mdf_lowered_begin_loop(lowered, loop, n_runs) != 0) {
         return false;
@@ -384,7 +387,7 @@ bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *
     }
     for (run = 0; run < n_runs && going_on; run++) {
         if ((loop->limit != 0 && run >= loop->limit) || mdf_stop_is_asked(lowered->context->stop) ||
-            code_pays_in(lowered, loop, run) || !open_items(lowered, loop, n_runs, run) ||
+            code_pays_in(lowered, loop, run, &saved_by_code) || !open_items(lowered, loop, n_runs, run) ||
             (loop->block_runs > 0 && run == loop->block_end && mdf_lowered_multiply_ahead(lowered, loop, run) != 0)) {
             return false;
         }
