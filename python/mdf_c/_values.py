@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import math
 import numbers
 import sys
@@ -381,18 +382,12 @@ def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
     keys = [_key(first, i) for i in range(lib.mdf_value_length(first))]
     numbers = np.empty(length * len(keys), dtype)
     lib.mdf_value_table(pointer, number, address_of(numbers), numbers.nbytes)
-    cells = list(map(numbers.__getitem__, _places(numbers.size)))
+    cells = list(map(numbers.__getitem__, zip(range(numbers.size), itertools.repeat(...))))  # each an array without axes
     rows: list[dict[str, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
     for column, key in enumerate(keys[1:], 1):
         for row, cell in zip(rows, cells[column :: len(keys)]):
             row[key] = cell
     return rows
-
-
-@functools.lru_cache(maxsize=16)
-def _places(n: int) -> list[tuple[int, Any]]:
-    """What gets each of n elements from an array as one without axes."""
-    return [(i, ...) for i in range(n)]
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
