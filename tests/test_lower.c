@@ -106,12 +106,13 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
 #define CALL(id, function, arguments) ", \"" id "\": {\"function\": \"onnx::" function "\", \"args\": {" arguments "}}"
 
 /* What an If leaves, an array or its sum, and what comes of that. */
-#define EITHER(condition)                                                                                                          \
-    NODE("\"parameters\": {\"k\": {\"value\": \"k + 1\", \"default_initial_value\": 0}, \"x\": {\"value\": \"k * "                  \
-         "numpy.array([0.5, 1.5, -2.5])\"}, \"c\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"" condition                  \
-         "\", \"then_branch\": {\"t\": {\"nodes\": {\"t\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": "   \
-         "\"numpy.sum(x)\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": {\"input_ports\": {\"x\": {}}, \"output_ports\": "  \
-         "{\"o\": {\"value\": \"x\"}}}}}}}}, \"p\": {\"value\": \"c * 2 + 1\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
+#define EITHER(condition)                                                                                                        \
+    NODE(                                                                                                                        \
+        "\"parameters\": {\"k\": {\"value\": \"k + 1\", \"default_initial_value\": 0}, \"x\": {\"value\": \"k * "                \
+        "numpy.array([0.5, 1.5, -2.5])\"}, \"c\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"" condition                \
+        "\", \"then_branch\": {\"t\": {\"nodes\": {\"t\": {\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": " \
+        "\"numpy.sum(x)\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": {\"input_ports\": {\"x\": {}}, \"output_ports\": " \
+        "{\"o\": {\"value\": \"x\"}}}}}}}}, \"p\": {\"value\": \"c * 2 + 1\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
 
 struct lowered_case {
     const char *model;
@@ -192,6 +193,11 @@ static const struct lowered_case cases[] = {
           "{\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + 1\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": "
           "{\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + numpy.array([1.0, 2.0])\"}}}}}}}}}, "
           "\"output_ports\": {\"o\": {\"value\": \"p\"}}"),
+     true},
+    /* a few elements put into an array of a type that nests do not load */
+    {PARAMETER("\"d\": {\"value\": \"d + 1.5\", \"default_initial_value\": 0.5}, \"u\": {\"function\": \"onnx::Cast\", \"args\": "
+               "{\"input\": \"numpy.array([d, 2 * d, 3 * d])\", \"to\": 10}}, \"p\": {\"function\": \"onnx::ScatterElements\", "
+               "\"args\": {\"data\": \"u\", \"indices\": \"[0, 2, 1]\", \"updates\": \"u\"}}"),
      true},
     /* as it was, and what comes of its shape */
     {GROWS("numpy.array([[0.25, 0.75]])",
@@ -289,9 +295,10 @@ static size_t count(const char *text, const char *what)
 /* What a branch computes on its way is no value that lasts: it is neither taken from the run before nor left for the next. */
 Test(lower, temporaries_of_branches_do_not_last)
 {
-    static const char model[] = PARAMETER("\"s\": {\"value\": \"(3 * s + 1) % 7 - 2\", \"default_initial_value\": 0.5}, "
-                                          "\"p\": {\"value\": \"s / (1 - numpy.exp(-s)) if abs(s) > 1 else (numpy.cos(s * 2) + 1 if s > 0 else "
-                                          "numpy.sin(s * 3) + 1)\"}");
+    static const char model[] =
+        PARAMETER("\"s\": {\"value\": \"(3 * s + 1) % 7 - 2\", \"default_initial_value\": 0.5}, "
+                  "\"p\": {\"value\": \"s / (1 - numpy.exp(-s)) if abs(s) > 1 else (numpy.cos(s * 2) + 1 if s > 0 else "
+                  "numpy.sin(s * 3) + 1)\"}");
     const struct mdf_lowered_names names = {.write = write_no_name};
     const char *why;
     struct engine lowered;
@@ -306,8 +313,8 @@ Test(lower, temporaries_of_branches_do_not_last)
     }
     mdf_text_init(&text, &memory);
     mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
-    cr_expect_eq(count(text.bytes, "input "), 1, "%s", text.bytes); /* s */
-    cr_expect_eq(count(text.bytes, " or "), 2, "%s", text.bytes);   /* p, of both conditions */
+    cr_expect_eq(count(text.bytes, "input "), 1, "%s", text.bytes);  /* s */
+    cr_expect_eq(count(text.bytes, " or "), 2, "%s", text.bytes);    /* p, of both conditions */
     cr_expect_eq(count(text.bytes, "output "), 3, "%s", text.bytes); /* s, p, the output port */
     mdf_text_release(&text);
     engine_end(&lowered);

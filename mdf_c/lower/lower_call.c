@@ -163,7 +163,8 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     size_t i;
 
     if (trace->n_calls != 1 || trace->loop == NULL || trace->target != result ||
-        (lowering->is_for_source && trial->source->operator->form == MDF_FORM_BOUNDS) || /* of one bound, whose loop has no text */
+        (lowering->is_for_source &&
+         trial->source->operator->form == MDF_FORM_BOUNDS) || /* of one bound, whose loop has no text */
         (trace->settings != NULL && trace->settings != trial->call.settings && !trace->operation->settings_last) ||
         result->length == 0) {
         return false;
@@ -314,7 +315,8 @@ static bool find_draw(struct lowering *lowering, const struct trial *trial, stru
 {
     struct mdf_call call = trial->call;
     const struct mdf_routine *routine = trial->source->operator->routine;
-    struct mdf_lowered_draw found = {.n = trial->results[0].length, .n_lanes = 1, .mask = MDF_LOWERED_NONE, .out = MDF_LOWERED_NONE};
+    struct mdf_lowered_draw found = {
+        .n = trial->results[0].length, .n_lanes = 1, .mask = MDF_LOWERED_NONE, .out = MDF_LOWERED_NONE};
     size_t i;
 
     *draw = NULL;
@@ -549,6 +551,15 @@ static bool is_composed(const struct lowering *lowering, const struct trial *tri
     return (form == MDF_FORM_MEAN || form == MDF_FORM_CLIP) && (lowering->region->kind == REGION_BODY || is_small(trial));
 }
 
+/* Whether a way that was tried ends the call: it was taken, or did not hold. Then *taken is whether the call is lowered. */
+static bool ends(const struct lowering *lowering, bool holds, bool *taken)
+{
+    bool is_end = *taken || !holds;
+
+    *taken = *taken && holds && !lowering_has_failed(lowering);
+    return is_end;
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial);
 
 /* The call `source`, which has two inputs, of these: its result. */
@@ -559,8 +570,7 @@ static mdf_lowered_id call_two(struct lowering *lowering, const struct mdf_code_
     struct scope scope = {0}; /* of its own: for the one result */
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (lowering_begin_trial(lowering, &trial) && lowering_try(lowering, &scope, &trial) &&
-        add_ops(lowering, &scope, &trial)) {
+    if (lowering_begin_trial(lowering, &trial) && lowering_try(lowering, &scope, &trial) && add_ops(lowering, &scope, &trial)) {
         id = lowering_value_of(lowering, &scope, source->outputs[0]);
     }
     lowering_end_trial(lowering, &trial);
@@ -663,17 +673,17 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (lowering_has_constants(lowering, trial, 0)) {
         return fold(lowering, scope, trial);
     }
-    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length>
-                     0 &&(!fold_operands(lowering, scope, trial, &taken) || taken)) {
-        return taken && !lowering_has_failed(lowering);
+    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length> 0 &&
+                     ends(lowering, fold_operands(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
-    if (may_have_parts(lowering, trial) && (!take_parts(lowering, scope, trial, &taken) || taken)) {
-        return taken && !lowering_has_failed(lowering);
+    if (may_have_parts(lowering, trial) && ends(lowering, take_parts(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
     if (is_single && trace_op(lowering, trial, &op, &all_even)) {
         if (all_even && lowering->region->kind == REGION_BODY && lies_in_rows(lowering, &op) &&
-            (!add_broadcast(lowering, scope, trial, &op, &taken) || taken)) {
-            return taken && !lowering_has_failed(lowering);
+            ends(lowering, add_broadcast(lowering, scope, trial, &op, &taken), &taken)) {
+            return taken;
         }
         if (all_even) {
             mdf_lowered_id id = lowering_composed(lowering, trial, &op);
@@ -681,8 +691,8 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
             return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
                                           : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
         }
-        if (!add_broadcast(lowering, scope, trial, &op, &taken) || taken) {
-            return taken && !lowering_has_failed(lowering);
+        if (ends(lowering, add_broadcast(lowering, scope, trial, &op, &taken), &taken)) {
+            return taken;
         }
     } else if (is_single && view_op(lowering, trial, &op)) {
         return op.code == MDF_LOWERED_COPY && lowering_has_same_form(lowering_example(lowering, op.in[0]), &trial->results[0])
@@ -690,21 +700,22 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
                    : add_element_op(lowering, scope, trial, &op);
     }
     if ((lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial)) &&
-        trial->source->operator->move != NULL &&(!lowering_move(lowering, scope, trial, &taken) || taken)) {
-        return taken && !lowering_has_failed(lowering);
+        trial->source->operator->move != NULL && ends(lowering, lowering_move(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
-    if (!lowering_try_nest(lowering, scope, trial, &taken) || taken) {
-        return taken && !lowering_has_failed(lowering);
+    if (ends(lowering, lowering_try_nest(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
-    if (!lowering_put(lowering, scope, trial, &taken) || taken) {
-        return taken && !lowering_has_failed(lowering);
+    if (ends(lowering, lowering_put(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
-    if (is_single && !lowering_has_failed(lowering) && (!lowering_add_number(lowering, scope, trial, &taken) || taken)) {
-        return taken && !lowering_has_failed(lowering);
+    if (is_single && !lowering_has_failed(lowering) &&
+        ends(lowering, lowering_add_number(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
     if ((lowering->is_for_source || is_short_softmax(trial) || is_composed(lowering, trial)) && !lowering_has_failed(lowering) &&
-        (!lowering_compose(lowering, scope, trial, &taken) || taken)) {
-        return taken && !lowering_has_failed(lowering);
+        ends(lowering, lowering_compose(lowering, scope, trial, &taken), &taken)) {
+        return taken;
     }
     if (lowering->is_for_source && !cast_arguments(lowering, trial)) {
         return false;
@@ -740,9 +751,11 @@ static bool takes_item(const struct lowering *lowering, const struct trial *tria
 {
     const struct mdf_value *index = trial->n == 2 ? trial->effective[1] : NULL;
 
-    return trial->source->operator->form == MDF_FORM_GATHER && index != NULL && index->kind == MDF_KIND_TENSOR && index->rank == 0 &&
-           !lowering->facts[trial->ids[1]].is_open && lowering->facts[trial->ids[0]].is_open &&
-           lowering->lowered->values[trial->ids[0]].open_axes == 1 && lowering_axis(trial->source, trial->effective[0]->rank, 0) == 0;
+    return trial->source->operator->form == MDF_FORM_GATHER && index != NULL && index->kind == MDF_KIND_TENSOR &&
+           index->rank == 0 && !lowering->facts[trial->ids[1]]
+               .is_open && lowering->facts[trial->ids[0]]
+               .is_open && lowering->lowered->values[trial->ids[0]]
+               .open_axes == 1 && lowering_axis(trial->source, trial->effective[0]->rank, 0) == 0;
 }
 
 /* A call of what is open, which no nest is made of. */
@@ -772,15 +785,15 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
 {
     struct trial trial = {.source = source};
     struct other_results others;
-    bool done, taken;
+    bool done, taken = false;
 
     if ((source->operator->flags & MDF_OPERATOR_CUSTOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_CUSTOM);
     }
-    if (!lowering_sequence_call(lowering, scope, source, &taken) || taken ||
-        !lowering_append(lowering, scope, source, &taken) || taken || !lowering_list_call(lowering, scope, source, &taken) ||
-        taken) {
-        return !lowering_has_failed(lowering);
+    if (ends(lowering, lowering_sequence_call(lowering, scope, source, &taken), &taken) ||
+        ends(lowering, lowering_append(lowering, scope, source, &taken), &taken) ||
+        ends(lowering, lowering_list_call(lowering, scope, source, &taken), &taken)) {
+        return taken;
     }
     if (!lowering_spread_list(lowering, scope, &trial)) {
         return false;
