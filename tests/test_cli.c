@@ -142,27 +142,28 @@ Test(cli, dumps)
 {
     static const struct {
         const char *arguments, *file;
-    } cases[] = {{"examples/newton_sqrt.json -i a=10 --dump code", "newton_code.txt"},
-                 {"examples/newton_sqrt.json -i a=10 --check --dump code", "newton_code.txt"},
-                 {"examples/newton_sqrt.json -i a=10 --dump lowered", "newton_lowered.txt"},
-                 {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
-                 {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
-                 {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
-                 {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
-                 {"tests/data/dumps/whole_choices.yaml --dump lowered", "whole_choices_lowered.txt"},
-                 {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
-                 {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
-                 {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
-                 {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
-                 {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
-                 {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
-                 {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
-                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
-                  "first_passage_nests.txt"},
-                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",
-                  "first_passage_float32_nests.txt"},
-                 {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
-                  "no_lanes.txt"}};
+    } cases[] = {
+        {"examples/newton_sqrt.json -i a=10 --dump code", "newton_code.txt"},
+        {"examples/newton_sqrt.json -i a=10 --check --dump code", "newton_code.txt"},
+        {"examples/newton_sqrt.json -i a=10 --dump lowered", "newton_lowered.txt"},
+        {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
+        {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
+        {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
+        {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
+        {"tests/data/dumps/whole_choices.yaml --dump lowered", "whole_choices_lowered.txt"},
+        {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
+        {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
+        {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
+        {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
+        {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
+        {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
+        {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
+         "first_passage_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",
+         "first_passage_float32_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
+         "no_lanes.txt"}};
     char path[PATH_SIZE], expected[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -212,7 +213,8 @@ Test(cli, short_sums_in_c)
     const struct outcome *outcome = call("mdf-run %s --plain -o %s/plain.json", model, folder);
 
     cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    outcome = call("mdf-run %s --compile -o %s/compiled.json && cmp %s/plain.json %s/compiled.json", model, folder, folder, folder);
+    outcome =
+        call("mdf-run %s --compile -o %s/compiled.json && cmp %s/plain.json %s/compiled.json", model, folder, folder, folder);
     cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
     outcome = call("mdf-run %s --dump c", model);
     cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL, "%s", outcome->output);
@@ -433,6 +435,22 @@ Test(cli, tunable_parameters_are_fields)
                      "no parameter is called 'nosuch'") != NULL);
 }
 
+/* `all` is all constants, of graphs and of nodes within nodes too. */
+Test(cli, tunable_all_goes_to_any_depth)
+{
+    char text[TEXT_SIZE];
+
+    write_file(in_folder("nested.json"),
+               "{\"m\": {\"graphs\": {\"g\": {\"parameters\": {\"shared\": {\"value\": 3.0}}, \"nodes\": {\"outer\": {\"graph\": "
+               "{\"nodes\": {\"inner\": {\"parameters\": {\"gain\": {\"value\": 4.0}, \"y\": {\"value\": \"gain + shared\"}}, "
+               "\"output_ports\": {\"out\": {\"value\": \"y\"}}}}}}}}}}}\n");
+    cr_assert_eq(call("mdf-compile %s/nested.json --tunable all -o %s/nested.h", folder, folder)->exit_status, 0);
+    read_file(in_folder("nested.h"), text);
+    cr_expect(strstr(text, "double shared; /*") != NULL && strstr(text, "double inner_gain; /*") != NULL, "%s", text);
+    cr_expect(strstr(call("mdf-compile %s/nested.json --tunable outer.inner.gain -o %s/c.h", folder, folder)->errors,
+                     "no parameter is called 'outer.inner.gain'; did you mean 'inner.gain'?") != NULL);
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 Test(cli, errors)
@@ -479,7 +497,8 @@ Test(cli, errors)
         {"examples/cooling.yaml -i room=1", 2,
          "mdf-run: error: 'room' is a parameter, no input port: another value of it is set before (--set, parameters=...)"},
         {"examples/cooling.yaml --set rom=1", 2, "mdf-run: error: no parameter is called 'rom'; did you mean 'room'?"},
-        {"examples/cooling.yaml --set tea.room=1", 2, "mdf-run: error: no parameter is called 'tea.room'; did you mean 'cup.room'?"},
+        {"examples/cooling.yaml --set tea.room=1", 2,
+         "mdf-run: error: no parameter is called 'tea.room'; did you mean 'cup.room'?"},
         {"examples/cooling.yaml -i rom=1", 2,
          "mdf-run: error: no input port is called 'rom'; there is a parameter 'room', another value of which is set before"},
         {"tests/data/two_nodes.json --set x=1", 2, "mdf-run: error: 'x' is an input port, no parameter: give it as an input"},
@@ -489,15 +508,19 @@ Test(cli, errors)
         {"examples/cooling.yaml --set @tests/data/nosuch.json", 1, "tests/data/nosuch.json: error: there is no such file"},
         {"examples/cooling.yaml --set @tests/data/huge_shape.npy", 1, "tests/data/huge_shape.npy"},
         {"examples/cooling.yaml --set time_constant=1 --set 'cup.room=\"1 + rom\"'", 2,
-         "--set cup.room:1:6: error: node 'cup', parameter 'room': name 'rom' is not known here\n    1 | \"1 + rom\"\n      |      ^~~\n"},
+         "--set cup.room:1:6: error: node 'cup', parameter 'room': name 'rom' is not known here\n    1 | \"1 + rom\"\n      |    "
+         "  ^~~\n"},
         {"examples/cooling.yaml --set @tests/data/set_expression.json", 2,
          "tests/data/set_expression.json:3:15: error: node 'cup', parameter 'room': name 'rom' is not known here\n"},
         {"examples/cooling.yaml --set 'cup.room=rom'", 2,
-         "--set cup.room:1:1: error: a value is expected, not 'rom'; a text or an expression stands in quotes within quotes: 'NAME=\"x + 1\"'\n    1 | rom\n      | ^\n"},
+         "--set cup.room:1:1: error: a value is expected, not 'rom'; a text or an expression stands in quotes within quotes: "
+         "'NAME=\"x + 1\"'\n    1 | rom\n      | ^\n"},
         {"examples/slow_and_fast.yaml --max-passes 5", 1,
          "termination 'environment_state_update': the evaluation has not ended after 5 passes"},
-        {"tests/data/two_nodes.json --record nosuch", 2, "mdf-run: error: --record: no output port is named 'nosuch'; there are: A.y, B.y"},
-        {"tests/data/two_nodes.json --record totl", 2, "mdf-run: error: --record: no output port is named 'totl'; did you mean 'total'?"},
+        {"tests/data/two_nodes.json --record nosuch", 2,
+         "mdf-run: error: --record: no output port is named 'nosuch'; there are: A.y, B.y"},
+        {"tests/data/two_nodes.json --record totl", 2,
+         "mdf-run: error: --record: no output port is named 'totl'; did you mean 'total'?"},
         {"tests/data/two_nodes.json --record y", 2, "mdf-run: error: --record: 2 output ports are named 'y'"},
     };
     size_t i;
@@ -811,8 +834,8 @@ static void expect_hardened(const char *name, bool is_program)
         return;
     }
     snprintf(command, sizeof command,
-             "readelf -lWd --dyn-syms %s/%s | grep -E 'GNU_RELRO|GNU_STACK|NOW|PIE|RWE|TEXTREL|_chk' >%s/elf",
-             build, name, folder);
+             "readelf -lWd --dyn-syms %s/%s | grep -E 'GNU_RELRO|GNU_STACK|NOW|PIE|RWE|TEXTREL|_chk' >%s/elf", build, name,
+             folder);
     cr_assert(system(command) == 0, "%s", command);
     read_file(in_folder("elf"), text);
     cr_expect(strstr(text, "GNU_RELRO") != NULL && strstr(text, "BIND_NOW") != NULL, "%s: %s", name, text);

@@ -103,7 +103,7 @@ static const struct {
     {"$RUN $M --gradient y --of A.x -o $OUT/a.csv", 2, "mdf-run: error: --gradient does not go with --sweep"},
     {"$RUN examples/cooling.yaml --gradient temprature --of cup.temperature", 1,
      "examples/cooling.yaml:3:3: error: the graph has no result or output port 'temprature' to derive; did you mean 'temperature'?\n"},
-    {"$RUN examples/slow_and_fast.yaml --gradient n --of slow.n", 1, "examples/slow_and_fast.yaml"},
+    {"$RUN examples/slow_and_fast.yaml --gradient n --of slow.n", 2, "mdf-run: error: no parameter is called 'slow.n'"},
     /* numbers */
     {"$RUN $M --steps 1e9", 2, "mdf-run: error: --steps " FROM_1 "'1e9'\n"},
     {"$RUN $M --steps -1", 2, "mdf-run: error: --steps " FROM_1 "'-1'\n"},
@@ -127,7 +127,7 @@ static const struct {
     {"$RUN $M -i x=", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x='\n"},
     {"$RUN $M -i x=@", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x=@'\n"},
     {"$RUN $M -i x=@$OUT/nosuch.npy", 1, "/tmp/"},
-    {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'\n"},
+    {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'; a text stands in quotes within quotes: 'x=\"...\"'\n"},
     {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'; inputs are: x\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
     {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,

@@ -148,16 +148,25 @@ static const struct mistake json_mistakes[] = {
      "4:69: error: node 'B', parameter 's': expression 'x;': unexpected ';' at column 2; an expression is one value"},
     {"x + 1", "x ^ 2 + 0.5 ^ x",
      "4:70: error: node 'B', parameter 's': operator '^': does not apply to a float and a float; a power is written with '**'"},
-    {"x + 1", "A.out + 1", "4:68: error: node 'B', parameter 's': name 'A.out' is not known here: the value of another node comes by an edge to an input port"},
-    {"x + 1", "out + 1", "4:68: error: node 'B', parameter 's': name 'out' is not known here: the value of another node comes by an edge to an input port"},
+    {"x + 1", "A.out + 1",
+     "4:68: error: node 'B', parameter 's': name 'A.out' is not known here: the value of another node comes by an edge to an "
+     "input port"},
+    {"x + 1", "out + 1",
+     "4:68: error: node 'B', parameter 's': name 'out' is not known here: the value of another node comes by an edge to an input "
+     "port"},
     {"\"node_specific\"", "\"node_specfic\"",
-     "7:18: warning: 'node_specfic' is ignored: conditions have 'node_specific' and 'termination'; did you mean 'node_specific'?"},
-    {"\"EveryNCalls\", \"kwargs\": {\"dependency\": \"A\", \"n\": 1}", "\"AfterPass\", \"kwargs\": {\"n\": 1, \"time_scale\": \"TRIALS\"}",
+     "7:18: warning: 'node_specfic' is ignored: conditions have 'node_specific' and 'termination'; did you mean "
+     "'node_specific'?"},
+    {"\"EveryNCalls\", \"kwargs\": {\"dependency\": \"A\", \"n\": 1}",
+     "\"AfterPass\", \"kwargs\": {\"n\": 1, \"time_scale\": \"TRIALS\"}",
      "7:96: error: condition of node 'B': there is no time scale 'TRIALS'; did you mean 'TimeScale.ENVIRONMENT_STATE_UPDATE'?"},
-    {"\"n\": 1", "\"n\": -1", "7:100: warning: condition of node 'B': EveryNCalls: 'n' is -1, and it counts whole numbers from 0 on"},
-    {"\"x\": {}", "\"x\": {\"type\": \"flaot\"}", "4:41: warning: graph 'g', node 'B', input port 'x': unknown type 'flaot' is ignored; did you mean 'float'?"},
+    {"\"n\": 1", "\"n\": -1",
+     "7:100: warning: condition of node 'B': EveryNCalls: 'n' is -1, and it counts whole numbers from 0 on"},
+    {"\"x\": {}", "\"x\": {\"type\": \"flaot\"}",
+     "4:41: warning: graph 'g', node 'B', input port 'x': unknown type 'flaot' is ignored; did you mean 'float'?"},
     {"\"value\": 2.0", "\"initial_value\": 2.0",
-     "3:35: warning: graph 'g', node 'A', parameter 'gain': unknown field 'initial_value' is ignored; did you mean 'default_initial_value'?"},
+     "3:35: warning: graph 'g', node 'A', parameter 'gain': unknown field 'initial_value' is ignored; did you mean "
+     "'default_initial_value'?"},
     {"\"s\": {\"value\": \"x + 1\"}", "\"s\": {\"derivative\": \"x + 1\"}",
      "4:58: warning: graph 'g', node 'B', parameter 's': unknown field 'derivative' is ignored; did you mean 'time_derivative'?"},
     {"\"graphs\"", "\"graph\"", "1:8: warning: unknown field 'graph' is ignored; did you mean 'graphs'?"},
@@ -168,6 +177,32 @@ static const struct mistake json_mistakes[] = {
     {"{\"s\": {\"value\": \"x + 1\"}}", "[1]",
      "4:51: error: graph 'g', node 'B': the parameters must be an object {ID: {...}}, or a list of objects with an 'id', not "
      "numbers"},
+};
+
+/* What is given beside the model: values and names on the command line, and in the file given.yaml. */
+static const struct {
+    const char *arguments, *given, *said;
+} given_mistakes[] = {
+    {"--set @given.yaml", "A.gain: 1\nA.gian: 2\n",
+     "given.yaml:2:1: error: no parameter is called 'A.gian'; did you mean 'A.gain'?\n    2 | A.gian: 2\n      | ^~~~~~\n"},
+    {"--set @given.yaml", "gain: gian * 2\n",
+     "given.yaml:1:7: error: node 'A', parameter 'gain': name 'gian' is not known here\n"
+     "    1 | gain: gian * 2\n      |       ^~~~\n"},
+    {"--set @given.yaml", "- 1\n",
+     "given.yaml:1:1: error: parameters must be an object {NAME: value}, not a list\n    1 | - 1\n      | ^\n"},
+    {"--set @given.npz", "",
+     "given.npz: error: parameters by name stand in a file of JSON or YAML; one array is given as NAME=@FILE.npy\n"},
+    {"--set A=1", "", "mdf-run: error: 'A' is a node: its parameters are called A.PARAMETER\n"},
+    {"--set x=1", "", "mdf-run: error: 'x' is an input port, no parameter: give it as an input\n"},
+    {"--input x=abc", "",
+     "--input x:1:1: error: a value is expected, not 'abc'; a text stands in quotes within quotes: 'x=\"...\"'\n"
+     "    1 | abc\n      | ^~~\n"},
+    {"--inputs given.yaml", "{x: [1, {a: 2}, }\n",
+     "given.yaml:1:17: error: a value is expected here, not '}'\n    1 | {x: [1, {a: 2}, }\n      |                 ^\n"},
+    {"--record gain", "",
+     "mdf-run: error: --record: 'gain' is no output port: give node 'A' one with the value 'gain', which is told then\n"},
+    {"--gradient yy --of gain", "", "mdf-run: error: the graph has no result or output port 'yy' to derive; did you mean 'y'?\n"},
+    {"--gradient y --of x", "", "mdf-run: error: 'x' is an input port, no parameter: give it as an input\n"},
 };
 
 /* The first line that mdf-run says of a text, without the name of the file. */
@@ -223,4 +258,35 @@ Test(mistakes, in_yaml)
 Test(mistakes, in_json)
 {
     check(json_model, ".json", json_mistakes, sizeof json_mistakes / sizeof *json_mistakes);
+}
+
+Test(mistakes, in_what_is_given)
+{
+    static char said[TEXT_SIZE];
+    char path[] = "/tmp/mdf_test_mistakes_XXXXXX", command[1 << 13];
+    const char *build = getenv("BUILD");
+    char *program = realpath(build != NULL ? build : "build", NULL);
+    size_t i;
+
+    cr_assert(mkdtemp(path) != NULL && program != NULL);
+    for (i = 0; i < sizeof given_mistakes / sizeof *given_mistakes; i++) {
+        const char *texts[] = {yaml_model, given_mistakes[i].given}, *names[] = {"model.yaml", "given.yaml"};
+        FILE *stream;
+
+        for (size_t k = 0; k < 2; k++) {
+            snprintf(command, sizeof command, "%s/%s", path, names[k]);
+            stream = fopen(command, "wb");
+            cr_assert(stream != NULL && fputs(texts[k], stream) >= 0 && fclose(stream) == 0);
+        }
+        snprintf(command, sizeof command, "cd %s && touch given.npz && %s/mdf-run model.yaml %s 2>&1 >/dev/null", path, program,
+                 given_mistakes[i].arguments);
+        stream = popen(command, "r");
+        cr_assert(stream != NULL);
+        said[fread(said, 1, TEXT_SIZE - 1, stream)] = '\0';
+        pclose(stream);
+        cr_expect_str_eq(said, given_mistakes[i].said, "%s\nsays\n%s", given_mistakes[i].arguments, said);
+    }
+    snprintf(command, sizeof command, "rm -r %s", path);
+    cr_assert(system(command) == 0);
+    free(program);
 }

@@ -19,7 +19,8 @@ const char *setting_fault(const char *text)
 }
 
 /* The name of the next value, which follows on a line of its own. */
-static bool add_name(struct mdf_memory *memory, struct given_parameters *given, const char *name, size_t length, const struct given_place *place)
+static bool add_name(struct mdf_memory *memory, struct given_parameters *given, const char *name, size_t length,
+                     const struct given_place *place)
 {
     struct given_place *grown = mdf_memory_grow(memory, given->places, &given->capacity, given->n_places + 1, sizeof *grown);
 
@@ -47,16 +48,28 @@ static void make_one_line(struct mdf_text *text, size_t from)
 static int add_file(struct mdf_memory *memory, const char *path, struct given_parameters *given, mdf_error *error)
 {
     const char *format = mdf_format_of_path(path);
+    bool is_archive = mdf_ends_with(path, ".npz") || mdf_ends_with(path, ".npy");
     struct mdf_document *document = mdf_document_load(memory, path, format != NULL ? format : "json", NULL, error);
     size_t i, from;
 
+    if (document == NULL && is_archive) {
+        *error = (mdf_error){0};
+        mdf_error_set(error, MDF_FILE,
+                      "parameters by name stand in a file of JSON or YAML; one array is given as NAME=@FILE.npy");
+        mdf_error_at(error, path, 0, 0);
+    }
     if (document != NULL && document->root.kind != MDF_NODE_OBJECT) {
         mdf_node_error(document, &document->root, error, MDF_TYPE, "parameters must be an object {NAME: value}, not %s",
                        mdf_node_describe(&document->root));
     }
     for (i = 0; error->code == MDF_OK && i < document->root.as.object.n; i++) {
         const struct mdf_node_entry *entry = &document->root.as.object.entries[i];
-        const struct given_place place = {.file = path, .line = mdf_position(entry->value.line), .column = mdf_position(entry->value.column)};
+        const struct given_place place = {.file = path,
+                                          .line = mdf_position(entry->value.line),
+                                          .column = mdf_position(entry->value.column),
+                                          .key = mdf_arena_text(&given->names, entry->key, strlen(entry->key)),
+                                          .key_line = mdf_position(entry->line),
+                                          .key_column = mdf_position(entry->column)};
 
         if (!add_name(memory, given, entry->key, strlen(entry->key), &place)) {
             break;
@@ -124,12 +137,14 @@ static int add(struct mdf_memory *memory, const char *setting, struct given_para
                             : add_text(memory, equals + 1, given, error);
 }
 
-int read_given_parameters(struct mdf_memory *memory, struct run_options *options, struct given_parameters *given, mdf_error *error)
+int read_given_parameters(struct mdf_memory *memory, struct run_options *options, struct given_parameters *given,
+                          mdf_error *error)
 {
     int exit_status = EXIT_DONE;
     size_t i;
 
     mdf_text_init(&given->text, memory);
+    mdf_arena_init(&given->names, memory);
     if (options->settings.n == 0) {
         return EXIT_DONE;
     }
@@ -149,7 +164,27 @@ int read_given_parameters(struct mdf_memory *memory, struct run_options *options
 void release_given_parameters(struct mdf_memory *memory, struct given_parameters *given)
 {
     mdf_text_release(&given->text);
+    mdf_arena_release(&given->names);
     mdf_memory_release(memory, given->places);
+}
+
+/* A name that no parameter of the model has, where a file of --set has it. */
+static void place_name(const struct given_parameters *given, mdf_diagnostic *diagnostic)
+{
+    const char *quoted = strchr(diagnostic->message, '\''); /* it comes first */
+    size_t i;
+
+    for (i = 0; i < given->n_places; i++) {
+        const struct given_place *place = &given->places[i];
+        size_t length = place->key != NULL ? strlen(place->key) : 0;
+
+        if (length > 0 && quoted != NULL && strncmp(quoted + 1, place->key, length) == 0 && quoted[1 + length] == '\'') {
+            diagnostic->file = place->file;
+            diagnostic->line = place->key_line;
+            diagnostic->column = place->key_column;
+            return;
+        }
+    }
 }
 
 void place_given_parameter(const struct given_parameters *given, mdf_diagnostic *diagnostic)
@@ -157,6 +192,10 @@ void place_given_parameter(const struct given_parameters *given, mdf_diagnostic 
     size_t index = diagnostic->line > 1 ? (size_t)diagnostic->line - 2 : SIZE_MAX;
     const struct given_place *place;
 
+    if (given != NULL && diagnostic->line == 0 && diagnostic->code != NULL && strcmp(diagnostic->code, "name") == 0) {
+        place_name(given, diagnostic);
+        return;
+    }
     if (given == NULL || index >= given->n_places || strcmp(diagnostic->file, MDF_GIVEN_FILE) != 0) {
         return;
     }

@@ -15,8 +15,7 @@ static const char help[] =
     "Tells where two models (.json .yaml .yml .bson .onnx) mean something else: + only in B, - only in A, ~ A -> B. Formats,\n"
     "the order of keys, and entries that say what holds without them do not count. Exit status: 0 the same, 1 they differ,\n"
     "2 something is wrong.\n"
-    "  -q, --quiet               tell nothing: the exit status says it\n"
-    MESSAGE_HELP
+    "  -q, --quiet               tell nothing: the exit status says it\n" MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 struct diff_options {
@@ -59,12 +58,19 @@ static int compare(const mdf_model *a, const mdf_model *b, bool quiet)
 
 static mdf_model *load(const char *path)
 {
+    struct warning_printer printer = {0};
+    mdf_options options = {.size = sizeof options};
     mdf_error error = {0};
-    mdf_model *model = mdf_model_load_file(path, &error);
+    mdf_model *model = NULL;
 
-    if (model == NULL) {
-        print_error(&error, path);
+    if (start_messages(&printer, &options, &error)) {
+        options.warning = NULL; /* they are told where a model is run or checked */
+        model = mdf_model_load_file_as(path, NULL, &options, &error);
     }
+    if (model == NULL) {
+        print_errors(&printer, &error, path);
+    }
+    end_messages(&printer);
     return model;
 }
 

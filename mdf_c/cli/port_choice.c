@@ -45,9 +45,8 @@ static int list_ports(struct port_choice *choice, mdf_error *error)
     }
     for (node = 0; node < n_nodes; node++) {
         for (i = 0; i < mdf_program_n_outputs(program, node); i++) {
-            choice->columns[choice->n_columns] =
-                (struct mdf_column){node, mdf_program_node_id(program, node), mdf_program_output_id(program, node, i),
-                                    result_name(program, node, i)};
+            choice->columns[choice->n_columns] = (struct mdf_column){
+                node, mdf_program_node_id(program, node), mdf_program_output_id(program, node, i), result_name(program, node, i)};
             choice->outputs[choice->n_columns++] = i;
         }
     }
@@ -103,19 +102,43 @@ static void suggest_ports(const struct port_choice *choice, const char *name, si
     }
     mdf_error_suggest(error, mdf_nearest_result(&nearest));
     for (i = 0; mdf_nearest_result(&nearest) == NULL && choice->n_columns <= 12 && i < choice->n_columns; i++) {
-        mdf_error_append(error, "%s%s.%s", i == 0 ? "; there are: " : ", ", choice->columns[i].node_id, choice->columns[i].port_id);
+        mdf_error_append(error, "%s%s.%s", i == 0 ? "; there are: " : ", ", choice->columns[i].node_id,
+                         choice->columns[i].port_id);
     }
+}
+
+/* The node that has a parameter or a function of the name; its id and that of the part. NULL: none has. */
+static const char *find_part(const mdf_program *program, const char *name, size_t length, const char **id)
+{
+    static const mdf_part kinds[] = {MDF_PART_PARAMETER, MDF_PART_FUNCTION};
+    size_t node, i, k;
+
+    for (node = 0; node < mdf_program_n_nodes(program); node++) {
+        for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            for (i = 0; i < mdf_program_n_parts(program, node, kinds[k]); i++) {
+                *id = mdf_program_part_id(program, node, kinds[k], i);
+                if (names_port(name, length, mdf_program_node_id(program, node), *id)) {
+                    return mdf_program_node_id(program, node);
+                }
+            }
+        }
+    }
+    return NULL;
 }
 
 static int unknown_port(const struct port_choice *choice, const char *option, const char *name, size_t length, mdf_error *error)
 {
     const struct mdf_code *body = find_in_bodies(choice->program->code, name, length);
+    const char *part, *node = body == NULL ? find_part(choice->program, name, length, &part) : NULL;
 
     if (body != NULL) {
         mdf_error_set(error, MDF_NAME,
                       "%s: '%.*s' is inside the body '%s', whose values change from iteration to iteration: --trace-bodies tells "
                       "them all",
                       option, (int)length, name, body->id);
+    } else if (node != NULL) {
+        mdf_error_set(error, MDF_NAME, "%s: '%.*s' is no output port: give node '%s' one with the value '%s', which is told then",
+                      option, (int)length, name, node, part);
     } else {
         mdf_error_set(error, MDF_NAME, "%s: no output port is named '%.*s'", option, (int)length, name);
         suggest_ports(choice, name, length, error);
@@ -131,8 +154,7 @@ static int mark_name(const struct port_choice *choice, const char *option, bool 
 
     for (i = 0; i < choice->n_columns; i++) {
         const struct mdf_column *column = &choice->columns[i];
-        bool is_result =
-            column->result != NULL && strlen(column->result) == length && memcmp(column->result, name, length) == 0;
+        bool is_result = column->result != NULL && strlen(column->result) == length && memcmp(column->result, name, length) == 0;
 
         if (is_result || names_port(name, length, column->node_id, column->port_id)) {
             wanted[i] = true;

@@ -68,8 +68,8 @@ static int compute(struct run_gradients *gradients, size_t i, const struct run_o
     if (gradients->programs[i] != NULL) {
         gradients->states[i] = mdf_state_new(gradients->programs[i], error);
     }
-    if (gradients->states[i] == NULL) {
-        return EXIT_MODEL;
+    if (gradients->states[i] == NULL) { /* a name that the model has not comes from the command line */
+        return error->code == MDF_NAME && error->file[0] == '\0' ? EXIT_USAGE : EXIT_MODEL;
     }
     if (set_run_inputs(inputs, gradients->states[i], 0, error) != EXIT_DONE ||
         mdf_evaluate(gradients->states[i], options->dt, error) != MDF_OK) {

@@ -1,6 +1,7 @@
 /* run_inputs.c - see run_inputs.h. */
 #include "mdf_c/cli/run_inputs.h"
 
+#include "mdf_c/base/diagnostics.h"
 #include "mdf_c/base/text.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/model/model.h"
@@ -54,7 +55,8 @@ mdf_status read_value_file(struct mdf_memory *memory, const char *path, struct m
                : read_document_value(memory, mdf_document_load(memory, path, format_of(path), NULL, error), value, error);
 }
 
-static int read_single(struct mdf_memory *memory, const char *argument, struct mdf_value *pair, mdf_error *error)
+static int read_single(struct mdf_memory *memory, const char *argument, mdf_diagnostics *list, struct mdf_value *pair,
+                       mdf_error *error)
 {
     const char *text = strchr(argument, '=') + 1;
     char place[128];
@@ -71,6 +73,14 @@ static int read_single(struct mdf_memory *memory, const char *argument, struct m
     snprintf(place, sizeof place, "--input %.*s", (int)(text - 1 - argument), argument);
     status =
         read_document_value(memory, mdf_document_parse(memory, "json", place, text, strlen(text), NULL, error), &pair[1], error);
+    if (status == MDF_SYNTAX && strchr("[{\"-0123456789", *text) == NULL) {
+        mdf_error_append(error, "; a text stands in quotes within quotes: '%.*s=\"...\"'", (int)(text - 1 - argument), argument);
+    }
+    if (status != MDF_OK && list != NULL) { /* with the text, in place of a line of a file */
+        mdf_diagnostics_look_at(list, &(struct mdf_source){.bytes = text, .size = strlen(text)});
+        mdf_diagnostics_note(list, MDF_SEVERITY_ERROR, NULL, error);
+        mdf_diagnostics_look_at(list, NULL);
+    }
     return status == MDF_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
@@ -85,7 +95,7 @@ static int read_singles(struct run_inputs *inputs, const struct run_options *opt
         return EXIT_MODEL;
     }
     for (i = 0; i < options->inputs.n && exit_status == EXIT_DONE; i++) {
-        exit_status = read_single(inputs->memory, options->inputs.items[i], &pairs[2 * i], error);
+        exit_status = read_single(inputs->memory, options->inputs.items[i], options->library.diagnostics, &pairs[2 * i], error);
     }
     return exit_status;
 }

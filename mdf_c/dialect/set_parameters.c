@@ -6,14 +6,16 @@
 
 #include <string.h>
 
-/* One parameter that gets its value, or, where nothing is set, is offered as one that would do better. */
+/* One parameter that gets its value; or, where nothing is set, what is done with all of them. */
 struct setting {
     struct rewriting *rewriting;
     const char *name;
     const struct mdf_node *value;
     size_t n_set;
-    bool is_input;               /* an input port has the name */
-    struct mdf_parameter_guess *guess; /* NULL: parameters are set */
+    bool is_input, is_node;                                         /* an input port, or a node, has the name */
+    struct mdf_parameter_guess *guess;                              /* it gets them offered; NULL: not so */
+    void (*found)(void *context, const char *node, const char *id); /* of constants; NULL: not so */
+    void *context;
 };
 
 bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
@@ -66,6 +68,15 @@ bool mdf_value_is_constant(const struct mdf_node *field)
            (field->kind != MDF_NODE_STRING || mdf_parse_python_number(field->as.string.bytes, &real, &integer, &whole));
 }
 
+static bool is_constant(struct mdf_node *parameter)
+{
+    bool has_fields = parameter->kind == MDF_NODE_OBJECT && parameter->as.object.n > 0;
+
+    return has_fields ? mdf_value_is_constant(rewriting_find(parameter, "value")) ||
+                            mdf_value_is_constant(rewriting_find(parameter, "default_initial_value"))
+                      : mdf_value_is_constant(parameter);
+}
+
 static void set_value(struct setting *setting, struct mdf_node *parameter)
 {
     struct mdf_node *value = rewriting_find(parameter, "value"), *initial = rewriting_find(parameter, "default_initial_value");
@@ -86,6 +97,10 @@ static void visit_parameter(struct setting *setting, const char *node, const cha
 {
     if (setting->guess != NULL) {
         mdf_parameter_guess_offer(setting->guess, node, id);
+    } else if (setting->found != NULL) {
+        if (is_constant(parameter)) {
+            setting->found(setting->context, node, id);
+        }
     } else if (mdf_parameter_is_named(node, id, setting->name)) {
         set_value(setting, parameter);
         setting->n_set++;
@@ -103,7 +118,7 @@ static void visit_parameters(struct setting *setting, const char *node, struct m
 
         visit_parameter(setting, node, entry->key, &entry->value);
     }
-    for (i = 0; node != NULL && i < rewriting_n_entries(ports); i++) {
+    for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(ports); i++) {
         setting->is_input = setting->is_input || mdf_parameter_is_named(node, ports->as.object.entries[i].key, setting->name);
     }
 }
@@ -118,6 +133,8 @@ static void visit(struct setting *setting, struct mdf_node *tree)
         visit_parameters(setting, NULL, tree);
     }
     for (i = 0; i < rewriting_n_entries(nodes); i++) {
+        setting->is_node =
+            setting->is_node || (setting->name != NULL && strcmp(nodes->as.object.entries[i].key, setting->name) == 0);
         visit_parameters(setting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value);
     }
     for (i = 0; i < rewriting_n_entries(tree); i++) {
@@ -128,19 +145,42 @@ static void visit(struct setting *setting, struct mdf_node *tree)
 }
 
 /* The name and what would do better. */
-static mdf_status refuse(struct setting *setting, struct mdf_node *root)
+static mdf_status refuse(struct rewriting *rewriting, const char *name, struct mdf_node *root)
 {
-    const struct rewriting *rewriting = setting->rewriting;
     struct mdf_parameter_guess guess;
+    struct setting setting = {.rewriting = rewriting, .name = name, .guess = &guess};
 
-    if (setting->is_input) {
-        return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an input port, no parameter: give it as an input",
-                             setting->name);
+    mdf_parameter_guess_begin(&guess, rewriting->arena, name);
+    visit(&setting, root);
+    if (setting.is_input) {
+        return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an input port, no parameter: give it as an input", name);
     }
-    mdf_parameter_guess_begin(&guess, rewriting->arena, setting->name);
-    setting->guess = &guess;
-    visit(setting, root);
+    if (setting.is_node) {
+        return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is a node: its parameters are called %s.PARAMETER", name, name);
+    }
     return mdf_parameter_guess_refuse(&guess, rewriting->error);
+}
+
+mdf_status mdf_refuse_parameter(struct mdf_arena *arena, const struct mdf_document *document, const char *name, mdf_error *error)
+{
+    struct rewriting rewriting = {.arena = arena, .document = document, .error = error};
+    struct mdf_node root = rewriting_copy(&rewriting, &document->root);
+
+    return rewriting.failed ? error->code : refuse(&rewriting, name, &root);
+}
+
+bool mdf_find_constants(struct mdf_arena *arena, const struct mdf_document *document,
+                        void (*found)(void *context, const char *node, const char *id), void *context)
+{
+    mdf_error error = {0};
+    struct rewriting rewriting = {.arena = arena, .document = document, .error = &error};
+    struct mdf_node root = rewriting_copy(&rewriting, &document->root);
+    struct setting setting = {.rewriting = &rewriting, .found = found, .context = context};
+
+    if (!rewriting.failed) {
+        visit(&setting, &root);
+    }
+    return !rewriting.failed;
 }
 
 mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document *document, const struct mdf_node *values,
@@ -152,12 +192,12 @@ mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document
 
     *root = rewriting_copy(&rewriting, &document->root);
     for (i = 0; i < rewriting_n_entries(values) && !rewriting.failed; i++) {
-        struct setting setting = {&rewriting, values->as.object.entries[i].key, &values->as.object.entries[i].value, 0, false,
-                                  NULL};
+        struct setting setting = {
+            .rewriting = &rewriting, .name = values->as.object.entries[i].key, .value = &values->as.object.entries[i].value};
 
         visit(&setting, root);
         if (setting.n_set == 0 && !rewriting.failed) {
-            rewriting.failed = refuse(&setting, root) != MDF_OK;
+            rewriting.failed = refuse(&rewriting, setting.name, root) != MDF_OK;
         }
     }
     if (rewriting.failed && error != NULL && error->code == MDF_OK) {

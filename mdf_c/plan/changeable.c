@@ -156,34 +156,14 @@ mdf_operand changeable_operand(struct target *target, const struct mdf_node *fie
     return found == NULL ? MDF_NO_OPERAND : unit_capture(target, target->unit, target->compiler->root_unit, found->slot);
 }
 
-/* The names of all parameters of a graph's nodes, those that would do better. */
-static void offer_parameters(const struct mdf_graph *graph, struct mdf_parameter_guess *guess)
+bool all_changeables_are_met(struct compiler *compiler)
 {
-    size_t i, j;
-
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; j < graph->nodes[i].n_parameters; j++) {
-            mdf_parameter_guess_offer(guess, graph->nodes[i].id, graph->nodes[i].parameters[j].definition.id);
-        }
-    }
-}
-
-bool all_changeables_are_met(struct compiler *compiler, const struct mdf_graph *graph)
-{
-    struct mdf_parameter_guess guess;
     size_t i;
 
-    for (i = 0; i < compiler->n_wanted; i++) {
-        if (!compiler->is_met[i]) {
-            mdf_parameter_guess_begin(&guess, &compiler->scratch, compiler->wanted[i]);
-            offer_parameters(graph, &guess);
-            if (compiler->scratch.has_refused) {
-                compile_out_of_memory(compiler);
-            } else {
-                mdf_parameter_guess_refuse(&guess, compiler->error);
-            }
-            return false;
-        }
+    for (i = 0; i < compiler->n_wanted && compiler->is_met[i]; i++) {
     }
-    return true;
+    if (i < compiler->n_wanted) {
+        mdf_refuse_parameter(&compiler->scratch, compiler->model->document, compiler->wanted[i], compiler->error);
+    }
+    return i == compiler->n_wanted;
 }

@@ -124,8 +124,8 @@ static bool compile_parts(struct graph_builder *builder, struct nested *nested, 
                            (builder->is_scheduled && !nested_take_yields(builder, &nested->yields)))) {
         return false;
     }
-    if (!graph_add_ports(builder, ports) || (nested == NULL && !graph_add_free_inputs(builder, ports)) || !graph_compile_nodes(builder) ||
-        !graph_add_edges(builder, ports, edges)) {
+    if (!graph_add_ports(builder, ports) || (nested == NULL && !graph_add_free_inputs(builder, ports)) ||
+        !graph_compile_nodes(builder) || !graph_add_edges(builder, ports, edges)) {
         return false;
     }
     if (builder->compiler->n_taken > 0) { /* there will be no program: what else is wrong is all that counts */
@@ -248,7 +248,8 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         done = graph_add_results(&builder, &ports, &results);
     }
     if (!done || compiler->n_taken > 0 ||
-        (nested == NULL && (!graph_add_results(&builder, &ports, &results) || !graph_add_input_names(compiler, graph, &ports, &names))) ||
+        (nested == NULL &&
+         (!graph_add_results(&builder, &ports, &results) || !graph_add_input_names(compiler, graph, &ports, &names))) ||
         !unit_keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
         !unit_keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
         !unit_keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
@@ -267,18 +268,18 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         return false;
     }
     if (nested == NULL && compiler->gradient != NULL &&
-        !(all_changeables_are_met(compiler, graph) && compile_evaluation_gradient(&builder, compiler->gradient))) {
+        !(all_changeables_are_met(compiler) && compile_evaluation_gradient(&builder, compiler->gradient))) {
         return false;
     }
     program->code = unit_finish(compiler, unit);
     return program->code != NULL && (!compiler->looks_over || compile_look_over(&builder, program)) &&
-           (nested != NULL || (keep_origins(compiler) && all_changeables_are_met(compiler, graph) &&
-                               unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
-                                              &program->n_parameters) &&
-                               unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
-                                              &program->n_integrals) &&
-                               unit_keep_list(compiler, &compiler->events, sizeof *program->events, &program->events,
-                                              &program->n_events)));
+           (nested != NULL ||
+            (keep_origins(compiler) && all_changeables_are_met(compiler) &&
+             unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
+                            &program->n_parameters) &&
+             unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
+                            &program->n_integrals) &&
+             unit_keep_list(compiler, &compiler->events, sizeof *program->events, &program->events, &program->n_events)));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)
@@ -290,12 +291,13 @@ static void take_options(struct mdf_program *program, const mdf_options *options
     program->time_limit_s = options->time_limit_s;
     program->n_threads = options->n_threads > 0 ? options->n_threads : mdf_count_cores();
     program->is_plain = options->plain;
-    program->solver = (struct mdf_program_solver){.method = options->method,
-                                                  .rtol = options->rtol > 0 ? options->rtol : DEFAULT_RTOL,
-                                                  .atol = options->atol > 0 ? options->atol : DEFAULT_ATOL,
-                                                  .max_step = options->max_step > 0 ? options->max_step : (double)INFINITY,
-                                                  .step_limit = options->step_limit > 0 ? options->step_limit : DEFAULT_STEP_LIMIT,
-                                                  .behind = MDF_NO_OPERAND};
+    program->solver =
+        (struct mdf_program_solver){.method = options->method,
+                                    .rtol = options->rtol > 0 ? options->rtol : DEFAULT_RTOL,
+                                    .atol = options->atol > 0 ? options->atol : DEFAULT_ATOL,
+                                    .max_step = options->max_step > 0 ? options->max_step : (double)INFINITY,
+                                    .step_limit = options->step_limit > 0 ? options->step_limit : DEFAULT_STEP_LIMIT,
+                                    .behind = MDF_NO_OPERAND};
 }
 
 /* What the model holds counts for the bound of its program. */
@@ -357,8 +359,10 @@ static bool is_derived_by_library(const struct compiling *what, const mdf_option
 static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                            const mdf_options *options, const struct compiling *what, mdf_error *error)
 {
-    struct compiler compiler = {
-        .model = model, .gradient = what->gradient, .has_right_side = what->has_right_side || is_derived_by_library(what, options), .looks_over = what->looks_over};
+    struct compiler compiler = {.model = model,
+                                .gradient = what->gradient,
+                                .has_right_side = what->has_right_side || is_derived_by_library(what, options),
+                                .looks_over = what->looks_over};
     struct meaning meaning = {0};
     mdf_error first = {0};
     const struct mdf_graph *graph;
@@ -434,8 +438,8 @@ struct mdf_program *mdf_program_compile(const struct mdf_model *model, const cha
     return compile_program(model, parameters, n_parameters, options, &(struct compiling){NULL, false, false}, error);
 }
 
-struct mdf_program *mdf_program_compile_right_side(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
-                                                   const mdf_options *options, mdf_error *error)
+struct mdf_program *mdf_program_compile_right_side(const struct mdf_model *model, const char *const *parameters,
+                                                   size_t n_parameters, const mdf_options *options, mdf_error *error)
 {
     return compile_program(model, parameters, n_parameters, options, &(struct compiling){NULL, true, false}, error);
 }

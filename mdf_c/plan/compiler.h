@@ -50,8 +50,9 @@ struct compiler {
     uint32_t origin;     /* of what is being compiled */
     uint32_t derivative; /* of the first parameter with a time_derivative; 0: there is none */
     const struct mdf_node *at;
-    const char *text; /* of `at` or a part of it, that is being compiled; NULL: none of the file's */
-    size_t offset;    /* in it */
+    const char *text;     /* of `at` or a part of it, that is being compiled; NULL: none of the file's */
+    size_t offset;        /* in it */
+    size_t failed_offset; /* as `offset` was when the first error was set */
     char path[480];
     int depth;                         /* of body graphs */
     const struct open_graph *open;     /* graphs that are being compiled, the innermost first */
@@ -585,7 +586,7 @@ bool keep_graph_changeable(struct target *target, const char *id, const struct m
 bool is_changeable(const struct compiler *compiler, const struct mdf_node *field);
 mdf_operand changeable_operand(struct target *target, const struct mdf_node *field);
 /* False with the error set: a parameter that was asked for is not there. */
-bool all_changeables_are_met(struct compiler *compiler, const struct mdf_graph *graph);
+bool all_changeables_are_met(struct compiler *compiler);
 
 /* --- node.c */
 bool compile_node(struct graph_builder *builder, size_t index);

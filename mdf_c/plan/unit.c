@@ -37,6 +37,7 @@ mdf_operand compile_error(struct compiler *compiler, mdf_status status, const ch
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    compiler->failed_offset = compiler->error->code == MDF_OK ? compiler->offset : compiler->failed_offset;
     mdf_error_set(compiler->error, status, "%s", message);
     find_place(compiler, &line, &column);
     mdf_error_at(compiler->error, mdf_node_file(compiler->model->document, compiler->at), line, column);
@@ -54,7 +55,8 @@ void compile_warning(struct compiler *compiler, const char *format, ...)
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     find_place(compiler, &line, &column);
-    mdf_warn(&compiler->warnings, mdf_node_file(compiler->model->document, compiler->at), line, column, compiler->path, "%s", message);
+    mdf_warn(&compiler->warnings, mdf_node_file(compiler->model->document, compiler->at), line, column, compiler->path, "%s",
+             message);
 }
 
 void compile_finding(struct compiler *compiler, const char *code, const char *format, ...)
@@ -158,7 +160,8 @@ struct place place_at_key(struct compiler *compiler, const struct mdf_node_entry
     struct mdf_node *key = mdf_arena_allocate(&compiler->scratch, sizeof *key);
 
     if (key != NULL) {
-        *key = (struct mdf_node){.kind = MDF_NODE_NULL, .is_given = entry->value.is_given, .line = entry->line, .column = entry->column};
+        *key = (struct mdf_node){
+            .kind = MDF_NODE_NULL, .is_given = entry->value.is_given, .line = entry->line, .column = entry->column};
     }
     return place_at(compiler, key != NULL ? key : &entry->value);
 }
@@ -493,8 +496,8 @@ static const mdf_operand *keep_operands(struct compiler *compiler, const mdf_ope
 bool unit_emit_call(struct target *target, const struct mdf_code_call *call)
 {
     struct mdf_code_call kept = *call;
-    struct mdf_instruction instruction = {MDF_OPCODE_CALL, 0, 0, 0, (uint32_t)target->unit->calls.n,
-                                          origin_of_word(target->compiler)};
+    struct mdf_instruction instruction = {
+        MDF_OPCODE_CALL, 0, 0, 0, (uint32_t)target->unit->calls.n, origin_of_word(target->compiler)};
 
     kept.inputs = keep_operands(target->compiler, call->inputs, call->n_inputs);
     kept.outputs = keep_operands(target->compiler, call->outputs, call->n_outputs);

@@ -32,7 +32,7 @@ from ._library import (
     lib,
     text,
 )
-from ._settings import Settings, functions_of, increment_of, options_of, settings_of
+from ._settings import Settings, functions_of, hint_of, increment_of, options_of, settings_of
 from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
 from .custom import known_elsewhere
 from .drawing import Drawing, titled
@@ -697,7 +697,8 @@ class State(Uncopied):
         """
         place = self.program.outputs.get((node, port))
         if place is None:
-            raise MdfNameError(f"there is no output port '{port}' of a node '{node}'")
+            names = [".".join(each) for each in self.program.outputs]
+            raise MdfNameError(f"there is no output port '{port}' of a node '{node}'{hint_of(f'{node}.{port}', names)}")
         with self._free():
             return to_python(lib.mdf_output_at(self._pointer, *place), owner=None if copy else self._handle)
 

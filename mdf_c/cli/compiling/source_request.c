@@ -5,6 +5,7 @@
 #include "mdf_c/cli/compiling/name_list.h"
 #include "mdf_c/cli/plugins.h"
 #include "mdf_c/dialect/set_parameters.h"
+#include "mdf_c/model/model.h"
 #include "mdf_c/plan/program.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ struct names {
     struct mdf_arena *arena;
     const char **items;
     size_t n;
+    bool failed; /* memory was refused */
 };
 
 static bool add_name(struct names *names, const char *text, size_t length)
@@ -50,6 +52,20 @@ static bool add_all(struct names *names, const mdf_program *program)
         }
     }
     return true;
+}
+
+/* Beside those of the program's nodes: of graphs, of nodes within nodes and of bodies. */
+static void add_inner(void *context, const char *node, const char *id)
+{
+    struct names *names = context;
+    const char *name = node != NULL ? mdf_arena_printf(names->arena, "%s.%s", node, id) : id;
+    size_t i;
+
+    for (i = 0; name != NULL && i < names->n && strcmp(names->items[i], name) != 0; i++) {
+    }
+    if (name == NULL || (i == names->n && !add_name(names, name, strlen(name)))) {
+        names->failed = true;
+    }
 }
 
 /* Leaves of names [first, end) those that can be kept changeable, from number names->n on: others are computed, no numbers, or
@@ -89,7 +105,7 @@ static bool find_all(struct names *names, const mdf_model *model, const mdf_prog
 
     quiet.warning = NULL;
     quiet.diagnostics = NULL;
-    if (!add_all(names, program)) {
+    if (!add_all(names, program) || !mdf_find_constants(names->arena, model->document, add_inner, names) || names->failed) {
         return false;
     }
     n = names->n;
@@ -143,7 +159,7 @@ mdf_program *compile_tunable(struct source_request *request, bool has_right_side
     bool are_all = request->tunable != NULL && strcmp(request->tunable, "all") == 0, done = true;
     mdf_program *program = NULL;
     struct mdf_arena arena;
-    struct names names = {&arena, NULL, 0};
+    struct names names = {.arena = &arena};
 
     mdf_arena_init(&arena, &request->memory);
     if (are_all) {
@@ -155,10 +171,10 @@ mdf_program *compile_tunable(struct source_request *request, bool has_right_side
     if (!done && request->error.code == MDF_OK) {
         mdf_memory_error(&request->memory, &request->error);
     } else if (done) {
-        program = has_right_side ? mdf_program_compile_right_side(request->model, names.items, names.n, &request->options.library,
-                                                                  &request->error)
-                                 : mdf_compile_changeable(request->model, names.items, names.n, &request->options.library,
-                                                          &request->error);
+        program =
+            has_right_side
+                ? mdf_program_compile_right_side(request->model, names.items, names.n, &request->options.library, &request->error)
+                : mdf_compile_changeable(request->model, names.items, names.n, &request->options.library, &request->error);
     }
     mdf_arena_release(&arena);
     return program;

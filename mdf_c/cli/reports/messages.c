@@ -1,15 +1,20 @@
 /* messages.c - see messages.h. */
 #include "mdf_c/cli/reports/messages.h"
 
+#include "mdf_c/base/diagnostics.h"
 #include "mdf_c/base/error.h"
 #include "mdf_c/base/utf8.h"
 #include "mdf_c/cli/given_parameters.h"
+#include "mdf_c/values/values.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { MOST_READ_BYTES = 1 << 22 }; /* of a file of which a line is shown */
 
 const char *const color_words[] = {"auto", "always", "never", NULL};
 
@@ -40,10 +45,11 @@ static bool has_color(void)
     if (style.color != COLOR_AUTO) {
         return style.color == COLOR_ALWAYS;
     }
-    return isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL &&
+           strcmp(terminal, "dumb") != 0;
 }
 
-static void print_diagnostic(const mdf_diagnostic *diagnostic)
+static void print_formatted(const mdf_diagnostic *diagnostic)
 {
     unsigned flags = style.json ? MDF_FORMAT_JSON : MDF_FORMAT_SOURCE | (has_color() ? MDF_FORMAT_COLOR : 0u);
     size_t length = mdf_diagnostic_format(diagnostic, flags, NULL, 0);
@@ -56,6 +62,49 @@ static void print_diagnostic(const mdf_diagnostic *diagnostic)
     mdf_diagnostic_format(diagnostic, flags, text, length + 1);
     fprintf(stderr, "%s\n", text);
     free(text);
+}
+
+/* Reads a file that a message points into and that is no model: a sweep's, one of values. Devices and pipes are left alone. */
+static bool read_text(struct mdf_memory *memory, const char *path, struct mdf_source *source, void **bytes)
+{
+    mdf_error error = {0};
+    struct stat about;
+
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > MOST_READ_BYTES ||
+        mdf_read_file(memory, path, bytes, &source->size, &error) != MDF_OK) {
+        return false;
+    }
+    source->bytes = *bytes;
+    return true;
+}
+
+/* With the line of the file, where that is not known yet and there is one. */
+static void print_diagnostic(const mdf_diagnostic *diagnostic)
+{
+    mdf_diagnostics *list = NULL;
+    mdf_diagnostic shown = *diagnostic, found;
+    struct mdf_source source = {NULL};
+    struct mdf_memory memory;
+    mdf_error place = {.code = MDF_VALUE, .line = diagnostic->line, .column = diagnostic->column};
+    void *bytes = NULL;
+
+    mdf_memory_init(&memory, NULL, 0);
+    if (diagnostic->source == NULL && diagnostic->line > 0 && read_text(&memory, diagnostic->file, &source, &bytes)) {
+        list = mdf_diagnostics_new(NULL, NULL);
+        snprintf(place.file, sizeof place.file, "%s", diagnostic->file);
+        mdf_diagnostics_look_at(list, &source);
+        if (list != NULL) {
+            mdf_diagnostics_note(list, diagnostic->severity, NULL, &place);
+        }
+    }
+    if (mdf_diagnostics_get(list, 0, &found) && found.source != NULL) {
+        shown.source = found.source;
+        shown.source_column = found.source_column;
+        shown.end_column = found.end_column;
+    }
+    print_formatted(&shown);
+    mdf_diagnostics_free(list);
+    mdf_memory_release(&memory, bytes);
 }
 
 /* ------------------------------------------------------------------ warnings */

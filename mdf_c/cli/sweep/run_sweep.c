@@ -19,11 +19,16 @@ bool sweep_out_of_memory(struct sweep_run *run)
     return false;
 }
 
-bool sweep_usage(struct sweep_run *run, const char *why)
+static bool usage_at(struct sweep_run *run, struct sweep_place place, const char *why)
 {
     mdf_error_set(run->error, MDF_USAGE, "%s", why);
-    mdf_error_at(run->error, run->options->sweep_path, 0, 0);
+    mdf_error_at(run->error, run->options->sweep_path, place.line, place.column);
     return false;
+}
+
+bool sweep_usage(struct sweep_run *run, const char *why)
+{
+    return usage_at(run, (struct sweep_place){0}, why);
 }
 
 /* ------------------------------------------------------------------ the instances */
@@ -60,18 +65,38 @@ static bool is_input(const mdf_program *program, const char *name)
     return found && !has_part(program, MDF_PART_PARAMETER, name);
 }
 
+/* What is told of the expression of `stop_when` (mdf_options.stop_when, by that name) is told of the file that has it. */
+static void place_stop_when(const struct sweep_run *run)
+{
+    const struct sweep_place place = run->file.stop_when_place;
+    mdf_error *error = run->error;
+
+    if (run->file.stop_when == NULL || strcmp(error->path, "option 'stop_when'") != 0) {
+        return;
+    }
+    if (strcmp(error->file, "stop_when") == 0 && error->line == 1) {
+        error->line = place.line;
+        error->column += place.column - 1;
+        error->file[0] = '\0';
+    }
+    mdf_error_at(error, run->options->sweep_path, place.line, place.column);
+    error->path[0] = '\0';
+    mdf_error_in(error, "key 'stop_when'");
+}
+
 /* An error of a name that the model has not, where the file has that name. */
 static void place_name(struct sweep_run *run)
 {
     const struct sweep_file *file = &run->file;
     size_t i;
 
+    place_stop_when(run);
     for (i = 0; run->error->code == MDF_NAME && i < file->n_swept + file->n_given; i++) {
         const struct sweep_entry *entry = i < file->n_swept ? &file->swept[i] : &file->given[i - file->n_swept];
         const char *quoted = mdf_arena_printf(&run->file.arena, "'%s'", entry->name);
 
         if (quoted != NULL && strstr(run->error->message, quoted) != NULL) {
-            mdf_error_at(run->error, run->options->sweep_path, entry->line, entry->column);
+            mdf_error_at(run->error, run->options->sweep_path, entry->place.line, entry->place.column);
         }
     }
 }
@@ -90,7 +115,8 @@ static bool compile(struct sweep_run *run, const mdf_model *model)
             names[n++] = run->file.swept[i].name;
         }
     }
-    options.warning = NULL; /* they have been told */
+    options.warning = NULL;     /* they have been told */
+    options.diagnostics = NULL; /* what is wrong is told with its place in the sweep file */
     options.stop_when = run->file.stop_when;
     run->program = mdf_compile_changeable(model, names, n, &options, run->error);
     return run->program != NULL;
@@ -174,7 +200,7 @@ static bool check_seeds(struct sweep_run *run)
     if (are_seeds_listed(run) && (given->rank != 1 || given->length != run->file.n_instances)) {
         mdf_error_set(run->error, MDF_VALUE, "'seeds' has %zu numbers for %zu instances: give one number, or one an instance",
                       given->length, run->file.n_instances);
-        mdf_error_at(run->error, run->options->sweep_path, 0, 0);
+        mdf_error_at(run->error, run->options->sweep_path, run->file.seeds_place.line, run->file.seeds_place.column);
         return false;
     }
     return true;
@@ -251,11 +277,11 @@ static bool take_options(struct sweep_run *run)
     if (run->file.by_step && run->file.n_given_steps != asked->n_steps) {
         mdf_error_set(run->error, MDF_VALUE, "'inputs' has %zu entries for %llu steps: give one a step, or one object for all",
                       run->file.n_given_steps, (unsigned long long)asked->n_steps);
-        mdf_error_at(run->error, options->sweep_path, 0, 0);
+        mdf_error_at(run->error, options->sweep_path, run->file.inputs_place.line, run->file.inputs_place.column);
         return false;
     }
     return asked->record_every <= asked->n_steps ||
-           sweep_usage(run, "'every' is more than the number of steps: nothing would be recorded");
+           usage_at(run, run->file.every_place, "'every' is more than the number of steps: nothing would be recorded");
 }
 
 bool keep_forms(struct sweep_run *run)
@@ -561,10 +587,10 @@ static int perform(struct sweep_run *run, const mdf_model *model)
     if (!compile(run, model)) {
         return EXIT_MODEL;
     }
-    exit_status = choose_ports(&run->ports, run->memory, run->program, run->options->record != NULL ? "--record" : "record", record,
-                               run->error);
+    exit_status = choose_ports(&run->ports, run->memory, run->program, run->options->record != NULL ? "--record" : "record",
+                               record, run->error);
     if (exit_status != EXIT_DONE && run->options->record == NULL) {
-        mdf_error_at(run->error, run->options->sweep_path, run->file.record_line, run->file.record_column);
+        mdf_error_at(run->error, run->options->sweep_path, run->file.record_place.line, run->file.record_place.column);
     }
     if (exit_status != EXIT_DONE) {
         return exit_status;

@@ -40,7 +40,7 @@ static bool add_listed(struct sweep_file *sweep, const char *path, mdf_error *er
             mdf_error_set(error, MDF_VALUE,
                           "to be combined one by one (zip), names need equally many values: '%s' has %zu and '%s' has %zu",
                           first->name, n_values(first), entry->name, n_values(entry));
-            mdf_error_at(error, path, entry->line, entry->column);
+            mdf_error_at(error, path, entry->place.line, entry->place.column);
             return false;
         } else {
             entry->axis = first->axis;
@@ -67,7 +67,7 @@ static bool draw(struct sweep_file *sweep, const char *path, mdf_error *error)
     }
     if (distributions != NULL && n > 0 && sweep->n_samples == 0) {
         mdf_error_set(error, MDF_VALUE, "values are drawn: 'samples' must say how many");
-        mdf_error_at(error, path, first->line, first->column);
+        mdf_error_at(error, path, first->place.line, first->place.column);
         return false;
     }
     if (n > 0 && mdf_size_multiply(n, sweep->n_samples, &size_bytes) &&

@@ -1,7 +1,7 @@
 /* sweep_file.c - see sweep_file.h. A key of the file is a row of the table: what it is called, who reads it. */
 #include "mdf_c/cli/sweep/sweep_keys.h"
 
-#include "mdf_c/document/tree_builder.h"
+#include "mdf_c/base/error.h"
 #include "mdf_c/values/values.h"
 
 #include <math.h>
@@ -11,6 +11,50 @@ bool sweep_key_fault(const struct sweep_reading *reading, const struct mdf_node 
 {
     mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s'%s must be %s, not %s", key, reading->of, must,
                    mdf_node_describe(node));
+    return false;
+}
+
+struct sweep_place sweep_place_of(const struct mdf_node *node)
+{
+    return (struct sweep_place){mdf_position(node->line), mdf_position(node->column)};
+}
+
+bool sweep_unknown_key(const struct sweep_reading *reading, const struct mdf_node_entry *entry, const char *what,
+                       const char *const *known, size_t n_known)
+{
+    struct mdf_node place = entry->value;
+    struct mdf_nearest nearest;
+    size_t i;
+
+    place.line = entry->line;
+    place.column = entry->column;
+    mdf_nearest_begin(&nearest, entry->key);
+    mdf_node_error(reading->document, &place, reading->error, MDF_NAME, "%s no key '%s'; there are ", what, entry->key);
+    for (i = 0; i < n_known; i++) {
+        mdf_nearest_offer(&nearest, known[i]);
+        mdf_error_append(reading->error, "%s%s", i == 0 ? "" : i + 1 == n_known ? " and " : ", ", known[i]);
+    }
+    mdf_error_suggest(reading->error, mdf_nearest_result(&nearest));
+    return false;
+}
+
+/* A word that must be one of some. */
+static bool word_fault(const struct sweep_reading *reading, const struct mdf_node *node, const char *key, const char *must,
+                       const char *const *words, size_t n_words)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    if (node->kind != MDF_NODE_STRING) {
+        return sweep_key_fault(reading, node, key, must);
+    }
+    mdf_nearest_begin(&nearest, node->as.string.bytes);
+    for (i = 0; i < n_words; i++) {
+        mdf_nearest_offer(&nearest, words[i]);
+    }
+    mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' must be %s, not '%s'", key, must,
+                   node->as.string.bytes);
+    mdf_error_suggest(reading->error, mdf_nearest_result(&nearest));
     return false;
 }
 
@@ -49,8 +93,7 @@ static bool read_parameters(const struct sweep_reading *reading, const struct md
         struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
 
         made->name = sweep_keep_text(reading, entry->key);
-        made->line = mdf_position(entry->line);
-        made->column = mdf_position(entry->column);
+        made->place = (struct sweep_place){mdf_position(entry->line), mdf_position(entry->column)};
         if (made->name == NULL || !read_sweep_distribution(reading->document, &entry->value, entry->key, &made->distribution,
                                                            &made->is_drawn, reading->error)) {
             return false;
@@ -63,7 +106,8 @@ static bool read_parameters(const struct sweep_reading *reading, const struct md
     return true;
 }
 
-static bool read_given(const struct sweep_reading *reading, const struct mdf_node *node, const char *name, struct mdf_value *value)
+static bool read_given(const struct sweep_reading *reading, const struct mdf_node *node, const char *name,
+                       struct mdf_value *value)
 {
     if (mdf_read_value(reading->sweep->memory, reading->document, node, value, reading->error) != MDF_OK) {
         return false;
@@ -115,6 +159,7 @@ static bool read_inputs(const struct sweep_reading *reading, const struct mdf_no
     struct mdf_node first = *node;
     size_t i;
 
+    sweep->inputs_place = sweep_place_of(node);
     sweep->by_step = node->kind == MDF_NODE_LIST;
     if ((sweep->by_step && !mdf_node_item(node, 0, &first)) || first.kind != MDF_NODE_OBJECT) {
         return sweep_key_fault(reading, node, "inputs", "an object {NAME: value}, or a list of such objects, one a step");
@@ -129,8 +174,7 @@ static bool read_inputs(const struct sweep_reading *reading, const struct mdf_no
         const struct mdf_node_entry *entry = &first.as.object.entries[i];
 
         sweep->given[i].name = sweep_keep_text(reading, entry->key);
-        sweep->given[i].line = mdf_position(entry->line);
-        sweep->given[i].column = mdf_position(entry->column);
+        sweep->given[i].place = (struct sweep_place){mdf_position(entry->line), mdf_position(entry->column)};
         if (sweep->given[i].name == NULL ||
             !(sweep->by_step ? stack(reading, node, &sweep->given[i])
                              : read_given(reading, &entry->value, entry->key, &sweep->given[i].values))) {
@@ -157,7 +201,7 @@ static bool read_combine(const struct sweep_reading *reading, const struct mdf_n
     for (i = 0; i < 2 && strcmp(combinations[i], text) != 0; i++) {
     }
     reading->sweep->is_grid = i == 1;
-    return i < 2 || sweep_key_fault(reading, node, "combine", "grid (each value with each) or zip (one by one)");
+    return i < 2 || word_fault(reading, node, "combine", "grid (each value with each) or zip (one by one)", combinations, 2);
 }
 
 static bool read_steps(const struct sweep_reading *reading, const struct mdf_node *node)
@@ -176,6 +220,7 @@ static bool read_every(const struct sweep_reading *reading, const struct mdf_nod
     }
     reading->sweep->every = (uint64_t)node->as.integer;
     reading->sweep->has_every = true;
+    reading->sweep->every_place = sweep_place_of(node);
     return true;
 }
 
@@ -194,8 +239,7 @@ static bool read_record(const struct sweep_reading *reading, const struct mdf_no
     bool done = true;
     size_t i;
 
-    reading->sweep->record_line = mdf_position(node->line);
-    reading->sweep->record_column = mdf_position(node->column);
+    reading->sweep->record_place = sweep_place_of(node);
     if (node->kind == MDF_NODE_STRING) {
         reading->sweep->record = sweep_keep_text(reading, node->as.string.bytes);
         return reading->sweep->record != NULL;
@@ -221,12 +265,13 @@ static bool read_seeds(const struct sweep_reading *reading, const struct mdf_nod
 {
     struct mdf_value *seeds = &reading->sweep->seeds;
 
+    reading->sweep->seeds_place = sweep_place_of(node);
     if (mdf_read_value(reading->sweep->memory, reading->document, node, seeds, reading->error) != MDF_OK) {
         return false;
     }
     return (seeds->kind == MDF_KIND_TENSOR && seeds->dtype == MDF_DTYPE_INT64) ||
            sweep_key_fault(reading, node, "seeds",
-                 "a whole number, from which each instance gets a seed, or a list of them, one an instance");
+                           "a whole number, from which each instance gets a seed, or a list of them, one an instance");
 }
 
 static bool read_stop_when(const struct sweep_reading *reading, const struct mdf_node *node)
@@ -234,6 +279,8 @@ static bool read_stop_when(const struct sweep_reading *reading, const struct mdf
     if (node->kind != MDF_NODE_STRING) {
         return sweep_key_fault(reading, node, "stop_when", "an expression over output ports");
     }
+    mdf_node_place(reading->document, node, node->as.string.bytes, 0, &reading->sweep->stop_when_place.line,
+                   &reading->sweep->stop_when_place.column);
     reading->sweep->stop_when = sweep_keep_text(reading, node->as.string.bytes);
     return reading->sweep->stop_when != NULL;
 }
@@ -269,7 +316,7 @@ static bool read_sampling(const struct sweep_reading *reading, const struct mdf_
             return true;
         }
     }
-    return sweep_key_fault(reading, node, "sampling", "random, sobol or latin_hypercube");
+    return word_fault(reading, node, "sampling", "random, sobol or latin_hypercube", names, sizeof names / sizeof *names);
 }
 
 static bool read_sample_seed(const struct sweep_reading *reading, const struct mdf_node *node)
@@ -308,24 +355,13 @@ enum { N_KEYS = sizeof keys / sizeof *keys };
 
 static bool unknown_key(const struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
-    struct mdf_node place = entry->value;
-    struct mdf_nearest nearest;
-    const char *guess;
+    const char *names[N_KEYS];
     size_t i;
 
-    mdf_nearest_begin(&nearest, entry->key);
     for (i = 0; i < N_KEYS; i++) {
-        mdf_nearest_offer(&nearest, keys[i].key);
+        names[i] = keys[i].key;
     }
-    guess = mdf_nearest_result(&nearest);
-    place.line = entry->line;
-    place.column = entry->column;
-    mdf_node_error(
-        reading->document, &place, reading->error, MDF_NAME,
-        "a sweep has no key '%s'%s%s%s; there are parameters, combine, trials, samples, sampling, sample_seed, inputs, "
-        "steps, dt, stop_when, record, every, reduce and seeds",
-        entry->key, guess != NULL ? "; did you mean '" : "", guess != NULL ? guess : "", guess != NULL ? "'?" : "");
-    return false;
+    return sweep_unknown_key(reading, entry, "a sweep has", names, N_KEYS);
 }
 
 static bool read_entries(const struct sweep_reading *reading)
@@ -333,14 +369,7 @@ static bool read_entries(const struct sweep_reading *reading)
     const struct mdf_node *root = &reading->document->root;
     size_t i, j;
 
-    if (root->kind != MDF_NODE_OBJECT || (mdf_node_get(root, "parameters") == NULL && mdf_node_get(root, "trials") == NULL)) {
-        mdf_node_error(
-            reading->document, root, reading->error, MDF_VALUE,
-            "a sweep is an object with at least \"parameters\": {NAME: values}, NAME being NODE.PARAMETER, or an input, or "
-            "\"trials\": how many");
-        return false;
-    }
-    for (i = 0; i < root->as.object.n; i++) {
+    for (i = 0; root->kind == MDF_NODE_OBJECT && i < root->as.object.n; i++) {
         const struct mdf_node_entry *entry = &root->as.object.entries[i];
 
         for (j = 0; j < N_KEYS && strcmp(keys[j].key, entry->key) != 0; j++) {
@@ -348,6 +377,13 @@ static bool read_entries(const struct sweep_reading *reading)
         if (j == N_KEYS ? !unknown_key(reading, entry) : !keys[j].read(reading, &entry->value)) {
             return false;
         }
+    }
+    if (root->kind != MDF_NODE_OBJECT || (mdf_node_get(root, "parameters") == NULL && mdf_node_get(root, "trials") == NULL)) {
+        mdf_node_error(
+            reading->document, root, reading->error, MDF_VALUE,
+            "a sweep is an object with at least \"parameters\": {NAME: values}, NAME being NODE.PARAMETER, or an input, or "
+            "\"trials\": how many");
+        return false;
     }
     return true;
 }

@@ -6,12 +6,17 @@
 #include "mdf_c/mdf.h"
 #include "mdf_c/tensor/value.h"
 
+/* Where something stands in the file; line 0: it does not. */
+struct sweep_place {
+    int line, column;
+};
+
 /* A name and an array of numbers. */
 struct sweep_entry {
     const char *name;
-    int line, column;        /* of the name */
-    struct mdf_value values; /* swept: its first axis goes through the values; given by step: through the steps */
-    bool is_drawn;           /* from `distribution` */
+    struct sweep_place place; /* of the name */
+    struct mdf_value values;  /* swept: its first axis goes through the values; given by step: through the steps */
+    bool is_drawn;            /* from `distribution` */
     mdf_distribution distribution;
     size_t axis; /* swept: of the instances */
 };
@@ -26,7 +31,14 @@ struct sweep_axis {
 struct sweep_reduction {
     const char *name; /* of a port, or stopped_step, stopped_time; NULL: of all */
     mdf_sweep_reduction_kind kind;
-    struct mdf_value points; /* float64 */
+    struct mdf_value points;  /* float64 */
+    struct sweep_place place; /* of the name, or of what stands for all */
+};
+
+/* An axis that reductions go over. */
+struct sweep_reduced_axis {
+    const char *name;
+    struct sweep_place place;
 };
 
 struct sweep_file {
@@ -39,9 +51,9 @@ struct sweep_file {
     size_t n_given_steps;
     uint64_t n_steps, every; /* 0: the file does not say */
     bool has_every;
-    double dt;              /* NaN: the file does not say */
-    const char *record;     /* NAME,NAME,...; NULL: the file does not say */
-    int record_line, record_column;
+    double dt;          /* NaN: the file does not say */
+    const char *record; /* NAME,NAME,...; NULL: the file does not say */
+    struct sweep_place record_place, seeds_place, stop_when_place, inputs_place, every_place;
     struct mdf_value seeds; /* one number, or one an instance; NONE: the file does not say */
     const char *stop_when;  /* NULL: nothing */
     size_t n_trials;        /* of each combination of values; 0: one, and no axis of them */
@@ -52,7 +64,7 @@ struct sweep_file {
     size_t n_axes, n_instances;
     struct sweep_reduction *reductions; /* none: values of each instance are told */
     size_t n_reductions;
-    const char **reduced_axes; /* names of those that reductions go over; n_reduced_axes 0: all */
+    struct sweep_reduced_axis *reduced_axes; /* those that reductions go over; n_reduced_axes 0: all */
     size_t n_reduced_axes;
 };
 

@@ -19,13 +19,15 @@ static const struct kind {
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* Adds a reduction of a name (NULL: of all); NULL: out of memory. */
-static struct sweep_reduction *add(struct sweep_reading *reading, const struct kind *kind, const char *name)
+static struct sweep_reduction *add(struct sweep_reading *reading, const struct kind *kind, const char *name,
+                                   struct sweep_place place)
 {
     struct sweep_file *sweep = reading->sweep;
     struct sweep_reduction *made = &sweep->reductions[sweep->n_reductions];
 
     made->name = name != NULL ? sweep_keep_text(reading, name) : NULL;
     made->kind = kind->kind;
+    made->place = place;
     if (name != NULL && made->name == NULL) {
         return NULL;
     }
@@ -33,9 +35,10 @@ static struct sweep_reduction *add(struct sweep_reading *reading, const struct k
     return made;
 }
 
-static bool read_points(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind, const char *name)
+static bool read_points(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind, const char *name,
+                        struct sweep_place place)
 {
-    struct sweep_reduction *made = add(reading, kind, name);
+    struct sweep_reduction *made = add(reading, kind, name, place);
     struct mdf_value read = {0};
     bool done =
         made != NULL && read_sweep_values(reading->sweep->memory, reading->document, node, kind->key, &read, reading->error);
@@ -43,7 +46,8 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
     size_t i;
 
     if (done && (read.rank != 1 || !mdf_value_convert(reading->sweep->memory, &made->points, &read, MDF_DTYPE_FLOAT64))) {
-        done = read.rank != 1 ? sweep_key_fault(reading, node, kind->key, "a list of numbers") : sweep_keys_out_of_memory(reading);
+        done =
+            read.rank != 1 ? sweep_key_fault(reading, node, kind->key, "a list of numbers") : sweep_keys_out_of_memory(reading);
     }
     mdf_value_clear(reading->sweep->memory, &read);
     points = done ? made->points.data : NULL;
@@ -51,8 +55,8 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
         done = kind->kind == MDF_REDUCTION_QUANTILES ? points[i] >= 0 && points[i] <= 1 : i == 0 || points[i] > points[i - 1];
         if (!done) {
             sweep_key_fault(reading, node, kind->key,
-                  kind->kind == MDF_REDUCTION_QUANTILES ? "numbers from 0 to 1"
-                                                        : "edges of bins, each larger than the one before");
+                            kind->kind == MDF_REDUCTION_QUANTILES ? "numbers from 0 to 1"
+                                                                  : "edges of bins, each larger than the one before");
         }
     }
     if (done && kind->kind == MDF_REDUCTION_HISTOGRAM && made->points.length < 2) {
@@ -68,11 +72,14 @@ static bool read_pointed(struct sweep_reading *reading, const struct mdf_node *n
     size_t i;
 
     for (i = 0; is_by_name && i < node->as.object.n; i++) {
-        if (!read_points(reading, &node->as.object.entries[i].value, kind, node->as.object.entries[i].key)) {
+        const struct mdf_node_entry *entry = &node->as.object.entries[i];
+        const struct sweep_place place = {mdf_position(entry->line), mdf_position(entry->column)};
+
+        if (!read_points(reading, &entry->value, kind, entry->key, place)) {
             return false;
         }
     }
-    return is_by_name || read_points(reading, node, kind, NULL);
+    return is_by_name || read_points(reading, node, kind, NULL, sweep_place_of(node));
 }
 
 /* true, a name, or a list of names. */
@@ -82,16 +89,16 @@ static bool read_names(struct sweep_reading *reading, const struct mdf_node *nod
     size_t i;
 
     if (node->kind == MDF_NODE_BOOL) {
-        return !node->as.truth || add(reading, kind, NULL) != NULL;
+        return !node->as.truth || add(reading, kind, NULL, sweep_place_of(node)) != NULL;
     }
     if (node->kind == MDF_NODE_STRING) {
-        return add(reading, kind, node->as.string.bytes) != NULL;
+        return add(reading, kind, node->as.string.bytes, sweep_place_of(node)) != NULL;
     }
     for (i = 0; node->kind == MDF_NODE_LIST && mdf_node_item(node, i, &item); i++) {
         if (item.kind != MDF_NODE_STRING) {
             return sweep_key_fault(reading, &item, kind->key, "the name of a recorded port, stopped_step or stopped_time");
         }
-        if (add(reading, kind, item.as.string.bytes) == NULL) {
+        if (add(reading, kind, item.as.string.bytes, sweep_place_of(&item)) == NULL) {
             return false;
         }
     }
@@ -112,8 +119,9 @@ static bool read_over(struct sweep_reading *reading, const struct mdf_node *node
         if ((node->kind == MDF_NODE_LIST && !mdf_node_item(node, i, &item)) || item.kind != MDF_NODE_STRING) {
             return sweep_key_fault(reading, node, "over", "the names of axes: swept names, instance, sample, trial");
         }
-        sweep->reduced_axes[i] = sweep_keep_text(reading, item.as.string.bytes);
-        if (sweep->reduced_axes[i] == NULL) {
+        sweep->reduced_axes[i] =
+            (struct sweep_reduced_axis){sweep_keep_text(reading, item.as.string.bytes), sweep_place_of(&item)};
+        if (sweep->reduced_axes[i].name == NULL) {
             return false;
         }
         sweep->n_reduced_axes++;
@@ -123,6 +131,7 @@ static bool read_over(struct sweep_reading *reading, const struct mdf_node *node
 
 static bool read_entry(struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
+    const char *names[1 + N_KINDS] = {"over"};
     size_t i;
 
     if (strcmp(entry->key, "over") == 0) {
@@ -133,10 +142,9 @@ static bool read_entry(struct sweep_reading *reading, const struct mdf_node_entr
             return kinds[i].has_points ? read_pointed(reading, &entry->value, &kinds[i])
                                        : read_names(reading, &entry->value, &kinds[i]);
         }
+        names[1 + i] = kinds[i].key;
     }
-    mdf_node_error(reading->document, &entry->value, reading->error, MDF_NAME,
-                   "'reduce' has no key '%s'; there are over, count, mean, var, quantiles and histogram", entry->key);
-    return false;
+    return sweep_unknown_key(reading, entry, "'reduce' has", names, 1 + N_KINDS);
 }
 
 /* At most so many reductions may come. */

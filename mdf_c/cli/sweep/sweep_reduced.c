@@ -2,6 +2,8 @@
  * report whose rows are cells. */
 #include "mdf_c/cli/sweep/sweep_run.h"
 
+#include "mdf_c/base/error.h"
+
 #include <string.h>
 
 static const char *const kind_names[] = {
@@ -11,9 +13,9 @@ static const char *const kind_names[] = {
 
 static const char *const stopped_names[] = {"stopped_step", "stopped_time"};
 
-static bool refuse(struct sweep_run *run)
+static bool refuse(struct sweep_run *run, struct sweep_place place)
 {
-    mdf_error_at(run->error, run->options->sweep_path, 0, 0);
+    mdf_error_at(run->error, run->options->sweep_path, place.line, place.column);
     return false;
 }
 
@@ -49,6 +51,25 @@ static size_t record_of(const struct sweep_run *run, size_t i)
     return i < run->asked.n_records ? i : MDF_REDUCED_STOPPED_STEP + (i - run->asked.n_records);
 }
 
+/* Adds the nearest of the names that can be reduced. */
+static void suggest_record(struct sweep_run *run, const char *name)
+{
+    size_t n = run->asked.n_records + (run->file.stop_when != NULL ? 2 : 0), i;
+    struct mdf_nearest nearest;
+
+    mdf_nearest_begin(&nearest, name != NULL ? name : "");
+    for (i = 0; i < n; i++) {
+        const char *whole = name_of(run, record_of(run, i));
+
+        mdf_nearest_offer(&nearest, whole != NULL ? whole : "");
+        mdf_nearest_offer(&nearest, i < run->asked.n_records ? run->ports.columns[i].port_id : "");
+    }
+    mdf_error_suggest(run->error, mdf_nearest_result(&nearest));
+    for (i = 0; mdf_nearest_result(&nearest) == NULL && n <= 12 && i < n; i++) {
+        mdf_error_append(run->error, "%s%s", i == 0 ? "; there are: " : ", ", name_of(run, record_of(run, i)));
+    }
+}
+
 /* A reduction of the file for each record that it is of. */
 static bool expand(struct sweep_run *run, const struct sweep_reduction *source, mdf_sweep_reduction *reductions)
 {
@@ -69,9 +90,27 @@ static bool expand(struct sweep_run *run, const struct sweep_reduction *source, 
                       : strncmp(source->name != NULL ? source->name : "", "stopped_", 8) == 0
                           ? "known only where 'stop_when' says when instances stop"
                           : "no port that is recorded");
-        return refuse(run);
+        if (n_found == 0) {
+            suggest_record(run, source->name);
+        }
+        return refuse(run, source->place);
     }
     return true;
+}
+
+static bool unknown_axis(struct sweep_run *run, const struct sweep_reduced_axis *axis)
+{
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, axis->name);
+    mdf_error_set(run->error, MDF_NAME, "'reduce' goes over '%s', which is no axis of this sweep; its axes are: ", axis->name);
+    for (i = 0; i < run->file.n_axes; i++) {
+        mdf_nearest_offer(&nearest, run->file.axes[i].name);
+        mdf_error_append(run->error, "%s%s", i == 0 ? "" : ", ", run->file.axes[i].name);
+    }
+    mdf_error_suggest(run->error, mdf_nearest_result(&nearest));
+    return refuse(run, axis->place);
 }
 
 static bool find_axes(struct sweep_run *run)
@@ -87,15 +126,10 @@ static bool find_axes(struct sweep_run *run)
         is_reduced[i] = file->n_reduced_axes == 0;
     }
     for (i = 0; i < file->n_reduced_axes; i++) {
-        for (j = 0; j < file->n_axes && strcmp(file->axes[j].name, file->reduced_axes[i]) != 0; j++) {
+        for (j = 0; j < file->n_axes && strcmp(file->axes[j].name, file->reduced_axes[i].name) != 0; j++) {
         }
         if (j == file->n_axes) {
-            mdf_error_set(
-                run->error, MDF_NAME,
-                "'reduce' goes over '%s', which is no axis of the sweep: these are the swept names, or 'instance' of zip, "
-                "'sample' of what is drawn, and 'trial' of trials",
-                file->reduced_axes[i]);
-            return refuse(run);
+            return unknown_axis(run, &file->reduced_axes[i]);
         }
         is_reduced[j] = true;
     }

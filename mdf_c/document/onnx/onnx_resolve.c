@@ -141,9 +141,50 @@ static bool note_capture(struct onnx_import *import, const struct onnx_graph *gr
     return true;
 }
 
+static void list_names(struct onnx_import *import, const struct onnx_scope *scope)
+{
+    const char *before = "; there are: ";
+    size_t i;
+
+    for (i = 0; i < scope->values.values.n; i++) {
+        const struct onnx_value *value = scope->values.values.items[i];
+
+        if (value != NULL) {
+            mdf_error_append(import->tree->error, "%s%.60s", before, value->name);
+            before = ", ";
+        }
+    }
+}
+
+/* No value has the name: with the nearest of those that could be meant. */
+static bool refuse_name(struct onnx_import *import, const struct onnx_scope *scope, const char *name)
+{
+    const struct onnx_scope *scope_of_use = scope;
+    struct mdf_nearest nearest;
+    size_t i;
+
+    mdf_nearest_begin(&nearest, name);
+    for (; scope != NULL; scope = scope->outer) {
+        for (i = 0; i < scope->values.values.n; i++) {
+            const struct onnx_value *value = scope->values.values.items[i];
+
+            if (value != NULL) {
+                mdf_nearest_offer(&nearest, value->name);
+            }
+        }
+    }
+    mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is used, but no input, initializer or output of a node has it", name);
+    mdf_error_suggest(import->tree->error, mdf_nearest_result(&nearest));
+    if (mdf_nearest_result(&nearest) == NULL && scope_of_use->values.values.n <= 12) {
+        list_names(import, scope_of_use);
+    }
+    return false;
+}
+
 bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, const char *name, struct onnx_value **value)
 {
     const struct onnx_graph *graph = scope->graph;
+    const struct onnx_scope *inner = scope;
     bool found = false;
 
     *value = NULL;
@@ -154,8 +195,7 @@ bool mdf_onnx_look_up(struct onnx_import *import, struct onnx_scope *scope, cons
         *value = (struct onnx_value *)(uintptr_t)mdf_onnx_map_get(&scope->values, name, &found);
     }
     if (!found) {
-        return mdf_onnx_fail(import, MDF_NAME, "the name '%.200s' is used, but no input, initializer or output of a node has it",
-                             name);
+        return refuse_name(import, inner, name);
     }
     if (*value == NULL) {
         return true;

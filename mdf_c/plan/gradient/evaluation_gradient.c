@@ -36,13 +36,17 @@ static mdf_operand find_value(struct compiler *compiler, const char *name)
     }
     for (size_t i = 0; i < program->n_nodes; i++) {
         for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
-            mdf_nearest_offer(&nearest, program->nodes[i].outputs[k].id);
+            const char *id = program->nodes[i].outputs[k].id;
+            const char *whole = mdf_arena_printf(&compiler->scratch, "%s.%s", program->nodes[i].id, id);
+
+            mdf_nearest_offer(&nearest, id);
+            mdf_nearest_offer(&nearest, whole != NULL ? whole : id);
             if (is_port(&program->nodes[i], program->nodes[i].outputs[k].id, name)) {
                 return program->nodes[i].outputs[k].operand;
             }
         }
     }
-    compile_error(compiler, MDF_NAME, "the graph has no result or output port '%s' to derive", name);
+    mdf_error_set(compiler->error, MDF_NAME, "the graph has no result or output port '%s' to derive", name);
     mdf_error_suggest(compiler->error, mdf_nearest_result(&nearest));
     return MDF_NO_OPERAND;
 }
@@ -346,7 +350,8 @@ static bool emit_initials(struct graph_builder *builder, struct derivation *deri
                 *directions = trace_new_operands(compiler, derivation->request->n_by + 1, MDF_NO_OPERAND), along;
     struct list roots = {0};
 
-    if (values == NULL || seeds == NULL || tangents == NULL || directions == NULL || !trace_initials(builder, derivation, values)) {
+    if (values == NULL || seeds == NULL || tangents == NULL || directions == NULL ||
+        !trace_initials(builder, derivation, values)) {
         return false;
     }
     second = unit_position(target->unit);
@@ -356,7 +361,8 @@ static bool emit_initials(struct graph_builder *builder, struct derivation *deri
     for (size_t i = 0; i < n; i++) {
         seeds[i] = values[i].seed;
     }
-    if (!compile_gradients_from(target, first, values, n, derivation->parameters, derivation->request->n_by, derivation->results)) {
+    if (!compile_gradients_from(target, first, values, n, derivation->parameters, derivation->request->n_by,
+                                derivation->results)) {
         return false;
     }
     along = entry_sum_products(target, derivation->results, directions, derivation->request->n_by);
@@ -526,7 +532,8 @@ static bool derive_by_library(struct graph_builder *builder, struct derivation *
     struct compiler *compiler = builder->compiler;
     struct mdf_program_right_side *side = &compiler->program->right_side;
     const struct mdf_gradient_request *request = derivation->request;
-    struct mdf_program_node node = {.id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .n_ports = compiler->program->n_ports};
+    struct mdf_program_node node = {
+        .id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .n_ports = compiler->program->n_ports};
     size_t n_outputs = count_outputs(compiler->program), last = 0;
 
     if (!keep_derived(compiler, ports)) {
