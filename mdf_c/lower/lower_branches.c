@@ -1,5 +1,5 @@
-/* lower_branches.c - jumps that depend on a value, and sides of conditions that the model does not have, as ops IF: what a slot is
- * where both ways meet. See lowering.h. */
+/* lower_branches.c - jumps that depend on a value, and sides of conditions that the model does not have, as ops IF: what a slot
+ * is where both ways meet. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 /* Whether a slot holds an array of numbers; of a body that is no frame's, what it has met will tell. */
 static bool is_there(const struct lowering *lowering, const struct scope *scope, mdf_operand slot)
 {
-    const struct binding *binding = scope->capacity > 0 ? lowering_find_binding(scope, slot) : NULL;
+    const struct binding *binding = lowering_find_at(scope, slot);
 
-    if (binding != NULL && binding->operand == slot) {
+    if (binding != NULL) {
         return binding->id != MDF_LOWERED_NONE;
     }
     if (scope->repetition != NULL) {
@@ -24,10 +24,10 @@ static bool is_there(const struct lowering *lowering, const struct scope *scope,
 static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, const struct scope *branch, mdf_operand slot)
 {
     struct mdf_refusal before_it = lowering->refusal;
-    struct binding *binding = branch->capacity > 0 ? lowering_find_binding(branch, slot) : NULL;
+    const struct binding *binding = lowering_find_own(branch, slot);
     mdf_lowered_id id;
 
-    if (binding != NULL && binding->operand == slot) {
+    if (binding != NULL) {
         return binding->id;
     }
     if (!is_there(lowering, before, slot)) {
@@ -99,7 +99,7 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
     const struct scope *sides[2] = {then, otherwise};
     size_t i, j;
 
-    /* of each slot, and of which strength it is; scopes hold all of the graph */
+    /* of each slot, and of which strength it is */
     branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * (count_written(then) + count_written(otherwise)) + 1,
                                        sizeof *branches->merges);
     if (branches->merges == NULL) {
@@ -114,8 +114,8 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
                 !binding->is_written) {
                 continue;
             }
-            there = i == 1 && then->capacity > 0 ? lowering_find_binding(then, binding->operand) : NULL;
-            if (there != NULL && there->operand == binding->operand && there->is_written) {
+            there = i == 1 ? lowering_find_own(then, binding->operand) : NULL;
+            if (there != NULL && there->is_written) {
                 continue; /* merged already */
             }
             if (!merge_slot(lowering, scope, then, otherwise, binding->operand, branches)) {
@@ -126,18 +126,13 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
     return true;
 }
 
-bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region)
+void lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region)
 {
-    size_t i;
-
-    if (!lowering_copy_scope(lowering, side, scope)) {
-        return false;
-    }
-    for (i = 0; i < side->capacity; i++) {
-        side->bindings[i].is_written = false;
-    }
+    *side = *scope;
+    side->base = scope;
+    side->bindings = NULL;
+    side->n = side->capacity = 0;
     lowering_begin_region(lowering, region, REGION_BRANCH);
-    return true;
 }
 
 /* A side of a jump: instructions [first, end). */
@@ -146,8 +141,8 @@ static bool run_side(struct lowering *lowering, const struct scope *scope, struc
 {
     struct region region;
 
-    return lowering_begin_side(lowering, scope, side, &region) && lowering_run(lowering, side, first, end) &&
-           lowering_end_region(lowering, result);
+    lowering_begin_side(lowering, scope, side, &region);
+    return lowering_run(lowering, side, first, end) && lowering_end_region(lowering, result);
 }
 
 bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next)
@@ -181,22 +176,20 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
     if (!done || !lowering_merge_sides(lowering, scope, unless ? &then : &otherwise, unless ? &otherwise : &then, branches)) {
         return false;
     }
-    lowering_end_copy(lowering, &then);
-    lowering_end_copy(lowering, &otherwise);
     return lowering_add_op(lowering, lowering->region, &op);
 }
 
 mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots)
 {
-    mdf_lowered_id id = lowering_find_binding(side, slot)->id;
+    mdf_lowered_id id = lowering_find_own(side, slot)->id;
     size_t i;
 
     for (i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
         const struct binding *binding = &side->bindings[i];
 
         if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
-            MDF_OPERAND_INDEX(binding->operand) < n_slots && binding->operand != slot && binding->is_written && binding->id == id &&
-            states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
+            MDF_OPERAND_INDEX(binding->operand) < n_slots && binding->operand != slot && binding->is_written &&
+            binding->id == id && states[MDF_OPERAND_INDEX(binding->operand)] != 0) {
             return binding->operand;
         }
     }
@@ -215,7 +208,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
         return lowering_out_of_memory(lowering);
     }
     branches->condition = condition;
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * side->n, sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * side->n + 1, sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }

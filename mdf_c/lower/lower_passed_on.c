@@ -1,17 +1,25 @@
-/* lower_passed_on.c - what branches leave of their own, and pass on where they are not taken, is neither an input nor an output: a
- * temporary of one side of a condition is what it was in the run before where the other side is taken, and nobody looks at that. See
- * lowering.h. */
+/* lower_passed_on.c - what branches leave of their own, and pass on where they are not taken, is neither an input nor an output:
+ * a temporary of one side of a condition is what it was in the run before where the other side is taken, and nobody looks at
+ * that. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
+
+#include <stdlib.h>
 
 #include "mdf_c/lowered/lowered_reads.h"
 
 #define NO_BINDING UINT32_MAX
 
+struct own_slot {
+    const struct mdf_value *slot;
+    size_t binding; /* its number in the scope */
+};
+
 struct passing {
     struct lowering *lowering;
-    bool *is_needed;      /* of each value: some op looks at it, or it is left where somebody does */
-    uint32_t *binding_of; /* of each value: of the slot that it is what was there, where that may be passed on only */
-    bool *is_own;         /* of each binding of the scope: of such a slot */
+    bool *is_needed;            /* of each value: some op looks at it, or it is left where somebody does */
+    uint32_t *binding_of;       /* of each value: of the slot that it is what was there, where that may be passed on only */
+    bool *is_own;               /* of each binding of the scope: of such a slot */
+    struct own_slot *own_slots; /* room for as many */
     bool has_changed;
 };
 
@@ -91,22 +99,39 @@ static bool is_own(const struct lowering *lowering, const struct binding *bindin
            lowering_is_plain(lowering, binding->id);
 }
 
+static int compare_slots(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct own_slot *)a)->slot, y = (uintptr_t)((const struct own_slot *)b)->slot;
+
+    return (x > y) - (x < y);
+}
+
 /* Notes for each input that is what such a slot was, of which there may be several, the number of its binding. */
 static bool find_own(struct passing *passing, const struct scope *scope)
 {
     const struct mdf_lowered *lowered = passing->lowering->lowered;
+    struct own_slot *slots = passing->own_slots;
+    size_t n = 0;
     bool is_there = false;
 
     for (size_t i = 0; i < scope->capacity; i++) {
-        const struct mdf_value *slot =
-            is_own(passing->lowering, &scope->bindings[i]) ? lowering_slot(passing->lowering, scope, scope->bindings[i].operand) : NULL;
+        if (is_own(passing->lowering, &scope->bindings[i])) {
+            slots[n++] = (struct own_slot){lowering_slot(passing->lowering, scope, scope->bindings[i].operand), i};
+        }
+    }
+    if (n > 0) {
+        qsort(slots, n, sizeof *slots, compare_slots);
+    }
+    for (size_t id = 0; n > 0 && id < lowered->n_values; id++) {
+        const struct own_slot *found, wanted = {lowered->values[id].source, 0};
 
-        for (size_t id = 0; slot != NULL && id < lowered->n_values; id++) {
-            if (lowered->values[id].place == MDF_LOWERED_INPUT && lowered->values[id].source == slot &&
-                lowering_is_plain(passing->lowering, (mdf_lowered_id)id)) {
-                passing->binding_of[id] = (uint32_t)i;
-                passing->is_own[i] = is_there = true;
-            }
+        if (lowered->values[id].place != MDF_LOWERED_INPUT || !lowering_is_plain(passing->lowering, (mdf_lowered_id)id)) {
+            continue;
+        }
+        found = bsearch(&wanted, slots, n, sizeof *slots, compare_slots);
+        if (found != NULL) {
+            passing->binding_of[id] = (uint32_t)found->binding;
+            passing->is_own[found->binding] = is_there = true;
         }
     }
     return is_there;
@@ -159,10 +184,11 @@ static bool make_room(struct passing *passing, const struct scope *scope)
     passing->is_needed = mdf_arena_array(scratch, n + 1, sizeof *passing->is_needed);
     passing->binding_of = mdf_arena_array(scratch, n + 1, sizeof *passing->binding_of);
     passing->is_own = mdf_arena_array(scratch, scope->capacity + 1, sizeof *passing->is_own);
+    passing->own_slots = mdf_arena_array(scratch, scope->capacity + 1, sizeof *passing->own_slots);
     for (size_t id = 0; passing->binding_of != NULL && id < n; id++) {
         passing->binding_of[id] = NO_BINDING;
     }
-    return (passing->is_needed != NULL && passing->binding_of != NULL && passing->is_own != NULL) ||
+    return (passing->is_needed != NULL && passing->binding_of != NULL && passing->is_own != NULL && passing->own_slots != NULL) ||
            lowering_out_of_memory(passing->lowering);
 }
 

@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------ scopes */
 
-struct binding *lowering_find_binding(const struct scope *scope, mdf_operand operand)
+static struct binding *find_binding(const struct scope *scope, mdf_operand operand)
 {
     size_t at = (operand * UINT32_C(2654435769)) & (scope->capacity - 1);
 
@@ -42,7 +42,7 @@ static bool grow_scope(struct lowering *lowering, struct scope *scope)
     }
     for (i = 0; i < scope->capacity; i++) {
         if (scope->bindings[i].operand != MDF_NO_OPERAND) {
-            *lowering_find_binding(&grown, scope->bindings[i].operand) = scope->bindings[i];
+            *find_binding(&grown, scope->bindings[i].operand) = scope->bindings[i];
         }
     }
     *scope = grown;
@@ -56,7 +56,7 @@ static bool put_binding(struct lowering *lowering, struct scope *scope, mdf_oper
     if (2 * (scope->n + 1) > scope->capacity && !grow_scope(lowering, scope)) {
         return false;
     }
-    binding = lowering_find_binding(scope, operand);
+    binding = find_binding(scope, operand);
     if (binding->operand == MDF_NO_OPERAND) {
         *binding = (struct binding){.operand = operand};
         scope->n++;
@@ -96,12 +96,31 @@ static mdf_operand place_of(const struct scope *scope, mdf_operand operand)
     return operand + (mdf_operand)(MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? room->first_slot : room->first_constant);
 }
 
-struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand)
+struct binding *lowering_find_own(const struct scope *scope, mdf_operand place)
 {
-    mdf_operand place = place_of(scope, operand);
-    struct binding *binding = scope->capacity > 0 ? lowering_find_binding(scope, place) : NULL;
+    struct binding *binding = scope->capacity > 0 ? find_binding(scope, place) : NULL;
 
     return binding != NULL && binding->operand == place ? binding : NULL;
+}
+
+const struct binding *lowering_find_at(const struct scope *scope, mdf_operand place)
+{
+    const struct binding *binding = NULL;
+
+    for (; scope != NULL && binding == NULL; scope = scope->base) {
+        binding = lowering_find_own(scope, place);
+    }
+    return binding;
+}
+
+const struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand)
+{
+    return lowering_find_at(scope, place_of(scope, operand));
+}
+
+bool lowering_read_as(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
+{
+    return put_binding(lowering, scope, place_of(scope, operand), id, false);
 }
 
 struct mdf_value *lowering_slot(const struct lowering *lowering, const struct scope *scope, mdf_operand place)
@@ -184,7 +203,8 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
         lowering_fail(lowering, MDF_REFUSED_NOT_ALWAYS_THERE);
         return MDF_LOWERED_NONE;
     }
-    value = MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(lowering, scope, operand) : mdf_frame_value(scope->frame, operand);
+    value = MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT ? lowering_slot(lowering, scope, operand)
+                                                          : mdf_frame_value(scope->frame, operand);
     if (lowering->stays != NULL && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && lowering->stays[MDF_OPERAND_INDEX(operand)]) {
         return lowering_add_constant(lowering, value, true);
     }
@@ -211,15 +231,15 @@ static bool is_input(const struct lowering *lowering, mdf_lowered_id id)
 
 static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
-    struct binding *binding;
+    const struct binding *binding;
     mdf_lowered_id id;
 
     if (operand == MDF_NO_OPERAND) {
         lowering_fail(lowering, MDF_REFUSED_LEFT_OUT);
         return operand;
     }
-    binding = scope->capacity > 0 ? lowering_find_binding(scope, operand) : NULL;
-    if (binding != NULL && binding->operand == operand) {
+    binding = lowering_find_at(scope, operand);
+    if (binding != NULL) {
         if (binding->id == MDF_LOWERED_NONE) {
             lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         }
@@ -229,7 +249,7 @@ static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope,
     if (id == MDF_LOWERED_NONE || !put_binding(lowering, scope, operand, id, false)) {
         return MDF_LOWERED_NONE;
     }
-    lowering_find_binding(scope, operand)->is_input = is_input(lowering, id);
+    find_binding(scope, operand)->is_input = is_input(lowering, id);
     return id;
 }
 
@@ -278,44 +298,4 @@ mdf_lowered_id lowering_either_value_of(struct lowering *lowering, struct scope 
         return MDF_LOWERED_NONE;
     }
     return id;
-}
-
-static struct binding *take_spare(struct lowering *lowering, size_t capacity)
-{
-    for (size_t i = 0; i < sizeof lowering->spares / sizeof *lowering->spares; i++) {
-        struct binding *bindings = lowering->spares[i].bindings;
-
-        if (bindings != NULL && lowering->spares[i].capacity == capacity) {
-            lowering->spares[i].bindings = NULL;
-            return bindings;
-        }
-    }
-    return mdf_arena_array(&lowering->scratch, capacity, sizeof(struct binding));
-}
-
-bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope)
-{
-    *copy = *scope;
-    if (scope->capacity == 0) {
-        return true;
-    }
-    copy->bindings = take_spare(lowering, scope->capacity);
-    if (copy->bindings == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    memcpy(copy->bindings, scope->bindings, scope->capacity * sizeof *copy->bindings);
-    return true;
-}
-
-void lowering_end_copy(struct lowering *lowering, struct scope *copy)
-{
-    for (size_t i = 0; copy->capacity > 0 && i < sizeof lowering->spares / sizeof *lowering->spares; i++) {
-        if (lowering->spares[i].bindings == NULL || lowering->spares[i].capacity < copy->capacity) {
-            lowering->spares[i].bindings = copy->bindings;
-            lowering->spares[i].capacity = copy->capacity;
-            break;
-        }
-    }
-    copy->bindings = NULL;
-    copy->capacity = copy->n = 0;
 }

@@ -292,7 +292,8 @@ static bool try_way(struct lowering *lowering, const struct scope *scope, const 
     if (result->outputs == NULL || !lowering_begin_attempt(lowering, &attempt)) {
         return lowering_out_of_memory(lowering);
     }
-    done = lowering_begin_side(lowering, scope, &side, &region) && step->run(lowering, &side, step);
+    lowering_begin_side(lowering, scope, &side, &region);
+    done = step->run(lowering, &side, step);
     result->ops = region.ops;
     result->n_ops = region.n_ops;
     for (size_t i = 0; done && i < step->n_outputs; i++) {
@@ -384,8 +385,7 @@ static bool take_one_way(struct lowering *lowering, struct scope *scope, const s
     done = step->run(lowering, scope, step);
     leave_way(lowering, choices);
     for (size_t i = 0; done && i < step->n_outputs; i++) {
-        mdf_lowered_id id =
-            ways[0].outputs[i] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : left_in(scope, step->outputs[i]);
+        mdf_lowered_id id = ways[0].outputs[i] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : left_in(scope, step->outputs[i]);
         bool is_new = id != MDF_LOWERED_NONE;
 
         for (size_t k = 0; k < choices->n_ids; k++) {
@@ -409,10 +409,9 @@ static bool settle(struct lowering *lowering, struct scope *side, const struct l
             continue;
         }
         copy = lowering_copy(lowering, id, is_strong ? lowering_example(lowering, id)->strength : lowering->facts[id].weaker);
-        if (copy == MDF_LOWERED_NONE) {
+        if (copy == MDF_LOWERED_NONE || !lowering_read_as(lowering, side, step->inputs[i], copy)) {
             return false;
         }
-        lowering_find_bound(side, step->inputs[i])->id = copy;
     }
     return !lowering_has_failed(lowering);
 }
@@ -422,8 +421,9 @@ static bool run_side(struct lowering *lowering, struct scope *scope, struct scop
 {
     struct region region;
 
-    return lowering_begin_side(lowering, scope, side, &region) && settle(lowering, side, step, choices, is_strong) &&
-           lowering_by_strength(lowering, side, step) && lowering_end_region(lowering, result);
+    lowering_begin_side(lowering, scope, side, &region);
+    return settle(lowering, side, step, choices, is_strong) && lowering_by_strength(lowering, side, step) &&
+           lowering_end_region(lowering, result);
 }
 
 static bool take_each_way(struct lowering *lowering, struct scope *scope, const struct lowering_step *step,

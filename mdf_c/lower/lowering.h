@@ -82,7 +82,7 @@ struct fact {
     bool is_either;
     uint8_t weaker;
     mdf_lowered_id is_strong;
-    bool is_number;         /* of a loop's runs, which is `most` at most */
+    bool is_number; /* of a loop's runs, which is `most` at most */
     int64_t most;
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
     bool is_bounded;        /* ... but when the loop begins it is known how large it can become */
@@ -97,22 +97,20 @@ struct lowering {
     struct fact *facts; /* of each value */
     size_t capacity;    /* of values and facts */
     struct region *region;
-    size_t n_either;                 /* values of either strength that there have been */
-    size_t n_growing, n_lists;       /* states of loops around; values that are a struct stacked_list */
-    bool is_for_source;              /* as in struct mdf_lowering_request */
-    const struct mdf_lowering_request *request; /* NULL: it is of another kind */
-    bool draws;                      /* some call does, random numbers */
-    struct { /* of sides that have been merged, to be used again */
-        struct binding *bindings;
-        size_t capacity;
-    } spares[4];
-    bool begins_typed;               /* lowering_begin does something */
+    size_t n_either;                              /* values of either strength that there have been */
+    size_t n_growing, n_lists;                    /* states of loops around; values that are a struct stacked_list */
+    bool is_for_source;                           /* as in struct mdf_lowering_request */
+    const struct mdf_lowering_request *request;   /* NULL: it is of another kind */
+    bool draws;                                   /* some call does, random numbers */
+    bool begins_typed;                            /* lowering_begin does something */
     const struct mdf_lowered_surprise *surprises; /* as in struct mdf_lowering_request */
     size_t n_surprises;
-    const bool *stays;               /* as in struct mdf_lowering_request */
-    mdf_lowered_id any;              /* lowering_any_constant, where `has_any` */
+    const bool *stays;  /* as in struct mdf_lowering_request */
+    mdf_lowered_id any; /* lowering_any_constant, where `has_any` */
     bool has_any;
-    struct nest_draft *drafts[2];    /* of draft_merge */
+    struct nest_draft *drafts[2]; /* of draft_merge */
+    size_t *made_at;              /* of lower_group.c: of each value, where it is made */
+    size_t n_made_at, n_grouped;
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */
@@ -132,6 +130,7 @@ struct scope {
     const struct mdf_lowering_room *room; /* of the code; NULL: it stands in none */
     struct scope *outer;
     struct repetition *repetition; /* of which it is the body; NULL: none */
+    const struct scope *base;      /* of a side of a condition: what it has not met or written itself stands there; else NULL */
     struct binding *bindings;
     size_t n, capacity; /* capacity: a power of two */
 };
@@ -166,8 +165,8 @@ mdf_lowered_id lowering_any_constant(struct lowering *lowering);
 struct mdf_value *lowering_keep_value(struct lowering *lowering);
 /* A constant with the elements that a value has now, also a list. */
 mdf_lowered_id lowering_keep_constant(struct lowering *lowering, const struct mdf_value *value);
-/* What a state begins with that becomes `later`: where a constant and that differ in nothing but how firm their type is, float64, a
- * constant as firm; else as it is. Only where nothing else helps (`begins_typed`). */
+/* What a state begins with that becomes `later`: where a constant and that differ in nothing but how firm their type is, float64,
+ * a constant as firm; else as it is. Only where nothing else helps (`begins_typed`). */
 mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *later);
 const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
@@ -228,19 +227,20 @@ bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_opera
 bool lowering_bind_any_at(struct lowering *lowering, struct scope *scope, mdf_operand place, mdf_lowered_id id);
 /* What such a slot of the outermost scope's frame, or of those within it, or a counter, holds. */
 struct mdf_value *lowering_slot(const struct lowering *lowering, const struct scope *scope, mdf_operand place);
-/* The binding of a place, or a free one. */
-struct binding *lowering_find_binding(const struct scope *scope, mdf_operand place);
-/* That of an operand; NULL: it has none yet. */
-struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand);
-bool lowering_copy_scope(struct lowering *lowering, struct scope *copy, const struct scope *scope);
-/* A copy that nobody looks at any more. */
-void lowering_end_copy(struct lowering *lowering, struct scope *copy);
+/* The binding of a place in the scope itself, or in those that it is a side of too; NULL: it has none yet. */
+struct binding *lowering_find_own(const struct scope *scope, mdf_operand place);
+const struct binding *lowering_find_at(const struct scope *scope, mdf_operand place);
+/* That of an operand, as the latter. */
+const struct binding *lowering_find_bound(const struct scope *scope, mdf_operand operand);
+/* In this scope an operand is read as another value; it is not written by that. */
+bool lowering_read_as(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 
 /* --- lower_branches.c */
 /* A jump that depends on a value; *next is where both ways meet. */
 bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, size_t *next);
-/* A side of a condition: a scope that begins as a copy of `scope` in which nothing is written. */
-bool lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region);
+/* A side of a condition: a scope that reads what `scope` has, which stays as it is until both sides are merged, and has written
+ * nothing. */
+void lowering_begin_side(struct lowering *lowering, const struct scope *scope, struct scope *side, struct region *region);
 /* An IF whose `then` is the region that was just left, with the scope that it left behind, and whose other side is empty. Slots
  * that only the side itself looks at (`is_own`) have no value afterwards. */
 bool lowering_end_side(struct lowering *lowering, struct scope *scope, const struct scope *side, mdf_lowered_id condition,
@@ -343,9 +343,10 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
 /* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
-/* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along its
- * first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays (at most
- * five) one behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it failed. */
+/* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along
+ * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays (at
+ * most five) one behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it
+ * failed. */
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);

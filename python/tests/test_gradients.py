@@ -303,3 +303,16 @@ def test_draws_within_a_branch_are_refused():
     model["m"]["graphs"]["b"] = {"metadata": {"inputs": [], "outputs": ["q"]}, "nodes": {"m": {"output_ports": {"q": {"value": "w * numpy.random.normal(0.0, 1.0)"}}}}}
     with pytest.raises(mdf_c.MdfUnsupportedError, match="draws random numbers"):
         mdf_c.gradient(model, "y", ["n.w"])
+
+
+def test_many_conditional_expressions_take_room_by_their_number():
+    """Sides of a condition read what is around them; they do not copy it."""
+
+    def conditional(n):
+        names = [f"s{i}" for i in range(n)]
+        states = {s: {"default_initial_value": 0.1 * (i % 7 - 3), "value": f"{s} * 0.9 + 0.01 * k if {s} > 0 else {s} * 0.8 - 0.02 * k"} for i, s in enumerate(names)}
+        node = {"parameters": {"k": {"value": 0.5}, **states}, "output_ports": {"y": {"value": f"numpy.sum([{', '.join(names)}])"}}}
+        return {"m": {"graphs": {"g": {"nodes": {"n": node}}}}}
+
+    few, many = (peak(conditional(n), ["n.k"], 10, 1 << 31)[2] for n in (100, 800))
+    assert many < 10 * few

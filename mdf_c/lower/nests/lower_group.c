@@ -32,11 +32,27 @@ struct group {
     bool is_covered; /* by machine code */
 };
 
+/* Which op makes a value. The room is one for all regions: what is less than `base` is of another one. */
+struct makers {
+    size_t *made_at; /* of each value: base + the number of the op */
+    size_t base;
+};
+
+static size_t maker_of(const struct makers *makers, mdf_lowered_id id)
+{
+    return makers->made_at[id] < makers->base ? SIZE_MAX : makers->made_at[id] - makers->base;
+}
+
+static void note_maker(const struct makers *makers, mdf_lowered_id id, size_t at)
+{
+    makers->made_at[id] = makers->base + at;
+}
+
 /* A region whose ops are gone through: the first n are done. */
 struct grouping {
     struct lowering *lowering;
     struct region *region;
-    size_t *made_at; /* of each value: the op that makes it; SIZE_MAX: none of these */
+    struct makers makers;
     size_t n;
     struct group **groups; /* of each op: the group that it stands for; NULL: it is what it is */
     size_t group;          /* the one that element ops join; SIZE_MAX: none */
@@ -77,7 +93,7 @@ static void put(struct grouping *grouping, size_t at, const struct mdf_lowered_o
 
     group->ops[group->n_ops++] = *op;
     group->n_steps += op->n_in + 2u;
-    grouping->made_at[op->out] = at;
+    note_maker(&grouping->makers, op->out, at);
 }
 
 /* Whether an op can be put into the group that stands at `at` of the ops so far: not where an operand is made behind it. */
@@ -91,7 +107,9 @@ static bool joins(const struct grouping *grouping, const struct mdf_lowered_op *
         return false;
     }
     for (i = 0; i < op->n_in; i++) {
-        if (grouping->made_at[op->in[i]] != SIZE_MAX && grouping->made_at[op->in[i]] > at) {
+        size_t made = maker_of(&grouping->makers, op->in[i]);
+
+        if (made != SIZE_MAX && made > at) {
             return false;
         }
     }
@@ -99,17 +117,17 @@ static bool joins(const struct grouping *grouping, const struct mdf_lowered_op *
 }
 
 /* A value that several nests store is made by the last of them. */
-static void note_store(size_t *made_at, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store, size_t at,
-                       const struct mdf_lowered_value *values)
+static void note_store(const struct makers *makers, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store,
+                       size_t at, const struct mdf_lowered_value *values)
 {
     bool is_part = mdf_nest_count(nest, 0, store->level) < values[store->view.id].form.length;
-    size_t *made = &made_at[store->view.id];
+    size_t made = maker_of(makers, store->view.id);
 
-    *made = is_part && *made != SIZE_MAX && *made > at ? *made : at;
+    note_maker(makers, store->view.id, is_part && made != SIZE_MAX && made > at ? made : at);
 }
 
 struct making {
-    size_t *made_at;
+    const struct makers *makers;
     size_t at;
 };
 
@@ -117,21 +135,22 @@ static void note_result(void *context, mdf_lowered_id id)
 {
     const struct making *making = context;
 
-    making->made_at[id] = making->at;
+    note_maker(making->makers, id, making->at);
 }
 
 /* Notes where the results of an op are made. */
-static void note_made(size_t *made_at, const struct mdf_lowered_op *op, size_t at, const struct mdf_lowered_value *values)
+static void note_made(const struct makers *makers, const struct mdf_lowered_op *op, size_t at,
+                      const struct mdf_lowered_value *values)
 {
     size_t i;
 
     if (op->code != MDF_LOWERED_NEST) {
-        mdf_lowered_visit_results(op, note_result, &(struct making){made_at, at});
+        mdf_lowered_visit_results(op, note_result, &(struct making){makers, at});
         return;
     }
     for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
-            note_store(made_at, op->of.nest, &op->of.nest->steps[i], at, values);
+            note_store(makers, op->of.nest, &op->of.nest->steps[i], at, values);
         }
     }
 }
@@ -274,7 +293,7 @@ static void become_nest(struct grouping *grouping, size_t at, struct mdf_lowered
             grouping->lowering->facts[nest->steps[i].view.id].is_nested = true;
         }
     }
-    note_made(grouping->made_at, op, at, grouping->lowering->lowered->values);
+    note_made(&grouping->makers, op, at, grouping->lowering->lowered->values);
 }
 
 /* The op behind which all is there that a nest loads; SIZE_MAX: that is so before the first. */
@@ -283,7 +302,7 @@ static size_t last_maker(const struct grouping *grouping, const struct mdf_lower
     size_t last = SIZE_MAX, i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        size_t made = nest->steps[i].kind == MDF_NEST_LOAD ? grouping->made_at[nest->steps[i].view.id] : SIZE_MAX;
+        size_t made = nest->steps[i].kind == MDF_NEST_LOAD ? maker_of(&grouping->makers, nest->steps[i].view.id) : SIZE_MAX;
 
         last = made != SIZE_MAX && (last == SIZE_MAX || made > last) ? made : last;
     }
@@ -367,7 +386,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
 
 static void add_op(struct grouping *grouping, const struct mdf_lowered_op *op)
 {
-    note_made(grouping->made_at, op, grouping->n, grouping->lowering->lowered->values);
+    note_made(&grouping->makers, op, grouping->n, grouping->lowering->lowered->values);
     grouping->region->ops[grouping->n++] = *op;
 }
 
@@ -378,7 +397,7 @@ static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered
 
     for (i = 0; i < op->n_in; i++) {
         const struct lowering_view *view = &grouping->lowering->facts[op->in[i]].view;
-        size_t made = grouping->made_at[view->is_there ? view->id : op->in[i]];
+        size_t made = maker_of(&grouping->makers, view->is_there ? view->id : op->in[i]);
 
         if (made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST && grouping->groups[made] == NULL) {
             return true;
@@ -457,17 +476,30 @@ static bool finish_group(struct grouping *grouping, size_t at)
     return grouping->region->ops[at].of.nest != NULL;
 }
 
+static bool begin_makers(struct lowering *lowering, const struct region *region, struct makers *makers)
+{
+    if (lowering->n_made_at < lowering->lowered->n_values) {
+        lowering->n_made_at = 2 * lowering->lowered->n_values;
+        lowering->made_at = mdf_arena_array(&lowering->scratch, lowering->n_made_at, sizeof *lowering->made_at);
+        if (lowering->made_at == NULL) {
+            lowering->n_made_at = 0;
+            return lowering_out_of_memory(lowering);
+        }
+    }
+    *makers = (struct makers){lowering->made_at, lowering->n_grouped + 1};
+    lowering->n_grouped += region->n_ops + 1;
+    return true;
+}
+
 bool lowering_group(struct lowering *lowering, struct region *region)
 {
     struct grouping grouping = {.lowering = lowering, .region = region, .group = SIZE_MAX};
     size_t i;
 
-    grouping.made_at = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *grouping.made_at);
     grouping.groups = mdf_arena_array(&lowering->scratch, region->n_ops, sizeof *grouping.groups);
-    if (grouping.made_at == NULL || grouping.groups == NULL) {
+    if (grouping.groups == NULL || !begin_makers(lowering, region, &grouping.makers)) {
         return lowering_out_of_memory(lowering);
     }
-    memset(grouping.made_at, 0xff, lowering->lowered->n_values * sizeof *grouping.made_at);
     for (i = 0; i < region->n_ops; i++) {
         if (!group_op(&grouping, region->ops[i], region->n_ops - i)) {
             return false;

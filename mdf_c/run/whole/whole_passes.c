@@ -154,7 +154,8 @@ static bool is_alias(const struct owner *owner, mdf_operand slot)
     if (owner->has_mask || whole == NULL || whole->inner_readers[MDF_OPERAND_INDEX(slot)] != MDF_READ_BY_NOBODY) {
         return false;
     }
-    alias = lowering_alias(owner->side, slot, owner->passes->states, owner->state->program->code->n_slots); /* not of graphs within */
+    alias =
+        lowering_alias(owner->side, slot, owner->passes->states, owner->state->program->code->n_slots); /* not of graphs within */
     if (alias != MDF_NO_OPERAND) {
         whole->aliases[MDF_OPERAND_INDEX(slot)] = alias;
         whole->has_alias[MDF_OPERAND_INDEX(slot)] = true;
@@ -204,8 +205,11 @@ static bool reset_node(struct pass *pass, struct scope *scope, size_t node)
     is_first = mdf_term_compute(pass->lowering, MDF_LOWERED_EQUAL, false,
                                 mdf_whole_value(pass->whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE, node),
                                 mdf_term_whole(pass->lowering, 1));
-    return is_first != MDF_LOWERED_NONE && lowering_begin_side(pass->lowering, scope, &side, &region) &&
-           lowering_run(pass->lowering, &side, own->reset, own->initial) &&
+    if (is_first == MDF_LOWERED_NONE) {
+        return false;
+    }
+    lowering_begin_side(pass->lowering, scope, &side, &region);
+    return lowering_run(pass->lowering, &side, own->reset, own->initial) &&
            lowering_end_side(pass->lowering, scope, &side, is_first, belongs_to_nobody, NULL);
 }
 
@@ -245,7 +249,8 @@ static bool run_node(struct pass *pass, size_t node, bool counts, unsigned parts
     if (mdf_term_is(pass->lowering, pass->in[node], true)) {
         return run_side(pass, pass->scope, node, counts, parts);
     }
-    return lowering_begin_side(pass->lowering, pass->scope, &side, &region) && run_side(pass, &side, node, counts, parts) &&
+    lowering_begin_side(pass->lowering, pass->scope, &side, &region);
+    return run_side(pass, &side, node, counts, parts) &&
            lowering_end_side(pass->lowering, pass->scope, &side, pass->in[node],
                              parts == (TAKES | RUNS) ? is_own : belongs_to_nobody, &owner);
 }
