@@ -54,7 +54,7 @@ static void expect_same(const char *compiler, const char *arguments)
 
     compile_run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
     compile_run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1 | %s", compiler != NULL ? "CC=" : "",
-        compiler != NULL ? compiler : "", arguments, filter);
+                compiler != NULL ? compiler : "", arguments, filter);
     a = json_loads(plain, 0, NULL);
     b = json_loads(compiled, 0, NULL);
     cr_expect(a != NULL, "%s: %.300s", arguments, plain);
@@ -116,6 +116,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/norms.json --typed --trace -n 2",
         "tests/data/compile/routines.json --typed -n 2",
         "tests/data/compile/layers.json --typed -n 2",
+        "tests/data/compile/quantised.yaml --typed --trace -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
         "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
@@ -142,10 +143,11 @@ Test(compile, each_function_and_condition_computes_the_same)
 /* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. */
 Test(compile, source_is_clean)
 {
-    static const char *const models[] = {
-        "tests/data/compile/operators.json", "tests/data/compile/routines.json", "tests/data/compile/layers.json",
-        "tests/data/compile/draws.json",     "tests/data/compile/nested.yaml",   "examples/fitzhugh_nagumo.yaml",
-        "examples/elman_rnn.json",           "examples/traffic_light.yaml",      "examples/weighted_edges.json"};
+    static const char *const models[] = {"tests/data/compile/operators.json", "tests/data/compile/routines.json",
+                                         "tests/data/compile/layers.json",    "tests/data/compile/draws.json",
+                                         "tests/data/compile/nested.yaml",    "examples/fitzhugh_nagumo.yaml",
+                                         "examples/elman_rnn.json",           "examples/traffic_light.yaml",
+                                         "examples/weighted_edges.json",      "tests/data/compile/quantised.yaml"};
     char *output = compile_new_output();
     size_t i;
 
@@ -198,10 +200,11 @@ Test(compile, a_state_has_random_numbers_of_its_own)
     compile_write_file("main.c", program);
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json --name m -o %s/m.h 2>&1", compile_folder, compile_folder), 0,
                  "%s", output);
-    cr_expect_eq(compile_run(output,
-                     "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O1 -ffp-contract=off main.c m.c -o main -lm && ./main",
-                     compile_folder),
-                 0, "%s", output);
+    cr_expect_eq(
+        compile_run(output,
+                    "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O1 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                    compile_folder),
+        0, "%s", output);
     /* numpy.random.seed(0), two; numpy.random.seed(7), two and the first again */
     cr_expect_str_eq(output, "1.764052345967664 1.690525703800356 -0.46593737054083278 0.40015720836722329 1.690525703800356 ");
     free(output);
@@ -212,11 +215,11 @@ Test(compile, a_first_value_that_would_lose_its_fraction_is_refused)
 {
     char *output = compile_new_output();
 
-    compile_write_file("first.json",
-               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": "
-               "{\"value\": 2, \"default_initial_value\": 2.5}, \"p\": {\"value\": \"i\"}}}}, \"edges\": {\"e\": "
-               "{\"sender\": \"n\", \"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}, "
-               "\"generating_application\": \"PsyNeuLink\"}}");
+    compile_write_file(
+        "first.json", "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": "
+                      "{\"value\": 2, \"default_initial_value\": 2.5}, \"p\": {\"value\": \"i\"}}}}, \"edges\": {\"e\": "
+                      "{\"sender\": \"n\", \"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}, "
+                      "\"generating_application\": \"PsyNeuLink\"}}");
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/first.json -o %s/first.c 2>&1", compile_folder, compile_folder), 1,
                  "%s", output);
     cr_expect(strstr(output, "output port 'o' is real at first and int64 later; give it real numbers") != NULL, "%s", output);
@@ -247,10 +250,11 @@ Test(compile, large_inputs_can_be_lent)
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json -i x=\"$(echo [0%s])\" -i y=[1,2] --name m -o %s/m.h 2>&1",
                              compile_folder, "$(printf ',%.0s1.5' $(seq 1023))", compile_folder),
                  0, "%s", output);
-    cr_expect_eq(compile_run(output,
-                     "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O2 -ffp-contract=off main.c m.c -o main -lm && ./main",
-                     compile_folder),
-                 0, "%s", output);
+    cr_expect_eq(
+        compile_run(output,
+                    "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O2 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                    compile_folder),
+        0, "%s", output);
     cr_expect_str_eq(output, "6 27 27 1\n");
     free(output);
 }
@@ -282,7 +286,8 @@ Test(compile, what_grows_is_refused_where_it_has_no_form)
 {
     char *output = compile_new_output();
 
-    cr_expect_eq(compile_run(output, "sed s/ReduceMin/ReduceMean/ tests/data/compile/grown.yaml > %s/mean.yaml", compile_folder), 0);
+    cr_expect_eq(compile_run(output, "sed s/ReduceMin/ReduceMean/ tests/data/compile/grown.yaml > %s/mean.yaml", compile_folder),
+                 0);
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/mean.yaml 2>&1", compile_folder), 1, "%s", output);
     cr_expect(strstr(output, "has no form for any length; put functions of elements") != NULL, "%s", output);
     free(output);
@@ -293,8 +298,8 @@ Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
     char *output = compile_new_output();
 
     compile_write_file("lossy.json",
-               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1.5}}, "
-               "\"output_ports\": {\"o\": {\"value\": \"x\"}}}}}}}}");
+                       "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1.5}}, "
+                       "\"output_ports\": {\"o\": {\"value\": \"x\"}}}}}}}}");
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2 2>&1", compile_folder), 1);
     cr_expect(strstr(output, "input port 'x' is given int64, which can not hold its default value; give it real numbers") != NULL,
               "%s", output);
@@ -332,11 +337,12 @@ Test(compile, loops_become_vectors)
 {
     char *output = compile_new_output();
 
-    cr_expect_eq(compile_run(output,
-                     "$BUILD/mdf-compile tests/data/compile/vectors.yaml -o %s/vectors.c && sed -n '/compute_walk/,/^}/p' "
-                     "%s/vectors.c",
-                     compile_folder, compile_folder),
-                 0);
+    cr_expect_eq(
+        compile_run(output,
+                    "$BUILD/mdf-compile tests/data/compile/vectors.yaml -o %s/vectors.c && sed -n '/compute_walk/,/^}/p' "
+                    "%s/vectors.c",
+                    compile_folder, compile_folder),
+        0);
     cr_expect_eq(count(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
     cr_expect_eq(count(output, "mdf_item("), 2u, "%s", output);
     cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
@@ -346,7 +352,8 @@ Test(compile, loops_become_vectors)
     free(output);
 }
 
-/* Of a schedule, what no condition asks for is not counted, and conditions that can always be told are not looked at for errors. */
+/* Of a schedule, what no condition asks for is not counted, and conditions that can always be told are not looked at for errors.
+ */
 Test(compile, schedules_count_what_is_asked_for)
 {
     char *output = compile_new_output();
@@ -371,8 +378,8 @@ Test(compile, what_is_passed_on_has_no_memory_of_its_own)
     cr_expect(strstr(output, "double made_rows[6];") != NULL && strstr(output, "double last[6];") != NULL, "%s", output);
     cr_expect(strstr(output, "double turned_same[") == NULL && strstr(output, "double kept_last[") == NULL, "%s", output);
     cr_expect_eq(compile_run(plain, "$BUILD/mdf-run tests/data/compile/aliases.yaml -n 3 --trace"), 0);
-    cr_expect_eq(compile_run(output, "CC=%s $BUILD/mdf-run --compile tests/data/compile/aliases.yaml -n 3 --trace", compile_quick),
-                 0);
+    cr_expect_eq(
+        compile_run(output, "CC=%s $BUILD/mdf-run --compile tests/data/compile/aliases.yaml -n 3 --trace", compile_quick), 0);
     cr_expect_str_eq(output, plain);
     free(plain);
     free(output);
@@ -409,10 +416,11 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
                      rows[j][i == j ? 2 : 1]);
         }
         compile_write_file("inputs.json", strcat(inputs, "}]"));
-        cr_expect_eq(compile_run(output,
-                         "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
-                         compile_quick, compile_folder),
-                     1, "%s", rows[i][0]);
+        cr_expect_eq(
+            compile_run(output,
+                        "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
+                        compile_quick, compile_folder),
+            1, "%s", rows[i][0]);
         cr_expect(strstr(output, rows[i][3]) != NULL, "%s: %.300s", rows[i][0], output);
     }
     free(output);
@@ -441,19 +449,20 @@ Test(compile, zeros_stand_in_for_inputs_of_declared_shape)
     char *output = compile_new_output();
 
     compile_write_file("open.json",
-                       "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"n\"]}, \"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"type\": "
+                       "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"n\"]}, \"nodes\": {\"A\": "
+                       "{\"input_ports\": {\"x\": {\"type\": "
                        "\"float32\", \"shape\": [2]}, \"n\": {}}, \"output_ports\": {\"o\": {\"value\": \"x * 2 + n\"}}}}}}}}");
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/open.json -o %s/open.c 2>&1", compile_folder, compile_folder), 1);
     cr_expect(strstr(output, "the graph's input 'n' has no value") != NULL, "%s", output);
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/open.json -i n=[1,2] -o %s/open.c 2>&1", compile_folder,
-                             compile_folder),
-                 0, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "$BUILD/mdf-compile %s/open.json -i n=[1,2] -o %s/open.c 2>&1", compile_folder, compile_folder), 0,
+        "%s", output);
     cr_expect(strstr(output, "warning: the input 'x' has no value: zeros of its declared type and shape stand in") != NULL &&
                   strstr(output, "input 'n'") == NULL,
               "%s", output);
     cr_expect_eq(compile_run(output, "grep -F 'float32[2]' %s/open.c", compile_folder), 0, "%s", output);
-    cr_expect_eq(compile_run(output, "CC=%s $BUILD/mdf-run --compile %s/open.json -i n=[1,2] 2>&1", compile_quick, compile_folder),
-                 1);
+    cr_expect_eq(
+        compile_run(output, "CC=%s $BUILD/mdf-run --compile %s/open.json -i n=[1,2] 2>&1", compile_quick, compile_folder), 1);
     cr_expect(strstr(output, "the graph's input 'x' has no value") != NULL, "%s", output);
     free(output);
 }
@@ -464,8 +473,8 @@ Test(compile, an_input_that_would_lose_its_fraction_is_refused)
     char *output = compile_new_output();
 
     compile_write_file("whole.json",
-               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, "
-               "\"output_ports\": {\"o\": {\"value\": \"x / 1\"}}}}}}}}");
+                       "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, "
+                       "\"output_ports\": {\"o\": {\"value\": \"x / 1\"}}}}}}}}");
     compile_write_file("inputs.json", "[{\"x\": 0.5}, {}, {}, {}]");
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
                              compile_folder, compile_folder),
@@ -545,8 +554,8 @@ Test(compile, what_has_no_form_is_refused)
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(text, COMPILE_OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}", ports,
-                 rows[i].node);
+        snprintf(text, COMPILE_OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}",
+                 ports, rows[i].node);
         compile_write_file("refused.json", text);
         cr_expect_eq(
             compile_run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", compile_folder, compile_folder), 1,
@@ -825,7 +834,7 @@ Test(compile, names_that_c_does_not_allow)
         cr_assert_eq(compile_run(output, "$BUILD/mdf-compile %s/names.json -o %s/names.h 2>&1", compile_folder, compile_folder),
                      0, "%s", output);
         cr_expect_eq(compile_run(output, "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -pedantic %s 2>&1", compile_folder,
-                         i == 0 ? "-shared -fPIC -Wl,-z,defs names.c -o names.so -lm" : "-fsyntax-only names.c"),
+                                 i == 0 ? "-shared -fPIC -Wl,-z,defs names.c -o names.so -lm" : "-fsyntax-only names.c"),
                      0, "%.2000s", output);
     }
     cr_expect_eq(
@@ -842,12 +851,13 @@ Test(compile, names_that_c_does_not_allow)
                  "{\"%s\": {\"graphs\": {\"g\": {\"nodes\": {\"%s\": {\"output_ports\": {\"o\": {\"value\": 1}}}}}}}}", models[i],
                  models[i]);
         compile_write_file("one.json", text);
-        cr_expect_eq(compile_run(output,
-                         "cd %s && $OLDPWD/$BUILD/mdf-compile one.json -o one.c 2>&1 && ${CC:-cc} -std=c11 -Wall -Wextra -Werror "
-                         "-pedantic -shared "
-                         "-fPIC -Wl,-z,defs one.c -o one.so -lm 2>&1",
-                         compile_folder),
-                     0, "%s: %.2000s", models[i], output);
+        cr_expect_eq(
+            compile_run(output,
+                        "cd %s && $OLDPWD/$BUILD/mdf-compile one.json -o one.c 2>&1 && ${CC:-cc} -std=c11 -Wall -Wextra -Werror "
+                        "-pedantic -shared "
+                        "-fPIC -Wl,-z,defs one.c -o one.so -lm 2>&1",
+                        compile_folder),
+            0, "%s: %.2000s", models[i], output);
     }
     free(output);
 }

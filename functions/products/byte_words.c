@@ -2,6 +2,7 @@
 #include "functions/products/byte_words.h"
 
 #include "functions/products/fused_words.h"
+#include "functions/products/requantise_routine.inc"
 
 #define KERNELS "functions/products/byte_words.inc"
 #include "functions/products/fused_words.inc"

@@ -4,6 +4,7 @@
  * Goes out: the sums of products as int32 or, in the QLinear forms, scaled, rounded to even and saturated. The usual forms are
  * summed as bytes (byte_products.h), or in float32 where that holds every sum exactly; others, such as float8 and zero points
  * that broadcast, in float64. Source: the ONNX operators of these names, all versions. */
+#include "functions/kernel/routine.h"
 #include "functions/products/byte_words.h"
 #include "functions/products/matrix_product.h"
 #include "functions/quantised/byte_products.h"
@@ -14,6 +15,7 @@
 enum {
     QUANTISED_ARRAYS = MDF_CONV_ARRAYS + MDF_BYTE_PRODUCT_ARRAYS + 12, /* of the workspace */
 
+    QLINEAR_SECOND = 3, /* the input that the second operand of the QLinear forms is */
     BLOCK_ELEMENTS = 4096,
     LARGEST_PRODUCT = 255 * 255,
     EXACT_FLOAT32 = 1 << 24 /* whole numbers up to here are float32 */
@@ -384,15 +386,25 @@ static size_t count_terms(const struct convolution *conv)
     return conv->plan.n_outputs == 0 ? 0 : weights->length / conv->plan.n_outputs;
 }
 
-/* Whether it is one of bytes whose sums, with the bias, are int32 where they are to be scaled. */
+/* How large a bias may be for sums that are scaled to be int32; below 0: no sum is sure to be. */
+static int64_t largest_bias(const struct convolution *conv)
+{
+    return INT32_MAX - (int64_t)LARGEST_PRODUCT * (int64_t)count_terms(conv);
+}
+
+/* Whether it is one of bytes whose sums, but for the bias, are int32 where they are to be scaled. */
+static bool has_bytes(const struct convolution *conv, bool is_scaled)
+{
+    return mdf_byte_operand_fits(&conv->x, SIZE_MAX) && mdf_byte_operand_fits(&conv->weights, 0) &&
+           (conv->bias == NULL || conv->bias->dtype == MDF_DTYPE_INT32) && (!is_scaled || largest_bias(conv) >= 0);
+}
+
+/* The same with the bias. */
 static bool convolves_bytes(const struct convolution *conv, bool is_scaled)
 {
-    int64_t most = INT32_MAX - (int64_t)LARGEST_PRODUCT * (int64_t)count_terms(conv);
+    int64_t most = largest_bias(conv);
 
-    if (!mdf_byte_operand_fits(&conv->x, SIZE_MAX) || !mdf_byte_operand_fits(&conv->weights, 0)) {
-        return false;
-    }
-    if (conv->bias != NULL && conv->bias->dtype != MDF_DTYPE_INT32) {
+    if (!has_bytes(conv, is_scaled)) {
         return false;
     }
     for (size_t i = 0; is_scaled && conv->bias != NULL && i < conv->bias->length; i++) {
@@ -402,7 +414,7 @@ static bool convolves_bytes(const struct convolution *conv, bool is_scaled)
             return false;
         }
     }
-    return !is_scaled || most >= 0;
+    return true;
 }
 
 /* The convolution in float64. */
@@ -619,9 +631,141 @@ static bool qlinear_conv(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ as plain C: quantised_routine.inc */
+
+/* Whether there is a number for each slice along an axis, and not one for all. Sets *fits to false where it is neither. */
+static bool goes_along(const struct mdf_value *numbers, size_t n, bool has_axis, bool *fits)
+{
+    bool is_one = numbers == NULL || numbers->length == 1;
+
+    *fits = *fits && (is_one || (has_axis && numbers->rank == 1 && numbers->length == n));
+    return !is_one;
+}
+
+static bool is_signed(const struct mdf_value *value)
+{
+    return value != NULL && value->dtype == MDF_DTYPE_INT8;
+}
+
+/* What both kinds of sums are: whole[0] to whole[3], of operands that are inputs 0 and `second`; false: not of bytes, or of
+ * scales that are not float32. */
+static bool plan_bytes(const struct mdf_call *call, size_t second, struct mdf_routine_plan *plan)
+{
+    bool is_scaled = second == QLINEAR_SECOND;
+
+    for (size_t i = 1; is_scaled && i <= 6; i += i == 1 ? 3 : 2) {
+        if (call->inputs[i]->dtype != MDF_DTYPE_FLOAT32) {
+            return false;
+        }
+    }
+    plan->whole[0] = is_scaled;
+    plan->whole[1] = is_signed(call->outputs[0]);
+    plan->whole[2] = is_signed(call->inputs[0]);
+    plan->whole[3] = is_signed(call->inputs[second]);
+    return is_byte_type((mdf_dtype)call->inputs[0]->dtype) && is_byte_type((mdf_dtype)call->inputs[second]->dtype) &&
+           (!is_scaled || is_byte_type((mdf_dtype)call->outputs[0]->dtype));
+}
+
+/* Along which operands' rows and columns numbers go; false: they go otherwise. */
+static bool plan_along(const struct mdf_call *call, size_t second, const struct mdf_matrix_product *product, int64_t *along)
+{
+    bool is_scaled = second == QLINEAR_SECOND, has_rows = call->inputs[0]->rank > 1, has_columns = call->inputs[second]->rank > 1;
+    bool fits = true;
+    const struct mdf_value *a_zero = mdf_call_input(call, 2), *b_zero = mdf_call_input(call, is_scaled ? 5 : 3);
+
+    along[0] = is_scaled && goes_along(call->inputs[1], product->m, has_rows, &fits);
+    along[1] = goes_along(a_zero, product->m, has_rows, &fits);
+    along[2] = is_scaled && goes_along(call->inputs[4], product->n, has_columns, &fits);
+    along[3] = goes_along(b_zero, product->n, has_columns, &fits);
+    along[4] = is_scaled && goes_along(call->inputs[6], product->m, has_rows, &fits);
+    along[5] = is_scaled && goes_along(mdf_call_input(call, 7), product->m, has_rows, &fits);
+    return fits;
+}
+
+static bool plan_product(struct mdf_call *call, size_t second, const char *function, struct mdf_routine_plan *plan)
+{
+    struct mdf_workspace workspace;
+    struct mdf_matrix_product product;
+
+    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, QUANTISED_ARRAYS) ||
+        !mdf_matrix_product_plan(&workspace, call->inputs[0], call->inputs[second], &product) ||
+        !mdf_routine_room(plan, 15 + 3 * product.n_batch_axes, 0) || !plan_bytes(call, second, plan) ||
+        !plan_along(call, second, &product, plan->whole + 8) || product.k > INT32_MAX / LARGEST_PRODUCT) {
+        return false;
+    }
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[4] = (int64_t)product.m;
+    plan->whole[5] = (int64_t)product.n;
+    plan->whole[6] = (int64_t)product.k;
+    plan->whole[7] = (int64_t)product.n_batches;
+    plan->whole[14] = (int64_t)product.n_batch_axes;
+    for (size_t axis = 0; axis < product.n_batch_axes; axis++) {
+        plan->whole[15 + 3 * axis] = product.batch_shape[axis];
+        plan->whole[16 + 3 * axis] = product.a_strides[axis];
+        plan->whole[17 + 3 * axis] = product.b_strides[axis];
+    }
+    plan->work_bytes = (product.n > 0 ? product.n : 1) * sizeof(uint32_t);
+    return true;
+}
+
+static bool plan_matmul_integer(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_product(call, 1, "multiply_integers", plan);
+}
+
+static bool plan_qlinear_matmul(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_product(call, QLINEAR_SECOND, "multiply_bytes", plan);
+}
+
+static bool plan_convolution(struct mdf_call *call, size_t second, const char *function, struct mdf_routine_plan *plan)
+{
+    bool is_scaled = second == QLINEAR_SECOND, fits = true;
+    struct convolution conv = {.w_input = second, .zero = 2, .bias = is_scaled ? mdf_call_input(call, 8) : NULL};
+    const struct mdf_conv_plan *shape = &conv.plan;
+    struct mdf_workspace workspace;
+    size_t n_run;
+
+    if (!begin_convolution(&workspace, call, &conv) || !mdf_routine_room(plan, 12 + 6 * shape->windows.rank, 0) ||
+        !plan_bytes(call, second, plan) || !has_bytes(&conv, is_scaled)) {
+        return false;
+    }
+    n_run = (size_t)shape->windows.axes[shape->windows.rank - 1].windows;
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[4] = (int64_t)shape->n_batches;
+    plan->whole[5] = (int64_t)shape->n_groups;
+    plan->whole[6] = (int64_t)(shape->n_channels / shape->n_groups);
+    plan->whole[7] = (int64_t)(shape->n_outputs / shape->n_groups);
+    plan->whole[8] = is_scaled && goes_along(call->inputs[4], shape->n_outputs, true, &fits);
+    plan->whole[9] = goes_along(mdf_call_input(call, second + 2), shape->n_outputs, true, &fits);
+    plan->whole[10] = largest_bias(&conv);
+    plan->whole[11] = (int64_t)shape->windows.rank;
+    mdf_windows_write(&shape->windows, plan->whole + 12);
+    plan->work_bytes = mdf_windows_bytes_met(&shape->windows) + n_run * sizeof(uint32_t);
+    return fits && !goes_along(mdf_call_input(call, 2), 0, false, &fits) &&
+           (!is_scaled || (call->inputs[1]->length == 1 && call->inputs[6]->length == 1 &&
+                           !goes_along(mdf_call_input(call, 7), 0, false, &fits)));
+}
+
+static bool plan_conv_integer(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_convolution(call, 1, "convolve_integers", plan);
+}
+
+static bool plan_qlinear_conv(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_convolution(call, QLINEAR_SECOND, "convolve_bytes", plan);
+}
+
 const struct mdf_operator mdf_operators_quantised_product[] = {
-    {"MatMulInteger", 10, 99, matmul_integer, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"QLinearMatMul", 10, 99, qlinear_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"ConvInteger", 10, 99, conv_integer, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL},
-    {"QLinearConv", 10, 99, qlinear_conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL},
+    {"MatMulInteger", 10, 99, matmul_integer, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_matmul_integer, NULL)},
+    {"QLinearMatMul", 10, 99, qlinear_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_qlinear_matmul, NULL)},
+    {"ConvInteger", 10, 99, conv_integer, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_conv_integer, NULL)},
+    {"QLinearConv", 10, 99, qlinear_conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_qlinear_conv, "a bias is so large that a sum may not be an int32")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -7,6 +7,8 @@
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
+#include "functions/quantised/rounded_routine.inc"
 #include "mdf_c/base/processor.h"
 
 #include <math.h>
@@ -27,18 +29,6 @@ static const struct mdf_setting quantize_settings[] = {
     {NULL, MDF_SETTING_INT, 0}};
 
 /* ------------------------------------------------------------------ rows */
-
-/* The nearest whole number to a quotient, even where two are as near, and the zero point; NaN: the lowest. It is cut off before
- * it is rounded, by whole numbers below 2^22, so that a sum has no place for the fraction, and ends in the whole number's bits.
- */
-static inline int32_t quantize_whole(float quotient, float zero, float lowest, float largest)
-{
-    const float shift = 0x1.8p23f;
-    float cut = quotient >= lowest - zero ? quotient : lowest - zero;
-
-    cut = cut > largest - zero ? largest - zero : cut;
-    return (int32_t)(mdf_bits_float32(cut + shift) - mdf_bits_float32(shift)) + (int32_t)zero;
-}
 
 /* Work on n numbers, whose scales and zero points follow each other (step 1) or are one (step 0); zeros may be NULL. */
 struct row_kernels {
@@ -249,7 +239,7 @@ static void quantize_stretch(const struct run *run, size_t first, size_t n, size
         }
         round_to(run->precision, x, n_block);
         for (i = 0; run->rounds && i < n_block; i++) {
-            x[i] = (float)quantize_whole(x[i], zeros != NULL ? zeros[i * step] : 0, run->lowest, run->largest);
+            x[i] = (float)mdf_quantize_whole(x[i], zeros != NULL ? zeros[i * step] : 0, run->lowest, run->largest);
         }
         for (i = 0; !run->rounds && zeros != NULL && i < n_block; i++) {
             x[i] += zeros[i * step];
@@ -259,13 +249,19 @@ static void quantize_stretch(const struct run *run, size_t first, size_t n, size
     }
 }
 
+/* Whether an integer type is smaller than a byte. */
+static bool is_below_byte(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2 || dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4;
+}
+
 /* The ends of an integer type; false for other types. */
 static bool integer_range(mdf_dtype dtype, float *lowest, float *largest)
 {
     char kind = mdf_dtype_kind(dtype);
-    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2   ? 2
-               : dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4 ? 4
-                                                                     : (int)mdf_dtype_size(dtype) * 8;
+    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2 ? 2
+               : is_below_byte(dtype)                              ? 4
+                                                                   : (int)mdf_dtype_size(dtype) * 8;
 
     if (kind != 'i' && kind != 'u') {
         return false;
@@ -385,7 +381,7 @@ static bool run_dynamic_quantize(struct mdf_call *call)
     lowest = lowest > 0 ? 0 : lowest;
     largest = largest < 0 ? 0 : largest;
     scale = (largest == lowest ? 1 : largest - lowest) / 255;
-    zero = (float)quantize_whole(-lowest / scale, 0, 0, 255);
+    zero = (float)mdf_quantize_whole(-lowest / scale, 0, 0, 255);
     y = mdf_call_output(call, 0, MDF_DTYPE_UINT8, x->rank, mdf_value_shape(x));
     if (y != NULL) {
         row_kernels()->quantize(x->length, x->data, &scale, &zero, 0, 0, 255, sizeof *y, y);
@@ -403,8 +399,74 @@ static bool run_dynamic_quantize(struct mdf_call *call)
     return true;
 }
 
+/* ------------------------------------------------------------------ as plain C: quantised_routine.inc */
+
+/* Where the scales lie, and the function's name; false: it has no such function, or memory ran out. */
+static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0], *scale = call->inputs[1], *zero = mdf_call_input(call, 2);
+    struct layout layout;
+
+    if (x->length == 0 || scale->dtype != MDF_DTYPE_FLOAT32 ||
+        (zero != NULL && !same_shape(scale, zero) && (scale->length != 1 || zero->length != 1)) ||
+        !lay_out(call, x, scale, &layout) || !mdf_routine_room(plan, 7, 2)) {
+        return false;
+    }
+    plan->function = function;
+    plan->whole[0] = (int64_t)layout.n_outer;
+    plan->whole[1] = (int64_t)layout.n_axis;
+    plan->whole[2] = (int64_t)layout.n_inner;
+    plan->whole[3] = layout.granularity == BLOCKED ? (int64_t)layout.block_size : 1;
+    if (layout.granularity == BLOCKED) {
+        plan->whole[4] = (int64_t)(layout.n_blocks * layout.n_inner);
+        plan->whole[5] = (int64_t)layout.n_inner;
+        plan->whole[6] = 1;
+    } else {
+        plan->whole[5] = layout.granularity == PER_AXIS;
+    }
+    return true;
+}
+
+static bool plan_quantize(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct quantize_settings *given = call->settings;
+    float lowest, largest;
+
+    plan->dtype = (mdf_dtype)call->outputs[0]->dtype;
+    if (call->inputs[0]->dtype != MDF_DTYPE_FLOAT32 ||
+        (given->precision != MDF_DTYPE_NONE && given->precision != MDF_DTYPE_FLOAT32) || is_below_byte(plan->dtype) ||
+        !integer_range(plan->dtype, &lowest, &largest) || !plan_scales(call, "quantize", plan)) {
+        return false;
+    }
+    plan->real[0] = (double)lowest;
+    plan->real[1] = (double)largest;
+    return true;
+}
+
+static bool plan_dequantize(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    char kind = mdf_dtype_kind(plan->dtype = (mdf_dtype)call->inputs[0]->dtype);
+
+    return (kind == 'i' || kind == 'u') && !is_below_byte(plan->dtype) && call->outputs[0]->dtype == MDF_DTYPE_FLOAT32 &&
+           plan_scales(call, "dequantize", plan);
+}
+
+static bool plan_dynamic(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    if (call->inputs[0]->length == 0 || !mdf_routine_room(plan, 1, 0)) {
+        return false;
+    }
+    plan->function = "dynamic_quantize";
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)call->inputs[0]->length;
+    return true;
+}
+
 const struct mdf_operator mdf_operators_quantize[] = {
-    {"QuantizeLinear", 10, 99, run_quantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL},
-    {"DequantizeLinear", 10, 99, run_dequantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL},
-    {"DynamicQuantizeLinear", 11, 99, run_dynamic_quantize, NULL, 0, MDF_OPERATOR_PURE, NULL},
+    {"QuantizeLinear", 10, 99, run_quantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_quantize, NULL)},
+    {"DequantizeLinear", 10, 99, run_dequantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_dequantize, NULL)},
+    {"DynamicQuantizeLinear", 11, 99, run_dynamic_quantize, NULL, 0, MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_dynamic, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -692,13 +692,12 @@ static bool export_if(struct exporter *exporter, struct environment *environment
 /* An array of one element without its axes, as the bodies have it. */
 static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, struct symbol *symbol)
 {
-    struct symbol shape, result;
-    const struct symbol *inputs[] = {symbol, &shape};
+    struct symbol result;
 
     if (!symbol->has_shape || symbol->rank == 0) {
         return true;
     }
-    if (!symbol_of_integers(exporter, NULL, 0, &shape) || !export_op(exporter, graph, "Reshape", inputs, 2, NULL, symbol, &result)) {
+    if (!export_reshape(exporter, graph, symbol, NULL, 0, symbol, &result)) {
         return false;
     }
     *symbol = result;

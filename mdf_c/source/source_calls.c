@@ -135,7 +135,7 @@ static struct mdf_call *form_of_call(struct mdf_source_writer *writer, const str
 static const char *list_addresses(struct mdf_source_writer *writer, const char *type, const char *hint, const mdf_lowered_id *ids,
                                   size_t n)
 {
-    enum { MOST_FORMALS = 8 }; /* that a routine asks for */
+    enum { MOST_FORMALS = 9 }; /* that a routine asks for */
     const char *name = mdf_source_name(writer, &writer->locals, hint);
     struct mdf_text text;
     size_t i;
