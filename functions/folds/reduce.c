@@ -2,9 +2,10 @@
  * ReduceLogSumExp, ReduceSumSquare.
  *
  * Comes in: an array, and axes as attribute or input. Goes out: the array with these axes gone, or of size 1. Real numbers are
- * folded in float64 and rounded once, whole ones wrap; a mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds
- * to 0, to 1 for a product, to the lowest (highest) value of the type for a maximum (minimum), to NaN for a mean of reals.
- * Source: the ONNX operators of these names, all versions; numpy's reductions. */
+ * folded in float64 and rounded once (exponentials of float32, of which the largest is 1, are of float32), whole ones wrap; a
+ * mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds to 0, to 1 for a product, to the lowest (highest) value
+ * of the type for a maximum (minimum), to NaN for a mean of reals. Source: the ONNX operators of these names, all versions;
+ * numpy's reductions. */
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
@@ -63,9 +64,14 @@ struct fold {
 #include "functions/elements/loops/element_loops.inc"
 
 /* x = exp(x). */
-static void find_powers(size_t n, double *x)
+static void find_powers_double(size_t n, double *x)
 {
     mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](x, (const void *[]){x}, (const size_t[]){1}, n, NULL);
+}
+
+static void find_powers_float(size_t n, float *x)
+{
+    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT32](x, (const void *[]){x}, (const size_t[]){1}, n, NULL);
 }
 
 #define JOIN(a, b) a##_##b
@@ -76,6 +82,7 @@ static void find_powers(size_t n, double *x)
 #define TYPE float32
 #define ELEMENT float
 #define TOTAL double
+#define POWER float
 #define SUFFIX float64
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
@@ -84,6 +91,7 @@ static void find_powers(size_t n, double *x)
 #define TYPE float64
 #define ELEMENT double
 #define TOTAL double
+#define POWER double
 #define SUFFIX float64
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
@@ -92,6 +100,7 @@ static void find_powers(size_t n, double *x)
 #define TYPE int32
 #define ELEMENT int32_t
 #define TOTAL int64_t
+#define POWER double
 #define SUFFIX int64
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
@@ -100,6 +109,7 @@ static void find_powers(size_t n, double *x)
 #define TYPE int64
 #define ELEMENT int64_t
 #define TOTAL int64_t
+#define POWER double
 #define SUFFIX int64
 #define LOWEST INT64_MIN
 #define HIGHEST INT64_MAX
@@ -108,6 +118,7 @@ static void find_powers(size_t n, double *x)
 #define TYPE uint64
 #define ELEMENT uint64_t
 #define TOTAL uint64_t
+#define POWER double
 #define SUFFIX uint64
 #define LOWEST 0
 #define HIGHEST UINT64_MAX

@@ -439,14 +439,17 @@ static mdf_dtype total_dtype(const struct fold_rule *rule, mdf_dtype dtype, mdf_
                                                                                         : MDF_DTYPE_INT64;
 }
 
-/* The largest element, in the type of totals, or 0 where that is not finite. */
+/* The largest element, or 0 where that is not finite. Which one of several that are equal does not show: it
+ * is found in as many lanes as the sum has, so that both make vectors along the same axes. */
 static uint8_t find_shift(struct folding *folding, uint8_t x)
 {
     uint8_t in[MDF_MAX_OPERANDS];
 
-    in[1] = fold_axes(folding, MDF_NEST_MAXIMUM, x, (struct row_order){1, MDF_NEST_IN_LANES, true});
+    in[1] = fold_axes(folding, MDF_NEST_MAXIMUM, x,
+                      folding->row != DRAFT_NO_AXIS ? (struct row_order){MDF_FOLD_N_LANES, MDF_NEST_IN_LANES, false}
+                                                    : (struct row_order){1, MDF_NEST_IN_LANES, true});
     in[0] = apply(folding, MDF_ELEMENT(is_finite), in[1], 0);
-    in[2] = add_constant(folding, MDF_DTYPE_FLOAT64, 0);
+    in[2] = add_constant(folding, (mdf_dtype)folding->draft->steps[x].step.dtype, 0);
     return draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
 }
 
@@ -461,7 +464,8 @@ static uint8_t finish_total(struct folding *folding, const struct fold_rule *rul
     if (rule->of->after != MDF_ELEMENT(kept)) {
         total = apply(folding, rule->of->after, draft_cast(folding->draft, total, MDF_DTYPE_FLOAT64), 0);
     }
-    return rule->of->shifts ? apply(folding, MDF_ELEMENT(add), total, shift) : total;
+    return rule->of->shifts ? apply(folding, MDF_ELEMENT(add), total, draft_cast(folding->draft, shift, MDF_DTYPE_FLOAT64))
+                            : total;
 }
 
 static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rule, mdf_dtype result, uint8_t in)
@@ -483,7 +487,9 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     } else if (folding->row != DRAFT_NO_AXIS) {
         order = find_order(rule, dtype, total, draft->extents[folding->row]);
     }
-    in = draft_cast(draft, rule->of->truths ? draft_cast(draft, in, MDF_DTYPE_BOOL) : in, total);
+    if (!rule->of->shifts || dtype != MDF_DTYPE_FLOAT32) { /* the exponentials of float32 are of float32 */
+        in = draft_cast(draft, rule->of->truths ? draft_cast(draft, in, MDF_DTYPE_BOOL) : in, total);
+    }
     if (is_shifted) { /* so that the order of int64 is that of uint64 */
         in = apply(folding, MDF_ELEMENT(add), in, add_constant(folding, total, -0x1p63));
     }
@@ -496,6 +502,7 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     } else if (term != MDF_ELEMENT(kept)) {
         in = apply(folding, term, in, 0);
     }
+    in = rule->of->shifts ? draft_cast(draft, in, total) : in;
     in = finish_total(folding, rule, fold_axes(folding, rule->fold, in, order), shift);
     in = is_shifted ? apply(folding, MDF_ELEMENT(add), in, add_constant(folding, total, -0x1p63)) : in;
     if (mdf_dtype_kind(dtype) != 'f' && mdf_dtype_kind((mdf_dtype)draft->steps[in].step.dtype) == 'f' &&
@@ -572,18 +579,20 @@ static mdf_lowered_id fold_one(struct lowering *lowering, struct trial *trial, c
     struct mdf_value nothing = {0};
 
     if (lowering->is_for_source || operand->length != 1 || result->length != 1 || result->dtype != operand->dtype ||
-        fold->result != MDF_FOLD_TOTAL || fold->way->term != MDF_ELEMENT(kept) || fold->after != MDF_ELEMENT(kept) || fold->shifts ||
-        !lowering->lowered->values[trial->ids[0]].is_scalar || !lowering_has_constants(lowering, trial, 1)) {
+        fold->result != MDF_FOLD_TOTAL || fold->way->term != MDF_ELEMENT(kept) || fold->after != MDF_ELEMENT(kept) ||
+        fold->shifts || !lowering->lowered->values[trial->ids[0]].is_scalar || !lowering_has_constants(lowering, trial, 1)) {
         return MDF_LOWERED_NONE;
     }
     if (rule->fold == MDF_NEST_SUM && operand->dtype == MDF_DTYPE_FLOAT64) { /* which makes 0 of -0 */
-        mdf_value_borrow_tensor(lowering->memory, &nothing, MDF_DTYPE_FLOAT64, (enum mdf_strength)result->strength, 0, NULL, &zero);
+        mdf_value_borrow_tensor(lowering->memory, &nothing, MDF_DTYPE_FLOAT64, (enum mdf_strength)result->strength, 0, NULL,
+                                &zero);
         op.code = MDF_LOWERED_ADD;
         op.n_in = 2;
         op.in[1] = lowering_add_constant(lowering, &nothing, false);
         return lowering_add_element_op(lowering, op, result);
     }
-    return is_extreme(rule) && operand->dtype == MDF_DTYPE_FLOAT64 ? lowering_add_element_op(lowering, op, result) : MDF_LOWERED_NONE;
+    return is_extreme(rule) && operand->dtype == MDF_DTYPE_FLOAT64 ? lowering_add_element_op(lowering, op, result)
+                                                                   : MDF_LOWERED_NONE;
 }
 
 /* ------------------------------------------------------------------ calls */
