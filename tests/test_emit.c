@@ -680,6 +680,75 @@ Test(emit, division_by_constants)
     }
 }
 
+/* ------------------------------------------------------------------ the smaller and the larger one */
+
+/* first CODE second, or first is not first: first, else second. */
+static mdf_lowered_id choose(struct build *build, struct mdf_lowered_region *region, mdf_dtype dtype, enum mdf_lowered_code code,
+                             bool keeps_nan, mdf_lowered_id first, mdf_lowered_id second)
+{
+    mdf_lowered_id in[3] = {first, second, second};
+
+    in[0] = build_element(build, region, code, dtype, in);
+    in[1] = keeps_nan ? build_element(build, region, MDF_LOWERED_NOT_EQUAL, dtype, (mdf_lowered_id[]){first, first}) : in[0];
+    in[0] = keeps_nan ? build_element(build, region, MDF_LOWERED_OR, MDF_DTYPE_BOOL, in) : in[0];
+    in[1] = first;
+    return build_element(build, region, MDF_LOWERED_SELECT, dtype, in);
+}
+
+static void check_choice(mdf_dtype dtype, enum mdf_lowered_code code, bool keeps_nan, bool is_turned)
+{
+    static const double reals[] = {0.0, -0.0, 1.5, -2.5, 1.5, INFINITY, -INFINITY, NAN, -NAN};
+    enum { N = COUNT(reals) * COUNT(reals) };
+    static struct generator generator;
+    struct build *build = &generator.build;
+    struct mdf_lowered_loop *loop;
+    double wide[2][N];
+    float narrow[2][N];
+    int64_t length = N;
+    mdf_lowered_id rows[2], state, next;
+    size_t i, k;
+
+    memset(&generator, 0, sizeof generator);
+    for (i = 0; i < N; i++) {
+        wide[0][i] = reals[i % COUNT(reals)];
+        wide[1][i] = reals[i / COUNT(reals)];
+        narrow[0][i] = (float)wide[0][i];
+        narrow[1][i] = (float)wide[1][i];
+    }
+    build_begin(build, NULL);
+    for (k = 0; k < 2; k++) {
+        rows[k] = build_constant(build, dtype, 1, &length, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[k] : (void *)narrow[k]);
+    }
+    state = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[0] : (void *)narrow[0]);
+    loop = build_loop(build, &build->lowered->region, N);
+    for (k = 0; k < 2; k++) {
+        rows[k] = build_rows(build, loop, rows[k], false);
+    }
+    state = build_state(build, loop, state);
+    next = choose(build, &loop->body, dtype, code, keeps_nan, rows[is_turned], rows[!is_turned]);
+    build_output(build, build_slot(build), build_stack(build, loop, next, false));
+    next = choose(build, &loop->body, dtype, code, keeps_nan, is_turned ? state : next, is_turned ? next : state);
+    build_next(build, loop, state, next);
+    build_output(build, build_slot(build), build_stack(build, loop, next, false));
+    build_output(build, build_slot(build), state);
+    build_finish(build);
+    check_program(&generator, (uint64_t)code);
+    build_end(build);
+}
+
+/* Of zeros of either sign, infinities and NaN; also where the one that is chosen takes the place of one of the two. */
+Test(emit, choices_of_the_smaller_and_the_larger)
+{
+    unsigned i;
+
+    for (i = 0; i < 16; i++) {
+        enum mdf_lowered_code code = (enum mdf_lowered_code)(MDF_LOWERED_LESS + i % 4);
+
+        check_choice(MDF_DTYPE_FLOAT64, code, i / 4 % 2 == 0, i / 8 == 0);
+        check_choice(MDF_DTYPE_FLOAT32, code, i / 4 % 2 == 0, i / 8 == 0);
+    }
+}
+
 /* ------------------------------------------------------------------ element ops over arrays */
 
 /* Runs a finished program as it stands and as machine code, by which its group is not interpreted. */

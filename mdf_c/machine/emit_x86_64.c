@@ -200,7 +200,8 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emit_put(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {
         emit_nest(emission, op->of.nest);
-    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 || mdf_lowered_may_bail_out(op->code)) {
+    } else if (emission->lives[op->out].kind == LIFE_NONE || emission->lives[op->out].n_uses > 0 ||
+               mdf_lowered_may_bail_out(op->code)) {
         emission_scalar(emission, op);
     }
 }
@@ -253,6 +254,7 @@ static void emit_step(struct emission *emission, struct step *step)
         break;
     case STEP_END:
         emit_exits(emission);
+        emission_nan_cases(emission);
         break;
     case STEP_DEFERRED:
         break;
@@ -269,6 +271,7 @@ static void release(struct emission *emission)
     for (i = 0; i < N_REAL_REGISTERS; i++) {
         mdf_memory_release(emission->memory, emission->real[i].intervals);
     }
+    mdf_memory_release(emission->memory, emission->nan_cases);
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
 }

@@ -40,6 +40,7 @@ enum step_kind {
 struct step {
     uint8_t kind;             /* enum step_kind */
     bool clobbers;            /* changes the registers that a C function may change */
+    bool clobbers_last;       /* of END_LOOP: behind all runs only, so that what the loop alone needs does not lie there then */
     uint8_t depth;            /* loops around */
     uint32_t region;          /* number of the region that it stands in; of END_LOOP: of the body */
     uint32_t partner;         /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
@@ -74,6 +75,7 @@ struct life {
     uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */
     uint32_t step;           /* that defines it; UINT32_MAX: none */
+    mdf_lowered_id lies_in;  /* of an array: where its elements are; itself, or what it has been put into in place */
     float weight;            /* how often it is needed, about; of a leader that of the group */
 };
 
@@ -86,6 +88,13 @@ struct interval {
 struct register_plan {
     struct interval *intervals;
     size_t n, capacity;
+};
+
+/* Behind all other code: what a choice of the smaller or the larger one of two reals does where one of them is NaN. */
+struct nan_case {
+    machine_label here, back;
+    uint8_t first, second, chosen;
+    bool is_float;
 };
 
 struct emission {
@@ -103,6 +112,8 @@ struct emission {
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     machine_label bail_out;
+    struct nan_case *nan_cases;
+    size_t n_nan_cases, nan_case_capacity;
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -187,6 +198,7 @@ struct machine_test emission_compare(struct emission *emission, const struct mdf
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label);
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op);
+void emission_nan_cases(struct emission *emission); /* behind the exits */
 /* A cast of a deferred condition to a real. */
 void emission_cast_condition(struct emission *emission, const struct mdf_lowered_op *op);
 /* The op of a condition that is computed where it is used; NULL. */

@@ -171,6 +171,102 @@ static void make_mask(struct emission *emission, mdf_lowered_id condition, unsig
     assemble_vector(assembler, VECTOR_FROM_GENERAL_8, 16, THIRD_SCRATCH_REAL, 0, in_register(RAX));
 }
 
+/* A choice of the smaller or the larger one of two reals. */
+struct extreme {
+    unsigned code;  /* VECTOR_MINIMUM, VECTOR_MAXIMUM */
+    bool swaps;     /* of two that are equal it is the first, which is the second operand then */
+    bool keeps_nan; /* the first that is NaN is chosen; else what the instruction has: the second operand where one is NaN */
+};
+
+/* Whether a condition is that the first one is NaN. */
+static bool asks_for_nan(const struct mdf_lowered_op *op, mdf_lowered_id first)
+{
+    return op != NULL && op->code == MDF_LOWERED_NOT_EQUAL && op->in[0] == first && op->in[1] == first;
+}
+
+/* first < second ? first : second, and the same with >; or with `first is not first ||` behind the comparison, then also with <=
+ * and >=. */
+static bool find_extreme(const struct emission *emission, const struct mdf_lowered_op *select, struct extreme *extreme)
+{
+    const struct mdf_lowered_op *test = emission_deferred(emission, select->in[0]);
+    mdf_lowered_id first = select->in[1], second = select->in[2];
+    bool is_strict;
+
+    *extreme = (struct extreme){.keeps_nan = test != NULL && test->code == MDF_LOWERED_OR &&
+                                             asks_for_nan(emission_deferred(emission, test->in[1]), first)};
+    if (extreme->keeps_nan) {
+        test = emission_deferred(emission, test->in[0]);
+    }
+    if (test == NULL || !emission_is_comparison(test->code) || test->dtype != select->dtype || test->in[0] != first ||
+        test->in[1] != second || test->code == MDF_LOWERED_EQUAL || test->code == MDF_LOWERED_NOT_EQUAL) {
+        return false;
+    }
+    is_strict = test->code == MDF_LOWERED_LESS || test->code == MDF_LOWERED_GREATER;
+    extreme->code = test->code == MDF_LOWERED_LESS || test->code == MDF_LOWERED_LESS_EQUAL ? VECTOR_MINIMUM : VECTOR_MAXIMUM;
+    extreme->swaps = !is_strict;
+    return is_strict || extreme->keeps_nan;
+}
+
+static void add_nan_case(struct emission *emission, struct nan_case added)
+{
+    struct nan_case *grown = mdf_memory_grow(emission->memory, emission->nan_cases, &emission->nan_case_capacity,
+                                             emission->n_nan_cases + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        emission->assembler->failed = true;
+        return;
+    }
+    emission->nan_cases = grown;
+    emission->nan_cases[emission->n_nan_cases++] = added;
+}
+
+static unsigned order_of(bool is_float)
+{
+    return is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE;
+}
+
+void emission_nan_cases(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < emission->n_nan_cases; i++) {
+        const struct nan_case *nan = &emission->nan_cases[i];
+
+        bind_label(assembler, nan->here);
+        emission_move_real(emission, nan->chosen, nan->first);
+        assemble_vector(assembler, order_of(nan->is_float), 16, nan->first, 0, in_register(nan->first));
+        assemble_jump_if(assembler, IF_PARITY, nan->back);
+        emission_move_real(emission, nan->chosen, nan->second);
+        assemble_jump(assembler, nan->back);
+    }
+}
+
+/* NaN is looked for beside the choice, by a jump that is never taken: nobody waits for it. */
+static void select_extreme(struct emission *emission, const struct mdf_lowered_op *op, struct extreme extreme)
+{
+    bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
+    struct assembler *assembler = emission->assembler;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+    uint8_t first = emission_real(emission, op->in[1], SECOND_SCRATCH_REAL);
+    uint8_t second = emission_real(emission, op->in[2], THIRD_SCRATCH_REAL);
+    uint8_t chosen = target == first || target == second ? SCRATCH_REAL : target;
+    struct nan_case nan = {.first = first, .second = second, .chosen = chosen, .is_float = is_float};
+
+    assemble_vector(assembler, extreme.code | (is_float ? OF_FLOAT : OF_DOUBLE), 16, chosen, extreme.swaps ? second : first,
+                    in_register(extreme.swaps ? first : second));
+    if (extreme.keeps_nan) {
+        nan.here = new_label(assembler);
+        nan.back = new_label(assembler);
+        assemble_vector(assembler, order_of(is_float), 16, first, 0, in_register(second));
+        assemble_jump_if(assembler, IF_PARITY, nan.here);
+        bind_label(assembler, nan.back);
+        add_nan_case(emission, nan);
+    }
+    emission_move_real(emission, target, chosen);
+    emission_finish(emission, op->out, target);
+}
+
 static void select_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
@@ -226,7 +322,11 @@ static void select_whole(struct emission *emission, const struct mdf_lowered_op 
 
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    if (is_real_type(op->dtype)) {
+    struct extreme extreme;
+
+    if (is_real_type(op->dtype) && find_extreme(emission, op, &extreme)) {
+        select_extreme(emission, op, extreme);
+    } else if (is_real_type(op->dtype)) {
         select_real(emission, op);
     } else {
         select_whole(emission, op);

@@ -57,6 +57,7 @@ static bool init_lives(struct emission *emission)
                               .start = nowhere,
                               .group_start = nowhere,
                               .step = nowhere,
+                              .lies_in = (mdf_lowered_id)id,
                               .merged_at = nowhere};
         if (id < n_values ? !init_life(emission->lowered, (mdf_lowered_id)id, life) : false) {
             return false;
@@ -362,11 +363,26 @@ static void unify_all(struct emission *emission)
     }
 }
 
+/* What is put into an array in place is found where that lies, without a pointer of its own that is stored just before. */
+static void find_arrays(struct emission *emission)
+{
+    size_t at;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct mdf_lowered_op *op = emission->steps[at].kind == STEP_OP ? emission->steps[at].op : NULL;
+
+        if (op != NULL && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
+            emission->lives[op->out].lies_in = emission->lives[op->in[0]].lies_in;
+        }
+    }
+}
+
 bool emission_find_lives(struct emission *emission)
 {
     if (!init_lives(emission)) {
         return false;
     }
+    find_arrays(emission);
     visit_all(emission, count);
     defer_conditions(emission);
     visit_all(emission, live);

@@ -61,10 +61,11 @@ static struct range range_of(const struct emission *emission, mdf_lowered_id id,
     }
     a = range_of(emission, op->in[0], depth - 1);
     b = op->code == MDF_LOWERED_COPY ? (struct range){0, 0} : range_of(emission, op->in[1], depth - 1);
-    if (a.least > a.most || b.least > b.most || a.most == INT64_MAX || b.most == INT64_MAX) {
+    if (a.least > a.most || b.least > b.most || (a.most == INT64_MAX && b.most == INT64_MAX)) {
         return unknown;
     }
-    return (struct range){a.least + b.least, a.most + b.most};
+    /* A loop's number never comes near the largest one. */
+    return (struct range){a.least + b.least, a.most == INT64_MAX || b.most == INT64_MAX ? INT64_MAX : a.most + b.most};
 }
 
 enum { LONGEST_SUM = 4 };
@@ -107,6 +108,12 @@ static struct machine_operand element_at(struct emission *emission, uint8_t base
     }
     assemble_multiply_by(emission->assembler, 8, RAX, in_register(RAX), (int32_t)step);
     return in_memory_at(base, RAX, 1, (int32_t)offset);
+}
+
+/* rdx = where an array's elements are. */
+static void load_array(struct emission *emission, mdf_lowered_id id)
+{
+    assemble_load(emission->assembler, 8, RDX, emission_array_data(emission->lives[id].lies_in));
 }
 
 /* ------------------------------------------------------------------ PUT */
@@ -161,7 +168,7 @@ void emission_put_number(struct emission *emission, const struct mdf_lowered_op 
         check_index(emission, put->limits[i],
                     emission->lowered->values[op->in[2]].is_scalar ? range_of_index(emission, op->in[2]) : unknown);
         if (i == 0) {
-            assemble_load(assembler, 8, RDX, emission_array_data(op->in[0]));
+            load_array(emission, op->in[0]);
             assemble_store(assembler, 8, RDX, emission_array_data(op->out));
         }
         place = element_at(emission, RDX, put->steps[i] * size, 0);
@@ -246,12 +253,12 @@ static struct machine_operand find_element(struct emission *emission, const stru
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)load->dtype);
 
     if (view->at == MDF_NEST_NONE) {
-        assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+        load_array(emission, view->id);
         return in_memory(RDX, (int32_t)(view->first * size));
     }
     load_whole(emission, nest, view->at);
     check_index(emission, view->at_limit, range_of_step(emission, nest, view->at));
-    assemble_load(emission->assembler, 8, RDX, emission_array_data(view->id));
+    load_array(emission, view->id);
     return element_at(emission, RDX, view->at_stride * size, view->first * size);
 }
 

@@ -84,18 +84,19 @@ static bool take_any(struct emission *emission, struct register_plan *plans, con
 }
 
 /* How often C functions are called during a life, about. */
-static double calls_during(const double *calls, const struct life *life)
+static double calls_during(const struct emission *emission, const double *calls, const struct life *life)
 {
-    uint32_t first = (life->group_start + N_MOMENTS - 1) / N_MOMENTS;
+    uint32_t first = (life->group_start + N_MOMENTS - 1) / N_MOMENTS, last = life->group_end / N_MOMENTS;
     uint32_t end = life->group_end < LATE ? 0 : (life->group_end - LATE) / N_MOMENTS + 1;
 
+    end -= end == last + 1 && emission->steps[last].clobbers_last; /* it ends before that */
     return end > first ? calls[end] - calls[first] : 0;
 }
 
 static bool place(struct emission *emission, const double *calls, uint32_t leader)
 {
     struct life *life = &emission->lives[leader];
-    double n_calls = calls_during(calls, life);
+    double n_calls = calls_during(emission, calls, life);
     bool is_worth_it = n_calls <= 0 || (double)life->weight > 2 * n_calls, done = true;
 
     if (life->kind == LIFE_GENERAL && n_calls > 0) {
@@ -122,7 +123,7 @@ static double *count_calls(struct emission *emission)
 
     for (i = 0; calls != NULL && i < emission->n_steps; i++) {
         const struct step *step = &emission->steps[i];
-        size_t depth = step->depth < 8 ? step->depth : 8;
+        size_t outer = step->depth - (size_t)step->clobbers_last, depth = outer < 8 ? outer : 8;
 
         calls[i + 1] = calls[i] + (step->clobbers ? (double)(UINT64_C(1) << 3 * depth) : 0);
     }

@@ -52,6 +52,25 @@ static bool lay_out_if(struct emission *emission, const struct mdf_lowered_op *o
     return true;
 }
 
+/* Whether C functions are called behind each run: to copy items, to exchange values, for more room, for the next block. */
+static bool calls_between_runs(const struct emission *emission, const struct loop_plan *plan)
+{
+    const struct mdf_lowered_value *values = emission->lowered->values;
+    const struct mdf_lowered_loop *loop = plan->loop;
+    bool calls = loop->block_runs > 0 || (loop->n_stacks > 0 && !plan->is_known);
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        calls |= !stack->is_direct && !stack->is_put && !stack->is_behind && !values[stack->item].is_scalar;
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        calls |= values[loop->states[i].parameter].open_axes != 0;
+    }
+    return calls;
+}
+
 static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
@@ -83,6 +102,7 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
     emission->steps[first].first_temporary = emission->steps[last].first_temporary = first_temporary;
     plan = emission_plan_loop(emission, &emission->steps[first]);
     emission->steps[first].clobbers = emission->steps[last].clobbers = plan.calls;
+    emission->steps[last].clobbers_last = plan.calls && !calls_between_runs(emission, &plan);
     return true;
 }
 
