@@ -101,8 +101,8 @@ static const struct {
      "mdf-convert: error: the option '--weights' can mean --weights-beside, --weights-inside\n"},
     {"$RUN $M --gradient y", 2, "mdf-run: error: --gradient RESULT and --of NODE.PARAMETER go together\n"},
     {"$RUN $M --gradient y --of A.x -o $OUT/a.csv", 2, "mdf-run: error: --gradient does not go with --sweep"},
-    {"$RUN examples/cooling.yaml --gradient temprature --of cup.temperature", 1,
-     "examples/cooling.yaml:3:3: error: the graph has no result or output port 'temprature' to derive; did you mean 'temperature'?\n"},
+    {"$RUN examples/cooling.yaml --gradient temprature --of cup.temperature", 2,
+     "mdf-run: error: the graph has no result or output port 'temprature' to derive; did you mean 'temperature'?\n"},
     {"$RUN examples/slow_and_fast.yaml --gradient n --of slow.n", 2, "mdf-run: error: no parameter is called 'slow.n'"},
     /* numbers */
     {"$RUN $M --steps 1e9", 2, "mdf-run: error: --steps " FROM_1 "'1e9'\n"},

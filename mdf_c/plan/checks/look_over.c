@@ -1,7 +1,9 @@
 /* look_over.c - what a compiled graph shows that a model can hardly mean: parts that nothing uses, shapes that do not fit each
  * other, conditions that never hold. Each is a warning with a word for what it is of (docs/diagnostics.md).
  *
- * Nothing is told that may be right: a name that stands anywhere counts as used, a shape that is not known for sure as fitting. */
+ * Nothing is told that may be right: a name that stands anywhere counts as used, a shape that is not known for sure as fitting.
+ */
+#include "functions/python/python.h"
 #include "mdf_c/plan/compiler.h"
 
 #include "mdf_c/tensor/print_value.h"
@@ -29,8 +31,8 @@ static void tell(struct compiler *compiler, const char *code, int line, int colu
 }
 
 /* A part of the model that nothing uses. */
-static void tell_unused(struct compiler *compiler, const char *code, const char *what, const char *id, const struct mdf_node *source,
-                        const char *consequence)
+static void tell_unused(struct compiler *compiler, const char *code, const char *what, const char *id,
+                        const struct mdf_node *source, const char *consequence)
 {
     struct place place = place_enter(compiler, what, id, source);
 
@@ -43,9 +45,9 @@ static void tell_unused(struct compiler *compiler, const char *code, const char 
 /* Names in the texts of a model, and the places that they stand in: numbers of whatever holds them. */
 struct mentions {
     struct compiler *compiler;
-    struct name_table first;  /* of each name: the first place, counted from 1 */
-    struct name_table others; /* names that stand in another place too */
-    struct name_table graphs; /* of the model, whose texts are noted already */
+    struct name_table first;       /* of each name: the first place, counted from 1 */
+    struct name_table others;      /* names that stand in another place too */
+    struct name_table graphs;      /* of the model, whose texts are noted already */
     const struct mentions *around; /* of what stands in no node; NULL: none */
 };
 
@@ -117,13 +119,12 @@ static bool note_texts(struct mentions *mentions, const struct mdf_node *node, s
 /* Notes what a definition finds without being given it: inputs and attributes of its function by their names. */
 static bool note_definition(struct mentions *mentions, const struct mdf_definition *definition, size_t place)
 {
-    const struct mdf_schema *schema =
-        definition->function != NULL ? find_called_schema(mentions->compiler, definition) : NULL;
+    const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(mentions->compiler, definition) : NULL;
     struct list names = {0};
     size_t i;
 
-    if (!note_texts(mentions, definition->source, place) ||
-        !collect_definition_names(mentions->compiler, definition, &names) || !note_names(mentions, &names, place)) {
+    if (!note_texts(mentions, definition->source, place) || !collect_definition_names(mentions->compiler, definition, &names) ||
+        !note_names(mentions, &names, place)) {
         return false;
     }
     for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
@@ -170,7 +171,8 @@ static bool note_node(struct mentions *mentions, const struct mdf_graph_node *no
     return note_name(mentions, "is_finished", place); /* conditions look at it */
 }
 
-static bool look_at_node(const struct graph_builder *builder, const struct mdf_graph_node *node, const struct mentions *conditions)
+static bool look_at_node(const struct graph_builder *builder, const struct mdf_graph_node *node,
+                         const struct mentions *conditions)
 {
     struct compiler *compiler = builder->compiler;
     struct mentions mentions = {.compiler = compiler, .around = conditions};
@@ -268,7 +270,8 @@ static bool look_at_graph(const struct graph_builder *builder)
         }
     }
     if (!note_texts(&mentions, graph->conditions, graph->n_nodes) ||
-        !note_texts(&mentions, mdf_node_get(graph->source, "edges"), graph->n_nodes) || !note_results(compiler, graph, &results)) {
+        !note_texts(&mentions, mdf_node_get(graph->source, "edges"), graph->n_nodes) ||
+        !note_results(compiler, graph, &results)) {
         compile_out_of_memory(compiler);
         return false;
     }
@@ -280,7 +283,8 @@ static bool look_at_graph(const struct graph_builder *builder)
         for (j = 0; j < node->n_output_ports; j++) {
             const struct mdf_output_port *port = &node->output_ports[j];
 
-            if (!graph_is_consumed(builder, i, j) && !is_one_of_several(node, j) && !is_result(compiler, &results, node->id, port->id) && !is_mentioned(&mentions, port->id, i)) {
+            if (!graph_is_consumed(builder, i, j) && !is_one_of_several(node, j) &&
+                !is_result(compiler, &results, node->id, port->id) && !is_mentioned(&mentions, port->id, i)) {
                 tell_unused(compiler, "unused-output", "output port", port->id, port->source,
                             "no edge leads from it, and the outputs that the graph declares are others");
             }
@@ -291,7 +295,8 @@ static bool look_at_graph(const struct graph_builder *builder)
         const struct mdf_node_entry *entry = &graph->parameters->as.object.entries[i];
 
         if (!is_mentioned(&mentions, entry->key, SIZE_MAX - 1)) {
-            tell_unused(compiler, "unused-parameter", "graph parameter", entry->key, &entry->value, "no node of the graph uses it");
+            tell_unused(compiler, "unused-parameter", "graph parameter", entry->key, &entry->value,
+                        "no node of the graph uses it");
         }
     }
     return true;
@@ -304,6 +309,7 @@ struct known_shape {
     enum { SHAPE_OPEN, SHAPE_KNOWN, SHAPE_ANY } state;
     size_t rank;
     const int64_t *sizes; /* -1: of any size */
+    bool is_list;         /* a list of Python, which is an array only beside one: two of them add up to a longer one */
 };
 
 struct shapes {
@@ -311,6 +317,7 @@ struct shapes {
     const struct unit *unit;
     const struct mdf_code *code;
     const struct mdf_program *program;
+    const struct mdf_operator *item; /* of an expression's a[i] */
     struct known_shape *slots;
     bool changed, is_out_of_memory;
 };
@@ -318,9 +325,9 @@ struct shapes {
 static struct known_shape shape_of_type(const struct mdf_static_type *type)
 {
     if (type->kind != MDF_STATIC_TENSOR || !type->has_shape) {
-        return (struct known_shape){SHAPE_ANY, 0, NULL};
+        return (struct known_shape){.state = SHAPE_ANY};
     }
-    return (struct known_shape){SHAPE_KNOWN, type->rank, type->shape};
+    return (struct known_shape){.state = SHAPE_KNOWN, .rank = type->rank, .sizes = type->shape};
 }
 
 static struct known_shape shape_of(const struct shapes *shapes, mdf_operand operand)
@@ -328,7 +335,7 @@ static struct known_shape shape_of(const struct shapes *shapes, mdf_operand oper
     struct mdf_static_type type;
 
     if (operand == MDF_NO_OPERAND) {
-        return (struct known_shape){SHAPE_ANY, 0, NULL};
+        return (struct known_shape){.state = SHAPE_ANY};
     }
     if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
         return shapes->slots[MDF_OPERAND_INDEX(operand)];
@@ -336,8 +343,9 @@ static struct known_shape shape_of(const struct shapes *shapes, mdf_operand oper
     if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
         const struct mdf_value *value = &shapes->code->constants[MDF_OPERAND_INDEX(operand)];
 
-        return value->kind == MDF_KIND_TENSOR ? (struct known_shape){SHAPE_KNOWN, value->rank, mdf_value_shape(value)}
-                                              : (struct known_shape){SHAPE_ANY, 0, NULL};
+        return value->kind == MDF_KIND_TENSOR
+                   ? (struct known_shape){.state = SHAPE_KNOWN, .rank = value->rank, .sizes = mdf_value_shape(value)}
+                   : (struct known_shape){.state = SHAPE_ANY};
     }
     type = unit_type(shapes->unit, operand);
     return shape_of_type(&type);
@@ -363,9 +371,76 @@ static void write_shape(struct shapes *shapes, mdf_operand slot, struct known_sh
     if (held->state == SHAPE_OPEN) {
         *held = shape;
         shapes->changed = true;
-    } else if (shape.state == SHAPE_ANY || !same_shape(held, &shape)) {
+    } else if (shape.state == SHAPE_ANY || shape.is_list != held->is_list || !same_shape(held, &shape)) {
         held->state = SHAPE_ANY;
         shapes->changed = true;
+    }
+}
+
+/* Where all items have one shape, a list is an array of them. */
+static struct known_shape shape_of_list(struct shapes *shapes, const mdf_operand *items, size_t n)
+{
+    struct known_shape result = {.state = SHAPE_KNOWN, .rank = 1, .is_list = true}, first = {.state = SHAPE_KNOWN};
+    int64_t *sizes;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        struct known_shape shape = shape_of(shapes, items[i]);
+
+        if (shape.state != SHAPE_KNOWN || (i > 0 && !same_shape(&first, &shape))) {
+            return (struct known_shape){.state = shape.state == SHAPE_OPEN ? SHAPE_OPEN : SHAPE_ANY};
+        }
+        first = shape;
+    }
+    result.rank += first.rank;
+    sizes = mdf_arena_array(&shapes->compiler->scratch, result.rank, sizeof *sizes);
+    if (sizes == NULL) {
+        shapes->is_out_of_memory = true;
+        return (struct known_shape){.state = SHAPE_ANY};
+    }
+    sizes[0] = (int64_t)n;
+    for (i = 0; i < first.rank; i++) {
+        sizes[i + 1] = first.sizes[i];
+    }
+    result.sizes = sizes;
+    return result;
+}
+
+/* A whole number that is known while compiling. */
+static bool is_known_index(const struct shapes *shapes, mdf_operand operand, int64_t *index)
+{
+    const struct mdf_value *value = NULL;
+
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT) {
+        value = &shapes->code->constants[MDF_OPERAND_INDEX(operand)];
+    }
+    if (value == NULL || value->kind != MDF_KIND_TENSOR || value->rank != 0 || value->dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    *index = mdf_element_to_int64(MDF_DTYPE_INT64, value->data);
+    return true;
+}
+
+/* Of indices that are whole numbers: whether there is such an item. */
+static void tell_indices(struct shapes *shapes, const struct mdf_instruction *instruction, const struct mdf_code_call *call)
+{
+    const struct mdf_subscript *subscript = call->settings;
+    const struct mdf_origin *at = &shapes->compiler->origins[instruction->origin];
+    struct known_shape shape = shape_of(shapes, call->inputs[0]);
+    int64_t index;
+    size_t i;
+
+    for (i = 0; shape.state == SHAPE_KNOWN && i < subscript->n_parts && subscript->parts[i].kind == MDF_SUBSCRIPT_INDEX; i++) {
+        if (i >= shape.rank) {
+            tell(shapes->compiler, of_shapes, at->line, at->column, at->path,
+                 shape.rank == 0 ? "a number has no items" : "there are more indices than the %zu axes of the array", shape.rank);
+            return;
+        }
+        if (is_known_index(shapes, call->inputs[i + 1], &index) && shape.sizes[i] >= 0 &&
+            (index >= shape.sizes[i] || index < -shape.sizes[i])) {
+            tell(shapes->compiler, of_shapes, at->line, at->column, at->path,
+                 "index %" PRId64 " is out of range for %" PRId64 " items", index, shape.sizes[i]);
+        }
     }
 }
 
@@ -375,7 +450,7 @@ static bool broadcast(struct shapes *shapes, const mdf_operand *inputs, size_t n
     int64_t *sizes;
     size_t i, j;
 
-    *result = (struct known_shape){SHAPE_KNOWN, 0, NULL};
+    *result = (struct known_shape){.state = SHAPE_KNOWN, .is_list = true};
     for (i = 0; i < n; i++) {
         struct known_shape shape = shape_of(shapes, inputs[i]);
 
@@ -387,6 +462,11 @@ static bool broadcast(struct shapes *shapes, const mdf_operand *inputs, size_t n
             return true;
         }
         result->rank = shape.rank > result->rank ? shape.rank : result->rank;
+        result->is_list = result->is_list && shape.is_list;
+    }
+    if (result->is_list) { /* no array among them */
+        *result = (struct known_shape){.state = SHAPE_ANY};
+        return true;
     }
     sizes = mdf_arena_array(&shapes->compiler->scratch, result->rank + 1, sizeof *sizes);
     if (sizes == NULL) {
@@ -446,8 +526,9 @@ static void describe(const struct known_shape *shape, char *text, size_t size)
     size_t used = (size_t)snprintf(text, size, "("), i;
 
     for (i = 0; i < shape->rank && used < size; i++) {
-        used += shape->sizes[i] < 0 ? (size_t)snprintf(text + used, size - used, "%s?", i > 0 ? ", " : "")
-                                    : (size_t)snprintf(text + used, size - used, "%s%" PRId64, i > 0 ? ", " : "", shape->sizes[i]);
+        used += shape->sizes[i] < 0
+                    ? (size_t)snprintf(text + used, size - used, "%s?", i > 0 ? ", " : "")
+                    : (size_t)snprintf(text + used, size - used, "%s%" PRId64, i > 0 ? ", " : "", shape->sizes[i]);
     }
     if (used < size) {
         snprintf(text + used, size - used, shape->rank == 1 ? ",)" : ")");
@@ -461,26 +542,34 @@ static void tell_shapes(struct shapes *shapes, uint32_t origin, const char *oper
 
     describe(&a, first, sizeof first);
     describe(&b, second, sizeof second);
-    tell(shapes->compiler, of_shapes, at->line, at->column, at->path, "%s: the shapes %s and %s do not fit each other", operation, first,
-         second);
+    tell(shapes->compiler, of_shapes, at->line, at->column, at->path, "%s: the shapes %s and %s do not fit each other", operation,
+         first, second);
 }
 
 /* The shape of a call's result; where `tells`, faults are told. */
 static void visit_call(struct shapes *shapes, const struct mdf_instruction *instruction, bool tells)
 {
     const struct mdf_code_call *call = &shapes->code->calls[instruction->target];
-    struct known_shape result = {SHAPE_ANY, 0, NULL}, shape;
+    struct known_shape result = {.state = SHAPE_ANY}, shape;
     size_t fault, i;
 
     for (i = 0; i < call->n_outputs; i++) {
-        struct mdf_static_type type = call->outputs[i] != MDF_NO_OPERAND ? unit_type(shapes->unit, call->outputs[i]) : mdf_static_unknown;
+        struct mdf_static_type type =
+            call->outputs[i] != MDF_NO_OPERAND ? unit_type(shapes->unit, call->outputs[i]) : mdf_static_unknown;
 
-        write_shape(shapes, call->outputs[i], is_of_python(call->operator) ? (struct known_shape){SHAPE_OPEN, 0, NULL} : shape_of_type(&type));
+        write_shape(shapes, call->outputs[i],
+                    is_of_python(call->operator) ? (struct known_shape){.state = SHAPE_OPEN} : shape_of_type(&type));
     }
     if (!is_of_python(call->operator)) {
         return;
     }
-    if (is_product(call->operator) && call->n_inputs == 2) {
+    if (call->operator->form == MDF_FORM_LIST) {
+        result = shape_of_list(shapes, call->inputs, call->n_inputs);
+    } else if (call->operator== shapes->item) {
+        if (tells) {
+            tell_indices(shapes, instruction, call);
+        }
+    } else if (is_product(call->operator) && call->n_inputs == 2) {
         shape = shape_of(shapes, call->inputs[0]);
         result = shape_of(shapes, call->inputs[1]);
         if (tells && !matrices_fit(&shape, &result)) {
@@ -505,16 +594,21 @@ static void visit_call(struct shapes *shapes, const struct mdf_instruction *inst
 
 static void visit_instruction(struct shapes *shapes, const struct mdf_instruction *instruction, bool tells)
 {
-    const struct known_shape any = {SHAPE_ANY, 0, NULL};
+    const struct known_shape any = {.state = SHAPE_ANY};
+    struct known_shape shape;
 
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_CALL:
         visit_call(shapes, instruction, tells);
         break;
-    case MDF_OPCODE_COPY:
-    case MDF_OPCODE_BORROW:
     case MDF_OPCODE_ARRAY:
     case MDF_OPCODE_DECLARE:
+        shape = shape_of(shapes, instruction->b);
+        shape.is_list = false;
+        write_shape(shapes, instruction->a, shape);
+        break;
+    case MDF_OPCODE_COPY:
+    case MDF_OPCODE_BORROW:
         write_shape(shapes, instruction->a, shape_of(shapes, instruction->b));
         break;
     case MDF_OPCODE_SWAP:
@@ -547,36 +641,42 @@ static void visit_ports(struct shapes *shapes)
 
     for (i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
-        bool is_fed_inside = !port->is_open && !port->is_required && port->outer_port == SIZE_MAX && port->source == MDF_NO_OPERAND;
+        bool is_fed_inside =
+            !port->is_open && !port->is_required && port->outer_port == SIZE_MAX && port->source == MDF_NO_OPERAND;
 
-        write_shape(shapes, port->slot, is_fed_inside ? shape_of(shapes, port->default_value) : (struct known_shape){SHAPE_ANY, 0, NULL});
-        write_shape(shapes, port->arriving, (struct known_shape){SHAPE_ANY, 0, NULL});
+        write_shape(shapes, port->slot,
+                    is_fed_inside ? shape_of(shapes, port->default_value) : (struct known_shape){.state = SHAPE_ANY});
+        write_shape(shapes, port->arriving, (struct known_shape){.state = SHAPE_ANY});
     }
     for (i = 0; i < program->n_edges; i++) {
         write_shape(shapes, program->ports[program->edges[i].port].slot, shape_of(shapes, program->edges[i].value));
     }
 }
 
-/* As values are held to what ports declare when a model runs (mdf_c/run/declared_shape.c). */
+/* What a port declares and what is known to arrive; stricter than when a model runs (mdf_c/run/declared_shape.c), where one
+ * number, or an array of fewer axes, goes into any port, as in the reference engine: that the port then has that shape, and not
+ * the one that it declares, can hardly be meant. */
 static bool fits_declaration(const struct mdf_declaration *declaration, const struct known_shape *shape)
 {
-    bool takes_all = true, is_one = true;
-    size_t i;
+    bool takes_all = true;
+    size_t i, rank = shape->rank;
 
-    if (shape->state != SHAPE_KNOWN) {
-        return true;
-    }
     for (i = 0; i < declaration->rank; i++) {
-        takes_all = takes_all && declaration->shape[i] == 1;
+        takes_all = takes_all && (declaration->shape[i] == 1 || declaration->shape[i] < 0);
     }
-    for (i = 0; i < shape->rank; i++) {
-        is_one = is_one && (shape->sizes[i] == 1 || shape->sizes[i] < 0);
+    for (i = 0; rank > declaration->rank && i < shape->rank && (shape->sizes[i] == 1 || shape->sizes[i] < 0); i++) {
+        rank--;
     }
-    if (takes_all || is_one || shape->rank != declaration->rank) {
+    if (shape->state != SHAPE_KNOWN || takes_all || rank > declaration->rank) {
         return true;
     }
-    for (i = 0; i < shape->rank; i++) {
-        if (declaration->shape[i] >= 0 && shape->sizes[i] >= 0 && declaration->shape[i] != shape->sizes[i]) {
+    if (rank < declaration->rank) {
+        return false;
+    }
+    for (i = 0; i < rank; i++) {
+        int64_t size = shape->sizes[shape->rank - rank + i];
+
+        if (declaration->shape[i] >= 0 && size >= 0 && declaration->shape[i] != size) {
             return false;
         }
     }
@@ -591,14 +691,17 @@ static void tell_declarations(struct shapes *shapes)
         for (j = 0; j < shapes->program->nodes[i].n_shaped; j++) {
             const struct mdf_program_shaped *port = &shapes->program->nodes[i].shaped[j];
             struct known_shape shape = shape_of(shapes, port->operand);
-            struct known_shape declared = {SHAPE_KNOWN, port->declaration.rank, port->declaration.shape};
+            struct known_shape declared = {
+                .state = SHAPE_KNOWN, .rank = port->declaration.rank, .sizes = port->declaration.shape};
             char texts[2][120];
 
             if (!fits_declaration(&port->declaration, &shape)) {
                 describe(&declared, texts[0], sizeof texts[0]);
                 describe(&shape, texts[1], sizeof texts[1]);
                 tell(shapes->compiler, of_shapes, port->origin.line, port->origin.column, port->origin.path,
-                     "it declares the shape %s, but what arrives has %s", texts[0], texts[1]);
+                     shape.rank == 0 ? "it declares the shape %s, but what arrives is one number"
+                                     : "it declares the shape %s, but what arrives has %s",
+                     texts[0], texts[1]);
             }
         }
     }
@@ -607,7 +710,11 @@ static void tell_declarations(struct shapes *shapes)
 /* Shapes through all instructions, again and again until they do not change. */
 static bool look_at_shapes(const struct graph_builder *builder, const struct mdf_program *program)
 {
-    struct shapes shapes = {.compiler = builder->compiler, .unit = builder->unit, .code = program->code, .program = program};
+    struct shapes shapes = {.compiler = builder->compiler,
+                            .unit = builder->unit,
+                            .code = program->code,
+                            .program = program,
+                            .item = mdf_operator_python(PYTHON_ITEM)};
     enum { MOST_ROUNDS = 100 };
     size_t i;
     int round;
