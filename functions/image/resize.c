@@ -4,6 +4,7 @@
  * input, or interpolated linearly or with cubics between neighbours. Interpolation goes axis by axis, in float64 for float64 and
  * integers (which are then rounded and saturated), else in float32. Source: ONNX Resize 10 to 19, Upsample 1 to 9, all modes. */
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/moves/indexing.h"
 
@@ -711,9 +712,8 @@ static bool write_matrix(const struct resize *job, size_t number)
     return true;
 }
 
-/* An axis of its old size, at a scale of 1 and without a region of its own, is left alone. `shown`: the axis whose
- * matrix is asked for; -1: none. */
-static bool resize_axes(struct mdf_workspace *workspace, struct resize *job, int64_t shown)
+/* An axis of its old size, at a scale of 1 and without a region of its own, is left alone. */
+static bool plan_axes(struct mdf_workspace *workspace, struct resize *job)
 {
     for (size_t i = 0; i < job->rank; i++) {
         struct resized_axis *axis = &job->axes[i];
@@ -726,11 +726,7 @@ static bool resize_axes(struct mdf_workspace *workspace, struct resize *job, int
             return false;
         }
     }
-    if (shown >= 0) {
-        return shown < (int64_t)job->rank ? write_matrix(job, (size_t)shown)
-                                          : mdf_call_error(job->call, MDF_SHAPE, "there is no axis %lld", (long long)shown);
-    }
-    return job->mode == MODE_NEAREST ? take_nearest(workspace, job) : interpolate(workspace, job);
+    return true;
 }
 
 /* ------------------------------------------------------------------ the operators */
@@ -751,106 +747,190 @@ static bool begin(struct mdf_workspace *workspace, struct mdf_call *call, struct
            prepare_axes(workspace, x, job);
 }
 
-static bool run_resize(struct mdf_call *call, int64_t shown)
+/* Reads what a call says, by version, and plans the axes. */
+typedef bool reader(struct mdf_call *call, struct mdf_workspace *workspace, struct resize *job);
+
+static bool read_resize(struct mdf_call *call, struct mdf_workspace *workspace, struct resize *job)
 {
     const struct resize_settings *settings = call->settings;
     const struct mdf_value *scales = mdf_call_input(call, 2);
     bool has_sizes = mdf_call_input(call, 3) != NULL, has_scales = scales != NULL && scales->length > 0;
-    struct mdf_workspace workspace;
-    struct resize job;
     size_t n_axes;
 
-    if (!read_settings(call, &job) || !begin(&workspace, call, &job)) {
+    if (!read_settings(call, job) || !begin(workspace, call, job)) {
         return false;
     }
-    n_axes = settings->axes.items != NULL ? settings->axes.n : job.rank;
+    n_axes = settings->axes.items != NULL ? settings->axes.n : job->rank;
     if (has_sizes && has_scales) {
         return mdf_call_error(call, MDF_VALUE, "scales and sizes are both given, but one of them is to be");
     }
-    return (has_sizes ? read_sizes(&job, &settings->axes, n_axes) : read_scales(&job, 2, &settings->axes, n_axes)) &&
-           read_roi(&job, &settings->axes, n_axes, !has_sizes) && resize_axes(&workspace, &job, shown);
+    return (has_sizes ? read_sizes(job, &settings->axes, n_axes) : read_scales(job, 2, &settings->axes, n_axes)) &&
+           read_roi(job, &settings->axes, n_axes, !has_sizes) && plan_axes(workspace, job);
 }
 
-static bool run_resize_10(struct mdf_call *call, int64_t shown)
+static bool read_resize_10(struct mdf_call *call, struct mdf_workspace *workspace, struct resize *job)
 {
     const struct mdf_ints all = {0};
-    struct mdf_workspace workspace;
-    struct resize job;
 
-    return read_old_settings(call, &job) && begin(&workspace, call, &job) && read_scales(&job, 1, &all, job.rank) &&
-           resize_axes(&workspace, &job, shown);
+    return read_old_settings(call, job) && begin(workspace, call, job) && read_scales(job, 1, &all, job->rank) &&
+           plan_axes(workspace, job);
 }
 
 /* Scales are attributes: of each axis, or (version 1) of the two last ones. */
-static bool run_upsample_1(struct mdf_call *call, int64_t shown)
+static bool read_upsample_1(struct mdf_call *call, struct mdf_workspace *workspace, struct resize *job)
 {
     const struct resize_settings *settings = call->settings;
     double plane[2] = {settings->height_scale, settings->width_scale};
     struct mdf_floats scales = settings->scales.items != NULL ? settings->scales : (struct mdf_floats){plane, 2};
-    struct mdf_workspace workspace;
-    struct resize job;
     size_t first;
 
-    if (!read_old_settings(call, &job) || !begin(&workspace, call, &job)) {
+    if (!read_old_settings(call, job) || !begin(workspace, call, job)) {
         return false;
     }
-    if (settings->scales.items != NULL ? scales.n != job.rank : job.rank < 2) {
-        return mdf_call_error(call, MDF_SHAPE, "%zu scales do not fit an array of rank %zu", scales.n, job.rank);
+    if (settings->scales.items != NULL ? scales.n != job->rank : job->rank < 2) {
+        return mdf_call_error(call, MDF_SHAPE, "%zu scales do not fit an array of rank %zu", scales.n, job->rank);
     }
-    first = job.rank - scales.n;
+    first = job->rank - scales.n;
     for (size_t i = 0; i < scales.n; i++) {
-        if (!set_scale(call, &job.axes[first + i], scales.items[i])) {
+        if (!set_scale(call, &job->axes[first + i], scales.items[i])) {
             return false;
         }
     }
-    return resize_axes(&workspace, &job, shown);
+    return plan_axes(workspace, job);
 }
 
-/* Which axis a matrix is asked for, behind the operator's inputs. */
-static bool read_shown(struct mdf_call *call, size_t input, int64_t *axis)
+static bool run(struct mdf_call *call, reader *read)
+{
+    struct mdf_workspace workspace;
+    struct resize job;
+
+    return read(call, &workspace, &job) &&
+           (job.mode == MODE_NEAREST ? take_nearest(&workspace, &job) : interpolate(&workspace, &job));
+}
+
+/* The matrix of the axis that is asked for behind the operator's inputs, by input `shown`. */
+static bool show_matrix(struct mdf_call *call, reader *read, size_t shown)
 {
     size_t n = 0;
-    const int64_t *items = mdf_call_integers(call, input, 3, &n);
+    const int64_t *axis = mdf_call_integers(call, shown, 3, &n);
+    struct mdf_workspace workspace;
+    struct resize job;
 
-    *axis = items != NULL && n == 1 ? *items : -1;
-    return *axis >= 0 || (items != NULL && mdf_call_error(call, MDF_VALUE, "there is no such axis"));
+    if (axis == NULL || n != 1 || *axis < 0) {
+        return axis != NULL && mdf_call_error(call, MDF_VALUE, "there is no such axis");
+    }
+    return read(call, &workspace, &job) &&
+           (*axis < (int64_t)job.rank ? write_matrix(&job, (size_t)*axis)
+                                      : mdf_call_error(call, MDF_SHAPE, "there is no axis %lld", (long long)*axis));
 }
 
-static bool resize(struct mdf_call *call)
+/* ------------------------------------------------------------------ as plain C: resize_axes_routine.inc */
+
+enum { MOST_NUMBERS = 1 << 16 }; /* in the tables of one function */
+
+/* n_room: elements of the largest array on the way. */
+struct table_sizes {
+    size_t n_axes, n_whole, n_real, n_room;
+};
+
+/* Of the axes that change. */
+static struct table_sizes measure_tables(const struct resize *job)
 {
-    return run_resize(call, -1);
+    struct table_sizes sizes = {.n_whole = 2, .n_room = 1};
+
+    for (size_t i = 0; i < job->rank; i++) {
+        const struct resized_axis *axis = &job->axes[i];
+
+        sizes.n_room *= axis->n_out > axis->n_in ? axis->n_out : axis->n_in;
+        if (!axis->is_same) {
+            sizes.n_axes++;
+            sizes.n_whole += 5 + axis->n_out * (axis->n_taps > 0 ? axis->n_taps : 1);
+            sizes.n_real += axis->n_out * axis->n_taps;
+        }
+    }
+    return sizes;
 }
 
-static bool resize_matrix(struct mdf_call *call)
+/* One axis behind the others; `sizes` are those that the axes have by then. */
+static void write_axis(const struct resize *job, size_t i, int64_t *sizes, int64_t **whole, double **real)
 {
-    int64_t axis;
+    const struct resized_axis *axis = &job->axes[i];
+    size_t n = axis->n_out * (axis->n_taps > 0 ? axis->n_taps : 1);
+    int64_t *to = *whole;
 
-    return read_shown(call, 4, &axis) && run_resize(call, axis);
+    to[0] = (int64_t)mdf_axes_product(sizes, 0, i);
+    to[1] = (int64_t)axis->n_in;
+    to[2] = (int64_t)axis->n_out;
+    to[3] = (int64_t)mdf_axes_product(sizes, i + 1, job->rank);
+    to[4] = (int64_t)axis->n_taps;
+    memcpy(to + 5, axis->sources, n * sizeof *to);
+    memcpy(*real, axis->weights, axis->n_out * axis->n_taps * sizeof **real);
+    sizes[i] = to[2];
+    *whole += 5 + n;
+    *real += axis->n_out * axis->n_taps;
 }
 
-static bool resize_10(struct mdf_call *call)
+static bool plan_call(struct mdf_call *call, reader *read, struct mdf_routine_plan *plan)
 {
-    return run_resize_10(call, -1);
+    struct mdf_workspace workspace;
+    struct resize job;
+    struct table_sizes tables;
+    int64_t *sizes, *whole;
+    double *real;
+    bool from_front;
+
+    plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    for (size_t i = 1; i < call->n_inputs; i++) {
+        if (mdf_call_input(call, i) != NULL && !mdf_call_is_constant(call, i)) {
+            return false;
+        }
+    }
+    if (!read(call, &workspace, &job) || job.coordinates == CROP_AND_RESIZE || mdf_call_target(call, 0)->length == 0 ||
+        (job.mode != MODE_NEAREST && plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64)) {
+        return false;
+    }
+    tables = measure_tables(&job);
+    sizes = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, job.rank);
+    if (sizes == NULL || tables.n_axes == 0 || tables.n_whole > MOST_NUMBERS ||
+        !mdf_routine_room(plan, tables.n_whole, tables.n_real)) {
+        return false;
+    }
+    plan->function = job.mode == MODE_NEAREST ? "resize_to_nearest" : "resize";
+    plan->whole[0] = (int64_t)tables.n_axes;
+    plan->whole[1] = (int64_t)tables.n_room;
+    plan->work_bytes = tables.n_axes > 1 ? 2 * tables.n_room * mdf_dtype_size(plan->dtype) : 0;
+    memcpy(sizes, mdf_value_shape(call->inputs[0]), job.rank * sizeof *sizes);
+    from_front = shrinks_in_front(&job);
+    whole = plan->whole + 2;
+    real = plan->real;
+    for (size_t step = 0; step < job.rank; step++) {
+        size_t i = from_front ? step : job.rank - 1 - step;
+
+        if (!job.axes[i].is_same) {
+            write_axis(&job, i, sizes, &whole, &real);
+        }
+    }
+    return true;
 }
 
-static bool resize_10_matrix(struct mdf_call *call)
-{
-    int64_t axis;
-
-    return read_shown(call, 2, &axis) && run_resize_10(call, axis);
-}
-
-static bool upsample_1(struct mdf_call *call)
-{
-    return run_upsample_1(call, -1);
-}
-
-static bool upsample_1_matrix(struct mdf_call *call)
-{
-    int64_t axis;
-
-    return read_shown(call, 1, &axis) && run_upsample_1(call, axis);
-}
+/* For a reader: the kernel, that of its matrices, which stand for an axis, and the plan. */
+#define KERNELS(name, matrix, plan, read, shown)                          \
+    static bool name(struct mdf_call *call)                               \
+    {                                                                     \
+        return run(call, read);                                           \
+    }                                                                     \
+    static bool matrix(struct mdf_call *call)                             \
+    {                                                                     \
+        return show_matrix(call, read, shown);                            \
+    }                                                                     \
+    static bool plan(struct mdf_call *call, struct mdf_routine_plan *all) \
+    {                                                                     \
+        return plan_call(call, read, all);                                \
+    }
+KERNELS(resize, resize_matrix, plan_resize, read_resize, 4)
+KERNELS(resize_10, resize_10_matrix, plan_resize_10, read_resize_10, 2)
+KERNELS(upsample_1, upsample_1_matrix, plan_upsample_1, read_upsample_1, 1)
+#undef KERNELS
 
 #define MATRIX_ROW(name, kernel)              \
     static const struct mdf_operator name = { \
@@ -874,11 +954,11 @@ MATRIX_ROW(oldest_matrices, upsample_1_matrix);
 
 const struct mdf_operator mdf_operators_resize[] = {
     {"Resize", 10, 10, resize_10, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize_10, NULL)},
     {"Resize", 11, 99, resize, resize_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank},
+     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize, NULL)},
     {"Upsample", 1, 8, upsample_1, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank},
+     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_upsample_1, NULL)},
     {"Upsample", 9, 99, resize_10, upsample_table, sizeof(struct resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize_10, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
