@@ -5,6 +5,7 @@
  * + bias, the statistics being those of a channel, plane, group of channels or the last axes. Variances are of the population.
  * Source: the ONNX operators, all versions. */
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -206,19 +207,13 @@ static bool run_lines(struct mdf_workspace *workspace, struct lines *job, size_t
 }
 
 /* InstanceNormalization and GroupNormalization: lines are `n_groups` groups of channels of each batch (0: each channel one). */
-static bool normalise_groups(struct mdf_call *call, int64_t n_groups, bool scale_by_group)
+/* Groups of channels, of which *n_groups as 0 means each channel by itself: what the lines are. False with the error set. */
+static bool plan_groups(struct mdf_call *call, int64_t n_groups, bool scale_by_group, struct lines *job)
 {
-    const struct normalise_settings *settings = call->settings;
-    const struct mdf_value *x = mdf_call_tensor(call, 0), *scale = mdf_call_tensor(call, 1), *bias = mdf_call_tensor(call, 2);
-    struct lines job = {.epsilon = settings->epsilon, .is_centred = true};
-    struct mdf_workspace workspace;
+    const struct mdf_value *x = call->inputs[0];
     int64_t n_channels;
     size_t inner;
 
-    if (x == NULL || scale == NULL || bias == NULL ||
-        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 4)) {
-        return false;
-    }
     if (x->rank < 2) {
         return mdf_call_error(call, MDF_SHAPE, "the input has rank %u, but needs a batch and a channel axis", x->rank);
     }
@@ -228,9 +223,30 @@ static bool normalise_groups(struct mdf_call *call, int64_t n_groups, bool scale
         return mdf_call_error(call, MDF_VALUE, "num_groups is %lld; it has to divide the %lld channels", (long long)n_groups,
                               (long long)n_channels);
     }
-    if (!mdf_workspace_check_shape(call, "scale", scale, 1, scale_by_group ? &n_groups : &n_channels) ||
-        !mdf_workspace_check_shape(call, "bias", bias, 1, scale_by_group ? &n_groups : &n_channels) ||
+    if (!mdf_workspace_check_shape(call, "scale", call->inputs[1], 1, scale_by_group ? &n_groups : &n_channels) ||
+        !mdf_workspace_check_shape(call, "bias", call->inputs[2], 1, scale_by_group ? &n_groups : &n_channels) ||
         !mdf_workspace_product(call, mdf_value_shape(x), 2, x->rank, &inner)) {
+        return false;
+    }
+    if (x->length > 0) {
+        job->scale_period = (size_t)n_groups;
+        job->scale_step = scale_by_group ? 1 : (size_t)(n_channels / n_groups);
+        job->n = (size_t)(n_channels / n_groups) * inner;
+        job->span = scale_by_group ? job->n : inner;
+    }
+    return true;
+}
+
+static bool normalise_groups(struct mdf_call *call, int64_t n_groups, bool scale_by_group)
+{
+    const struct normalise_settings *settings = call->settings;
+    const struct mdf_value *x = mdf_call_tensor(call, 0);
+    struct lines job = {.epsilon = settings->epsilon, .is_centred = true};
+    struct mdf_workspace workspace;
+
+    if (x == NULL || mdf_call_tensor(call, 1) == NULL || mdf_call_tensor(call, 2) == NULL ||
+        !mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 4) ||
+        !plan_groups(call, n_groups, scale_by_group, &job)) {
         return false;
     }
     job.x = mdf_workspace_input(&workspace, 0);
@@ -240,14 +256,7 @@ static bool normalise_groups(struct mdf_call *call, int64_t n_groups, bool scale
     if (job.x == NULL || job.scale == NULL || job.bias == NULL || job.y == NULL) {
         return false;
     }
-    if (x->length == 0) {
-        return true;
-    }
-    job.scale_period = (size_t)n_groups;
-    job.scale_step = scale_by_group ? 1 : (size_t)(n_channels / n_groups);
-    job.n = (size_t)(n_channels / n_groups) * inner;
-    job.span = scale_by_group ? job.n : inner;
-    return run_lines(&workspace, &job, x->length / job.n);
+    return x->length == 0 || run_lines(&workspace, &job, x->length / job.n);
 }
 
 static bool instance_normalization(struct mdf_call *call)
@@ -255,18 +264,55 @@ static bool instance_normalization(struct mdf_call *call)
     return normalise_groups(call, 0, false);
 }
 
-static bool group_normalization_18(struct mdf_call *call)
+/* How many groups a call names: none is -1, not 0. */
+static int64_t groups_of(const struct mdf_call *call)
 {
     const struct normalise_settings *settings = call->settings;
 
-    return normalise_groups(call, settings->num_groups == 0 ? -1 : settings->num_groups, true);
+    return settings->num_groups == 0 ? -1 : settings->num_groups;
+}
+
+static bool group_normalization_18(struct mdf_call *call)
+{
+    return normalise_groups(call, groups_of(call), true);
 }
 
 static bool group_normalization_21(struct mdf_call *call)
 {
-    const struct normalise_settings *settings = call->settings;
+    return normalise_groups(call, groups_of(call), false);
+}
 
-    return normalise_groups(call, settings->num_groups == 0 ? -1 : settings->num_groups, false);
+/* As plain C: rescale_routine.inc. */
+static bool plan_group_lines(struct mdf_call *call, bool scale_by_group, struct mdf_routine_plan *plan)
+{
+    const struct normalise_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0];
+    struct lines job;
+
+    plan->dtype = (mdf_dtype)x->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 ||
+        call->inputs[1]->dtype != x->dtype || call->inputs[2]->dtype != x->dtype ||
+        !plan_groups(call, groups_of(call), scale_by_group, &job) || !mdf_routine_room(plan, 5, 1)) {
+        return false;
+    }
+    plan->function = "normalise_lines";
+    plan->whole[0] = (int64_t)(x->length / job.n);
+    plan->whole[1] = (int64_t)job.n;
+    plan->whole[2] = (int64_t)job.span;
+    plan->whole[3] = (int64_t)job.scale_period;
+    plan->whole[4] = (int64_t)job.scale_step;
+    plan->real[0] = settings->epsilon;
+    return true;
+}
+
+static bool plan_groups_18(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_group_lines(call, true, plan);
+}
+
+static bool plan_groups_21(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_group_lines(call, false, plan);
 }
 
 /* Whether the last axes of `value` are those of `x` from `axis` on, and it has no more than those. */
@@ -458,10 +504,10 @@ const struct mdf_operator mdf_operators_normalise[] = {
      .form = MDF_FORM_INSTANCE_NORM, .infer = &mdf_rule_same},
     {"GroupNormalization", 18, 20, group_normalization_18, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .meaning = GROUPS("numpy.reshape(normal * numpy.reshape(x1, [-1, 1]) + numpy.reshape(x2, [-1, 1]), x0.shape)"),
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups_18, NULL)},
     {"GroupNormalization", 21, 99, group_normalization_21, group_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL, .meaning = GROUPS("numpy.reshape(normal, x0.shape) * " OF_CHANNELS("x1") " + " OF_CHANNELS("x2")),
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups_21, NULL)},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
      NULL, .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("axis", "x1")}, {1, "dy * " NORMAL("axis")}, {2, "dy"}),
      .form = MDF_FORM_LAYER_NORM, .infer = &mdf_rule_same},

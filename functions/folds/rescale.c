@@ -4,6 +4,7 @@
  * neighbouring channels, or brought to mean 0 and variance 1 over the axes named. Computed in float64. Source: the ONNX
  * operators, all versions. */
 #include "functions/elements/vector_rows.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -167,6 +168,27 @@ static bool lrn(struct mdf_call *call)
         mdf_parallel_for(call->context, x->length / job.inner, power_ns * (double)job.inner, divide_planes, &job);
     }
     return mdf_workspace_end(&workspace);
+}
+
+static bool plan_lrn(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct lrn_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0];
+
+    plan->dtype = (mdf_dtype)x->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 || x->rank < 2 ||
+        settings->size < 1 || !mdf_routine_room(plan, 4, 3)) {
+        return false;
+    }
+    plan->function = "divide_by_near";
+    plan->whole[0] = mdf_value_shape(x)[0];
+    plan->whole[1] = mdf_value_shape(x)[1];
+    plan->whole[2] = (int64_t)x->length / plan->whole[0] / plan->whole[1];
+    plan->whole[3] = settings->size;
+    plan->real[0] = settings->alpha;
+    plan->real[1] = settings->beta;
+    plan->real[2] = settings->bias;
+    return true;
 }
 
 /* ------------------------------------------------------------------ MeanVarianceNormalization */
@@ -341,7 +363,7 @@ const struct mdf_operator mdf_operators_rescale[] = {
          {"near", "1.0 * ((apart >= -((size - 1) // 2)) & (apart <= size // 2))", NULL},
          {"rows", "numpy.reshape(x0, [x0.shape[0], x0.shape[1], x0.size // (x0.shape[0] * x0.shape[1])])", NULL},
          {"result", "numpy.reshape(rows / (bias + alpha / size * numpy.matmul(near, rows * rows)) ** beta, x0.shape)", NULL}),
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_lrn, NULL)},
     {"MeanVarianceNormalization", 9, 99, mean_variance_normalization, variance_table, sizeof(struct variance_settings),
      MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
