@@ -204,6 +204,12 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     return done;
 }
 
+/* Whether nothing but the form of input `i` counts, be it given as a list. */
+static bool takes_form(const struct mdf_operator *operator, size_t i)
+{
+    return i < 8 * sizeof operator->by_form && (operator->by_form >> i & 1) != 0;
+}
+
 /* Whether input `i` is an array to the operator also where it is given a list; items of a list are none of an array. */
 static bool takes_array(const struct trial *trial, size_t i)
 {
@@ -212,23 +218,33 @@ static bool takes_array(const struct trial *trial, size_t i)
     if (operator->form == MDF_FORM_LIST_ITEM) {
         return false;
     }
-    return operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL;
+    return takes_form(operator, i) ||
+           (operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL);
 }
 
-/* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. */
+/* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. So are
+ * they of constant ones of which the form counts. */
 static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
-        if (trial->ids[i] == MDF_LOWERED_NONE || lowering->facts[trial->ids[i]].items == NULL) {
-            continue;
+        bool is_row = trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL;
+        bool is_form = trial->ids[i] != MDF_LOWERED_NONE && trial->effective[i]->kind == MDF_KIND_LIST &&
+                       takes_form(trial->source->operator, i);
+        mdf_lowered_id array = is_form || (is_row && takes_array(trial, i))
+                                   ? lowering_make_array(lowering, trial->ids[i], true)
+                                   : MDF_LOWERED_NONE;
+
+        if (lowering_has_failed(lowering)) {
+            return false;
         }
-        trial->ids[i] = takes_array(trial, i) ? lowering_make_array(lowering, trial->ids[i], true) : MDF_LOWERED_NONE;
-        if (trial->ids[i] == MDF_LOWERED_NONE) {
+        if (array != MDF_LOWERED_NONE) {
+            trial->ids[i] = array;
+            trial->given[i] = trial->effective[i] = lowering_example(lowering, array);
+        } else if (is_row) {
             return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
         }
-        trial->given[i] = trial->effective[i] = lowering_example(lowering, trial->ids[i]);
     }
     return true;
 }

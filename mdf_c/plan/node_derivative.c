@@ -26,18 +26,18 @@ static bool note_integral(struct node_builder *builder, const struct item *item)
 /* What is to be known of it for a right-hand side; `next` is what holds its value behind the step. */
 static struct solver_state new_state(const struct node_builder *builder, const struct item *item, mdf_operand next)
 {
-    return (struct solver_state){.id = item->definition->id,
-                                 .slot = item->slot,
-                                 .next = next,
-                                 .skip = SIZE_MAX,
-                                 .conditioned = MDF_NO_OPERAND,
-                                 .holds = MDF_NO_OPERAND,
-                                 .is_exact = node_item_is_added(builder, item),
-                                 .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
-                                 .is_changed =
-                                     (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(builder->compiler)) ||
-                                     item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
-                                 .origin = builder->compiler->origins[builder->compiler->origin]};
+    return (struct solver_state){
+        .id = item->definition->id,
+        .slot = item->slot,
+        .next = next,
+        .skip = SIZE_MAX,
+        .conditioned = MDF_NO_OPERAND,
+        .holds = MDF_NO_OPERAND,
+        .is_exact = node_item_is_added(builder, item),
+        .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
+        .is_changed = (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(builder->compiler)) ||
+                      item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
+        .origin = builder->compiler->origins[builder->compiler->origin]};
 }
 
 /* Of a graph within a node, or of what begins anew in each evaluation, there is no right-hand side. */
@@ -55,6 +55,16 @@ static bool can_be_state(struct node_builder *builder, const struct item *item)
     return false;
 }
 
+/* The derivative; of a list of numbers, the array of these. */
+static mdf_operand compile_slope(struct target *target, const struct item *item)
+{
+    mdf_operand slope = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+
+    return slope != MDF_NO_OPERAND && (unit_flags(target->unit, slope) & OPERAND_MAY_BE_LIST) != 0
+               ? compile_as_array(target, slope, MDF_NO_OPERAND)
+               : slope;
+}
+
 /* value + derivative * dt, in `result`. */
 static bool step_by_itself(struct node_builder *builder, const struct item *item, mdf_operand result)
 {
@@ -63,7 +73,7 @@ static bool step_by_itself(struct node_builder *builder, const struct item *item
     struct solver_state state = new_state(builder, item, result);
     mdf_operand change;
 
-    state.derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    state.derivative = compile_slope(target, item);
     state.over = unit_position(target->unit);
     if (state.derivative == MDF_NO_OPERAND ||
         (compiler->has_right_side &&
@@ -90,7 +100,7 @@ static bool step_by_solver(struct node_builder *builder, const struct item *item
         return false;
     }
     state.skip = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
-    state.derivative = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    state.derivative = compile_slope(target, item);
     if (state.next == MDF_NO_OPERAND || state.skip == SIZE_MAX || state.derivative == MDF_NO_OPERAND) {
         return false;
     }

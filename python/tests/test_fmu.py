@@ -433,6 +433,20 @@ def test_steps_by_another_method(method, version, tmp_path):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.parametrize("method", ["exponential_euler", "rk4"])
+def test_states_that_are_arrays(method, tmp_path):
+    """Slopes in a list, of an array whose elements change each other's: the numbers of the engine."""
+    text = (ROOT / "examples/lorenz.yaml").read_text().replace("numpy.array([", "[").replace("y[2]])", "y[2]]")
+    (tmp_path / "lorenz.yaml").write_text(text)
+    fmu = make(tmp_path / "lorenz.yaml", tmp_path / "lorenz.fmu", "--method", method, dt=0.01)
+    state = mdf_c.load(tmp_path / "lorenz.yaml").compile(method=method).state()
+    trace = []
+    for i in range(20):
+        state.evaluate(None if i == 0 else 0.01)
+        trace.append({"air.Y": state.output("air", "Y")})
+    expect_equal(fmu, trace, 2, dt=0.01)
+
+
 def test_events_that_are_located_are_counted(tmp_path):
     """By dopri5 a unit's counts and times of events, and what conditions do, are those of the engine."""
     model = ROOT / "examples/bouncing_ball.yaml"

@@ -1,6 +1,5 @@
 /* fixed_step.c - one step of a method an evaluation: see solver.h. */
-#include "mdf_c/plan/gradient/evaluation.h"
-#include "mdf_c/plan/solve/solver.h"
+#include "mdf_c/plan/solve/stiffness.h"
 
 /* What the step begins with. What is derived by is written once: a copy. */
 static solver_values take_states(struct solver *solver, struct target *target)
@@ -19,19 +18,6 @@ static solver_values take_states(struct solver *solver, struct target *target)
     return y;
 }
 
-/* The derivative of each state's slope by the state itself; of an array, of the sum of the slopes. */
-static bool take_stiffness(struct solver *solver, struct target *target, size_t first, const mdf_operand *y,
-                           const mdf_operand *slopes, solver_values stiffness)
-{
-    for (size_t i = 0; i < solver->side.n_states; i++) {
-        if (!compile_gradients_from(target, first, &(struct derived_value){slopes[i], MDF_NO_OPERAND}, 1, &y[i], 1,
-                                    &stiffness[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool take_step(struct solver *solver, struct target *target)
 {
     solver_values y = take_states(solver, target), values = solver_new_values(solver), stiffness = solver_new_values(solver);
@@ -42,7 +28,7 @@ static bool take_step(struct solver *solver, struct target *target)
         !solver_take_stages(solver, target, y, true, named, values, &n_stages)) {
         return false;
     }
-    if (solver->method->needs_stiffness && !take_stiffness(solver, target, first, y, named[1].values, stiffness)) {
+    if (solver->method->needs_stiffness && !solver_take_stiffness(solver, target, first, y, named[1].values, stiffness)) {
         return false;
     }
     named[1 + n_stages] = (struct solver_named){"a", stiffness};
