@@ -20,6 +20,7 @@ import numpy as np
 warnings.filterwarnings("ignore")
 import psyneulink as pnl  # noqa: E402
 from psyneulink.core.components.functions.nonstateful import transferfunctions  # noqa: E402
+from psyneulink.core.globals.context import Context, ContextFlags  # noqa: E402
 from psyneulink.core.globals.utilities import convert_all_elements_to_np_array  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -102,7 +103,22 @@ def cases():
         yield name, dict(normalize=True, matrix=[[1.0, 2.0, 0.5], [0.25, 3.0, 1.0], [0.75, 1.5, 2.0]]), [[0.5, 0.25, 1.0]], 1
     yield "Energy", dict(matrix="InverseHollowMatrix"), [[0.5, -0.25, 1.0]], 1
     yield "Stability", dict(metric="difference", matrix="FullConnectivityMatrix"), [[0.5, -0.25, 1.0]], 1
+    for loss in ("L0", "L1", "SSE", "MSE", "POISSON_NLL", "CROSS_ENTROPY"):
+        yield "LossFunction", dict(loss=pnl.Loss[loss]), [[[0.5, 1.25, 2.0], [1.5, 0.5, 0.75]]], 1
+    yield "LossFunction", dict(normalize=True), [[[0.5, 1.25, 2.0], [1.5, 0.5, 0.75]]], 1
     yield from memory_cases()
+    yield from sphere_cases()
+
+
+def sphere_cases():
+    on_sphere = [0.0, 0.6, 0.8]
+    for still in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]):
+        yield "DriftOnASphereIntegrator", dict(initializer=on_sphere, dimension=3.0, input_space="target"), [ROW, still, OTHER], 1
+    yield "DriftOnASphereIntegrator", dict(initializer=on_sphere, rate=0.25, time_step_size=0.5), [ROW, OTHER, LAST], 1
+    yield "DriftOnASphereIntegrator", dict(initializer=[1.0, 0.0, 0.0], input_space="target"), [[-1.0, 0.0, 0.0], OTHER], 1
+    yield "DriftOnASphereIntegrator", dict(rate=0.25, dimension=3.0), [[0.0, 0.0], [0.5, -1.25], [1.5, 0.25]], 1
+    yield "DriftOnASphereIntegrator", dict(initializer=on_sphere, input_space="tangent"), [[0.5, -1.25], [1.5, 0.25]], 1
+    yield "DriftOnASphereIntegrator", dict(initializer=[0.6, 0.8], drift_dir=[-0.8, 0.6], rate=0.5, dimension=2.0), [[0.5], [0.0], [-1.25]], 1
 
 
 def memory_cases():
@@ -158,6 +174,19 @@ def learning_cases():
         yield "Kohonen", dict(distance_function=distance, learning_rate=0.2), {}, [[ROW, OTHER, square]], 1
 
 
+def em_cases():
+    """(name of the class, parameters, what the call gets besides its variable, variables, how many outputs it has)"""
+    memory = [[1.0, 2.0, 0.5], [0.25, -0.5, 0.75], [-2.0, 1.0, 3.0]]
+    for axis in (0, 1):
+        yield "EMStorage", {}, dict(memory_matrix=memory, axis=axis, decay_rate=0.5), [ROW], 1
+        yield "EMStorage", {}, dict(memory_matrix=memory, axis=axis, storage_location=2), [ROW], 1
+        yield "EMStorage", {}, dict(memory_matrix=memory, axis=axis, storage_prob=0.0), [ROW], 1
+    query = [ROW, [0.25, 0.5, 0.125], [1.0]]
+    for operation in ("COMPUTE_SCORES", "ACCESS_MEMORY", "retrieve"):
+        for settings in ({}, dict(normalize_memories=False, decay_rate=0.25)):
+            yield "MatrixMemory", dict(memory=memory, **settings), dict(operation=operation), [query, query], 3
+
+
 def flat(value):
     return [float(x) for x in np.ravel(np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in value]) if isinstance(value, (list, tuple))
                                        else np.asarray(value, dtype=float))]
@@ -170,7 +199,7 @@ def outputs_of(value, n_outputs):
 def written(value):
     """A function within a function as the exporter writes it."""
     if not hasattr(value, "componentType"):
-        return value
+        return str(value) if isinstance(value, pnl.Loss) else value
     names = ("metric", "normalize") if isinstance(value, pnl.Distance) else ("mode",)
     return {"metadata": {"type": type(value).__name__, **{name: getattr(value.defaults, name) for name in names}}}
 
@@ -180,8 +209,17 @@ def class_of(name):
     return getattr(pnl, name, None) or getattr(transferfunctions, name)
 
 
+def make_function(name, parameters, variable):
+    """What a drift on a sphere begins along can not be told to its class."""
+    settings = {key: value for key, value in parameters.items() if key != "drift_dir"}
+    function = class_of(name)(default_variable=np.zeros_like(np.asarray(variable, dtype=float)) + (name == "Rearrange"), **settings)
+    if "drift_dir" in parameters:
+        function.parameters.drift_dir.set(np.array(parameters["drift_dir"]))
+    return function
+
+
 def make(name, parameters, variables, n_outputs):
-    function = class_of(name)(default_variable=np.zeros_like(np.asarray(variables[0], dtype=float)) + (name == "Rearrange"), **parameters)
+    function = make_function(name, parameters, variables[0])
     outputs = [outputs_of(function(np.asarray(variable, dtype=float)), n_outputs) for variable in variables]
     args = {k: v for k, v in parameters.items() if isinstance(v, float)}
     metadata = {"type": name, **{k: written(v) for k, v in parameters.items() if k not in args}}
@@ -209,8 +247,27 @@ def make_learning(name, parameters, call, variables, n_outputs):
     return {"name": f"{name}({shown})", "function": name.lower(), "args": args, "metadata": metadata, "inputs": variables, "outputs": outputs, "rtol": 1e-12}
 
 
+def make_em(name, parameters, call, variables, n_outputs):
+    """Functions that a composition tells, in each call, what to do."""
+    owner = pnl.ProcessingMechanism()  # a matrix memory is not made without one
+    settings = {"memory": np.array(parameters["memory"]), "owner": owner} if "memory" in parameters else {}
+    template = convert_all_elements_to_np_array([np.zeros(len(item)) for item in variables[0]]) if n_outputs > 1 else np.zeros(3)
+    function = getattr(pnl, name)(default_variable=template, **{**parameters, **settings})
+    outputs = []
+    for variable in variables:
+        items = convert_all_elements_to_np_array(variable) if n_outputs > 1 else np.array(variable)
+        given = {key: np.array(value) if isinstance(value, list) else value for key, value in call.items()}
+        outputs.append(outputs_of(function._function(items, context=Context(source=ContextFlags.COMMAND_LINE, execution_id=None), params=given), n_outputs))
+    told = {**parameters, **call}
+    args = {key: value for key, value in told.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+    metadata = {"type": name, **{key: value for key, value in told.items() if key not in args}}
+    shown = ", ".join(f"{key}={value}" for key, value in told.items())
+    return {"name": f"{name}({shown})", "function": name.lower(), "args": args, "metadata": metadata, "inputs": variables, "outputs": outputs, "rtol": 1e-12}
+
+
 def main():
     made = [make(*case) for case in cases()] + [make_learning(*case) for case in learning_cases()]
+    made += [make_em(*case) for case in em_cases()]
     with open(os.path.join(ROOT, "tests", "data", "psyneulink_cases.json"), "w") as file:
         file.write("[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in made) + "\n]\n")
     print(len(made), "cases")

@@ -86,6 +86,45 @@ static const struct mdf_function_step fitzhugh_steps[] = {
     {"time", IN_SHAPE("previous_time + time_step_size")},
     {NULL, NULL}};
 
+/* A point that moves on the unit sphere: along a direction that goes with it (a variable of one number), by coordinates of the
+ * tangent plane in the basis of a Householder reflection, or towards a point, `aim`. */
+#define LENGTH(x) "numpy.sqrt(numpy.sum(" x " * " x "))"
+#define UNIT(x) x " / " LENGTH(x)
+#define IS_AIM "(input_space == 'target' or (input_space == 'auto' and given.size == place.size))"
+static const struct mdf_function_state sphere_states[] = {
+    {"previous_value", "initializer previous_value", "numpy.zeros(0)", "value"},
+    {"previous_drift_dir", "drift_dir previous_drift_dir", "numpy.zeros(0)", "drift_dir_after"},
+    {NULL, NULL, NULL, NULL}};
+static const struct mdf_function_step sphere_steps[] = {
+    {"given", "numpy.ravel(variable0) * 1.0"},
+    {"place", "numpy.ravel(previous_value) * 1.0 if numpy.asarray(previous_value).size > 0 else numpy.eye(int(dimension))[0]"},
+    {"is_directed", "numpy.asarray(previous_drift_dir).size > 0"},
+    {"direction", "numpy.ravel(previous_drift_dir) * 1.0 if is_directed else psyneulink.insist(numpy.zeros(place.size), "
+                  "given.size != 1, 'a variable of one number is a distance along drift_dir, which is not given')"},
+    {"unit", UNIT("place")},
+    {"pole", "numpy.eye(place.size)[0]"},
+    {"apart", "unit - pole"},
+    {"mirror", UNIT("apart")},
+    {"basis", "numpy.eye(place.size)[:, 1:] if numpy.all(numpy.abs(apart) <= 1e-08 + 1e-05 * pole) else "
+              "(numpy.eye(place.size) - 2 * numpy.reshape(mirror, (-1, 1)) * mirror)[:, 1:]"},
+    {"aim", "given / " LENGTH("given") " if " IS_AIM " and " LENGTH("given") " >= 1e-14 else unit"},
+    {"cosine", "numpy.minimum(numpy.maximum(numpy.sum(unit * aim), -1.0), 1.0)"},
+    {"angle", "numpy.arccos(cosine)"},
+    {"towards", "aim - cosine * unit"},
+    {"bent", LENGTH("towards")},
+    {"straight", "angle * (basis[:, 0] if bent < 1e-14 else towards / bent) if angle >= 1e-14 else numpy.zeros(place.size)"},
+    {"drift", "rate * direction * given[0] if given.size == 1 else rate * straight if " IS_AIM " else rate * (basis @ given)"},
+    {"diffusion", "numpy.sqrt(time_step_size) * (basis @ (noise * random_draw))"},
+    {"step", "time_step_size * (drift + diffusion)"},
+    {"length", LENGTH("step")},
+    {"heading", "step / length if length != 0 else numpy.zeros(place.size)"},
+    {"moved", "numpy.cos(length) * place + numpy.sin(length) * heading"},
+    {"value", "place if length == 0 else " UNIT("moved")},
+    {"along", "numpy.sum(direction * heading)"},
+    {"carried", "direction - along * heading + along * (numpy.cos(length) * heading - numpy.sin(length) * place)"},
+    {"drift_dir_after", "previous_drift_dir if length == 0 or not is_directed else " UNIT("carried")},
+    {NULL, NULL}};
+
 const struct mdf_defined_function mdf_psyneulink_integrators[] = {
     {"accumulatorintegrator", "variable0=0 rate=1.0 noise=0.0 increment=0.0", NULL, value_state, accumulator_steps, "value"},
     {"simpleintegrator", "variable0 rate=1.0 noise=0.0 offset=0.0", NULL, value_state, simple_steps, "value"},
@@ -110,4 +149,8 @@ const struct mdf_defined_function mdf_psyneulink_integrators[] = {
      "variable0 time_step_size=0.05 a_v=-1/3 b_v=0.0 c_v=1.0 d_v=0.0 e_v=-1.0 f_v=1.0 threshold=-1.0 time_constant_v=1.0 a_w=1.0 "
      "b_w=-0.8 c_w=0.7 mode=1.0 uncorrelated_activity=0.0 time_constant_w=12.5 integration_method:RK4,EULER",
      NULL, fitzhugh_states, fitzhugh_steps, "v w time"},
+    {"driftonasphereintegrator",
+     "variable0 rate=1.0 noise=0.0 time_step_size=1.0 dimension=3 input_space:auto,tangent,target "
+     "random_draw=psyneulink.standard_normal(numpy.zeros(int(dimension)-1))",
+     NULL, sphere_states, sphere_steps, "value"},
     {NULL, NULL, NULL, NULL, NULL, NULL}};

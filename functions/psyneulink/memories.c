@@ -131,6 +131,37 @@ static const struct mdf_function_step dictionary_steps[] = {
     AFTER("duplicate_keys", "numpy.where(numpy.reshape(matches, (-1, 1, 1)), entry, memory)", "entry"),
     {NULL, NULL}};
 
+/* A matrix with an entry in each row, that is told what to do: to score the entries by a query, to retrieve what the scores that
+ * it is given make of them, to store the query in place of one. variable0 is query, scores, and which entry is the weakest. */
+static const struct mdf_function_state matrix_states[] = {
+    {"previous_memory", "memory previous_memory", "numpy.zeros((0, 0))", "memory_after"}, {NULL, NULL, NULL, NULL}};
+static const struct mdf_function_step matrix_steps[] = {
+    {"query", "numpy.ravel(variable0[0]) * 1.0"},
+    {"given_scores", "numpy.ravel(variable0[1]) * 1.0"},
+    {"weakest", "int(numpy.ravel(variable0[2])[0])"},
+    {"known", "previous_memory * 1.0"},
+    {"lengths", "numpy.sqrt(numpy.sum(known ** 2, axis=1))"},
+    {"asked", "query / numpy.sqrt(numpy.sum(query ** 2)) if normalize_memories and numpy.any(query) else query"},
+    {"keys", "known / numpy.reshape(lengths, (-1, 1)) if normalize_memories and numpy.any(known) else known"},
+    {"is_scoring", "operation == 'COMPUTE_SCORES'"},
+    {"scores", "keys @ asked if is_scoring else given_scores"},
+    {"norms", "lengths if is_scoring else numpy.zeros(len(known))"},
+    {"entry", "given_scores @ known if operation in ('ACCESS_MEMORY', 'retrieve') else query"},
+    {"stores", "operation == 'ACCESS_MEMORY' and " HAPPENS("storage_prob")},
+    {"memory_after", "numpy.where(numpy.reshape(numpy.arange(len(known)), (-1, 1)) == weakest, query, known * (1 - decay_rate)) "
+                     "if stores else known"},
+    {NULL, NULL}};
+
+/* memory_matrix with variable0 in place of its weakest column, or row where `axis` is 1. */
+static const struct mdf_function_step storage_steps[] = {
+    {"entry", "numpy.ravel(variable0) * 1.0"},
+    {"known", "memory_matrix * (decay_rate if decay_rate != 0 else 1.0)"},
+    {"place", "storage_location if storage_location >= 0 else numpy.argmin(numpy.sqrt(numpy.sum(known ** 2, axis=axis)))"},
+    {"stored", "numpy.where(numpy.arange(known.shape[1]) == place, numpy.reshape(entry, (-1, 1)), known) if axis == 0 else "
+               "numpy.where(numpy.reshape(numpy.arange(known.shape[0]), (-1, 1)) == place, entry, known)"},
+    {"value", "stored if " HAPPENS("storage_prob") " else memory_matrix * 1.0"},
+    {NULL, NULL}};
+
 /* value where truth holds, else an error that says why not. */
 static bool insist(struct mdf_call *call)
 {
@@ -172,4 +203,10 @@ const struct mdf_defined_function mdf_psyneulink_memories[] = {
      "variable0 retrieval_prob=1.0 storage_prob=1.0 rate=1.0 noise=0.0 duplicate_keys=False "
      "equidistant_keys_select:random,oldest,newest max_entries=1000" NEAREST,
      duplicates_keywords, memory_states, dictionary_steps, "value"},
+    {"matrixmemory",
+     "variable0 operation:COMPUTE_SCORES,ACCESS_MEMORY,retrieve normalize_memories=True scores_metric:dot_product "
+     "decay_rate=0.0 storage_prob=1.0",
+     NULL, matrix_states, matrix_steps, "entry scores norms"},
+    {"emstorage", "variable0 memory_matrix axis=0 storage_location=-1 storage_prob=1.0 decay_rate=0.0", NULL, NULL, storage_steps,
+     "value"},
     {NULL, NULL, NULL, NULL, NULL, NULL}};

@@ -53,7 +53,25 @@ static const struct mdf_function_step matrix_keywords[] = {{"HollowMatrix", "1 -
                                                            {"ZerosMatrix", "numpy.zeros((" WIDTH ", " WIDTH "))"},
                                                            {NULL, NULL}};
 
+/* Of a sample and its target. The cross-entropy is of both their softmaxes, without a sign. */
+#define SOFTMAX(x) "numpy.exp(" x " - numpy.max(" x ")) / numpy.sum(numpy.exp(" x " - numpy.max(" x ")))"
+#define LOSSES "Loss.MSE,Loss.L0,Loss.L1,Loss.SSE,Loss.POISSON_NLL,Loss.CROSS_ENTROPY"
+static const struct mdf_function_step loss_steps[] = {
+    {"sample", "numpy.ravel(variable0[0]) * 1.0"},
+    {"target", "numpy.ravel(variable0[1]) * 1.0"},
+    {"apart", "sample - target"},
+    {"soft_sample", SOFTMAX("sample")},
+    {"soft_target", SOFTMAX("target")},
+    {"both_zero", "numpy.logical_and(soft_sample == 0, soft_target == 0)"},
+    {"total", "numpy.sum(apart) if loss == 'Loss.L0' else numpy.sum(numpy.abs(apart)) if loss == 'Loss.L1' else "
+              "numpy.sum(apart ** 2) if loss == 'Loss.SSE' else numpy.mean(apart ** 2) if loss == 'Loss.MSE' else "
+              "numpy.mean(-target * numpy.log(sample + 1e-09) + sample) if loss == 'Loss.POISSON_NLL' else "
+              "numpy.sum(soft_sample * numpy.where(both_zero, 0.0, numpy.log(numpy.where(both_zero, 1.0, soft_target))))"},
+    {"value", "total / sample.size if normalize else total"},
+    {NULL, NULL}};
+
 const struct mdf_defined_function mdf_psyneulink_objectives[] = {
+    {"lossfunction", "variable0 loss:" LOSSES " normalize=False", NULL, NULL, loss_steps, "value"},
     {"distance", "variable0 metric:" METRICS " normalize=False", NULL, NULL, distance_steps, "value"},
     {"stability", "variable0 matrix=1-numpy.eye(" WIDTH ") metric:energy," METRICS " normalize=False", matrix_keywords, NULL,
      stability_steps, "value"},

@@ -13,11 +13,9 @@ static const struct {
     {"gradientoptimization", "it follows the gradient of a Python function"},
     {"pecoptimizationfunction", SEARCH},
 #undef SEARCH
-    {"matrixmemory", "an EMComposition tells it what to do in each call, which no file says"},
-    {"emstorage", "an EMComposition tells it what to do in each call, which no file says"},
-    {"driftonasphereintegrator", "its steps are drawn in a basis that the package makes anew for each"},
+    {"bayesglm", "it draws weights by singular vectors, whose signs only the package's library of linear algebra says"},
     {"leabrafunction", "its network is one of the package leabra, which is not in the file"},
-    {"argumenttherapy", "it is made to disagree with what is asked of it"},
+    {"argumenttherapy", "its answer is a whim of the generator of all, and the package can not make a mechanism with it"},
 };
 
 const char *mdf_psyneulink_refusal(const char *name)

@@ -61,17 +61,29 @@ struct mdf_node psyneulink_draw_normal(const struct mechanism *mechanism, struct
     return function;
 }
 
+/* What has a deviate for each of its elements: the variable; the tangent plane, of an axis less than the sphere; one number. */
+static struct mdf_node like_deviates(struct rewriting *rewriting, struct mdf_node *function)
+{
+    const char *name = rewriting_text(rewriting_find(function, "function"));
+    const struct mdf_node *variable = rewriting_find_path(function, "args.variable0");
+    double *elements, n_axes = number_of(rewriting_find_path(function, "args.dimension"), 3);
+
+    if (strcmp(name, "driftonasphereintegrator") == 0 && n_axes >= 2 && n_axes < 1e6) {
+        return rewriting_make_matrix(rewriting, function, 0, (size_t)n_axes - 1, &elements);
+    }
+    return strcmp(name, "driftdiffusionintegrator") == 0 && variable != NULL ? *variable : rewriting_make_real(function, 0);
+}
+
 /* Its deviates are an argument: as a function of the node. */
-static void draw_diffusion(const struct mechanism *mechanism, const char *id, bool is_for_each_element)
+static void draw_diffusion(const struct mechanism *mechanism, const char *id)
 {
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions"), *function = rewriting_find(functions, id);
     const char *draw = rewriting_print(rewriting, "%s_random_draw", id);
-    struct mdf_node *arguments = rewriting_object(rewriting, function, "args"), drawn, *variable;
+    struct mdf_node *arguments = rewriting_object(rewriting, function, "args"), drawn;
 
     if (arguments != NULL && rewriting_find(arguments, "random_draw") == NULL) {
-        variable = is_for_each_element ? rewriting_find(arguments, "variable0") : NULL;
-        drawn = psyneulink_draw_normal(mechanism, function, variable != NULL ? *variable : rewriting_make_real(function, 0));
+        drawn = psyneulink_draw_normal(mechanism, function, like_deviates(rewriting, function));
         rewriting_put(rewriting, arguments, "random_draw", rewriting_make_text(rewriting, function, "%s", draw));
         rewriting_put(rewriting, functions, draw, drawn);
     }
@@ -145,8 +157,9 @@ void psyneulink_state_draws(const struct mechanism *mechanism)
         if (name == NULL) {
             continue;
         }
-        if (strcmp(name, "ornsteinuhlenbeckintegrator") == 0 || strcmp(name, "driftdiffusionintegrator") == 0) {
-            draw_diffusion(mechanism, entry->key, name[0] == 'd');
+        if (strcmp(name, "ornsteinuhlenbeckintegrator") == 0 || strcmp(name, "driftdiffusionintegrator") == 0 ||
+            strcmp(name, "driftonasphereintegrator") == 0) {
+            draw_diffusion(mechanism, entry->key);
         } else if (strcmp(name, "onehot") == 0 && draws_element(mode)) {
             choose_element(mechanism, &entry->value, mode, "variable0[0]", "variable0[1]");
         } else if (strcmp(name, "softmax") == 0 && draws_element(rewriting_find_path(&entry->value, "metadata.output"))) {

@@ -106,7 +106,7 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    with warnings.catch_warnings(), _counts_as_values(composition):
+    with warnings.catch_warnings(), _counts_as_values(composition), _noise_as_lists(composition):
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
         return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
 
@@ -123,6 +123,22 @@ def _counts_as_values(composition: Any) -> Iterator[None]:
     finally:
         for port, spec in specs.items():
             port._variable_spec = spec
+
+
+@contextlib.contextmanager
+def _noise_as_lists(composition: Any) -> Iterator[None]:
+    """Noise with an item for each element: of an array the exporter has an error, a list it writes."""
+    mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "function")]
+    functions = [function for mechanism in mechanisms for _, function in _functions(mechanism)]
+    noises = [function.parameters.noise for function in functions if hasattr(function.parameters, "noise")]
+    arrays = {noise: noise.default_value for noise in noises if np.ndim(noise.default_value) > 0 and (np.size(noise.default_value) > 1 or _is_number(noise.default_value))}
+    for noise, array in arrays.items():
+        noise._set_default_value(_list(array), directly=True)
+    try:
+        yield
+    finally:
+        for noise, array in arrays.items():
+            noise._set_default_value(array, directly=True)
 
 
 def graph_of(model: Part) -> Part:
@@ -380,7 +396,7 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _noise, _generators, _code_of_mechanism, _counts, _output_functions, _defaults):
+    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _noise, _generators, _code_of_mechanism, _counts, _output_functions, _defaults):
         complete(part, mechanism)
 
 
@@ -543,6 +559,15 @@ def _states(part: Part, mechanism: Any) -> None:
             initial = kept.get("default_initial_value")
             if initial is not None and "reset" not in kept and _is_number(value) and np.size(value) == np.size(initial):
                 kept["default_initial_value"] = np.reshape(value, np.shape(initial)).tolist()
+
+
+def _directions(part: Part, mechanism: Any) -> None:
+    """Where a drift on a sphere leads at first: it is drawn when the function is made, and the exporter leaves it out."""
+    for _, function in _functions(mechanism):
+        direction = getattr(function.parameters, "drift_dir", None)
+        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        if direction is not None and written is not None:
+            written.setdefault("metadata", {})["drift_dir"] = _list(direction.get(None))
 
 
 def _has_projection(value: Any) -> bool:

@@ -23,7 +23,7 @@ _MOST_BLOCKS = 10000
 
 
 # Functions that draw each time they are called.
-_DRAWING = ("DriftDiffusionIntegrator", "OrnsteinUhlenbeckIntegrator", "GaussianDistort", "BinomialDistort", *_DISTRIBUTIONS)
+_DRAWING = ("DriftDiffusionIntegrator", "OrnsteinUhlenbeckIntegrator", "DriftOnASphereIntegrator", "GaussianDistort", "BinomialDistort", *_DISTRIBUTIONS)
 
 
 @dataclass

@@ -29,6 +29,40 @@ def increments_of_elements():
 
 
 @composition
+def noise_of_elements():
+    integrating = pnl.TransferMechanism(name="T", input_shapes=2, integrator_mode=True, noise=[0.1, 0.2])
+    return comp([integrating, pnl.IntegratorMechanism(name="I", input_shapes=2, function=pnl.SimpleIntegrator(noise=[0.3, -0.2]))]), {
+        "T": [[1.0, 2.0], [0.5, -1.0]]
+    }, 3
+
+
+@composition
+def drift_on_a_sphere():
+    function = pnl.DriftOnASphereIntegrator(default_variable=[0.0, 0.0], initializer=[0.6, 0.8, 0.0], dimension=3, noise=0.1, seed=3)
+    mechanism = pnl.ProcessingMechanism(name="T", default_variable=[0.0, 0.0], function=function)
+    return alone(mechanism, [[0.5, 0.2], [0.1, 0.2], [0.0, 0.0]])
+
+
+@composition
+def drift_on_a_sphere_to_a_place():
+    function = pnl.DriftOnASphereIntegrator(dimension=3, default_variable=[0.0, 0.0, 0.0], noise=[0.1, 0.2], rate=0.5, time_step_size=0.3, seed=7)
+    return processing(function, [[0.5, 0.2, 0.3], [0.1, 0.2, -1.0], [0.1, 0.2, -1.0]])
+
+
+@composition
+def drift_on_a_circle():
+    return alone(pnl.IntegratorMechanism(name="T", function=pnl.DriftOnASphereIntegrator(dimension=2, noise=0.3, initializer=[0.6, 0.8], default_variable=[0.0])), [[0.5], [-2.0]])
+
+
+@composition
+def losses():
+    function, shapes = pnl.LossFunction(default_variable=[[0.0, 0.0], [0.0, 0.0]], loss=pnl.Loss.CROSS_ENTROPY), [[0.0, 0.0], [0.0, 0.0]]
+    soft = pnl.ProcessingMechanism(name="T", default_variable=shapes, function=function)
+    squared = pnl.ObjectiveMechanism(name="O", default_variable=shapes, function=pnl.LossFunction(default_variable=shapes, loss=pnl.Loss.SSE))
+    return comp(soft, squared), {"T": [[[0.5, 1.0], [0.25, 2.0]]], "O": [[[0.5, 1.0], [0.25, 2.0]]]}, 1
+
+
+@composition
 def dual_adaptive():
     return integrator(pnl.DualAdaptiveIntegrator())
 
