@@ -90,6 +90,51 @@ static bool lies_along(const struct turning *turning, const struct mdf_lowered_n
     return any;
 }
 
+/* Whether nothing is made for each index of `axis` alone, so that it may change places with the one that lanes go along. */
+static bool may_change_places(const struct mdf_lowered_nest *nest, size_t axis, size_t lanes)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && (nest->steps[i].level <= axis || nest->steps[i].level > lanes); i++) {
+    }
+    return i == nest->n_steps && nest->extents[axis] >= FEWEST_ROWS;
+}
+
+static void change_places(struct mdf_lowered_nest *nest, size_t axis, size_t lanes)
+{
+    size_t extent = nest->extents[axis], i;
+
+    nest->extents[axis] = nest->extents[lanes];
+    nest->extents[lanes] = extent;
+    for (i = 0; i < nest->n_steps; i++) {
+        int64_t *strides = nest->steps[i].view.strides, stride = strides[axis];
+
+        strides[axis] = strides[lanes];
+        strides[lanes] = stride;
+    }
+}
+
+/* Puts an axis innermost along which all lies that is not laid out anew, as of distances that are stored row by row of the other
+ * array. Neither what is folded nor the order of that changes. False: there is none. */
+static bool choose_lanes(const struct turning *turning, struct mdf_lowered_nest *nest, size_t lanes)
+{
+    size_t axis = lanes;
+
+    if (lies_along(turning, nest, lanes)) {
+        return true;
+    }
+    while (axis-- > 0) {
+        if (may_change_places(nest, axis, lanes)) {
+            change_places(nest, axis, lanes);
+            if (lies_along(turning, nest, lanes)) {
+                return true;
+            }
+            change_places(nest, axis, lanes);
+        }
+    }
+    return false;
+}
+
 static bool is_same(const struct turned *turned, const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view)
 {
     size_t axis;
@@ -164,11 +209,36 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
     return turned->op.of.nest != NULL ? &turning->turned[turning->n_turned++] : NULL;
 }
 
-static void turn_nest(struct turning *turning, const struct mdf_lowered_nest *nest)
+/* How often a nest goes through all that a load of it looks at. */
+static size_t count_rounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
+{
+    size_t n = 1, axis;
+
+    for (axis = 0; axis < lanes; axis++) {
+        n *= step->view.strides[axis] == 0 ? nest->extents[axis] : 1;
+    }
+    return n;
+}
+
+/* Whether a nest by itself, outside the loops that its arrays come from, goes through them as often as a loop would. */
+static bool goes_round(const struct turning *turning, const struct mdf_lowered_nest *nest, size_t lanes)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && is_across(turning, nest, &nest->steps[i], lanes) &&
+            count_rounds(nest, &nest->steps[i], lanes) < FEWEST_RUNS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void turn_nest(struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
 {
     size_t lanes = nest->is_open ? nest->n_axes : find_lanes(nest), i, k;
 
-    if (lanes == nest->n_axes || !lies_along(turning, nest, lanes)) {
+    if (lanes == nest->n_axes || !choose_lanes(turning, nest, lanes) || (!is_in_loop && !goes_round(turning, nest, lanes))) {
         return;
     }
     for (i = 0; i < nest->n_steps; i++) {
@@ -229,31 +299,6 @@ static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
     }
 }
 
-/* How often a nest goes through all that a load of it looks at. */
-static size_t count_rounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
-{
-    size_t n = 1, axis;
-
-    for (axis = 0; axis < lanes; axis++) {
-        n *= step->view.strides[axis] == 0 ? nest->extents[axis] : 1;
-    }
-    return n;
-}
-
-/* Whether a nest by itself, outside the loops that its arrays come from, goes through them as often as a loop would. */
-static bool goes_round(const struct turning *turning, const struct mdf_lowered_nest *nest)
-{
-    size_t lanes = nest->is_open ? nest->n_axes : find_lanes(nest), i;
-
-    for (i = 0; i < nest->n_steps && lanes < nest->n_axes; i++) {
-        if (nest->steps[i].kind == MDF_NEST_LOAD && is_across(turning, nest, &nest->steps[i], lanes) &&
-            count_rounds(nest, &nest->steps[i], lanes) < FEWEST_RUNS) {
-            return false;
-        }
-    }
-    return lanes < nest->n_axes;
-}
-
 /* Puts what has been laid out in front of op number `at`. */
 static bool insert(struct turning *turning, struct mdf_lowered_region *region, size_t at)
 {
@@ -293,11 +338,11 @@ static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region
     note_made(op, turning->is_inside);
     for (i = 0; is_loop && i < op->of.loop->body.n_ops; i++) {
         if (op->of.loop->body.ops[i].code == MDF_LOWERED_NEST) {
-            turn_nest(turning, op->of.loop->body.ops[i].of.nest);
+            turn_nest(turning, op->of.loop->body.ops[i].of.nest, true);
         }
     }
-    if (!is_loop && goes_round(turning, op->of.nest)) {
-        turn_nest(turning, op->of.nest);
+    if (!is_loop) {
+        turn_nest(turning, op->of.nest, false);
     }
     *n_added = turning->n_turned;
     return turning->n_turned == 0 || insert(turning, region, at);
