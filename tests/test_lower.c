@@ -367,6 +367,67 @@ Test(lower, sparse_products)
     }
 }
 
+/* A Loop that loads an element of its state, at its number plus one constant, and puts what comes of that at its number plus
+ * another one; then, perhaps, something else. */
+#define RECURRENCE(runs, load, put, more, next)                                                                                \
+    NODE("\"parameters\": {\"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": " runs                                      \
+         ", \"v_initial\": [\"numpy.sqrt(numpy.arange(12.0))\"], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", "       \
+         "\"c\", \"x\"], \"outputs\": [\"c\", \"y\", \"o\"]}, \"nodes\": {\"k\": {\"input_ports\": {\"i\": {}, \"x\": "        \
+         "{}}, \"functions\": {\"n\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": \"i\", \"shape\": "               \
+         "\"[1]\"}}" CALL("a", "Add", "\"A\": \"n\", \"B\": \"[" load "]\"")                                                   \
+             CALL("b", "Add", "\"A\": \"n\", \"B\": \"[" put "]\"") CALL("l", "Gather", "\"data\": \"x\", \"indices\": \"a\"") \
+                 CALL("h", "Mul", "\"A\": \"l\", \"B\": 0.5") CALL("v", "Add", "\"A\": \"h\", \"B\": 1.25")                    \
+                     CALL("z", "ScatterElements", "\"data\": \"x\", \"indices\": \"b\", \"updates\": \"v\"") more              \
+         "}, \"output_ports\": {\"y\": {\"value\": \"" next "\"}, \"o\": {\"value\": \"l\"}}}}}}}}}, \"output_ports\": "       \
+         "{\"o\": {\"value\": \"p[0]\"}, \"r\": {\"value\": \"p[1]\"}}")
+#define PUT_AT(at)                                        \
+    CALL("d", "Add", "\"A\": \"n\", \"B\": \"[" at "]\"") \
+    CALL("e", "ScatterElements", "\"data\": \"z\", \"indices\": \"d\", \"updates\": \"h\"")
+#define PUT_IN_THE_FIFTH CALL("e", "ScatterElements", "\"data\": \"z\", \"indices\": \"[5]\", \"updates\": \"h\"")
+
+static const struct {
+    const char *model;
+    size_t n_states; /* 0: not asked */
+} recurrences[] = {{RECURRENCE("11", "0", "1", "", "z"), 2},
+                   {RECURRENCE("12", "-1", "0", "", "z"), 2}, /* the first run takes the last element */
+                   {RECURRENCE("9", "2", "3", "", "z"), 2},
+                   {RECURRENCE("11", "0", "1", PUT_AT("-1"), "e"), 2},
+                   {RECURRENCE("10", "0", "1", PUT_AT("2"), "e"), 2},
+                   {RECURRENCE("11", "0", "1", PUT_AT("1"), "e"), 2}, /* the later one counts */
+                   {RECURRENCE("10", "0", "2", "", "z"), 1},
+                   {RECURRENCE("11", "1", "0", "", "z"), 1},
+                   {RECURRENCE("11", "0", "1", PUT_IN_THE_FIFTH, "e"), 1},
+                   {RECURRENCE("1", "0", "1", PUT_AT("-11"), "e"), 0}, /* the same element, from the end */
+                   {RECURRENCE("12", "0", "1", "", "z"), 0},           /* past the end */
+                   {RECURRENCE("3", "0", "-11", PUT_AT("1"), "e"), 2},
+                   {RECURRENCE("0", "0", "1", "", "z"), 0}};
+
+Test(lower, elements_that_the_next_run_loads)
+{
+    const struct mdf_lowered_names names = {.write = write_no_name};
+    struct engine lowered;
+    struct mdf_text text;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < sizeof recurrences / sizeof *recurrences; i++) {
+        const char *why = compare(recurrences[i].model, NULL, 9, NAN);
+
+        if (recurrences[i].n_states == 0 || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+            continue;
+        }
+        cr_assert_null(why, "%s: %s", recurrences[i].model, why);
+        begin(&lowered, recurrences[i].model, NULL, false);
+        for (int step = 0; step < 4; step++) {
+            cr_assert_eq(mdf_evaluate(lowered.state, NAN, &lowered.error), MDF_OK, "%s", lowered.error.message);
+        }
+        mdf_text_init(&text, &memory);
+        mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
+        cr_expect_eq(count(text.bytes, " state "), recurrences[i].n_states, "%s\n%s", recurrences[i].model, text.bytes);
+        mdf_text_release(&text);
+        engine_end(&lowered);
+    }
+}
+
 Test(lower, nodes_compute_what_their_instructions_say)
 {
     mdf_memory_init(&memory, NULL, 0);

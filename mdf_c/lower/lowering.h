@@ -427,6 +427,9 @@ bool lowering_unroll_sums(struct lowering *lowering);
 /* --- lower_select.c: conditions whose sides are a few operations on whole numbers become choices. */
 bool lowering_select_wholes(struct lowering *lowering);
 
+/* --- lower_carried.c: elements that a run of a loop puts into a state for the next one are states of their own. */
+bool lowering_carry_elements(struct lowering *lowering);
+
 /* --- lower_turned.c: arrays from outside that nests of loops' bodies go through across their rows are laid out in front of the
  * loop. */
 bool lowering_turn_arrays(struct lowering *lowering);
