@@ -9,6 +9,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Where there are events, the error of a stretch is an error in the time of the event at its end, and those of all stretches add
+ * up: each is kept to this part of the tolerance, as far as numbers are told apart. */
+static const double part_of_events = 0.01, least_rtol = 1e-14;
+
 /* Of one step, each of which makes it shorter: that behind an event begins with one that the tolerance may be far below. */
 enum { MOST_FAILURES = 30 };
 
@@ -352,6 +356,16 @@ static bool make_solvers(struct mdf_state *state, bool is_stiff)
     return solve->nonlinear != NULL && library->CVodeSetNonlinearSolver(solve->cvode, solve->nonlinear) == CV_SUCCESS;
 }
 
+static bool set_tolerances(struct mdf_state *state)
+{
+    const struct mdf_program_solver *solver = &state->program->solver;
+    bool has_events = solver->condition.end > solver->condition.first && solver->rtol > least_rtol;
+    double rtol = has_events ? fmax(part_of_events * solver->rtol, least_rtol) : solver->rtol;
+
+    return state->solve->library.CVodeSStolerances(state->solve->cvode, rtol,
+                                                   has_events ? part_of_events * solver->atol : solver->atol) == CV_SUCCESS;
+}
+
 static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
@@ -370,8 +384,7 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
         gather(state, NV_DATA_S(solve->y), false);
     }
     if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
-        library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
-        library->CVodeSStolerances(solve->cvode, solver->rtol, solver->atol) != CV_SUCCESS ||
+        library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS || !set_tolerances(state) ||
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
         library->CVodeSetMaxErrTestFails(solve->cvode, MOST_FAILURES) != CV_SUCCESS ||
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
