@@ -156,6 +156,19 @@ mdf_operand changeable_operand(struct target *target, const struct mdf_node *fie
     return found == NULL ? MDF_NO_OPERAND : unit_capture(target, target->unit, target->compiler->root_unit, found->slot);
 }
 
+const struct mdf_value *changeable_of_one_shape(struct compiler *compiler, mdf_operand slot)
+{
+    struct mdf_program_parameter *parameters = compiler->parameters.items;
+
+    for (size_t i = 0; i < compiler->parameters.n; i++) {
+        if (parameters[i].slot == slot) {
+            parameters[i].keeps_shape = true;
+            return unit_constant(compiler->root_unit, parameters[i].default_value);
+        }
+    }
+    return NULL;
+}
+
 bool all_changeables_are_met(struct compiler *compiler)
 {
     size_t i;

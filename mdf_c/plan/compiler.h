@@ -273,12 +273,20 @@ mdf_operand scope_as_operand(struct target *target, const struct outcome *outcom
 mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into);
 mdf_operand compile_text(struct target *target, const char *text, mdf_operand into);
 mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into);
+/* Item number `index` of a list or an array. */
+mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index);
+/* Binds the target of a for clause: a name, or names for the items of the item. */
+bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item);
+/* --- unrolled.c: a comprehension of as many items as are known; false: it is not known how many. *list: MDF_NO_OPERAND on error. */
+bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand into, mdf_operand *list);
 /* The operand itself, or its copy (a view) in `into`. */
 mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
 /* The operand, as an array where it holds a list that is one; into slot `into` where that is not MDF_NO_OPERAND. */
 mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_operand into);
 /* A field that must be constant, as a value (also in the typed form); false with the error set. */
 bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value);
+/* Runs code that needs nothing from outside, and takes one value of it. */
+bool compile_run_alone(struct compiler *compiler, struct mdf_code *code, mdf_operand operand, struct mdf_value *value);
 /* --- typed_constants.c */
 /* {"type", "data"}, {"type", "shape", "data"} */
 bool is_typed_form(const struct mdf_node *node);
@@ -585,6 +593,9 @@ bool keep_graph_changeable(struct target *target, const char *id, const struct m
 /* Whether the value of a field of the model is in such a slot; the slot, or its capture; MDF_NO_OPERAND where it is not. */
 bool is_changeable(const struct compiler *compiler, const struct mdf_node *field);
 mdf_operand changeable_operand(struct target *target, const struct mdf_node *field);
+/* The value by default of the parameter in a slot of the outermost unit, which takes values of that shape only from now on; NULL:
+ * the slot has none. */
+const struct mdf_value *changeable_of_one_shape(struct compiler *compiler, mdf_operand slot);
 /* False with the error set: a parameter that was asked for is not there. */
 bool all_changeables_are_met(struct compiler *compiler);
 

@@ -81,8 +81,7 @@ static bool is_of_other_node(const struct compiler *compiler, const char *name)
             const struct mdf_graph_node *node = &graph->nodes[j];
             bool is_node = length > 0 && strncmp(node->id, name, length) == 0 && node->id[length] == '\0';
 
-            if (is_node || mdf_model_find_output_port(node, name) <
-                               node->n_output_ports) {
+            if (is_node || mdf_model_find_output_port(node, name) < node->n_output_ports) {
                 return true;
             }
         }
@@ -671,8 +670,20 @@ static mdf_operand compile_conditional(struct target *target, const struct mdf_e
     return into;
 }
 
-/* Binds the target of a for clause: a name, or names for the items of the item. */
-static bool bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item)
+mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index)
+{
+    struct mdf_subscript_part *part;
+    struct mdf_subscript *subscript = new_subscript(target->compiler, 1, &part);
+    mdf_operand inputs[2] = {all, unit_add_int(target, index)};
+
+    if (subscript == NULL || inputs[1] == MDF_NO_OPERAND) {
+        return MDF_NO_OPERAND;
+    }
+    part->kind = MDF_SUBSCRIPT_INDEX;
+    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, inputs, 2, MDF_NO_OPERAND);
+}
+
+bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item)
 {
     size_t i;
 
@@ -680,16 +691,9 @@ static bool bind_item(struct target *target, const struct mdf_expression *names,
         return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
     }
     for (i = 0; i < names->as.list.n; i++) {
-        struct mdf_subscript_part *part;
-        struct mdf_subscript *subscript = new_subscript(target->compiler, 1, &part);
-        mdf_operand inputs[2] = {item, unit_add_int(target, (int64_t)i)}, result;
+        mdf_operand part = compile_item(target, item, (int64_t)i);
 
-        if (subscript == NULL || inputs[1] == MDF_NO_OPERAND) {
-            return false;
-        }
-        part->kind = MDF_SUBSCRIPT_INDEX;
-        result = unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, inputs, 2, MDF_NO_OPERAND);
-        if (result == MDF_NO_OPERAND || !bind_item(target, names->as.list.items[i], result)) {
+        if (part == MDF_NO_OPERAND || !compile_bind_item(target, names->as.list.items[i], part)) {
             return false;
         }
     }
@@ -727,7 +731,7 @@ static bool compile_clauses(struct target *target, const struct mdf_expression *
         return false;
     }
     loop = unit_position(target->unit);
-    if (!unit_emit(target, MDF_OPCODE_NEXT, element, operand, counter) || !bind_item(target, items[item], element) ||
+    if (!unit_emit(target, MDF_OPCODE_NEXT, element, operand, counter) || !compile_bind_item(target, items[item], element) ||
         !compile_clauses(target, tree, clause + 1, item + 2, list)) {
         return false;
     }
@@ -744,7 +748,11 @@ static mdf_operand compile_comprehension(struct target *target, const struct mdf
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
+    mdf_operand list;
 
+    if (target->compiler->gradient != NULL && compile_unrolled(target, tree, into, &list)) {
+        return list;
+    }
     into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
     if (into == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_LIST, into, 0, 0) || !compile_clauses(&inner, tree, 0, 1, into)) {
         return MDF_NO_OPERAND;

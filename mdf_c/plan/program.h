@@ -103,6 +103,7 @@ struct mdf_program_parameter {
     const char *node; /* NULL: a parameter of the graph */
     const char *id;
     mdf_operand slot, default_value; /* of the outermost unit; a constant */
+    bool keeps_shape;                /* what was compiled depends on the shape of that */
     struct mdf_declaration declaration;
     struct mdf_origin origin;
 };

@@ -190,8 +190,7 @@ static bool bind_constants(struct target *target, struct target *alone, const st
     return true;
 }
 
-/* Runs a unit that needs nothing from outside, and takes one value of it. */
-static bool run_alone(struct compiler *compiler, struct mdf_code *code, mdf_operand operand, struct mdf_value *value)
+bool compile_run_alone(struct compiler *compiler, struct mdf_code *code, mdf_operand operand, struct mdf_value *value)
 {
     struct mdf_execution execution = {.context = {.memory = compiler->memory, .real = compiler->real, .n_threads = 1}, .dt = 0};
     struct mdf_frame *frame;
@@ -245,7 +244,7 @@ static bool evaluate_text(struct target *target, const struct mdf_node *node, st
         operand = compile_own_text(&alone, node, MDF_NO_OPERAND);
         code = operand == MDF_NO_OPERAND ? NULL : unit_finish(target->compiler, &unit);
         if (code != NULL) {
-            done = draws_nothing(target->compiler, code) && run_alone(target->compiler, code, operand, value);
+            done = draws_nothing(target->compiler, code) && compile_run_alone(target->compiler, code, operand, value);
             mdf_code_clear(target->compiler->memory, code);
         }
     }

@@ -239,6 +239,14 @@ static mdf_status at_parameter(const struct mdf_program_parameter *parameter, md
     return status;
 }
 
+static bool is_shaped_as(const struct mdf_value *value, const struct mdf_value *other)
+{
+    return value->kind == other->kind &&
+           (value->kind != MDF_KIND_TENSOR ||
+            (value->rank == other->rank &&
+             (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(other), value->rank * sizeof(int64_t)) == 0)));
+}
+
 static mdf_status set_one(struct mdf_state *state, const struct mdf_program_parameter *parameter, const struct mdf_value *value,
                           mdf_error *error)
 {
@@ -252,6 +260,15 @@ static mdf_status set_one(struct mdf_state *state, const struct mdf_program_para
             parameter,
             mdf_error_set(error, MDF_SHAPE, "the value (%s) does not have the shape that the parameter declares", description),
             error);
+    }
+    if (parameter->keeps_shape && !is_shaped_as(value, mdf_frame_value(state->frame, parameter->default_value))) {
+        mdf_value_describe(value, description, sizeof description);
+        return at_parameter(parameter,
+                            mdf_error_set(error, MDF_SHAPE,
+                                          "the value (%s) does not have the shape of the model's own, by which derivatives were "
+                                          "made: a comprehension goes through it, or through its length",
+                                          description),
+                            error);
     }
     if (parameter->declaration.type.dtype == MDF_DTYPE_NONE && state->program->real == MDF_DTYPE_FLOAT32 &&
         value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_FLOAT64 && value->strength != MDF_STRENGTH_TYPED) {

@@ -316,3 +316,42 @@ def test_many_conditional_expressions_take_room_by_their_number():
 
     few, many = (peak(conditional(n), ["n.k"], 10, 1 << 31)[2] for n in (100, 800))
     assert many < 10 * few
+
+
+COMPREHENSIONS = [
+    "sum([x[i] * (i + 1.0) for i in range(3)])",
+    "numpy.sum([x[i] * w[j, i] for j in range(2) for i in range(n) if i != j])",
+    "sum(v * v for v in [x[0], k, x[1] * k])",
+    "numpy.sum([w[i] * numpy.sin(x) for i in range(len(w))])",
+    "sum([v * k for v in x])",
+    "numpy.sum([[x[i] * x[j] * k for i in range(x.shape[0])] for j in range(n)])",
+    "max([x[i] * k for i in range(3)]) + min([abs(a * b) for a, b in [(k, x[1]), (x[0], x[2])]])",
+]
+
+
+@pytest.mark.parametrize("text", COMPREHENSIONS)
+def test_comprehensions_of_a_known_number_of_items_are_derived(text):
+    at = {"n.k": np.array(1.3), "n.x": np.array([0.5, -0.4, 0.8]), "n.w": np.array([[0.1, 0.2, 0.3], [0.5, -0.4, 0.2]])}
+    parameters = {name.removeprefix("n."): {"value": array.tolist()} for name, array in at.items()}
+    model = model_of(nodes={"n": {"parameters": {"n": {"value": 3}, **parameters, "h": {"value": text}}, "output_ports": {"y": {"value": "h"}}}})
+    program = mdf_c.gradient(model, "y", list(at))
+    value, by = program(at)
+    np.testing.assert_array_equal(value, mdf_c.run(model)["y"])
+    for name, array in at.items():
+        for place in np.ndindex(array.shape):
+            ends = [program({**at, name: array + sign * 1e-6 * (np.indices(array.shape).T == place).all(-1).T})[0] for sign in (1, -1)]
+            assert np.asarray(by[name])[place] == pytest.approx(np.sum(ends[0] - ends[1]) / 2e-6, abs=1e-8)
+
+
+def test_a_parameter_that_a_comprehension_goes_through_keeps_its_shape():
+    model = model_of(nodes={"n": {"parameters": {"x": {"value": [1.0, 2.0]}}, "output_ports": {"y": {"value": "sum([v * v for v in x])"}}}})
+    program = mdf_c.gradient(model, "y", ["n.x"])
+    np.testing.assert_array_equal(program({"n.x": [3.0, 4.0]})[1]["n.x"], [6.0, 8.0])
+    with pytest.raises(mdf_c.MdfError, match="does not have the shape of the model's own"):
+        program({"n.x": [3.0, 4.0, 5.0]})
+
+
+def test_a_comprehension_of_an_unknown_number_of_items_is_refused():
+    model = model_of(nodes={"n": {"parameters": {"x": {"value": [1.0, 2.0]}}, "output_ports": {"y": {"value": "sum([v * v for v in x if v > 1])"}}}})
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="item by item"):
+        mdf_c.gradient(model, "y", ["n.x"])
