@@ -159,6 +159,7 @@ Test(cli, dumps)
         {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
         {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
         {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
+        {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},
         {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
          "first_passage_nests.txt"},
         {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { LONGEST_ALONE = 4096, MOST_TRIED = 6 }; /* elements; ops that a nest may join */
-enum { MANY_TIMES = 64 };                      /* as many points as another nest has: that costs little by itself */
+enum { MANY_TIMES = 32 };                      /* as many points as another nest has: that costs little by itself */
 
 static bool is_array_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
@@ -357,6 +357,97 @@ static bool stays_apart(const struct mdf_lowered_nest *maker, const struct mdf_l
            mdf_nest_count(nest, 0, nest->n_axes) / MANY_TIMES >= mdf_nest_count(maker, 0, maker->n_axes);
 }
 
+static bool reads(const struct grouping *grouping, size_t at, mdf_lowered_id id)
+{
+    const struct group *group = grouping->groups[at];
+    size_t i, k;
+
+    for (i = 0; group != NULL && i < group->n_ops; i++) {
+        for (k = 0; k < group->ops[i].n_in; k++) {
+            if (group->ops[i].in[k] == id) {
+                return true;
+            }
+        }
+    }
+    return group == NULL && (grouping->region->ops[at].code != MDF_LOWERED_NEST || grouping->region->ops[at].of.nest != NULL) &&
+           mdf_lowered_reads(&grouping->region->ops[at], id);
+}
+
+/* Whether nothing behind nest number `at`, up to number `to`, reads what it stores: it may as well stand there. */
+static bool may_sink(const struct grouping *grouping, size_t at, size_t to)
+{
+    const struct mdf_lowered_nest *nest = grouping->region->ops[at].of.nest;
+    size_t i, j;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        for (j = at + 1; nest->steps[i].kind == MDF_NEST_STORE && j <= to; j++) {
+            if (reads(grouping, j, nest->steps[i].view.id)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void renumber(void *context, mdf_lowered_id id)
+{
+    const struct making *making = context;
+
+    if (maker_of(making->makers, id) == making->at + 1) {
+        note_maker(making->makers, id, making->at);
+    }
+}
+
+/* Moves nest number `at` behind number `to`, where it has that number. */
+static void sink(struct grouping *grouping, size_t at, size_t to)
+{
+    struct mdf_lowered_op op = grouping->region->ops[at];
+    size_t i, k;
+
+    for (i = at; i < to; i++) {
+        struct making making = {&grouping->makers, i};
+        const struct mdf_lowered_op *moved = &grouping->region->ops[i];
+        const struct group *group = grouping->groups[i + 1];
+
+        grouping->region->ops[i] = grouping->region->ops[i + 1];
+        grouping->groups[i] = grouping->groups[i + 1];
+        for (k = 0; group != NULL && k < group->n_ops; k++) {
+            renumber(&making, group->ops[k].out);
+        }
+        if (group == NULL && (moved->code != MDF_LOWERED_NEST || moved->of.nest != NULL)) {
+            mdf_lowered_visit_results(moved, renumber, &making);
+        }
+    }
+    grouping->region->ops[to] = op;
+    grouping->groups[to] = NULL;
+    grouping->group -= grouping->group != SIZE_MAX && grouping->group > at && grouping->group <= to;
+}
+
+/* Makes a nest part of one that makes something of what it loads, though something else that it loads is made between them, by
+ * the last op of all: the first one then stands behind that. */
+static bool joins_sunk(struct grouping *grouping, const struct mdf_lowered_nest *nest)
+{
+    size_t last = last_maker(grouping, nest), i;
+
+    for (i = 0; last != SIZE_MAX && i < nest->n_steps; i++) {
+        size_t at = nest->steps[i].kind == MDF_NEST_LOAD ? maker_of(&grouping->makers, nest->steps[i].view.id) : SIZE_MAX;
+        struct mdf_lowered_op *op = at < last ? &grouping->region->ops[at] : NULL;
+        struct mdf_lowered_nest *both;
+
+        if (op == NULL || op->code != MDF_LOWERED_NEST || grouping->groups[at] != NULL || op->of.nest == NULL ||
+            stays_apart(op->of.nest, nest) || !may_sink(grouping, at, last)) {
+            continue;
+        }
+        both = draft_merge(grouping->lowering, op->of.nest, nest, true);
+        if (both != NULL && !takes_vectors(grouping, both)) {
+            sink(grouping, at, last);
+            become_nest(grouping, last, both);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Makes a nest part of another op before number `end`, one that makes something of what it loads. What became larger by that may
  * be joined to one before it in turn, which leaves an op without a nest. */
 static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest *nest, size_t end, bool only_nests)
@@ -375,7 +466,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         both = other == NULL || stays_apart(other, nest) ? NULL : draft_merge(grouping->lowering, other, nest, true);
         if (both != NULL && !takes_vectors(grouping, both)) {
             become_nest(grouping, at, both);
-            if (joins_nest(grouping, both, at, false)) {
+            if (joins_nest(grouping, both, at, false) || joins_sunk(grouping, both)) {
                 op->of.nest = NULL;
             }
             return true;
@@ -433,7 +524,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
     size_t at;
 
     if (op.code == MDF_LOWERED_NEST) {
-        if (!joins_nest(grouping, op.of.nest, grouping->n, false)) {
+        if (!joins_nest(grouping, op.of.nest, grouping->n, false) && !joins_sunk(grouping, op.of.nest)) {
             add_op(grouping, &op);
         }
         return true;
@@ -443,7 +534,8 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
         return true;
     }
     nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op) : NULL;
-    if (nest != NULL && (joins_nest(grouping, nest, grouping->n, true) || joins_with_group(grouping, &op, nest))) {
+    if (nest != NULL &&
+        (joins_nest(grouping, nest, grouping->n, true) || joins_with_group(grouping, &op, nest) || joins_sunk(grouping, nest))) {
         return true;
     }
     if (stands_alone(grouping->lowering, &op)) {
