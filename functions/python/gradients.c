@@ -8,6 +8,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/fold.h"
 #include "functions/kernel/move.h"
+#include "functions/python/gradients.h"
 #include "functions/python/python_values.h"
 
 #include <string.h>
@@ -379,7 +380,7 @@ static bool reduced_shape(struct mdf_call *call, const struct mdf_value *a, cons
 
 /* Numbers, from 1 on, of the results that elements of `a` went into when it was reduced along the axes that input `at` gives (no
  * axes: all, or none, as input at + 1 says); *n: of results. NULL with the error set. */
-static const int64_t *numbers_of_results(struct mdf_call *call, const struct mdf_value *a, size_t at, size_t *n)
+const int64_t *gradient_numbers_of_results(struct mdf_call *call, const struct mdf_value *a, size_t at, size_t *n)
 {
     const struct mdf_value *given = mdf_python_given(call, at);
     const int64_t *axes = NULL;
@@ -410,7 +411,7 @@ static bool run_spread(struct mdf_call *call)
 {
     const struct mdf_value *g = mdf_python_input_array(call, 0, SLOT_FIRST), *a = mdf_python_input_array(call, 1, SLOT_SECOND);
     size_t n = 0, size;
-    const int64_t *numbers = g != NULL && a != NULL ? numbers_of_results(call, a, 2, &n) : NULL;
+    const int64_t *numbers = g != NULL && a != NULL ? gradient_numbers_of_results(call, a, 2, &n) : NULL;
     char *target;
 
     if (numbers == NULL) {
@@ -428,52 +429,6 @@ static bool run_spread(struct mdf_call *call)
         memcpy(target + i * size, (const char *)g->data + (size_t)(numbers[i] - 1) * size, size);
     }
     return target != NULL;
-}
-
-/* others[i] *= the product of what comes before element i among those of one result, from the front or from the back. */
-static void multiply_others(const struct mdf_value *a, const int64_t *numbers, size_t n, bool is_backward, double *products,
-                            double *others)
-{
-    size_t size = mdf_dtype_size((mdf_dtype)a->dtype);
-
-    for (size_t i = 0; i < n; i++) {
-        products[i] = 1;
-    }
-    for (size_t k = 0; k < a->length; k++) {
-        size_t i = is_backward ? a->length - 1 - k : k;
-        double *product = &products[numbers[i] - 1];
-
-        others[i] *= *product;
-        *product *= mdf_element_to_double((mdf_dtype)a->dtype, (const char *)a->data + i * size);
-    }
-}
-
-/* "a axes none_is_all": for each element of `a`, which is reduced along axes, the product of the others of its result. */
-static bool run_others(struct mdf_call *call)
-{
-    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
-    size_t n = 0;
-    const int64_t *numbers = a != NULL ? numbers_of_results(call, a, 1, &n) : NULL;
-    double *others =
-        numbers != NULL ? mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_FLOAT64, a->length + n) : NULL;
-    mdf_dtype dtype;
-    void *target;
-
-    if (others == NULL) {
-        return false;
-    }
-    if (mdf_dtype_kind((mdf_dtype)a->dtype) == 'c') {
-        return mdf_call_error(call, MDF_UNSUPPORTED, "there are derivatives by real numbers only");
-    }
-    for (size_t i = 0; i < a->length; i++) {
-        others[i] = 1;
-    }
-    multiply_others(a, numbers, n, false, others + a->length, others);
-    multiply_others(a, numbers, n, true, others + a->length, others);
-    dtype = mdf_dtype_kind((mdf_dtype)a->dtype) == 'f' ? (mdf_dtype)a->dtype : MDF_DTYPE_FLOAT64;
-    target = mdf_python_make(call, mdf_call_target(call, 0), dtype, mdf_numpy_strength(a), a->rank, shape_of(a));
-    return target != NULL &&
-           mdf_value_convert_elements(call->context->memory, dtype, target, MDF_DTYPE_FLOAT64, others, a->length, false);
 }
 
 /* "a axes none_is_all": zeros, in the shape of what reduces `a` along axes that it keeps. */
@@ -809,7 +764,6 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=", .move = MDF_MOVE(1), .by_form = SECOND,
                  .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, gradient.kept(x1, x2, x3 if x3 is not None else True))"},
                                                 {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("gradient.others", run_others, 0, "a axes= none_is_all="),
     MDF_FUNCTION("gradient.kept", run_kept, 0, "a axes= none_is_all=", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.axes_from", run_axes_from, 0, "a first", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.row", run_row, 0, "a", .derivatives = mdf_derivatives_reshaped, .move = MDF_MOVE(1, .in_order = true)),

@@ -3,6 +3,7 @@
  * Comes in: an array; from version 12 on also a ratio and whether this is training. Goes out: the array as it is or, in training,
  * with each element set to 0 with probability `ratio` and the others divided by 1 - ratio; and the mask of those kept.
  * Up to version 6 training is `is_test` 0; versions 7 and 10 only infer. Source: ONNX Dropout, all versions. */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/sampling/random.h"
@@ -161,13 +162,24 @@ static bool plan_dropout_12(struct mdf_call *call, struct mdf_routine_plan *plan
 
 static const char no_ratio[] = "the ratio is not in [0, 1]";
 
+/* The mask tells what was dropped: of a 0 the result does not. */
+#define BY_MASK(ratio)                                                                             \
+    "(dy * y1 / (1 - " ratio ") if y1 is not None else gradient.refuse('dropped elements without " \
+    "the output `mask`'))"
+
+static const struct mdf_derivative of_version_1[] = {{0, "dy if is_test else " BY_MASK("ratio")}, {MDF_DERIVATIVE_END, NULL}},
+                                   of_version_12[] = {
+                                       {0, "dy if x2 is None or x2 == False else " BY_MASK("(0.5 if x1 is None else x1)")},
+                                       {2, NULL},
+                                       {MDF_DERIVATIVE_END, NULL}};
+
 const struct mdf_operator mdf_operators_dropout[] = {
     {"Dropout", 1, 6, dropout_1, attribute_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_1, no_ratio)},
+     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_1, no_ratio), .derivatives = of_version_1},
     {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
-     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL)},
+     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL), .derivatives = MDF_DERIVATIVES({0, "dy"})},
     {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
-     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL)},
+     .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL), .derivatives = MDF_DERIVATIVES({0, "dy"})},
     {"Dropout", 12, 99, dropout_12, input_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_12, no_ratio)},
+     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_12, no_ratio), .derivatives = of_version_12},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -355,3 +355,15 @@ def test_a_comprehension_of_an_unknown_number_of_items_is_refused():
     model = model_of(nodes={"n": {"parameters": {"x": {"value": [1.0, 2.0]}}, "output_ports": {"y": {"value": "sum([v * v for v in x if v > 1])"}}}})
     with pytest.raises(mdf_c.MdfUnsupportedError, match="item by item"):
         mdf_c.gradient(model, "y", ["n.x"])
+
+
+@pytest.mark.parametrize("text", ["numpy.prod(x)", "numpy.prod(w, axis=0, keepdims=True) * w", "math.prod([x[0], x[1], k])", "numpy.nanprod(w, axis=1)"])
+def test_the_hessian_of_a_product_is_right_where_factors_are_zero(text):
+    at = {"n.k": np.array(0.7), "n.x": np.array([0.5, -0.4, 0.0, 0.8]), "n.w": np.array([[0.5, -0.4], [0.3, 0.0], [0.2, 0.0]])}
+    parameters = {name.removeprefix("n."): {"value": array.tolist()} for name, array in at.items()}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": f"numpy.sum({text} * k)"}}}})
+    _, changes = mdf_c.hvp(model, "y", list(at))({name: np.ones_like(array) for name, array in at.items()}, at)
+    program = mdf_c.gradient(model, "y", list(at))
+    ends = [program({name: array + sign * 1e-5 for name, array in at.items()})[1] for sign in (1, -1)]
+    for name, change in changes.items():
+        np.testing.assert_allclose(change, (ends[0][name] - ends[1][name]) / 2e-5, atol=1e-8)

@@ -55,6 +55,11 @@ OPERATORS = {
     "LpPool": [call({"X": "a", "kernel_shape": [2, 2]}, a=(1, 2, 4, 4)), call({"X": "a", "kernel_shape": [2], "p": 3, "pads": [1, 0]}, a=(1, 2, 5))],
     "GlobalMaxPool": [call({"X": "a"}, a=(2, 2, 3, 2))],
     "GlobalLpPool": [call({"X": "a"}, a=(2, 2, 3, 2)), call({"X": "a", "p": 3}, a=(2, 2, 3))],
+    "Dropout": [
+        call({"data": "a", "ratio": 0.3}, a=(2, 3)),
+        call({"data": "a", "training_mode": False}, a=(2, 3)),
+        call({"data": "a", "is_test": 1}, opset="6", a=(2, 3)),
+        call({"data": "a"}, opset="10", a=(2, 3))],
     "MaxUnpool": [call({"X": "a", "I": "k", "kernel_shape": [2, 2], "strides": [2, 2]}, a=(1, 1, 2, 2), k=np.array([[[[5, 7], [13, 15]]]]))],
     "Col2Im": [call({"input": "a", "image_shape": "k", "block_shape": "kb", "pads": [1, 0, 0, 1], "strides": [2, 1]}, a=(1, 8, 9), k=whole(5, 3), kb=whole(2, 2))],
     "BatchNormalization": [
