@@ -156,6 +156,8 @@ static const struct {
     {"$FMU $M -o $OUT/a.fmu --kind mdx", 2, "mdf-fmu: error: --kind must be both or co-simulation or model-exchange, not 'mdx'\n"},
     {"$FMU $M -o $OUT/none/a.fmu --source-only", 1, "/tmp/mdf_test_command_line_"},
     {"$CONVERT $M", 2, "mdf-convert: error: two file names are needed\n"},
+    {"$CONVERT --format", 2, "mdf-convert: error: no model was given\n"},
+    {"$CONVERT --format $M $OUT/a.onnx", 2, "mdf-convert: error: --format is for a model that is written as text\n"},
     {"$CONVERT a b c", 2, "mdf-convert: error: one file name too many: c\n"},
     /* output */
     {"$RUN $M -o $OUT/a.png", 2,
@@ -252,6 +254,13 @@ static const char *const taken[] = {
     "$RUN $M --profile=$OUT/p.speedscope.json >$OUT/o && grep -q speedscope.app $OUT/p.speedscope.json",
     "printf '# kept\\nm:\\n  graphs: # here too\\n    g: {nodes: {}}\\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/d.yaml && grep -q '# here too' $OUT/d.yaml "
     "&& grep -q '^  onnx_opset_version: \"15\"$' $OUT/d.yaml",
+    "printf 'm:\n    graphs: {g: {nodes: {n: {output_ports: {o: {value: 3}}}}}}\n' >$OUT/c.yaml && $CONVERT --format $OUT/c.yaml "
+    "&& grep -q '^    graphs:' $OUT/c.yaml && cp $OUT/c.yaml $OUT/e.yaml && $CONVERT --format $OUT/c.yaml && cmp $OUT/c.yaml $OUT/e.yaml "
+    "&& $RUN $OUT/c.yaml | grep -q '\"o\": 3' && rm $OUT/c.yaml $OUT/e.yaml",
+    "printf 'm: # kept\n    graphs: {g: {nodes: {}}}\n' >$OUT/c.yaml && cp $OUT/c.yaml $OUT/e.yaml && ! $CONVERT --format $OUT/c.yaml 2>$OUT/w "
+    "&& grep -q 'c.yaml:1:4: error: a text that is laid out anew has no comments' $OUT/w && cmp $OUT/c.yaml $OUT/e.yaml "
+    "&& $CONVERT --format $OUT/c.yaml $OUT/e.yaml 2>$OUT/w && grep -q 'warning: comments are not kept' $OUT/w && ! grep -q kept $OUT/e.yaml "
+    "&& rm $OUT/c.yaml $OUT/e.yaml $OUT/w",
     "printf 'm: # lost\n  graphs: {g: {nodes: {}}}\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/c.json 2>$OUT/w && grep -q 'c.yaml:1:4: warning: comments are not kept' $OUT/w "
     "&& printf 'm:\n  notes: \"no # comment\"\n  graphs: {g: {nodes: {}}}\n' >$OUT/c.yaml && $CONVERT $OUT/c.yaml $OUT/c.json && rm $OUT/c.json $OUT/w",
     "$COMPILE -h $M | grep -q '^usage: mdf-compile '",

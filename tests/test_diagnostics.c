@@ -46,6 +46,7 @@ Test(diagnostics, ten_mistakes)
         {"08_python_condition.json", ""},
         {"09_parameter_as_input.yaml", " -i gna=100"},
         {"10_many.json", ""},
+        {"11_no_nodes.yaml", ""},
     };
     static char said[TEXT_SIZE], expected[TEXT_SIZE];
     char text[256];
@@ -351,6 +352,8 @@ Test(diagnostics, check_finds)
         {GRAPH("n: {output_ports: {o: {value: \"[1, 2] + [1, 2, 3]\"}}}", ""), ""},
         {GRAPH("n: {parameters: {a: {value: [1, 2]}}, output_ports: {o: {value: \"a[1] + a[-2] + a[2]\"}}}", ""),
          "2:81 shape index 2 is out of range for 2 items"},
+        {GRAPH("n: {parameters: {a: {default_initial_value: 1, time_derivative: }}, output_ports: {o: {value: a}}}", ""),
+         "2:48 model nothing stands behind 'time_derivative': it is as if it were not there"},
         {GRAPH("n: {parameters: {a: {value: 1}}, output_ports: {o: {value: \"a[0]\"}}}", ""), "2:61 shape a number has no items"},
         {GRAPH("a: {output_ports: {o: {value: 1}}}, b: {output_ports: {p: {value: 1}}}", ",\nconditions: {node_specific: {a: {type: Never}, b: {type: Any, args: [{type: EveryNCalls, kwargs: {dependency: a, n: 2}}]}}, termination: {environment_state_update: {type: AfterNPasses, kwargs: {n: 1}}}}"),
          "never-runs node 'b' never runs: it waits for node 'a', which never runs"},

@@ -1,4 +1,5 @@
 /* mdf_convert.c - the program mdf-convert: a model in one format into another. See docs/man/mdf-convert.1. */
+#include "mdf_c/base/error.h"
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/cli/completion.h"
 #include "mdf_c/cli/convert_yaml.h"
@@ -16,8 +17,11 @@ static const char help[] =
     "From\n"
     "                              ONNX, and where IN has arrays beside it, the default is 1M; else all stay in OUT\n"
     "      --weights-inside        all arrays stay in OUT\n"
-    "      --float32               to ONNX: reals without a declared type are float32, for which ONNX Runtime has all kernels\n"
-    MESSAGE_HELP
+    "      --format                lay the text out anew: the same indentation everywhere, small objects on one line. OUT may be "
+    "left\n"
+    "                              out then: IN is replaced, unless it has comments, which would go\n"
+    "      --float32               to ONNX: reals without a declared type are float32, for which ONNX Runtime has all "
+    "kernels\n" MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 /* 0 bytes would mean the default. */
@@ -30,7 +34,7 @@ static const char *beside_fault(const char *text)
 struct conversion {
     const char *source, *target;
     size_t beside_bytes; /* as mdf_model_save_file_parted takes it; 0: not given */
-    bool inside, float32;
+    bool inside, float32, format;
 };
 
 #define FIELD(name) offsetof(struct conversion, name)
@@ -38,6 +42,7 @@ struct conversion {
 static const struct option_row rows[] = {
     {"weights-beside", '\0', ARGUMENT_BYTES, .offset = FIELD(beside_bytes), .fault = beside_fault},
     {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
+    {"format", '\0', ARGUMENT_FLAG, .offset = FIELD(format)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(float32)},
     MESSAGE_ROWS,
     {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
@@ -57,7 +62,7 @@ static mdf_status convert_text(const struct conversion *conversion, const mdf_mo
 {
     *is_done = false;
     return is_yaml(conversion->source) && is_yaml(conversion->target) && conversion->beside_bytes == 0 && !conversion->inside &&
-                   !model->document->is_parted
+                   !conversion->format && !model->document->is_parted
                ? convert_yaml_text(model, conversion->source, conversion->target, is_done, error)
                : MDF_OK;
 }
@@ -72,6 +77,21 @@ static void warn_of_comments(const struct conversion *conversion, struct warning
         snprintf(warning.file, sizeof warning.file, "%s", conversion->source);
         print_warning(warnings, &warning);
     }
+}
+
+/* A file is not replaced by one without its comments. */
+static bool keeps_comments(const struct conversion *conversion, mdf_error *error)
+{
+    int line_number, column;
+
+    if (strcmp(conversion->source, conversion->target) != 0 || !conversion->format || !is_yaml(conversion->source) ||
+        !find_yaml_comment(conversion->source, &line_number, &column)) {
+        return true;
+    }
+    mdf_error_set(error, MDF_MODEL,
+                  "a text that is laid out anew has no comments, and this file has: name an OUT beside it to go without them");
+    mdf_error_at(error, conversion->source, line_number, column);
+    return false;
 }
 
 static void save_onnx(const mdf_model *model, const char *path, size_t beside_bytes, const mdf_options *options, mdf_error *error)
@@ -102,6 +122,8 @@ static int convert(const struct conversion *conversion)
     }
     if (model == NULL) {
         print_errors(&warnings, &error, conversion->source);
+    } else if (!keeps_comments(conversion, &error)) {
+        /* the error is told below */
     } else if (convert_text(conversion, model, &is_done, &error) == MDF_OK && !is_done) {
         (to_onnx ? save_onnx : save_parted)(model, conversion->target, beside_bytes, &options, &error);
         if (error.code == MDF_OK) {
@@ -126,8 +148,8 @@ int convert_program(int argc, char **argv)
     if (names == NULL) {
         return exit_status;
     }
-    if (n_names < 2) {
-        return usage_error(&line, "two file names are needed");
+    if (n_names < (conversion.format ? 1 : 2)) {
+        return usage_error(&line, conversion.format ? "no model was given" : "two file names are needed");
     }
     if (n_names > 2) {
         return usage_error(&line, "one file name too many: %s", names[2]);
@@ -135,10 +157,13 @@ int convert_program(int argc, char **argv)
     if (conversion.inside && conversion.beside_bytes > 0) {
         return usage_error(&line, "--weights-inside does not go with --weights-beside");
     }
-    if (conversion.float32 && !mdf_ends_with(names[1], ".onnx")) {
+    conversion.source = names[0];
+    conversion.target = names[n_names - 1];
+    if (conversion.format && mdf_ends_with(conversion.target, ".onnx")) {
+        return usage_error(&line, "--format is for a model that is written as text");
+    }
+    if (conversion.float32 && !mdf_ends_with(conversion.target, ".onnx")) {
         return usage_error(&line, "--float32 is for a model that is written as ONNX");
     }
-    conversion.source = names[0];
-    conversion.target = names[1];
     return convert(&conversion);
 }

@@ -49,7 +49,8 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph%s", role, id,
              names_port_of_node(graph, id)
                  ? strcmp(role, "sender") == 0 ? ": the port stands in 'sender_port'" : ": the port stands in 'receiver_port'"
-                 : "");
+             : graph->n_nodes == 0 ? ": it has none"
+                                   : "");
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 
@@ -194,6 +195,8 @@ static mdf_status resolve_edges(struct mdf_reader *reader, struct mdf_graph *gra
             graph->edges[n++] = graph->edges[i];
         } else if (!mdf_reader_recover(reader, length)) {
             return status;
+        } else if (graph->n_nodes == 0) {
+            break; /* the same of all */
         }
     }
     graph->n_edges = n;

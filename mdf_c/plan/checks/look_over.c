@@ -171,6 +171,32 @@ static bool note_node(struct mentions *mentions, const struct mdf_graph_node *no
     return note_name(mentions, "is_finished", place); /* conditions look at it */
 }
 
+/* Fields of ports, functions and parameters with nothing behind them. */
+static void tell_empty_fields(struct compiler *compiler, const struct mdf_graph_node *node)
+{
+    static const char *const parts[] = {"input_ports", "functions", "parameters", "output_ports"};
+    size_t i, j, k;
+
+    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct mdf_node *part = mdf_node_get(node->source, parts[i]);
+
+        for (j = 0; part != NULL && part->kind == MDF_NODE_OBJECT && j < part->as.object.n; j++) {
+            const struct mdf_node *fields = &part->as.object.entries[j].value;
+
+            for (k = 0; fields->kind == MDF_NODE_OBJECT && k < fields->as.object.n; k++) {
+                const struct mdf_node_entry *field = &fields->as.object.entries[k];
+
+                if (field->value.kind == MDF_NODE_NULL) {
+                    struct place place = place_at_key(compiler, field);
+
+                    compile_finding(compiler, "model", "nothing stands behind '%.60s': it is as if it were not there", field->key);
+                    place_leave(compiler, place);
+                }
+            }
+        }
+    }
+}
+
 static bool look_at_node(const struct graph_builder *builder, const struct mdf_graph_node *node,
                          const struct mentions *conditions)
 {
@@ -184,6 +210,7 @@ static bool look_at_node(const struct graph_builder *builder, const struct mdf_g
         compile_out_of_memory(compiler);
         return false;
     }
+    tell_empty_fields(compiler, node);
     for (i = 0; computes && node->graph == NULL && i < node->n_input_ports; i++) {
         if (!is_mentioned(&mentions, node->input_ports[i].id, SIZE_MAX - 1)) {
             tell_unused(compiler, "unused-input", "input port", node->input_ports[i].id, node->input_ports[i].source,
