@@ -599,7 +599,7 @@ const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
                                      {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right=",
+    MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right=", .form = MDF_FORM_INTERPOLATE,
                  .meaning = MDF_MEANING(
                      "result", NULL, {"at", "numpy.clip(numpy.searchsorted(x1, x0, 'right') - 1, 0, x1.size - 2)", NULL},
                      {"x_low", "numpy.take(x1, at)", NULL}, {"y_low", "numpy.take(x2, at)", NULL},

@@ -37,6 +37,8 @@ void compose_axes(struct composing *composing);
  * nest. */
 bool compose_has_features(enum mdf_form form);
 mdf_lowered_id compose_features(struct composing *composing);
+/* lower_interpolate.c: the register of the result; the draft has failed where it is not made of a nest. */
+uint8_t compose_interpolation(struct composing *composing);
 /* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
 bool compose_has_norm(enum mdf_form form);
 mdf_lowered_id compose_norm(struct composing *composing);

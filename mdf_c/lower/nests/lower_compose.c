@@ -420,9 +420,11 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
 
     for (i = 0; i < trial->n; i++) {
         enum mdf_form form = trial->source->operator->form;
-        bool is_bound = (form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_NEAREST) && i > 0;
+        bool is_bound = ((form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_NEAREST) && i > 0) ||
+                        (form == MDF_FORM_INTERPOLATE && i > 2);
 
-        if (trial->ids[i] == MDF_LOWERED_NONE || (form == MDF_FORM_BOUNDS && trial->effective[i]->kind == MDF_KIND_NONE)
+        if (trial->ids[i] == MDF_LOWERED_NONE ||
+            ((form == MDF_FORM_BOUNDS || form == MDF_FORM_INTERPOLATE) && trial->effective[i]->kind == MDF_KIND_NONE)
                 ? !is_bound
                 : trial->effective[i]->kind != MDF_KIND_TENSOR || trial->effective[i]->rank > MDF_INLINE_RANK ||
                       lowering->facts[trial->ids[i]].is_open) {
@@ -461,6 +463,8 @@ static mdf_lowered_id compose(struct composing *composing)
         result = clip(composing);
     } else if (operator->form == MDF_FORM_BOUNDS) {
         result = bound(composing);
+    } else if (operator->form == MDF_FORM_INTERPOLATE) {
+        result = compose_interpolation(composing);
     } else if (operator->form == MDF_FORM_LEAST || operator->form == MDF_FORM_GREATEST) {
         result = choose(composing, operator->form == MDF_FORM_LEAST);
     } else if (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) {
