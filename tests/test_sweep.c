@@ -667,21 +667,16 @@ static void hold_explanation(const struct fixture *fixture, size_t n_lanes)
 }
 
 /* Whether instances were evaluated side by side, and whether any has other bits than one by one. */
-static void hold_lanes_of(const mdf_options *how, const char *parameters, double first, double step, bool is_side_by_side)
+static void hold_lanes_of_model(const mdf_options *how, const char *model, double first, double step, bool is_side_by_side)
 {
     static const char *const names[] = {"p"};
     const size_t every[] = {1, 4, 0}, lanes[] = {2, 8, 16};
     struct fixture fixture;
     double one_by_one[N * STEPS];
-    char model[2000];
     mdf_status status;
     mdf_error error;
     size_t i, j;
 
-    snprintf(model, sizeof model,
-             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {%s}, \"output_ports\": {\"y\": {\"value\": "
-             "\"1.0 * y\"}}}}}}}}",
-             parameters);
     begin_with(&fixture, model, names, 1, how);
     for (i = 0; i < N; i++) {
         fixture.a[i] = first + step * (double)i;
@@ -710,12 +705,23 @@ static void hold_lanes_of(const mdf_options *how, const char *parameters, double
             memset(fixture.results, 0xff, sizeof fixture.results);
             cr_assert_eq(run(&fixture), status, "%s", fixture.error.message);
             cr_assert_str_eq(fixture.error.message, error.message);
-            cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s: %zu lanes, every %zu", parameters, lanes[j], every[i]);
+            cr_assert_eq(fixture.sweep->has_lanes, is_side_by_side, "%s: %zu lanes, every %zu", model, lanes[j], every[i]);
             hold_explanation(&fixture, lanes[j]);
-            cr_assert(status != MDF_OK || memcmp(one_by_one, fixture.results, sizeof one_by_one) == 0, "%s", parameters);
+            cr_assert(status != MDF_OK || memcmp(one_by_one, fixture.results, sizeof one_by_one) == 0, "%s", model);
         }
     }
     end(&fixture);
+}
+
+static void hold_lanes_of(const mdf_options *how, const char *parameters, double first, double step, bool is_side_by_side)
+{
+    char model[2000];
+
+    snprintf(model, sizeof model,
+             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {%s}, \"output_ports\": {\"y\": {\"value\": "
+             "\"1.0 * y\"}}}}}}}}",
+             parameters);
+    hold_lanes_of_model(how, model, first, step, is_side_by_side);
 }
 
 static void hold_lanes(const char *parameters, double first, double step, bool is_side_by_side)
@@ -782,14 +788,17 @@ Test(sweep, side_by_side_kernels_are_called_for_one_after_the_other)
 /* Instances that draw in a condition's arm draw when they are there only; what is drawn once, at first, is drawn before. */
 Test(sweep, side_by_side_each_instance_draws_its_own_random_numbers)
 {
-    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"0.9 * y + p * numpy.random.normal()\""), 0.1, 0.07, true);
-    hold_lanes(P PARAMETER("z", "\"default_initial_value\": \"numpy.random.uniform(-1.0, p)\", \"value\": \"0.5 * z\"") ", " PARAMETER(
-                   "y", "\"default_initial_value\": 0.0, \"value\": \"y + (numpy.random.standard_normal() if z > y else 0.25) + z\""),
-               0.1, 0.07, true);
+    hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"0.9 * y + p * numpy.random.normal()\""), 0.1, 0.07,
+               true);
+    hold_lanes(
+        P PARAMETER("z", "\"default_initial_value\": \"numpy.random.uniform(-1.0, p)\", \"value\": \"0.5 * z\"") ", " PARAMETER(
+            "y", "\"default_initial_value\": 0.0, \"value\": \"y + (numpy.random.standard_normal() if z > y else 0.25) + z\""),
+        0.1, 0.07, true);
     hold_lanes(P PARAMETER("x", "\"value\": \"numpy.random.normal(p, 2.0, 3)\"") ", " PARAMETER(
                    "y", "\"value\": \"numpy.sum(x) + numpy.random.random()\""),
                0.1, 0.07, true);
-    hold_lanes(P PARAMETER("y", "\"function\": \"onnx::RandomNormal\", \"args\": {\"shape\": [1], \"dtype\": 11}"), 0.1, 0.07, true);
+    hold_lanes(P PARAMETER("y", "\"function\": \"onnx::RandomNormal\", \"args\": {\"shape\": [1], \"dtype\": 11}"), 0.1, 0.07,
+               true);
 }
 
 /* A node that runs until it is finished: as often as each instance needs, also in its first evaluation; what it leaves is of one
@@ -802,11 +811,25 @@ Test(sweep, side_by_side_a_node_runs_until_it_is_finished)
     hold_lanes(P PARAMETER("y", ANEW "\"default_initial_value\": 0.0, \"value\": \"y + p * numpy.random.normal(0.1, p)\"")
                    UNTIL("abs(y) > 2"),
                0.3, 0.07, true);
-    hold_lanes(P PARAMETER("x", ANEW "\"default_initial_value\": [[0.0]], \"value\": \"x + p * "
-                                "psyneulink.draw_normal([0], -1, [[0.0]])\"") ", " PARAMETER(
-                   "y", "\"value\": \"numpy.reshape(numpy.where(x > 0.0, 1.0, 0.25), [1])\"") UNTIL("numpy.max(numpy.abs(x)) > 2"),
-               0.3, 0.07, true);
+    hold_lanes(
+        P PARAMETER("x", ANEW
+                    "\"default_initial_value\": [[0.0]], \"value\": \"x + p * "
+                    "psyneulink.draw_normal([0], -1, [[0.0]])\"") ", " PARAMETER("y", "\"value\": \"numpy.reshape(numpy.where(x "
+                                                                                      "> 0.0, 1.0, 0.25), [1])\"")
+            UNTIL("numpy.max(numpy.abs(x)) > 2"),
+        0.3, 0.07, true);
     hold_lanes(P PARAMETER("y", "\"default_initial_value\": 0.0, \"value\": \"y + p\"") UNTIL("y > 3"), 0.3, 0.07, true);
+    /* one that feeds itself gets its own value from its second run on, in the first evaluation too */
+    hold_lanes_of_model(
+        NULL,
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {\"shape\": [1]}}, \"parameters\": {" P
+            PARAMETER(
+                "q",
+                "\"value\": \"numpy.ones(1) * p\"") "}, \"functions\": {\"is_finished\": {\"value\": \"0\"}}, \"repeat_until_finished\": 2, "
+                                      "\"output_ports\": {\"o\": {\"value\": \"q\"}, \"y\": {\"value\": \"i[0] + 0.5\"}}}}, "
+                                      "\"edges\": {\"e\": {\"sender\": \"n\", "
+                                      "\"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}}}",
+        0.3, 0.07, false);
 }
 
 Test(sweep, side_by_side_a_draw_that_is_refused_says_what_one_by_one_it_says)
@@ -819,12 +842,14 @@ Test(sweep, side_by_side_float32_has_the_bits_that_it_has_one_by_one)
 {
     const mdf_options how = {.float32 = true};
 
-    hold_lanes_of(&how,
-                  P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y + 0.1 * (p - y * y * y / 3) if abs(y) < 0.7 else -y / "
-                                   "(3 + p)\""),
-                  0.1, 0.07, true);
-    hold_lanes_of(&how,
-                  P PARAMETER("x", "\"default_initial_value\": 1.5, \"value\": \"x - 0.3 * (p if x > 0.1 else -x) * 1e-3\"") ", " PARAMETER(
-                      "y", "\"default_initial_value\": 0.0, \"value\": \"1e30 * x * (y if y != 0.0 else p) / 1e25 - y * y\""),
-                  0.1, 0.07, true);
+    hold_lanes_of(
+        &how,
+        P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y + 0.1 * (p - y * y * y / 3) if abs(y) < 0.7 else -y / "
+                         "(3 + p)\""),
+        0.1, 0.07, true);
+    hold_lanes_of(
+        &how,
+        P PARAMETER("x", "\"default_initial_value\": 1.5, \"value\": \"x - 0.3 * (p if x > 0.1 else -x) * 1e-3\"") ", " PARAMETER(
+            "y", "\"default_initial_value\": 0.0, \"value\": \"1e30 * x * (y if y != 0.0 else p) / 1e25 - y * y\""),
+        0.1, 0.07, true);
 }

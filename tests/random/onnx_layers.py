@@ -1,4 +1,4 @@
-"""Random calls of convolutions, pools and recurrent networks. Each function adds calls to a graph, or nothing where nothing fits."""
+"""Random calls of convolutions, pools, recurrent networks, quantised numbers and arrays of other sizes. Each function adds calls to a graph, or nothing where nothing fits."""
 ACTIVATIONS = ["Tanh", "Sigmoid", "Relu", "Softsign", "Softplus", "HardSigmoid", "LeakyRelu", "Elu"]
 
 
@@ -100,4 +100,76 @@ def _recur(g, type):
     return g.call(op, inputs, [(type, [steps, directions, batch, hidden])] + [(type, state)] * (2 if op == "LSTM" else 1), **attributes)
 
 
-_KINDS = [_convolve, _convolve, _convolve_back, _pool, _pool_planes, _recur, _recur]
+def _bytes(g, shape):
+    """Quantised numbers of that shape, their scale and their zero point."""
+    type = g.rng.choice(["uint8", "int8"])
+    scale, zero = g.constant("float32", [], [g.rng.choice([0.5, 0.1, 0.02])]), g.constant(type, [], [g.rng.choice([0, 3, 100])])
+    if g.rng.random() < 0.3:
+        return g.constant(type, shape), scale, zero
+    return g.call("QuantizeLinear", [_array(g, "float32", shape), scale, zero], [(type, shape)])[0], scale, zero
+
+
+def _dequantise(g, _type):
+    if g.program.opset < 10:
+        return False
+    shape = [g.rng.choice([1, 2, 3, 5]) for _ in range(g.rng.choice([1, 2, 3]))]
+    x, scale, zero = _bytes(g, shape)
+    if g.program.opset >= 13 and g.rng.random() < 0.5:
+        axis = g.rng.randrange(len(shape))
+        scale = g.constant("float32", [shape[axis]], [g.rng.choice([0.5, 0.1, 0.02]) for _ in range(shape[axis])])
+        zero = g.constant(x.type, [shape[axis]], [g.rng.randint(0, 100) for _ in range(shape[axis])])
+        x = g.call("QuantizeLinear", [_array(g, "float32", shape), scale, zero], [(x.type, shape)], axis=axis)[0]
+        return g.call("DequantizeLinear", [x, scale, zero], [("float32", shape)], axis=axis)
+    if g.program.opset >= 11 and g.rng.random() < 0.3:
+        return g.call("DynamicQuantizeLinear", [_array(g, "float32", shape)], [("uint8", shape), ("float32", []), ("uint8", [])])
+    return g.call("DequantizeLinear", [x, scale, zero], [("float32", shape)])
+
+
+def _multiply_bytes(g, _type):
+    if g.program.opset < 10:
+        return False
+    m, k, n, batch = g.rng.choice([1, 3]), g.rng.choice([1, 2, 9]), g.rng.choice([1, 4]), g.rng.choice([[], [], [2]])
+    a, a_scale, a_zero = _bytes(g, batch + [m, k])
+    b, b_scale, b_zero = _bytes(g, g.rng.choice([[], batch]) + [k, n])
+    if g.rng.random() < 0.5:
+        return g.call("MatMulInteger", g.rng.choice([[a, b], [a, b, a_zero], [a, b, a_zero, b_zero]]), [("int32", batch + [m, n])])
+    return g.call("QLinearMatMul", [a, a_scale, a_zero, b, b_scale, b_zero, a_scale, a_zero], [(a.type, batch + [m, n])])
+
+
+def _convolve_bytes(g, _type):
+    groups, channels, outputs, sizes = g.rng.choice([1, 1, 2]), g.rng.choice([1, 3]), g.rng.choice([1, 2]), _plane(g)
+    attributes, counts = _windows(g, sizes, True)
+    if min(counts) < 1 or g.program.opset < 10:
+        return False
+    x, x_scale, x_zero = _bytes(g, [1, groups * channels] + sizes)
+    w, w_scale, w_zero = _bytes(g, [groups * outputs, channels] + attributes["kernel_shape"])
+    shape = [1, groups * outputs] + counts
+    if g.rng.random() < 0.5:
+        return g.call("ConvInteger", g.rng.choice([[x, w], [x, w, x_zero], [x, w, x_zero, w_zero]]), [("int32", shape)], group=groups, **attributes)
+    bias = [g.constant("int32", [groups * outputs], [g.rng.randint(-900, 900) for _ in range(groups * outputs)])] if g.rng.random() < 0.5 else []
+    return g.call("QLinearConv", [x, x_scale, x_zero, w, w_scale, w_zero, x_scale, x_zero] + bias, [(x.type, shape)], group=groups, **attributes)
+
+
+def _resize(g, type):
+    if g.program.opset < 13:
+        return False
+    shape = [g.rng.choice([1, 2, 3, 4]) for _ in range(g.rng.choice([1, 2, 3]))]
+    sizes = [g.rng.choice([n, n, g.rng.randint(1, 7)]) for n in shape]
+    attributes = {"mode": g.rng.choice(["nearest", "linear", "cubic"]),
+                  "coordinate_transformation_mode": g.rng.choice(["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])}
+    if attributes["mode"] == "nearest":
+        type = g.rng.choice([type, "int64", "uint8"])
+    return g.call("Resize", [_array(g, type, shape), "", "", g.constant("int64", [len(sizes)], sizes)], [(type, sizes)], **attributes)
+
+
+def _normalise_groups(g, type):
+    groups, channels, sizes = g.rng.choice([1, 2, 3]), g.rng.choice([1, 2]), _plane(g)
+    shape = [g.rng.choice([1, 2]), groups * channels] + sizes
+    if g.rng.random() < 0.3:
+        return g.call("LRN", [_array(g, type, shape)], [(type, shape)], size=g.rng.choice([1, 2, 3]))
+    if g.program.opset < 21:
+        return False
+    return g.call("GroupNormalization", [_array(g, type, shape)] + [g.get(type, [groups * channels]) for _ in range(2)], [(type, shape)], num_groups=groups)
+
+
+_KINDS = [_dequantise, _multiply_bytes, _convolve_bytes, _resize, _normalise_groups] + [_convolve, _convolve, _convolve_back, _pool, _pool_planes, _recur, _recur]

@@ -200,6 +200,22 @@ bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, 
     return true;
 }
 
+/* Whether a node that runs until it is finished gets from its first run on what it did not get before: its own values. */
+static bool comes_to_feed_itself(const struct mdf_state *state, size_t index)
+{
+    const struct mdf_program_node *node = &state->program->nodes[index];
+    size_t i;
+
+    for (i = 0; node->finished != MDF_NO_OPERAND && i < node->n_edges; i++) {
+        const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
+
+        if (edge->sender == index && !mdf_whole_brings(state, edge)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A layer in the first evaluation of a life. */
 static bool lower_first_layer(struct lowering *lowering, struct scope *scope, struct mdf_state *state,
                               const struct mdf_program_layer *layer)
@@ -212,7 +228,7 @@ static bool lower_first_layer(struct lowering *lowering, struct scope *scope, st
     for (i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
 
-        if (node->finished != MDF_NO_OPERAND && layer->takes_first) {
+        if ((node->finished != MDF_NO_OPERAND && layer->takes_first) || comes_to_feed_itself(state, layer->nodes[i])) {
             return lowering_fail(lowering, MDF_REFUSED_CONDITIONS);
         }
         if ((!layer->takes_first && !mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) ||
