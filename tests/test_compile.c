@@ -132,6 +132,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
         "tests/data/compile/strengths.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
+        "tests/data/compile/types.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
         "tests/data/compile/bounds.yaml --trace -n 8",
         "tests/data/compile/interpolation.yaml --trace -n 40",
         "tests/data/compile/whole_numbers.yaml --typed --trace -n 12",

@@ -93,7 +93,7 @@ Test(explain, reasons)
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "graph 'g': lowered"},
         {VALUE("'a' if x > 5 else 'b'"), "because of a value"},
-        {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0.5)\", \"default_initial_value\": 0}}, "
+        {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0 if p < 3 else 0.5)\", \"default_initial_value\": 0}}, "
                     "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
          "cure: let all sides of a condition give the same type: 0.0, not 0, beside a real number"},
         {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 1, 1, 1, 1, 2]"),

@@ -93,6 +93,12 @@ static const char *compare(const char *text, const char *path, int n_steps, doub
 #define PARAMETER(text) NODE("\"parameters\": {" text "}, \"output_ports\": {\"o\": {\"value\": \"p\"}}")
 #define STATE(value, initial) PARAMETER("\"p\": {\"value\": \"" value "\", \"default_initial_value\": " initial "}")
 
+/* u is a real number, or the whole number 0. */
+#define OF_TWO_TYPES(value, other)                                                                                        \
+    NODE("\"parameters\": {\"x\": {\"value\": \"math.cos(x * 3)\", \"default_initial_value\": -2.0}, \"u\": {\"value\": " \
+         "\"1.5 * x if x < 0 else 0\"}, \"p\": {\"value\": \"" value                                                      \
+         "\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}, \"q\": {\"value\": \"" other "\"}}")
+
 /* A state that each run of a Loop makes longer, s, then j, and looks at. */
 #define GROWS(initial, parameters) GROWS_BY("[s, w]", "0", initial, parameters)
 #define GROWS_BY(joined, axis, initial, parameters)                                                                              \
@@ -193,6 +199,22 @@ static const struct lowered_case cases[] = {
           "{\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + 1\"}}}}}}, \"else_branch\": {\"e\": {\"nodes\": {\"e\": "
           "{\"input_ports\": {\"x\": {}}, \"output_ports\": {\"o\": {\"value\": \"x + numpy.array([1.0, 2.0])\"}}}}}}}}}, "
           "\"output_ports\": {\"o\": {\"value\": \"p\"}}"),
+     true},
+    /* a real or a whole number, as a condition says: computed with, compared, left in a port, chosen again */
+    {OF_TWO_TYPES("2 * u + x", "u / 2"), true},
+    {OF_TWO_TYPES("u", "u + 1"), true},
+    {OF_TWO_TYPES("u if u < -1 else 0", "u > -1"), true},
+    {OF_TWO_TYPES("u if x < 0.3 else 0 if x > 0.5 else x", "numpy.sin(u) * 2 - u"), true},
+    {OF_TWO_TYPES("(u + 1) * 3 if u else False", "abs(u)"), false}, /* of three types */
+    {OF_TWO_TYPES("u if x < 0.3 else 1", "u"), false},              /* or of two whole numbers */
+    /* also where passes are a loop, which carries values of one type */
+    {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": \"math.cos(x * 3)\", "
+     "\"default_initial_value\": -2.0}, \"u\": {\"value\": \"1.5 * x if x < 0 else 0\"}}, \"output_ports\": {\"o\": {\"value\": "
+     "\"u\"}}}, \"k\": {\"parameters\": {\"c\": {\"value\": \"c + 1\", \"default_initial_value\": 0}}, \"output_ports\": {\"o\": "
+     "{\"value\": \"c\"}}}}, \"conditions\": {\"node_specific\": {\"k\": {\"type\": \"EveryNCalls\", \"kwargs\": "
+     "{\"dependency\": "
+     "\"n\", \"n\": 2}}}, \"termination\": {\"environment_state_update\": {\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": "
+     "3}}}}}}}}",
      true},
     /* a few elements put into an array of a type that nests do not load */
     {PARAMETER("\"d\": {\"value\": \"d + 1.5\", \"default_initial_value\": 0.5}, \"u\": {\"function\": \"onnx::Cast\", \"args\": "

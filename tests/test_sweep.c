@@ -749,6 +749,11 @@ Test(sweep, side_by_side_conditions_are_masks)
         P PARAMETER("k", "\"default_initial_value\": 1, \"value\": \"2 * k + 1 if k < 100 * p else k - 7\"") ", " PARAMETER(
             "y", "\"value\": \"math.log(p - 1) / k if p > 1 else math.sqrt(p) * k\""),
         0.1, 0.1, true);
+    /* a real number or a whole one, which is computed with */
+    hold_lanes(P PARAMETER("u", "\"value\": \"1.5 * p if p > 0.4 else 0\"") ", " PARAMETER(
+                   "y", "\"default_initial_value\": 0.25, \"value\": \"0.5 * y + (u + 1) * 0.5\""),
+               0.1, 0.07, true);
+    hold_lanes(P PARAMETER("y", "\"value\": \"1.5 * p if p > 0.4 else 0\""), 0.1, 0.07, true);
 }
 
 Test(sweep, side_by_side_arrays_have_their_instances_innermost)

@@ -274,7 +274,7 @@ static struct mdf_lowered_output list_output(struct lowering *lowering, struct m
                         : (struct mdf_lowered_output){.slot = slot, .id = list->stack, .is_list = true, .item = list->item};
 }
 
-/* How many outputs there are: a list has one for each item. */
+/* How many outputs there are: a list has one for each item, a value of either type one more. */
 static size_t count_outputs(const struct lowering *lowering, const struct scope *scope)
 {
     size_t n = 0, i;
@@ -286,6 +286,7 @@ static size_t count_outputs(const struct lowering *lowering, const struct scope 
             n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].items != NULL
                      ? lowering->facts[binding->id].n_items
                      : 1;
+            n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].is_of_either_type;
         }
     }
     return n;
@@ -402,6 +403,31 @@ static bool is_array_of_numbers(const struct lowering *lowering, mdf_lowered_id 
            lowering_example(lowering, id)->kind == MDF_KIND_TENSOR && lowering_example(lowering, id)->dtype != MDF_DTYPE_STRING;
 }
 
+/* A slot that gets a value of either type. C source has no such thing, nor is it known what the slot begins with the next time.
+ */
+static bool add_other(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
+                      const struct binding *binding)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    const struct fact *fact = &lowering->facts[binding->id];
+    struct mdf_value *truth = lowering_keep_value(lowering);
+
+    if (truth == NULL || lowering->is_for_source || request->leaves_out || binding->is_input ||
+        fact->is_strong == MDF_LOWERED_NONE) {
+        lowering->origin = find_writer(scope->code, binding->operand);
+        return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+    }
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
+                                                                         .id = binding->id,
+                                                                         .has_other = true,
+                                                                         .is_strong = fact->is_strong,
+                                                                         .other = fact->narrow};
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = truth, .id = fact->is_strong};
+    lowering->facts[binding->id].n_outputs++;
+    lowering->facts[fact->is_strong].n_outputs++;
+    return true;
+}
+
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
@@ -427,6 +453,12 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
         }
+        if (lowering_is_either(lowering, binding->id) && lowering->facts[binding->id].is_of_either_type) {
+            if (!add_other(lowering, request, scope, binding)) {
+                return false;
+            }
+            continue;
+        }
         if (lowering_is_either(lowering, binding->id) && request->find_either == NULL) {
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
@@ -442,7 +474,8 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             continue;
         }
         if (is_list_output(lowering, binding->id)) {
-            lowered->outputs[lowered->n_outputs++] = list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
+            lowered->outputs[lowered->n_outputs++] =
+                list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
             if (lowering_has_failed(lowering)) {
                 return false;
             }
@@ -568,7 +601,8 @@ struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struc
     return lowering->lowered;
 }
 
-static struct mdf_lowered *lower_request(const struct mdf_lowering_request *request, bool begins_typed, struct mdf_refusal *refusal)
+static struct mdf_lowered *lower_request(const struct mdf_lowering_request *request, bool begins_typed,
+                                         struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = mdf_frame_execution(request->frame);
     struct lowering lowering = {.execution = execution,

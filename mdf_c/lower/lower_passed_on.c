@@ -91,12 +91,13 @@ static void drop_merges(const struct passing *passing, struct mdf_lowered_region
     }
 }
 
-/* Whether a slot is left for these instructions alone, which have found something there before. */
+/* Whether a slot is left for these instructions alone, which have found something there before. It may be left with nothing that
+ * can be told, where sides leave values of several types. */
 static bool is_own(const struct lowering *lowering, const struct binding *binding)
 {
     return binding->operand != MDF_NO_OPERAND && binding->is_written && binding->is_input &&
-           !lowering_is_left_for_others(lowering->request, binding->operand) && binding->id != MDF_LOWERED_NONE &&
-           lowering_is_plain(lowering, binding->id);
+           !lowering_is_left_for_others(lowering->request, binding->operand) &&
+           (binding->id == MDF_LOWERED_NONE || lowering_is_plain(lowering, binding->id));
 }
 
 static int compare_slots(const void *a, const void *b)

@@ -116,6 +116,9 @@ static bool leave_slot(struct lowering *lowering, struct repetition *repetition,
 {
     mdf_lowered_id left = MDF_LOWERED_NONE;
 
+    if (is_left && binding->id != MDF_LOWERED_NONE && lowering_is_either(lowering, binding->id)) {
+        return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH); /* a state is of one */
+    }
     if (is_left && binding->id != MDF_LOWERED_NONE) {
         left = state_that_becomes(repetition, repetition->loop->n_states, ids, binding->id);
         if (left == MDF_LOWERED_NONE) {

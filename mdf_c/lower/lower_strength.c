@@ -1,7 +1,7 @@
 /* lower_strength.c - values of either strength: what one side of a condition computes as a Python number and the other as an
  * array. A call of such a value is lowered for each strength. Where the ops are the same, they are made once, and what is known
- * of the strength of their results follows; else an IF chooses at run time, and each side has values of one strength. See
- * lowering.h. */
+ * of the strength of their results follows; else an IF chooses at run time, and each side has values of one strength. So are
+ * values of either type, `x if c else 0`: a real where x is taken, and that whole number else. See lowering.h. */
 #include "mdf_c/lower/lower_loops.h"
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lower/terms.h"
@@ -73,12 +73,139 @@ static mdf_lowered_id add_merge(struct lowering *lowering, struct mdf_lowered_if
 static mdf_lowered_id merge_terms(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                                   mdf_lowered_id otherwise)
 {
+    struct mdf_value truth;
+    mdf_lowered_id id;
+
     if (then == MDF_LOWERED_NONE || otherwise == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
-    return mdf_term_is(lowering, then, true) && mdf_term_is(lowering, otherwise, false)
-               ? branches->condition
-               : add_merge(lowering, branches, then, otherwise);
+    if (mdf_term_is(lowering, then, true) && mdf_term_is(lowering, otherwise, false)) {
+        return branches->condition;
+    }
+    if (then == otherwise) {
+        return then;
+    }
+    truth = *lowering_example(lowering, then); /* which may be firmer than the other one: nobody asks */
+    truth.buffer = NULL;
+    id = lowering_add_joined(lowering, &truth);
+    if (id != MDF_LOWERED_NONE) {
+        branches->merges[branches->n_merges++] = (struct mdf_lowered_merge){id, then, otherwise};
+    }
+    return id;
+}
+
+/* ------------------------------------------------------------------ where two types meet */
+
+static bool is_of_either_type(const struct lowering *lowering, mdf_lowered_id id)
+{
+    return lowering_is_either(lowering, id) && lowering->facts[id].is_of_either_type;
+}
+
+/* A scalar constant as another type has it; NONE: it is none, or loses by that, or memory ran out. */
+static mdf_lowered_id constant_as(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *as)
+{
+    const struct mdf_value *constant = lowering_example(lowering, id);
+    struct mdf_value there = {0}, back = {0};
+    bool is_same = false;
+
+    if (!lowering_is_constant(lowering, id) || constant->kind != MDF_KIND_TENSOR || constant->length != 1 ||
+        !lowering_casts((mdf_dtype)constant->dtype) || !lowering_casts((mdf_dtype)as->dtype)) {
+        return MDF_LOWERED_NONE;
+    }
+    if (mdf_value_convert(lowering->memory, &there, constant, (mdf_dtype)as->dtype) &&
+        mdf_value_convert(lowering->memory, &back, &there, (mdf_dtype)constant->dtype)) {
+        is_same = memcmp(back.data, constant->data, mdf_dtype_size((mdf_dtype)constant->dtype)) == 0;
+        there.strength = as->strength;
+        id = is_same ? lowering_add_constant(lowering, &there, false) : MDF_LOWERED_NONE;
+    } else {
+        lowering_out_of_memory(lowering);
+    }
+    mdf_value_clear(lowering->memory, &there);
+    mdf_value_clear(lowering->memory, &back);
+    return is_same ? id : MDF_LOWERED_NONE;
+}
+
+/* Whether numbers of the first type become such of the second where both are computed with. */
+static bool is_wider(mdf_dtype wide, mdf_dtype narrow)
+{
+    char from = mdf_dtype_kind(narrow), to = mdf_dtype_kind(wide);
+
+    return (to == 'f' && (from == 'i' || from == 'b')) || (to == 'i' && from == 'b');
+}
+
+static bool is_scalar(const struct mdf_value *value)
+{
+    return value->kind == MDF_KIND_TENSOR && value->length == 1 && value->rank == 0 && lowering_casts((mdf_dtype)value->dtype);
+}
+
+/* Whether two sides leave scalars of two types, one of them a constant; or such a value of either type and what it can be. */
+static bool may_be_of_either_type(const struct lowering *lowering, mdf_lowered_id then, mdf_lowered_id otherwise)
+{
+    const struct mdf_value *a = lowering_example(lowering, then), *b = lowering_example(lowering, otherwise);
+
+    return is_scalar(a) && is_scalar(b) && lowering_is_plain(lowering, then) && lowering_is_plain(lowering, otherwise) &&
+           (is_of_either_type(lowering, then) || is_of_either_type(lowering, otherwise) ||
+            is_wider((mdf_dtype)a->dtype, (mdf_dtype)b->dtype) || is_wider((mdf_dtype)b->dtype, (mdf_dtype)a->dtype));
+}
+
+/* The side's constant of the narrower type; NONE: it has none. */
+static mdf_lowered_id narrow_constant(const struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *wide)
+{
+    if (is_of_either_type(lowering, id)) {
+        return lowering->facts[id].narrow;
+    }
+    return lowering_is_constant(lowering, id) &&
+                   is_wider((mdf_dtype)wide->dtype, (mdf_dtype)lowering_example(lowering, id)->dtype)
+               ? id
+               : MDF_LOWERED_NONE;
+}
+
+static bool is_same_number(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b)
+{
+    const struct mdf_value *left = lowering_example(lowering, a), *right = lowering_example(lowering, b);
+
+    return lowering_has_same_form(left, right) && memcmp(left->data, right->data, mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
+}
+
+/* A value of either type: the wider side's where it is taken, else the other one's constant, by which all can be told of it. NONE
+ * where it is none of these. */
+static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
+                                  mdf_lowered_id otherwise)
+{
+    mdf_lowered_id sides[2] = {then, otherwise}, others[2], terms[2], other, id;
+    const struct mdf_value *a = lowering_example(lowering, then), *b = lowering_example(lowering, otherwise);
+    struct mdf_value wide = is_wider((mdf_dtype)b->dtype, (mdf_dtype)a->dtype) ? *b : *a;
+    size_t i;
+
+    wide.buffer = NULL;
+    for (i = 0; i < 2; i++) {
+        others[i] = narrow_constant(lowering, sides[i], &wide);
+    }
+    other = others[0] != MDF_LOWERED_NONE ? others[0] : others[1];
+    if (other == MDF_LOWERED_NONE ||
+        (others[0] != MDF_LOWERED_NONE && others[1] != MDF_LOWERED_NONE && !is_same_number(lowering, others[0], others[1]))) {
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < 2; i++) {
+        bool is_other = sides[i] == others[i];
+
+        terms[i] =
+            is_of_either_type(lowering, sides[i]) ? lowering->facts[sides[i]].is_strong : mdf_term_truth(lowering, !is_other);
+        sides[i] = is_other ? constant_as(lowering, sides[i], &wide) : sides[i];
+        if (sides[i] == MDF_LOWERED_NONE || !lowering_has_same_form(lowering_example(lowering, sides[i]), &wide) ||
+            (!is_of_either_type(lowering, sides[i]) && lowering_is_either(lowering, sides[i]))) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    id = lowering_has_failed(lowering) ? MDF_LOWERED_NONE : lowering_add_joined(lowering, &wide);
+    if (id != MDF_LOWERED_NONE) {
+        branches->merges[branches->n_merges++] = (struct mdf_lowered_merge){id, sides[0], sides[1]};
+        lowering_mark_either(lowering, id, wide.strength, lowering_example(lowering, other)->strength,
+                             merge_terms(lowering, branches, terms[0], terms[1]));
+        lowering->facts[id].is_of_either_type = true;
+        lowering->facts[id].narrow = other;
+    }
+    return lowering_has_failed(lowering) ? MDF_LOWERED_NONE : id;
 }
 
 mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
@@ -91,14 +218,17 @@ mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *
     mdf_lowered_id sides[2] = {then, otherwise}, terms[2], id;
     struct mdf_value as_strong;
 
+    if (may_be_of_either_type(lowering, then, otherwise)) {
+        return merge_types(lowering, branches, then, otherwise);
+    }
     if (stronger == weaker) {
         return add_merge(lowering, branches, then, otherwise);
     }
     for (size_t i = 0; i < 2; i++) {
         uint8_t own = lowering_example(lowering, sides[i])->strength, least = weakest(lowering, sides[i]);
 
-        if (!lowering_is_plain(lowering, sides[i]) || !has_form_but_strength(a, b) || (own != stronger && own != weaker) ||
-            (least != stronger && least != weaker)) {
+        if (!lowering_is_plain(lowering, sides[i]) || is_of_either_type(lowering, sides[i]) || !has_form_but_strength(a, b) ||
+            (own != stronger && own != weaker) || (least != stronger && least != weaker)) {
             return MDF_LOWERED_NONE;
         }
         terms[i] = strong_term(lowering, sides[i], stronger);
@@ -186,7 +316,8 @@ static bool find_choices(struct lowering *lowering, struct scope *scope, const s
     return !lowering_has_failed(lowering);
 }
 
-/* As if all values that the instruction reads were of the strength that they have on a way. */
+/* As if all values that the instruction reads were of the strength that they have on a way; what is of another type then,
+ * take_others puts in their place. */
 static void take_way(struct lowering *lowering, const struct choices *choices, size_t way)
 {
     for (size_t i = 0; i < choices->n_ids; i++) {
@@ -216,7 +347,25 @@ static bool is_same_constant(const struct lowering *lowering, mdf_lowered_id a, 
            memcmp(left->data, right->data, left->length * mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
 }
 
-/* Whether operands are the same value, or what the same op of the n before has made. */
+/* Whether a constant is what a value of either type is where it is the weaker one, as its own type has it. */
+static bool is_weaker_of(const struct lowering *lowering, mdf_lowered_id constant, mdf_lowered_id id)
+{
+    const struct mdf_value *value = lowering_example(lowering, constant), *other;
+    struct mdf_value as_wide = {0};
+    bool is_same;
+
+    if (lowering_is_constant(lowering, id) || !lowering->facts[id].is_of_either_type ||
+        !lowering_is_constant(lowering, constant) || !has_form_but_strength(value, lowering_example(lowering, id))) {
+        return false;
+    }
+    other = lowering_example(lowering, lowering->facts[id].narrow);
+    is_same = mdf_value_convert(lowering->memory, &as_wide, other, (mdf_dtype)value->dtype) &&
+              memcmp(as_wide.data, value->data, mdf_dtype_size((mdf_dtype)value->dtype)) == 0;
+    mdf_value_clear(lowering->memory, &as_wide);
+    return is_same;
+}
+
+/* Whether operands are the same value, or what the same op of the n before has made. `left` is of the weakest way. */
 static bool is_same_value(const struct lowering *lowering, const struct mdf_lowered_op *a, const struct mdf_lowered_op *b,
                           size_t n, mdf_lowered_id left, mdf_lowered_id right)
 {
@@ -225,7 +374,8 @@ static bool is_same_value(const struct lowering *lowering, const struct mdf_lowe
             return a[i].out == left && b[i].out == right;
         }
     }
-    return left == right || (left != MDF_LOWERED_NONE && right != MDF_LOWERED_NONE && is_same_constant(lowering, left, right));
+    return left == right || (left != MDF_LOWERED_NONE && right != MDF_LOWERED_NONE &&
+                             (is_same_constant(lowering, left, right) || is_weaker_of(lowering, left, right)));
 }
 
 /* What a code of elements does needs no loop to say it. */
@@ -279,8 +429,29 @@ static mdf_lowered_id left_in(const struct scope *scope, mdf_operand output)
     return binding == NULL ? MDF_LOWERED_NONE : binding->id;
 }
 
+/* In a side in which values are as weak as a way says, those of either type are their constants. */
+static bool take_others(struct lowering *lowering, const struct choices *choices, size_t way, struct scope *side,
+                        const struct lowering_step *step)
+{
+    for (size_t i = 0; i < step->n_inputs; i++) {
+        const struct binding *binding = step->inputs[i] == MDF_NO_OPERAND ? NULL : lowering_find_bound(side, step->inputs[i]);
+        mdf_lowered_id id = binding == NULL ? MDF_LOWERED_NONE : binding->id;
+
+        for (size_t k = 0; k < choices->n_ids && id != MDF_LOWERED_NONE; k++) {
+            if (id == choices->ids[k] && lowering->facts[id].is_of_either_type && (way >> choices->choice_of[k] & 1) == 0) {
+                if (!lowering_read_as(lowering, side, step->inputs[i], lowering->facts[id].narrow)) {
+                    return false;
+                }
+                break;
+            }
+        }
+    }
+    return true;
+}
+
 /* Goes one way, of which nothing but what is in `result` is left. False: it can not be gone, or memory ran out. */
-static bool try_way(struct lowering *lowering, const struct scope *scope, const struct lowering_step *step, struct ways *result)
+static bool try_way(struct lowering *lowering, const struct scope *scope, const struct lowering_step *step,
+                    const struct choices *choices, size_t way, struct ways *result)
 {
     struct lowering_attempt attempt;
     struct scope side;
@@ -293,7 +464,7 @@ static bool try_way(struct lowering *lowering, const struct scope *scope, const 
         return lowering_out_of_memory(lowering);
     }
     lowering_begin_side(lowering, scope, &side, &region);
-    done = step->run(lowering, &side, step);
+    done = take_others(lowering, choices, way, &side, step) && step->run(lowering, &side, step);
     result->ops = region.ops;
     result->n_ops = region.n_ops;
     for (size_t i = 0; done && i < step->n_outputs; i++) {
@@ -309,7 +480,7 @@ static bool try_ways(struct lowering *lowering, const struct scope *scope, const
     *same = true;
     for (size_t way = 0; way < (size_t)1 << choices->n && *same; way++) {
         take_way(lowering, choices, way);
-        *same = try_way(lowering, scope, step, &ways[way]);
+        *same = try_way(lowering, scope, step, choices, way, &ways[way]);
         leave_way(lowering, choices);
         *same = *same && are_same_ops(lowering, &ways[0], &ways[way]);
     }
@@ -408,7 +579,10 @@ static bool settle(struct lowering *lowering, struct scope *side, const struct l
         if (id == MDF_LOWERED_NONE || !lowering_is_either(lowering, id) || lowering->facts[id].is_strong != choices->terms[0]) {
             continue;
         }
-        copy = lowering_copy(lowering, id, is_strong ? lowering_example(lowering, id)->strength : lowering->facts[id].weaker);
+        copy =
+            !is_strong && lowering->facts[id].is_of_either_type
+                ? lowering->facts[id].narrow
+                : lowering_copy(lowering, id, is_strong ? lowering_example(lowering, id)->strength : lowering->facts[id].weaker);
         if (copy == MDF_LOWERED_NONE || !lowering_read_as(lowering, side, step->inputs[i], copy)) {
             return false;
         }

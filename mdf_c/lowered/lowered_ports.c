@@ -36,6 +36,8 @@ struct scalar_output {
     const uint64_t *cell;
     uint64_t word; /* that the slot looks at */
     mdf_lowered_id id;
+    const uint64_t *truth; /* where it does not hold, the slot gets the constant `other`; NULL: there is none */
+    const struct mdf_value *other;
 };
 
 enum way {
@@ -64,8 +66,8 @@ struct mdf_lowered_ports {
     struct array_input *array_inputs;
     size_t n_array_inputs;
     struct scalar_output *scalar_outputs;
-    struct mdf_value *spares; /* of scalar outputs: what a slot has when it does not look at the word */
-    size_t n_scalar_outputs;
+    struct mdf_value *spares;          /* of scalar outputs: what a slot has when it does not look at the word */
+    size_t n_scalar_outputs, n_others; /* which of them have */
     struct array_output *array_outputs;
     size_t n_array_outputs;
     bool has_remade;                /* one of them is_remade and given to its slot */
@@ -195,8 +197,14 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
         mdf_lowered_id id = lowered->outputs[i].id;
 
         if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0 && !lowered->outputs[i].is_list) {
-            ports->scalar_outputs[ports->n_scalar_outputs++] =
-                (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
+            struct scalar_output *output = &ports->scalar_outputs[ports->n_scalar_outputs++];
+
+            *output = (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
+            if (lowered->outputs[i].has_other) {
+                output->truth = &lowered->cells[lowered->outputs[i].is_strong];
+                output->other = &lowered->values[lowered->outputs[i].other].form;
+                ports->n_others++;
+            }
         }
     }
 }
@@ -434,6 +442,10 @@ static void take_results(struct mdf_lowered *lowered)
 /* A slot's own memory is kept for when it looks at the word no longer; where it has none of the right form, some is made. */
 static bool prepare_scalar(const struct mdf_lowered *lowered, const struct scalar_output *output, struct mdf_value *spare)
 {
+    if (output->truth != NULL) { /* room for any scalar */
+        return mdf_value_own_elements(spare) != NULL ||
+               mdf_value_make_tensor(lowered->context->memory, spare, MDF_DTYPE_INT64, 0, NULL) != NULL;
+    }
     return mdf_value_own_elements(spare) != NULL ||
            (has_form(output->slot, &lowered->values[output->id].form) && mdf_value_own_elements(output->slot) != NULL) ||
            mdf_lowered_make_array(lowered, output->id, spare);
@@ -456,12 +468,35 @@ static void attach(const struct mdf_lowered *lowered, struct scalar_output *outp
 {
     struct mdf_value *slot = output->slot;
 
-    if (has_form(slot, &lowered->values[output->id].form) && mdf_value_own_elements(slot) != NULL) {
+    if (output->truth == NULL && has_form(slot, &lowered->values[output->id].form) && mdf_value_own_elements(slot) != NULL) {
         mdf_value_swap(slot, spare);
     }
     mdf_value_clear(lowered->context->memory, slot);
     *slot = lowered->values[output->id].form;
     slot->data = &output->word;
+}
+
+static void take_type(struct mdf_value *value, const struct mdf_value *from)
+{
+    value->dtype = from->dtype;
+    value->strength = from->strength;
+}
+
+/* Values of either type are of one of them now. */
+static void put_others(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
+{
+    struct scalar_output *output = ports->scalar_outputs, *end = output + ports->n_scalar_outputs;
+
+    for (; output < end; output++) {
+        bool is_other = output->truth != NULL && !*(const bool *)output->truth;
+
+        if (output->truth != NULL) {
+            take_type(output->slot, is_other ? output->other : &lowered->values[output->id].form);
+        }
+        if (is_other) {
+            memcpy(&output->word, output->other->data, mdf_dtype_size((mdf_dtype)output->other->dtype));
+        }
+    }
 }
 
 static inline void put_scalars(const struct mdf_lowered *lowered, const struct mdf_lowered_ports *ports)
@@ -486,7 +521,10 @@ static void detach_scalars(const struct mdf_lowered *lowered)
         struct mdf_value *spare = &ports->spares[output - ports->scalar_outputs];
 
         if (output->slot->data == &output->word) {
-            memcpy(spare->data, &output->word, mdf_lowered_element_size(lowered, output->id));
+            if (output->truth != NULL) {
+                take_type(spare, output->slot);
+            }
+            memcpy(spare->data, &output->word, mdf_dtype_size((mdf_dtype)output->slot->dtype));
             mdf_value_swap(output->slot, spare);
             memset(spare, 0, sizeof *spare);
         }
@@ -659,6 +697,9 @@ static inline bool put_outputs(struct mdf_lowered *lowered)
         }
     }
     put_scalars(lowered, ports);
+    if (ports->n_others > 0) {
+        put_others(lowered, ports);
+    }
     for (i = 0; i < ports->n_array_outputs; i++) {
         put_array(lowered, &ports->array_outputs[i]);
     }

@@ -128,6 +128,7 @@ def _operation(rng, scope, shape, depth):
 def _choice(rng, scope, shape, depth):
     a, b = make(rng, scope, shape, depth - 1), make(rng, scope, shape, depth - 1)
     if rng.random() < 0.5:
+        b = b if shape or rng.random() < 0.7 else rng.choice(["0", "0", "1", "False"])  # beside a real number: of either type
         return f"({a} if {test(rng, scope)} else {b})"
     if shape:
         return f"numpy.where({make(rng, scope, shape, 1)} > {make(rng, scope, (), 1)}, {a}, {b})"

@@ -196,8 +196,8 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     const struct mdf_value *steps, *taken;
     size_t i;
 
-    program->narrow = mdf_whole_lower(
-        lanes->state, kind == LANES_MANY && !lanes->is_stream ? MDF_WHOLE_MANY : parts[kind], &lanes->refusal);
+    program->narrow =
+        mdf_whole_lower(lanes->state, kind == LANES_MANY && !lanes->is_stream ? MDF_WHOLE_MANY : parts[kind], &lanes->refusal);
     if (program->narrow == NULL) {
         return refuse(lanes, MDF_REFUSED_NOT_SAID);
     }
@@ -212,8 +212,7 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     for (i = 0; i < program->narrow->n_inputs; i++) {
         const struct mdf_value *source = program->narrow->values[program->narrow->inputs[i]].source;
 
-        if (source != steps && source != taken &&
-            !mdf_value_copy_apart(lanes_memory(lanes), &program->fixed[i], source)) {
+        if (source != steps && source != taken && !mdf_value_copy_apart(lanes_memory(lanes), &program->fixed[i], source)) {
             return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
         }
     }
@@ -246,8 +245,7 @@ static void look_at_conditions(struct mdf_sweep_lanes *lanes, uint64_t seen)
     enum { MOST_ALONE = 8 };
 
     if (lanes->programs[LANES_MANY].narrow == NULL && seen >= LANES_SINGLE &&
-        (mdf_whole_have_all_run(lanes->state) || seen == MOST_ALONE) &&
-        lower(lanes, LANES_MANY)) {
+        (mdf_whole_have_all_run(lanes->state) || seen == MOST_ALONE) && lower(lanes, LANES_MANY)) {
         keep_what_holds(lanes);
     }
 }
@@ -389,8 +387,7 @@ static struct lane_seat *add_counter(struct mdf_sweep_lanes *lanes, const struct
     seat->is_swept = true;
     seat->varies = seat->has_lanes = has_lanes;
     if (!has_lanes) {
-        mdf_value_borrow_tensor(lanes_memory(lanes), &seat->value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL,
-                                &lanes->n_steps);
+        mdf_value_borrow_tensor(lanes_memory(lanes), &seat->value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &lanes->n_steps);
     } else if (lanes_make_room(lanes, &seat->value, &form)) {
         memset(seat->value.data, 0, lanes->n_lanes * sizeof(int64_t));
     } else {
@@ -498,15 +495,16 @@ static void note_written(struct lane_program *program)
 
 static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
 {
-    const struct mdf_lanes_request request = {.narrow = program->narrow,
-                                              .execution = &lanes->state->shared->execution,
-                                              .n_lanes = lanes->n_lanes,
-                                              .varies = program->varies,
-                                              .needed = program->needed,
-                                              .inputs = program->found,
-                                              .outputs = program->goes,
-                                              .contexts = lanes->contexts != NULL ? (struct mdf_context *const *const *)&lanes->contexts : NULL,
-                                              .traps = &lanes->traps};
+    const struct mdf_lanes_request request = {
+        .narrow = program->narrow,
+        .execution = &lanes->state->shared->execution,
+        .n_lanes = lanes->n_lanes,
+        .varies = program->varies,
+        .needed = program->needed,
+        .inputs = program->found,
+        .outputs = program->goes,
+        .contexts = lanes->contexts != NULL ? (struct mdf_context *const *const *)&lanes->contexts : NULL,
+        .traps = &lanes->traps};
 
     program->wide = mdf_lower_lanes(&request, &lanes->refusal);
     return program->wide != NULL || refuse(lanes, MDF_REFUSED_NOT_SAID);
@@ -631,6 +629,21 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
     }
 }
 
+/* What somebody wants is of one type in all lanes. */
+static bool wants_one_type(struct mdf_sweep_lanes *lanes)
+{
+    for (size_t i = 0; i < N_LANE_KINDS; i++) {
+        const struct lane_program *program = &lanes->programs[i];
+
+        for (size_t k = 0; program->narrow != NULL && k < program->narrow->n_outputs; k++) {
+            if (program->narrow->outputs[k].has_other && program->outputs[k]->is_wanted) {
+                return refuse(lanes, MDF_REFUSED_NOT_ONE_TYPE);
+            }
+        }
+    }
+    return true;
+}
+
 /* A seat that each instance leaves what it has come to in, when it has begun by itself. */
 static void add_begun(struct mdf_sweep_lanes *lanes, const struct mdf_value *slot, const struct mdf_value *form)
 {
@@ -733,10 +746,14 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     if (lanes->begins_alone && programs[LANES_MANY].narrow == NULL) {
         return refuse(lanes, MDF_REFUSED_ENDS_EARLY);
     }
-    if (!add_all_swept(lanes) || !add_counters(lanes) || (lanes->begins_alone && !add_all_begun(lanes)) || !connect_all(lanes) || !find_recorded(lanes) || !find_stop(lanes)) {
+    if (!add_all_swept(lanes) || !add_counters(lanes) || (lanes->begins_alone && !add_all_begun(lanes)) || !connect_all(lanes) ||
+        !find_recorded(lanes) || !find_stop(lanes)) {
         return false;
     }
     find_wanted(lanes);
+    if (!wants_one_type(lanes)) {
+        return false;
+    }
     for (i = 0; i < N_LANE_KINDS; i++) {
         if (programs[i].narrow != NULL && !widen(lanes, &programs[i])) {
             return false;
@@ -776,4 +793,3 @@ mdf_status mdf_sweep_lanes_learn(struct mdf_sweep_lanes *lanes, size_t number, c
     lanes->is_ready = status == MDF_OK && has_seen_all(lanes) && lanes->refusal.reason == MDF_REFUSED_NOT && prepare(lanes);
     return status;
 }
-
