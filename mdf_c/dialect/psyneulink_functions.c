@@ -156,10 +156,11 @@ static void name_parts(const struct mechanism *mechanism, const char *collection
     for (i = 0; i < rewriting_n_entries(own); i++) {
         for (k = 0; k < 2; k++) {
             struct mdf_node *value = rewriting_find(&own->as.object.entries[i].value, "value");
-            const char *part = rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k), *text = rewriting_text(value),
-                       *at = text != NULL ? strstr(text, part) : NULL;
+            const char *part = rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k), *at;
 
-            if (at != NULL) {
+            for (at = NULL; rewriting_text(value) != NULL && (at = strstr(rewriting_text(value), part)) != NULL;) {
+                const char *text = rewriting_text(value);
+
                 *value = rewriting_make_text(mechanism->rewriting, value, "%.*s%s%s", (int)(at - text), text, names[k],
                                              at + strlen(part));
             }
@@ -294,6 +295,20 @@ static void combine_recurrence(const struct mechanism *mechanism, struct mdf_nod
     }
 }
 
+/* Items whose means are combined may differ in length: a list of them, no array. */
+static void list_items(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    static const char before[] = "numpy.array([";
+    struct mdf_node *argument = rewriting_find_path(function, "args.variable0");
+    const char *text = rewriting_text(argument);
+
+    if (text != NULL && rewriting_is(rewriting_find(function, "function"), "combinemeans") &&
+        strncmp(text, before, sizeof before - 1) == 0 && mdf_ends_with(text, "])")) {
+        text += sizeof before - 2;
+        *argument = rewriting_make_text(mechanism->rewriting, argument, "%.*s", (int)strlen(text) - 1, text);
+    }
+}
+
 static void sum_all_projections(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -374,6 +389,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
         combine_recurrence(mechanism, function);
+        list_items(mechanism, function);
         if (rewriting_is(class, "LeakyCompetingIntegrator")) {
             add_offset(mechanism, function);
         } else if (rewriting_is(class, "SoftMax")) {

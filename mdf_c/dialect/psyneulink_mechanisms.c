@@ -281,16 +281,17 @@ static void run_until_finished(const struct mechanism *mechanism)
     }
 }
 
-/* A walk that has come to its threshold. It begins anew in each trial. */
+/* A walk that has come to its threshold. It begins anew in each trial, unless the metadata say that it never does. */
 static void finish_walk(const struct mechanism *mechanism, const char *value)
 {
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *threshold = rewriting_find_path(find_function(mechanism, value), "args.threshold"), *parameters, reset;
+    bool goes_on = rewriting_is(rewriting_find_path(mechanism->node, "metadata.reset_stateful_function_when"), "Never");
     size_t i;
 
     reset = rewriting_make_text(rewriting, mechanism->node, "environment_state_update");
     parameters = rewriting_find(mechanism->node, "parameters");
-    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+    for (i = 0; i < rewriting_n_entries(parameters) && !goes_on; i++) {
         struct mdf_node *parameter = &parameters->as.object.entries[i].value;
 
         if (rewriting_find(parameter, "default_initial_value") != NULL) {

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,24 +36,23 @@ from ._psyneulink_names import (
     unsupported,
     within,
 )
+from ._psyneulink_ports import (
+    add_function,
+    counts,
+    defaults,
+    described,
+    function_id,
+    index_of,
+    input_functions,
+    is_chosen,
+    is_count,
+    output_functions,
+    read_as,
+    read_instead,
+    replaced,
+)
 
 _MODULATORY = ("ControlProjection", "GatingProjection", "LearningProjection")
-
-# What PsyNeuLink's standard output ports compute with Python functions, by the names of these ports.
-_STANDARD_PORTS = {
-    "MEAN": "numpy.mean({0})",
-    "MEDIAN": "numpy.median({0})",
-    "STANDARD_DEVIATION": "numpy.std({0})",
-    "VARIANCE": "numpy.var({0})",
-    "MAX_VAL": "numpy.max({0})",
-    "MAX_ABS_VAL": "numpy.max(numpy.absolute({0}))",
-    "SUM": "numpy.sum({0})",
-    "SSE": "numpy.sum({0} * {0})",
-    "MSE": "numpy.mean({0} * {0})",
-    "MAX_VS_NEXT": "(numpy.sort(numpy.ravel({0}))[-1] - numpy.sort(numpy.ravel({0}))[-2])",
-    "MAX_VS_AVG": "(numpy.max({0}) - numpy.mean(numpy.sort(numpy.ravel({0}))[:-1]))",
-    "DECISION_INDEX": "(numpy.argmax({0}) + 0.0)",
-}
 
 
 @dataclass
@@ -85,6 +83,7 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
     _prepare(composition)
     _check_schedule(composition)
     _check_kinds(composition)
+    _check_controller(composition)
     model = exported(composition)
     graph = graph_of(model)
     inlets = _complete_graph(graph, composition)
@@ -113,9 +112,10 @@ def exported(composition: Any) -> Part:
 
 @contextlib.contextmanager
 def _counts_as_values(composition: Any) -> Iterator[None]:
-    """Ports that count are no ports to the exporter, which has an error for them: here they give the value at first."""
+    """Ports that count, or choose, are no ports to the exporter, which has an error for them: here they give the value at first."""
     mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "output_ports")]
-    specs = {port: port._variable_spec for mechanism in mechanisms for port in mechanism.output_ports if _is_count(port)}
+    ports = [port for mechanism in mechanisms for port in mechanism.output_ports if is_count(port) or is_chosen(port)]
+    specs = {port: port._variable_spec for port in ports}
     for port in specs:
         port._variable_spec = "OWNER_VALUE"
     try:
@@ -304,7 +304,7 @@ def _brings_control(port: Any) -> bool:
 
 def _connect(graph: Part, composition: Any, inlets: list[Inlet]) -> list[Inlet]:
     """Edges from the composition's own signals; what is left comes from outside."""
-    feedback, left = _feedback(composition), []
+    awaited, left = _edges_of(composition) - _feedback(composition), []
     by_id = {identifier(node.name): node for node in composition.nodes}
     for inlet in inlets:
         sender = identifier(inlet.signal.owner.name)
@@ -316,7 +316,7 @@ def _connect(graph: Part, composition: Any, inlets: list[Inlet]) -> list[Inlet]:
             "sender_port": port_id(inlet.signal),
             "receiver": inlet.node,
             "receiver_port": inlet.port,
-            "metadata": {"feedback": True} if (inlet.signal.owner, by_id[inlet.node]) in feedback else {},
+            "metadata": {} if (inlet.signal.owner, by_id[inlet.node]) in awaited else {"feedback": True},
         }
     return left
 
@@ -325,12 +325,18 @@ def _feedback(composition: Any) -> set[tuple[Any, Any]]:
     """Pairs of nodes, sender and receiver, of which the receiver does not wait for the sender."""
     from psyneulink.core.globals.graph import EdgeType
 
-    return {
-        (sender.component, vertex.component)
-        for vertex in composition.graph_processing.vertices
-        for sender, kind in vertex.source_types.items()
-        if kind is EdgeType.FEEDBACK
-    }
+    return {ends for ends, kind in _kinds_of_edges(composition) if kind is EdgeType.FEEDBACK}
+
+
+def _edges_of(composition: Any) -> set[tuple[Any, Any]]:
+    """Pairs of nodes, sender and receiver: control of what is within another composition makes none."""
+    return {ends for ends, _ in _kinds_of_edges(composition)}
+
+
+def _kinds_of_edges(composition: Any) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    for vertex in composition.graph_processing.vertices:
+        for sender, kind in vertex.source_types.items():
+            yield (sender.component, vertex.component), kind
 
 
 def _is_modulatory(projection: Any) -> bool:
@@ -369,16 +375,21 @@ def _complete_conditions(graph: Part, written: Any, composition: Any) -> None:
     for item in written.values() if isinstance(written, dict) else written if isinstance(written, list) else ():
         _complete_conditions(graph, item, composition)
     if isinstance(written, dict) and written.get("type") == "Threshold":
-        _complete_threshold(graph, written["kwargs"], composition)
+        _complete_threshold(graph, written, composition)
 
 
-def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
+def _complete_threshold(graph: Part, written: Part, composition: Any) -> None:
+    arguments = written["kwargs"]
     id, indices = identifier(arguments["dependency"]), arguments.get("indices")
+    if arguments["parameter"] in ("num_executions", "execution_count"):
+        mechanism = next(node for node in composition.nodes if identifier(node.name) == id)
+        _count_executions(graph["nodes"][id], mechanism, written)
+        return
     if identifier(arguments["parameter"]) != f"{id}_OutputPort_0" or isinstance(indices, str):
         return
     mechanism = next(node for node in composition.nodes if identifier(node.name) == id)
     index, *within = indices or [0]
-    port = next((port for port in mechanism.output_ports if _index(port) == index), None)
+    port = next((port for port in mechanism.output_ports if index_of(port) == index), None)
     if port is None or not port.function._is_identity(defaults=True) or np.size(port.defaults.value) > 1 and not within:
         raise unsupported(mechanism, "a condition compares its value, which is not one number: give indices=(port, element)")
     name, ports = port_id(port), graph["nodes"][id]["output_ports"]
@@ -391,18 +402,31 @@ def _complete_threshold(graph: Part, arguments: Part, composition: Any) -> None:
     arguments.update(dependency=id, parameter=name, indices=None)
 
 
+def _count_executions(part: Part, mechanism: Any, written: Part) -> None:
+    """How often the mechanism has run: at all, as a parameter of the node, or in the trial, as a condition of calls."""
+    arguments, id = written["kwargs"], identifier(mechanism.name)
+    if arguments["parameter"] == "execution_count":
+        counter = {"value": "executions + 1", "default_initial_value": int(mechanism.execution_count)}
+        part.setdefault("parameters", {})["executions"] = counter
+        arguments.update(dependency=id, parameter="executions", indices=None)
+        return
+    is_of_trial = str(arguments.get("indices")).rpartition(".")[2] in ("TRIAL", "ENVIRONMENT_STATE_UPDATE")
+    repeats = getattr(mechanism, "termination_threshold", None) is not None and mechanism.execute_until_finished
+    most = float(np.asarray(arguments["threshold"]).item())
+    if not is_of_trial or repeats or arguments["comparator"] not in (">=", ">"):
+        what = "a condition compares its num_executions: that they are as many as a threshold in the trial can be told"
+        raise unsupported(mechanism, f"{what}, of a mechanism that does not run until it is finished")
+    n = int(np.ceil(most)) if arguments["comparator"] == ">=" else int(np.floor(most)) + 1
+    written.update(type="AfterNCalls", kwargs={"dependency": id, "n": n, "time_scale": "TimeScale.ENVIRONMENT_STATE_UPDATE"})
+
+
 # Mechanisms
 
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    for complete in (_ports, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _noise, _generators, _code_of_mechanism, _counts, _output_functions, _defaults):
+    for complete in (input_functions, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _noise, _generators, _code_of_mechanism, counts, output_functions, defaults):
         complete(part, mechanism)
-
-
-def _function_id(mechanism: Any, function: Any = None) -> str:
-    function = mechanism.function if function is None else function
-    return identifier(f"{mechanism.name}_{function.name}")
 
 
 # Those whose code the engine's reading of a file, or this page, tells.
@@ -422,33 +446,35 @@ def _check_kinds(composition: Any) -> None:
             _check_kind(node)
 
 
+def _check_controller(composition: Any) -> None:
+    controller = composition.controller
+    if controller is not None and composition.enable_controller and not hasattr(controller, "agent_rep"):
+        what = f"it is the controller of '{composition.name}', which an OptimizationControlMechanism with GridSearch can be"
+        raise unsupported(controller, f"{what}: add it as a node, or run it with PsyNeuLink")
+
+
+def _check_parameter_ports(component: Any) -> None:
+    """They give the parameters as they are, or with what they learned."""
+    for port in component.parameter_ports:
+        function = port.function
+        if type(function).__name__ == "AccumulatorIntegrator":
+            is_plain = np.all(function.rate == 1) and not np.any(function.noise) and not np.any(function.increment)
+        else:
+            is_plain = function._is_identity(defaults=True)
+        if not is_plain:
+            what = f"its parameter '{port.name}' is what a function of its own makes of it, {type(function).__name__}"
+            raise unsupported(component, f"{what}: let a mechanism compute it, and a ControlSignal bring it")
+
+
 def _check_kind(mechanism: Any) -> None:
     if type(mechanism).__name__ not in _KINDS:
         raise unsupported(mechanism, "mechanisms of this class have code of their own, which is not covered: run it with PsyNeuLink")
+    for component in (mechanism, *(p for port in mechanism.input_ports for p in port.path_afferents)):
+        _check_parameter_ports(component)
     for port in mechanism.output_ports:
         spec = port._variable_spec
-        if (spec[0] if isinstance(spec, tuple) else spec) != "OWNER_VALUE" and not _is_count(port):
+        if (spec[0] if isinstance(spec, tuple) else spec) != "OWNER_VALUE" and not is_count(port) and not is_chosen(port):
             raise unsupported(mechanism, f"its output port '{port.name}' gives {spec}: only items of the mechanism's value can be told")
-
-
-# What ports of an LCAMechanism give besides its value: how often it has run since it was finished, and the time that this takes.
-_RUNS = "num_executions_before_finished"
-_COUNTS = (_RUNS, [_RUNS, "time_step_size"])
-
-
-def _is_count(port: Any) -> bool:
-    return port._variable_spec in _COUNTS
-
-
-def _ports(part: Part, mechanism: Any) -> None:
-    """Input ports add up what arrives; others can not be told in the file."""
-    from psyneulink.core.components.functions.nonstateful.transformfunctions import LinearCombination
-
-    for port in mechanism.input_ports:
-        function = port.function
-        plain = isinstance(function, LinearCombination) and str(function.operation) == "sum" and function.scale == 1
-        if not plain or function.offset != 0 or any(p.exponent is not None for p in port.path_afferents):
-            raise unsupported(mechanism, f"its input port '{port.name}' does not add up its projections: let a mechanism compute it")
 
 
 def _recurrence(part: Part, mechanism: Any) -> None:
@@ -465,7 +491,7 @@ def _recurrence(part: Part, mechanism: Any) -> None:
 def _settled_arguments(part: Part, mechanism: Any) -> None:
     """Arguments that were given with how they are to be controlled: the exporter writes that in place of the number."""
     for name, function in _functions(mechanism):
-        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        written = part.get("functions", {}).get(function_id(mechanism, function))
         if written is None:
             continue
         metadata = written.get("metadata", {})
@@ -479,7 +505,7 @@ def _settled_arguments(part: Part, mechanism: Any) -> None:
 def _current_values(part: Part, mechanism: Any) -> None:
     """Numbers that were set after the component was made: the exporter writes those it was made with."""
     for _, function in _functions(mechanism):
-        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        written = part.get("functions", {}).get(function_id(mechanism, function))
         if written is not None:
             _write_current(written, function)
     most = mechanism.parameters.max_executions_before_finished.get(None)
@@ -519,14 +545,14 @@ def _python_functions(part: Part, mechanism: Any) -> None:
     for _, function in _functions(mechanism):
         if not isinstance(function, UserDefinedFunction):
             continue
-        written, custom = part["functions"][_function_id(mechanism, function)], function.custom_function
+        written, custom = part["functions"][function_id(mechanism, function)], function.custom_function
         module = str(getattr(custom, "__module__", ""))
         if module == "math":
             written.pop("function", None)
             written["value"] = f"math.{custom.__name__}(variable0)"
         elif not module.startswith("modeci_mdf."):
             raise unsupported(
-                mechanism, f"its function is a Python function, {_described(custom)}: take a function of PsyNeuLink or of math"
+                mechanism, f"its function is a Python function, {described(custom)}: take a function of PsyNeuLink or of math"
             )
 
 
@@ -534,8 +560,9 @@ def _resets(part: Part, mechanism: Any) -> None:
     """States that begin anew in each trial."""
     condition = type(mechanism.reset_stateful_function_when).__name__
     if type(mechanism).__name__ == "DDM":
-        if condition != "AtTrialStart" and mechanism.function.parameters.has_initializers.get(None):
-            raise unsupported(mechanism, f"reset_stateful_function_when={condition}: of a DDM AtTrialStart can be told")
+        if condition not in ("AtTrialStart", "Never") and mechanism.function.parameters.has_initializers.get(None):
+            raise unsupported(mechanism, f"reset_stateful_function_when={condition}: of a DDM AtTrialStart and Never can be told")
+        part.setdefault("metadata", {})["reset_stateful_function_when"] = condition
         return
     if condition == "Never":
         return
@@ -565,7 +592,7 @@ def _directions(part: Part, mechanism: Any) -> None:
     """Where a drift on a sphere leads at first: it is drawn when the function is made, and the exporter leaves it out."""
     for _, function in _functions(mechanism):
         direction = getattr(function.parameters, "drift_dir", None)
-        written = part.get("functions", {}).get(_function_id(mechanism, function))
+        written = part.get("functions", {}).get(function_id(mechanism, function))
         if direction is not None and written is not None:
             written.setdefault("metadata", {})["drift_dir"] = _list(direction.get(None))
 
@@ -580,11 +607,6 @@ def _functions(mechanism: Any) -> list[tuple[str, Any]]:
     return found + ([("integrator_function", integrator)] if integrator is not None else [])
 
 
-def _add_function(part: Part, id: str, value: str) -> str:
-    part.setdefault("functions", {})[id] = {"value": value}
-    return id
-
-
 def _noise(part: Part, mechanism: Any) -> None:
     """A transfer mechanism that does not integrate adds its noise to what its function gets."""
     from psyneulink.core.components.mechanisms.processing.transfermechanism import TransferMechanism
@@ -595,8 +617,8 @@ def _noise(part: Part, mechanism: Any) -> None:
     if not _is_number(noise) or not np.any(noise):  # what is drawn the file has
         return
     part.setdefault("parameters", {})["noise"] = {"value": plain(noise)}
-    arguments = part["functions"][_function_id(mechanism)]["args"]
-    arguments["variable0"] = _add_function(part, f"{identifier(mechanism.name)}_with_noise", f"{arguments['variable0']} + noise")
+    arguments = part["functions"][function_id(mechanism)]["args"]
+    arguments["variable0"] = add_function(part, f"{identifier(mechanism.name)}_with_noise", f"{arguments['variable0']} + noise")
 
 
 def _generators(part: Part, mechanism: Any) -> None:
@@ -618,7 +640,7 @@ def _generator_place(part: Part, mechanism: Any, drawing: _random.Drawing) -> tu
     if drawing.kind == "input":
         written = part["metadata"]["integrator_function"]["metadata"]["noise"]
     else:
-        written = part["functions"][_function_id(mechanism, drawing.function)]
+        written = part["functions"][function_id(mechanism, drawing.function)]
     if drawing.kind == "noise":
         written = part["functions"][part["functions"][written["args"]["noise"]]["args"]["variable0"]]
     return written, written.setdefault("args", {})
@@ -632,111 +654,44 @@ def _code_of_mechanism(part: Part, mechanism: Any) -> None:
     """What a class of mechanisms does with the value of its function."""
     change = _CODE.get(type(mechanism).__name__)
     if change is not None:
-        change(part, mechanism, _function_id(mechanism))
+        change(part, mechanism, function_id(mechanism))
 
 
 def _locus_coeruleus(part: Part, mechanism: Any, function: str) -> None:
     """Its value begins with the gain, which is what it sends."""
-    gain = _add_function(part, f"{identifier(mechanism.name)}_gain", f"scaling_factor_gain * {function}[1] + base_level_gain")
+    gain = add_function(part, f"{identifier(mechanism.name)}_gain", f"scaling_factor_gain * {function}[1] + base_level_gain")
     for port in mechanism.output_ports:
-        index = _index(port)
+        index = index_of(port)
         part["output_ports"][port_id(port)]["value"] = gain if index == 0 else f"{function}[{index - 1}]"
+
+
+def _integrator(part: Part, mechanism: Any, function: str) -> None:
+    """In a run in which its parameter `reset` is not 0 it begins anew, and its value is the initial one."""
+    port = next((port for port in mechanism.parameter_ports if port.name == "reset"), None)
+    if port is None or not port.mod_afferents and not np.any(mechanism.parameters.reset.get(None)):
+        return
+    kept = {name: parameter for name, parameter in part["parameters"].items() if "default_initial_value" in parameter}
+    if list(mechanism.function.stateful_attributes) != ["previous_value"] or [one["value"] for one in kept.values()] != [function]:
+        what = f"its {type(mechanism.function).__name__} keeps more than its value, and is reset by control"
+        raise unsupported(mechanism, f"{what}: that is covered of functions that keep one value")
+    initial = np.reshape(mechanism.function.parameters.initializer.get(None), np.shape(mechanism.function.defaults.value)).tolist()
+    now = add_function(part, f"{function}_or_initial", f"numpy.where(numpy.any(reset != 0), numpy.array({initial}), {function})")
+    for written in [*part["output_ports"].values(), *kept.values()]:
+        written["value"] = replaced(written["value"], function, now)
 
 
 def _prediction_error(part: Part, mechanism: Any, function: str) -> None:
     """The errors a step earlier, the last one 0."""
-    shifted = _add_function(part, f"{identifier(mechanism.name)}_shifted", f"numpy.append({function}[1:], 0)")
+    shifted = add_function(part, f"{identifier(mechanism.name)}_shifted", f"numpy.append({function}[1:], 0)")
     for port in mechanism.output_ports:
         part["output_ports"][port_id(port)]["value"] = shifted
 
 
 _CODE: dict[str, Callable[[Part, Any, str], None]] = {
+    "IntegratorMechanism": _integrator,
     "LCControlMechanism": _locus_coeruleus,
     "PredictionErrorMechanism": _prediction_error,
 }
-
-
-def _index(port: Any) -> int:
-    spec = port._variable_spec
-    return spec[1] if isinstance(spec, tuple) else 0
-
-
-def _counts(part: Part, mechanism: Any) -> None:
-    """Ports that give how often the mechanism has run since it was finished."""
-    ports = [port for port in mechanism.output_ports if _is_count(port)]
-    for port in ports:
-        time = f" * {plain(mechanism.parameters.time_step_size.get(None))}" if port._variable_spec != _RUNS else ""
-        part["output_ports"][port_id(port)]["value"] = f"numpy.reshape({_RUNS}{time}, (1,))"
-    if not ports:
-        return
-    if mechanism.termination_threshold is None or not mechanism.defaults.integrator_mode:  # it is finished after each run
-        _add_function(part, _RUNS, "1.0")
-        return
-    most = int(np.asarray(mechanism.parameters.max_executions_before_finished.get(None)).item())
-    _add_function(part, _RUNS, "1.0 if was_finished > 0 else runs_before + 1.0")
-    part.setdefault("parameters", {}).update(
-        runs_before={"value": _RUNS, "default_initial_value": 0.0},
-        was_finished={"value": f"1.0 if is_finished else 1.0 if {_RUNS} >= {most} else 0.0", "default_initial_value": 1.0},
-    )
-
-
-def _output_functions(part: Part, mechanism: Any) -> None:
-    for port in mechanism.output_ports:
-        if not _is_count(port) and not port.function._is_identity(defaults=True):
-            _output_function(part["output_ports"][port_id(port)], part, port)
-
-
-def _output_function(written: Part, part: Part, port: Any) -> None:
-    from psyneulink.core.components.functions.userdefinedfunction import UserDefinedFunction
-
-    if port.name.startswith("DECISION_OUTCOME") and type(port.owner).__name__ == "DDM":
-        written["value"] = f"numpy.where({written['value']} > 0.0, 1.0, 0.0)"
-        return
-    if not isinstance(port.function, UserDefinedFunction):
-        _check_costs(port)
-        model = json.loads(_function_json(port.function))
-        id = f"{port_id(port)}_function"
-        model.setdefault("args", {})["variable0"] = written["value"]
-        part["functions"][id] = model
-        written["value"] = id
-        return
-    standard = next((item for item in type(port.owner).standard_output_ports if _is_function_of(item, port)), None)
-    if standard is None or str(standard["name"]).upper() not in _STANDARD_PORTS:
-        raise unsupported(
-            port.owner,
-            f"its output port '{port.name}' has a Python function, {_described(port.function.custom_function)}:"
-            " take a function of PsyNeuLink or a standard output port",
-        )
-    number = _STANDARD_PORTS[str(standard["name"]).upper()].format(written["value"])
-    written["value"] = f"numpy.reshape({number}, (1,))"
-
-
-def _check_costs(signal: Any) -> None:
-    from psyneulink.core.components.functions.nonstateful.transferfunctions import CostFunctions
-
-    if getattr(signal, "cost_options", None) and CostFunctions.DURATION & signal.cost_options:
-        raise unsupported(signal, "its cost of duration grows whenever it is looked at: take costs of intensity or adjustment")
-
-
-def _is_function_of(item: Part, port: Any) -> bool:
-    return item.get("function") is port.function.custom_function
-
-
-def _function_json(function: Any) -> str:
-    from psyneulink.core.globals.mdf import PNLJSONEncoder
-
-    (model,) = function.as_mdf_model().to_dict().values()
-    return json.dumps(model, cls=PNLJSONEncoder)
-
-
-def _described(function: Any) -> str:
-    return f"'{getattr(function, '__qualname__', function)}' of {getattr(function, '__module__', 'no module')}"
-
-
-def _defaults(part: Part, mechanism: Any) -> None:
-    """What ports hold before their mechanism has run."""
-    for port in mechanism.output_ports:
-        part["output_ports"][port_id(port)].setdefault("metadata", {})["default"] = held_at_first(port).tolist()
 
 
 # Modulation
@@ -767,7 +722,7 @@ def _spread(part: Part, port: Any) -> None:
     function = getattr(owner, "_owner", None)
     if function is None or function is port.owner:
         return
-    name, whole = port.source.mdf_name or port.source.name, part.get("functions", {}).get(_function_id(port.owner, function), {})
+    name, whole = port.source.mdf_name or port.source.name, part.get("functions", {}).get(function_id(port.owner, function), {})
     for id, written in part.get("functions", {}).items():
         if id.startswith(f"{identifier(function.name)}_") and name in written.get("args", {}) and name in whole.get("args", {}):
             written["args"][name] = whole["args"][name]
@@ -825,7 +780,9 @@ def _modulated(part: Part, port: Any) -> tuple[Part, str] | None:
     owner, name = port.source._owner._owner, port.source.mdf_name or port.source.name
     if name == "seed":
         return _modulated_seed(part, port.owner, owner)
-    function = part.get("functions", {}).get(_function_id(port.owner, owner)) if owner is not port.owner else None
+    function = part.get("functions", {}).get(function_id(port.owner, owner)) if owner is not port.owner else None
+    if function is None and owner is not port.owner and any(drawing.holder is owner for drawing in _random.drawings(port.owner)):
+        return _modulated_draw(part, port, owner), name
     if function is None:
         parameter = part.get("parameters", {}).get(name)
         return (parameter, "value") if parameter is not None else None
@@ -834,6 +791,14 @@ def _modulated(part: Part, port: Any) -> tuple[Part, str] | None:
         arguments[name] = plain(port.source.default_value)
         function.get("metadata", {}).pop(name, None)
     return arguments, name
+
+
+def _modulated_draw(part: Part, port: Any, holder: Any) -> Part:
+    """The arguments of a distribution that draws noise."""
+    drawing = next(drawing for drawing in _random.drawings(port.owner) if drawing.holder is holder)
+    arguments = _generator_place(part, port.owner, drawing)[1]
+    arguments.setdefault(port.source.mdf_name or port.source.name, plain(port.source.default_value))
+    return arguments
 
 
 def _modulated_seed(part: Part, mechanism: Any, holder: Any) -> tuple[Part, str] | None:
@@ -849,15 +814,9 @@ def _modulated_input(part: Part, port: Any, id: str) -> tuple[Part, str]:
     """What reads an input port reads a function in its place."""
     gated = f"{id}_gated"
     if gated not in part["functions"]:
-        read = id if id in part["input_ports"] else f"{id}_input_combination_function_dimreduce"
-        for function in part["functions"].values():
-            arguments = function.get("args", {})
-            for key, value in arguments.items():
-                if isinstance(value, str):
-                    arguments[key] = _replaced(value, read, gated)
+        read = f"{id}_combined" if f"{id}_combined" in part["functions"] else read_as(part, port)
+        read_instead(part, read, gated)
         part["functions"][gated] = {"value": read}
     return part["functions"][gated], "value"
 
 
-def _replaced(expression: str, name: str, by: str) -> str:
-    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", by, expression)

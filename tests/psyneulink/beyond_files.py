@@ -461,3 +461,100 @@ def controller_before():
     result.add_controller(controller)
     result.controller_mode = pnl.BEFORE
     return result, {"A": [[1.0], [-1.0], [2.0]]}, 3
+
+
+# Input ports that do something else than adding up
+
+
+def two_to_one(function, **settings):
+    a, b = pnl.TransferMechanism(name="A", input_shapes=2), pnl.TransferMechanism(name="B", input_shapes=2)
+    c = pnl.TransferMechanism(name="C", input_shapes=2, input_ports=[{pnl.FUNCTION: function, pnl.INPUT_SHAPES: 2}], **settings)
+    return comp([a, c], [b, c]), {"A": [[1.0, 2.0], [3.0, 4.0]], "B": [[0.5, 0.75]]}, 3
+
+
+@composition
+def product_of_projections():
+    return two_to_one(pnl.LinearCombination(operation=pnl.PRODUCT))
+
+
+@composition
+def weighted_projections():
+    return two_to_one(pnl.LinearCombination(weights=[[1.0], [-2.0]], offset=0.1), integrator_mode=True)
+
+
+@composition
+def reduced_input():
+    port = {pnl.VARIABLE: [[0.0, 0.0, 0.0]], pnl.FUNCTION: pnl.Reduce(operation=pnl.PRODUCT)}
+    mechanism = pnl.ProcessingMechanism(name="T", input_ports=[port, {pnl.NAME: "two"}], function=pnl.LinearCombination())
+    return alone(mechanism, [[[1.0, 2.0, 3.0], [4.0]]])
+
+
+@composition
+def gated_product():
+    result, inputs, n = two_to_one(pnl.LinearCombination(operation=pnl.PRODUCT))
+    gate = pnl.GatingMechanism(name="G", input_shapes=1, gate=[next(node for node in result.nodes if node.name == "C").input_port])
+    result.add_node(gate)
+    return result, {**inputs, "G": [[0.5], [2.0]]}, n
+
+
+def choosing(function, **settings):
+    ports = ["DECISION_VARIABLE_ARRAY", "SELECTED_INPUT_ARRAY", pnl.RESPONSE_TIME]
+    return alone(pnl.DDM(name="T", input_format=pnl.ARRAY, function=function, output_ports=ports, **settings), [[0.5, 0.2], [0.1, 0.9]])
+
+
+@composition
+def ddm_of_an_array():
+    return choosing(pnl.DriftDiffusionAnalytical())
+
+
+@composition
+def ddm_that_walks_by_an_array():
+    return choosing(pnl.DriftDiffusionIntegrator(noise=0.5, threshold=2.0))
+
+
+@composition
+def ddm_that_never_resets():
+    function = pnl.DriftDiffusionIntegrator(threshold=10.0)
+    return alone(pnl.DDM(name="T", function=function, execute_until_finished=False, reset_stateful_function_when=pnl.Never()), [[2.0], [2.5]])
+
+
+@composition
+def means_of_different_lengths():
+    a, b = pnl.TransferMechanism(name="A", input_shapes=2), pnl.TransferMechanism(name="B", input_shapes=3)
+    result = comp([a, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), b])
+    result.add_node(pnl.LCControlMechanism(name="LC", monitor_for_control=[a, b], modulated_mechanisms=result))
+    return result, {"A": [[1.0, 2.0], [0.3, 0.2]]}, 3
+
+
+def reset_by_control(**settings):
+    a, modulation = pnl.ProcessingMechanism(name="A"), settings.pop("modulation", None)
+    counter = pnl.IntegratorMechanism(name="T", function=pnl.SimpleIntegrator(initializer=[0.5]), **settings)
+    control = pnl.ControlMechanism(name="C", monitor_for_control=a, modulation=modulation, control=("reset", counter))
+    return pnl.Composition(name="comp", nodes=[a, control, counter]), {"A": [[0.0], [0.0], [1.0], [0.0]], "T": [[1.0]]}, 6
+
+
+@composition
+def reset_by_a_signal():
+    return reset_by_control(modulation=pnl.OVERRIDE)
+
+
+@composition
+def reset_by_a_factor():
+    return reset_by_control(reset_default=1)
+
+
+def noise_by_control(parameter):
+    function = pnl.AccumulatorIntegrator(rate=0, noise=pnl.NormalDist(seed=[1], mean=15))
+    a, mechanism = pnl.ProcessingMechanism(name="A"), pnl.IntegratorMechanism(name="T", default_variable=[0], function=function)
+    control = pnl.ControlMechanism(name="C", monitor_for_control=a, modulation=pnl.OVERRIDE, control=(parameter, mechanism))
+    return pnl.Composition(name="comp", nodes=[a, control, mechanism]), {"A": [[10.0], [20.0]], "T": [[0.0]]}, 4
+
+
+@composition
+def mean_of_noise_by_control():
+    return noise_by_control(pnl.DIST_MEAN)
+
+
+@composition
+def deviation_of_noise_by_control():
+    return noise_by_control(pnl.STANDARD_DEVIATION)

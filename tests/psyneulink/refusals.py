@@ -1,5 +1,6 @@
 """Compositions that are refused, and the words that say so."""
 
+import numpy as np
 import psyneulink as pnl
 from building import alone, comp, processing, refused
 from psyneulink.core.globals.utilities import _SeededPhilox
@@ -38,9 +39,38 @@ def class_with_code():
     return alone(pnl.ContrastiveHebbianMechanism(name="T", input_size=2, hidden_size=0, target_size=2), [[1.0, 2.0]])
 
 
-@refused(["TransferMechanism 'T'", "does not add up its projections"])
-def product_of_projections():
-    return alone(pnl.TransferMechanism(name="T", input_ports=[{pnl.FUNCTION: pnl.LinearCombination(operation=pnl.PRODUCT)}]), [[1.0]])
+@refused(["RecurrentTransferMechanism 'T'", "does not add up its projections"])
+def product_of_recurrent_projections():
+    ports = [{pnl.FUNCTION: pnl.LinearCombination(operation=pnl.PRODUCT), pnl.INPUT_SHAPES: 1}]
+    return alone(pnl.RecurrentTransferMechanism(name="T", input_ports=ports), [[1.0]])
+
+
+@refused(["TransferMechanism 'T'", "input port 'InputPort-0'", "Python function, 'twice'"])
+def python_function_of_an_input_port():
+    return alone(pnl.TransferMechanism(name="T", input_ports=[{pnl.FUNCTION: pnl.UserDefinedFunction(custom_function=twice)}]), [[1.0]])
+
+
+@refused(["MappingProjection 'M'", "its parameter 'matrix'", "AccumulatorIntegrator"])
+def matrix_that_accumulates():
+    a, b, matrix = pnl.TransferMechanism(name="A", input_shapes=2), pnl.TransferMechanism(name="B", input_shapes=2), np.array([[1.0, 2.0], [3.0, 4.0]])
+    settings = {pnl.DEFAULT_VARIABLE: matrix, pnl.INITIALIZER: matrix, pnl.RATE: matrix}
+    pnl.MappingProjection(name="M", sender=a, receiver=b, matrix={pnl.VALUE: matrix, pnl.FUNCTION: pnl.AccumulatorIntegrator, pnl.FUNCTION_PARAMS: settings})
+    return comp([a, b]), {"A": [[1.0, 2.0]]}, 1
+
+
+@refused(["ControlMechanism 'C'", "controller of 'comp'"])
+def controller_that_does_not_search():
+    a = pnl.TransferMechanism(name="A")
+    result = comp(a)
+    result.add_controller(pnl.ControlMechanism(name="C", default_variable=[10], control_signals=[pnl.ControlSignal(modulates=(pnl.SLOPE, a))]))
+    return result, {"A": [[1.0]]}, 1
+
+
+@refused(["IntegratorMechanism 'T'", "keeps more than its value"])
+def reset_of_two_states():
+    a, mechanism = pnl.ProcessingMechanism(name="A"), pnl.IntegratorMechanism(name="T", function=pnl.DualAdaptiveIntegrator())
+    control = pnl.ControlMechanism(name="C", monitor_for_control=a, modulation=pnl.OVERRIDE, control=("reset", mechanism))
+    return pnl.Composition(name="comp", nodes=[a, control, mechanism]), {"A": [[1.0]], "T": [[1.0]]}, 1
 
 
 @refused(["RecurrentTransferMechanism 'T'", "AtTrialStart"])

@@ -133,3 +133,36 @@ def mdf_model_udfs():
     result = comp([a, b, c])
     result.scheduler.add_condition_set({b: pnl.EveryNCalls(a, 2), c: pnl.EveryNCalls(b, 2)})
     return result, {"A": [[10.0]]}, 1
+
+
+# How often something has run
+
+
+def until(parameter, indices):
+    a = pnl.TransferMechanism(name="A", integrator_mode=True, integrator_function=pnl.SimpleIntegrator)
+    result = comp(a)
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.Threshold(a, parameter, 10, ">=", indices=indices)}
+    return result, {"A": [[1.0]]}, 2
+
+
+@composition
+def until_so_many_runs_in_the_trial():
+    return until("num_executions", pnl.TimeScale.TRIAL)
+
+
+@composition
+def until_so_many_runs():
+    return until("execution_count", None)
+
+
+# Control that its receiver does not wait for
+
+
+@composition
+def control_beside_a_nested_composition():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B")
+    control = pnl.ControlMechanism(name="C", control_signals=pnl.ControlSignal(projections=[(pnl.SLOPE, b)]))
+    inner = comp([a, b], name="inner")
+    outer = comp(name="outer")
+    outer.add_nodes([control, inner])
+    return outer, {"C": [[2.0], [3.0]], "inner": [[2.0]]}, 3
