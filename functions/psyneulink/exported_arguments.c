@@ -28,6 +28,9 @@ static const struct mdf_exported_argument arguments[] = {
     {"fitzhughnagumointegrator", "previous_value", 0, true},
     {"driftdiffusionintegrator", "seed", 0, true}, /* deviates are drawn from the engine's generator */
     {"ornsteinuhlenbeckintegrator", "seed", 0, true},
+    {"driftonasphereintegrator", "seed", 0, true},
+    {"driftonasphereintegrator", "offset", 0, true}, /* its steps have none */
+    {"lossfunction", "metric", 0, true},
     {"contentaddressablememory", "rate", 0, true}, /* it has none */
     {"contentaddressablememory", "seed", 0, true},
     {"contentaddressablememory", "memory_num_fields", 0, true}, /* what it found */
