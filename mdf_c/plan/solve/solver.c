@@ -238,9 +238,12 @@ static bool runs_evenly(struct graph_builder *builder)
         is_even = is_even && program->nodes[i].finished == MDF_NO_OPERAND;
     }
     if (!is_even && program->solver.method == MDF_METHOD_EULER) {
-        compile_error(builder->compiler, MDF_UNSUPPORTED,
-                      "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
-                      builder->is_scheduled ? "conditions decide which nodes run" : "a node runs until it is finished");
+        compile_error(
+            builder->compiler, MDF_UNSUPPORTED,
+            "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
+            builder->is_scheduled
+                ? "conditions decide which nodes run, by what has run in evaluations so far; between these there is no answer"
+                : "a node runs until it is finished");
     } else if (!is_even) {
         compile_error(
             builder->compiler, MDF_UNSUPPORTED,
@@ -308,8 +311,7 @@ static bool emit_method(struct solver *solver, struct target *target)
     if (!keep_needs(solver, program)) {
         return false;
     }
-    return solver->method->kind == MDF_METHOD_LIBRARY ? solver_emit_entry(solver, target)
-                                                      : put_in_place(solver, target, program);
+    return solver->method->kind == MDF_METHOD_LIBRARY ? solver_emit_entry(solver, target) : put_in_place(solver, target, program);
 }
 
 bool compile_solver(struct graph_builder *builder)
