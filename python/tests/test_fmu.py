@@ -447,6 +447,35 @@ def test_states_that_are_arrays(method, tmp_path):
     expect_equal(fmu, trace, 2, dt=0.01)
 
 
+COUNTED = """
+m:
+  graphs:
+    g:
+      nodes:
+        n:
+          metadata:
+            events: {once: {crosses: x - 0.5}, high: {crosses: x - 1.5}, there: {crosses: t + 1.0}, wave: {crosses: "numpy.sin(7.0 * t) - 0.5"}}
+          parameters:
+            t: {default_initial_value: 0.0, time_derivative: 1.0}
+            x: {default_initial_value: 0.0, time_derivative: 1.0, conditions: [{id: jump, test: x >= 1.0 and x < 1.2, value: 3.0}]}
+            y: {default_initial_value: 0.0, time_derivative: 0.5, conditions: [{id: follows, test: x > 2.5 and y > 0.2, value: -10.0}]}
+          output_ports: {x: {value: x}, y: {value: y}}
+"""
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_model_exchange_counts_each_event_once(version, tmp_path):
+    """However often an importer goes through event mode while what was crossed holds on; what follows from an event acts at once."""
+    (tmp_path / "m.yaml").write_text(COUNTED)
+    fmu = make(tmp_path / "m.yaml", tmp_path / "m.fmu", "--fmi", str(version), "--method", "dopri5")
+    assert validate_fmu(fmu) == []
+    result = fmpy.simulate_fmu(fmu, fmi_type="ModelExchange", solver="CVode", relative_tolerance=1e-9, stop_time=2, output_interval=0.1)
+    expected = mdf_c.run(tmp_path / "m.yaml", steps=21, dt=0.1, method="dopri5", rtol=1e-10, atol=1e-12).outputs["n"]
+    assert [int(expected[name]) for name in ("once", "high", "there", "wave")] == [1, 1, 0, 3]
+    for name, value in expected.items():
+        assert result[f"n.{name}"][-1] == pytest.approx(float(value), abs=1e-6), name
+
+
 def test_events_that_are_located_are_counted(tmp_path):
     """By dopri5 a unit's counts and times of events, and what conditions do, are those of the engine."""
     model = ROOT / "examples/bouncing_ball.yaml"

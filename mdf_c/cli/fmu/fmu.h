@@ -51,6 +51,7 @@ struct fmu {
     size_t n_states, n_indicators;
     bool *is_reset;       /* of each indicator: its condition gives a state another value; */
     bool *is_timed;       /* it depends on clocks alone */
+    size_t *counted_by; /* of each element of the states that counts or times events of metadata: 1 + the indicator of these; else 0 */
     bool *is_clock;       /* of each element of the states: its derivative is a number */
     bool has_timed;
     const char *left_out; /* a parameter that FMI 2 has no type for; NULL: none */

@@ -86,9 +86,10 @@ static void append_variables(const struct fmu *fmu, struct mdf_text *text)
         const struct fmu_variable *variable = &fmu->variables[i];
         size_t index = variable->kind == FMU_INPUT ? n_inputs++ : variable->index;
 
-        mdf_text_printf(text, "    {MDF_FMU_%s, MDF_FMU_%s, %zu, %zu, %u, %u, %s, %s, %s, %zu, MDF_FMU_%s},\n", kinds[variable->kind],
-                        type_code(variable->dtype), index, variable->n_elements, variable->reference, variable->n_references,
-                        variable->is_tunable ? "true" : "false", variable->is_count ? "true" : "false", variable->has_initial ? "true" : "false", variable->initial,
+        mdf_text_printf(text, "    {MDF_FMU_%s, MDF_FMU_%s, %zu, %zu, %u, %u, %s, %s, %s, %zu, MDF_FMU_%s},\n",
+                        kinds[variable->kind], type_code(variable->dtype), index, variable->n_elements, variable->reference,
+                        variable->n_references, variable->is_tunable ? "true" : "false", variable->is_count ? "true" : "false",
+                        variable->has_initial ? "true" : "false", variable->initial,
                         type_code(variable->has_initial ? variable->initial_dtype : MDF_DTYPE_FLOAT64));
     }
     mdf_text_printf(text, "};\n\nenum { MDF_FMU_N_VARIABLES = %zu };\n\n", fmu->n_variables);
@@ -101,6 +102,16 @@ static void append_marks(struct mdf_text *text, const char *what, const char *na
         mdf_text_printf(text, "%s%s", marks[i] ? "true" : "false", i % 16 == 15 ? ",\n    " : ", ");
     }
     mdf_text_append_string(text, "false};\n\n");
+}
+
+static void append_counted(const struct fmu *fmu, struct mdf_text *text)
+{
+    mdf_text_append_string(text, "/* Of each state: 1 + the event indicator of what it counts or times; 0: nothing. */\n"
+                                 "static const size_t mdf_fmu_counted_by[] = {");
+    for (size_t i = 0; i < fmu->n_states; i++) {
+        mdf_text_printf(text, "%zu, ", fmu->counted_by[i]);
+    }
+    mdf_text_append_string(text, "0};\n\n");
 }
 
 /* Values of one step and tolerances, as an importer asks for them: 1 where the model does not say. */
@@ -122,9 +133,11 @@ static void append_nominals(const struct fmu *fmu, struct mdf_text *text)
 static void append_state_tables(const struct fmu *fmu, struct mdf_text *text)
 {
     append_nominals(fmu, text);
-    append_marks(text, "event indicator: its condition gives a state another value", "is_reset", fmu->is_reset, fmu->n_indicators);
+    append_marks(text, "event indicator: its condition gives a state another value", "is_reset", fmu->is_reset,
+                 fmu->n_indicators);
     append_marks(text, "event indicator: its condition depends on clocks alone", "is_timed", fmu->is_timed, fmu->n_indicators);
     append_marks(text, "state: it is a clock, whose derivative is a number", "is_clock", fmu->is_clock, fmu->n_states);
+    append_counted(fmu, text);
 }
 
 /* ------------------------------------------------------------------ the model's functions under one name */
@@ -166,27 +179,29 @@ static void append_settings(const struct fmu *fmu, struct mdf_text *text)
                     "#define MDF_FMU_HAS_TANGENTS %d\n"
                     "#define MDF_FMU_HAS_TIMED %d\n"
                     "enum { MDF_FMU_N_STATES = %zu, MDF_FMU_N_INDICATORS = %zu, MDF_FMU_MOST_ELEMENTS = %zu };\n\n",
-                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->has_tangents, fmu->has_timed, fmu->n_states,
-                    fmu->n_indicators, most_elements(fmu));
+                    fmu->version, fmu->model_name, fmu->model_name, fmu->token, dt, fmu->has_derivatives, fmu->has_tangents,
+                    fmu->has_timed, fmu->n_states, fmu->n_indicators, most_elements(fmu));
 }
 
 /* `of` as the kinds of variables. */
 static void append_tangent_adapters(const struct fmu *fmu, struct mdf_text *text)
 {
     static const char clear[] = "static void mdf_fmu_clear_direction(mdf_fmu_model *model)\n{\n%s}\n\n",
-                      set[] = "static void mdf_fmu_set_direction(mdf_fmu_model *model, enum mdf_fmu_kind of, size_t index, size_t "
-                              "element, double value)\n{\n%s}\n\n",
+                      set[] =
+                          "static void mdf_fmu_set_direction(mdf_fmu_model *model, enum mdf_fmu_kind of, size_t index, size_t "
+                          "element, double value)\n{\n%s}\n\n",
                       run[] = "static int mdf_fmu_find_tangents(mdf_fmu_model *model, double *derivatives)\n{\n%s}\n\n",
                       get[] = "static double mdf_fmu_tangent_of_output(const mdf_fmu_model *model, size_t index, size_t "
                               "element)\n{\n%s}\n\n";
 
     mdf_text_printf(text, clear, fmu->has_tangents ? "    MDF_FMU_MODEL(clear_direction)(model);\n" : "    (void)model;\n");
     mdf_text_printf(text, set,
-                    fmu->has_tangents ? "    MDF_FMU_MODEL(set_direction)(model, of == MDF_FMU_STATE ? MDF_FMU_MODEL(of_state)\n"
-                                        "                                        : of == MDF_FMU_INPUT ? MDF_FMU_MODEL(of_input)\n"
-                                        "                                                              : MDF_FMU_MODEL(of_parameter),\n"
-                                        "                                 index, element, value);\n"
-                                      : "    (void)model;\n    (void)of;\n    (void)index;\n    (void)element;\n    (void)value;\n");
+                    fmu->has_tangents
+                        ? "    MDF_FMU_MODEL(set_direction)(model, of == MDF_FMU_STATE ? MDF_FMU_MODEL(of_state)\n"
+                          "                                        : of == MDF_FMU_INPUT ? MDF_FMU_MODEL(of_input)\n"
+                          "                                                              : MDF_FMU_MODEL(of_parameter),\n"
+                          "                                 index, element, value);\n"
+                        : "    (void)model;\n    (void)of;\n    (void)index;\n    (void)element;\n    (void)value;\n");
     mdf_text_printf(text, run,
                     fmu->has_tangents ? "    return MDF_FMU_MODEL(tangents)(model, derivatives);\n"
                                       : "    (void)model;\n    (void)derivatives;\n    return 1;\n");

@@ -199,9 +199,10 @@ static const struct mdf_parameter *find_parameter(const struct collecting *colle
 static bool read_nominal(struct collecting *collecting, const struct mdf_node *source, double *nominal)
 {
     const struct mdf_node *metadata = source != NULL && source->kind == MDF_NODE_OBJECT ? mdf_node_get(source, "metadata") : NULL,
-                          *given = metadata != NULL && metadata->kind == MDF_NODE_OBJECT ? mdf_node_get(metadata, "nominal") : NULL;
+                          *given =
+                              metadata != NULL && metadata->kind == MDF_NODE_OBJECT ? mdf_node_get(metadata, "nominal") : NULL;
 
-    *nominal = given == NULL                   ? 0
+    *nominal = given == NULL                  ? 0
                : given->kind == MDF_NODE_INT  ? (double)given->as.integer
                : given->kind == MDF_NODE_REAL ? given->as.real
                                               : -1;
@@ -451,6 +452,35 @@ static void mark(bool *marks, size_t first, size_t n, bool is_marked)
     }
 }
 
+/* Which states an event of a node's metadata changes: those that the node has not in the file. */
+static bool find_counted(struct collecting *collecting)
+{
+    const struct mdf_program *program = collecting->program;
+    struct fmu *fmu = collecting->fmu;
+    size_t first = 0;
+
+    fmu->counted_by = mdf_arena_array(&fmu->arena, fmu->n_states + 1, sizeof *fmu->counted_by);
+    for (size_t i = 0; fmu->counted_by != NULL && fmu->n_states > 0 && i < program->n_integrals; i++) {
+        const struct mdf_program_integral *integral = &program->integrals[i];
+        const struct mdf_graph_node *node = find_node(collecting, program->nodes[integral->node].id);
+        size_t n = mdf_frame_value(collecting->state->frame, integral->slot)->length, indicator = 0;
+        bool is_added = node != NULL && mdf_model_find_parameter(node, integral->id) == node->n_parameters;
+
+        for (size_t k = 0; is_added && k < program->n_events; k++) {
+            const struct mdf_program_event *event = &program->events[k];
+            size_t n_tests = mdf_frame_value(collecting->state->frame, event->test)->length;
+
+            for (size_t j = 0;
+                 event->node == integral->node && strcmp(event->parameter, integral->id) == 0 && j < n && j < n_tests; j++) {
+                fmu->counted_by[first + j] = indicator + j + 1;
+            }
+            indicator += n_tests;
+        }
+        first += n;
+    }
+    return fmu->counted_by != NULL;
+}
+
 /* Which states are clocks, and which conditions depend on these alone. */
 static bool find_timed(struct collecting *collecting)
 {
@@ -501,7 +531,7 @@ static bool add_states(struct collecting *collecting)
             return false;
         }
     }
-    return collecting->fmu->is_reset != NULL && find_timed(collecting);
+    return collecting->fmu->is_reset != NULL && find_timed(collecting) && find_counted(collecting);
 }
 
 /* ------------------------------------------------------------------ outputs */
@@ -516,7 +546,8 @@ static bool describe_output(struct collecting *collecting, const char *node, con
     if (of == NULL || i >= of->n_output_ports) {
         return true;
     }
-    parameter = value != NULL && value->kind == MDF_NODE_STRING ? parameter_source(collecting, node, value->as.string.bytes) : NULL;
+    parameter =
+        value != NULL && value->kind == MDF_NODE_STRING ? parameter_source(collecting, node, value->as.string.bytes) : NULL;
     variable->unit = mdf_node_unit(of->output_ports[i].source);
     variable->unit = variable->unit != NULL ? variable->unit : mdf_node_unit(parameter);
     return read_nominal(collecting, of->output_ports[i].source, &variable->nominal) &&
@@ -641,8 +672,8 @@ static bool has_inputs(const struct collecting *collecting, mdf_error *error)
 
 bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *state, mdf_error *error)
 {
-    struct collecting collecting = {fmu, error, model->document->file, state->program, state,
-                                    mdf_model_find_graph(model, state->program->graph_id)};
+    struct collecting collecting = {
+        fmu, error, model->document->file, state->program, state, mdf_model_find_graph(model, state->program->graph_id)};
     size_t i;
 
     fmu->is_structured = true;
