@@ -447,6 +447,34 @@ def test_states_that_are_arrays(method, tmp_path):
     expect_equal(fmu, trace, 2, dt=0.01)
 
 
+def test_a_loop_within_a_slope(tmp_path):
+    """How a slope changes with its state, through a Loop: by the exponential Euler method in C."""
+    (tmp_path / "m.yaml").write_text("""
+m:
+  graphs:
+    g:
+      nodes:
+        n:
+          parameters:
+            x: {default_initial_value: 1.0, time_derivative: s - 2.0 * x}
+            s: {function: "onnx::Loop", args: {M: 3, cond: true, v_initial: "[x * 0.1]", body: b}}
+          output_ports: {x: {value: x}}
+    b:
+      metadata: {inputs: [i, c, s], outputs: [c2, s2]}
+      nodes:
+        m:
+          input_ports: {i: {}, c: {}, s: {}}
+          output_ports: {c2: {value: c}, s2: {value: s * 1.5 + 0.01}}
+""")
+    fmu = make(tmp_path / "m.yaml", tmp_path / "m.fmu", "--method", "exponential_euler")
+    state = mdf_c.load(tmp_path / "m.yaml").compile(method="exponential_euler").state()
+    trace = []
+    for i in range(6):
+        state.evaluate(None if i == 0 else STEP)
+        trace.append({"n.x": state.output("n", "x")})
+    expect_equal(fmu, trace, 2)
+
+
 COUNTED = """
 m:
   graphs:

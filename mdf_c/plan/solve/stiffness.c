@@ -85,6 +85,12 @@ static bool is_by_elements(struct target *target, size_t first, mdf_operand y, m
 
 /* ------------------------------------------------------------------ one element after the other */
 
+/* In a type of its own, as states of loops are. */
+static mdf_operand typed(struct target *target, mdf_operand value)
+{
+    return value == MDF_NO_OPERAND ? value : unit_call_python(target, "gradient.typed", &value, 1, MDF_NO_OPERAND);
+}
+
 /* Names of the body: the numbers of elements, and the gradient of the slope of number `at`, from 1 on. */
 static bool derive_one(struct solver *solver, struct step_loop *loop, size_t state, const mdf_operand *outer_y)
 {
@@ -108,7 +114,8 @@ static bool derive_one(struct solver *solver, struct step_loop *loop, size_t sta
         return false;
     }
     one.value = slopes[state];
-    return compile_gradients_from(target, first, &one, 1, &y[state], 1, &gradient) && solver_name(target, "gradient", gradient);
+    return compile_gradients_from(target, first, &one, 1, &y[state], 1, &gradient) &&
+           solver_name(target, "gradient", typed(target, gradient));
 }
 
 static bool make_body(struct solver *solver, struct step_loop *loop, size_t state, const mdf_operand *y, mdf_operand *goes_on)
@@ -143,7 +150,7 @@ static bool take_one_by_one(struct solver *solver, struct target *target, size_t
         return false;
     }
     states[0] = solver_compute(&inner, NULL, "numpy.multiply(1.0, 1.0)");
-    states[1] = solver_compute(&inner, NULL, "numpy.zeros_like(numpy.multiply(y, 1.0))");
+    states[1] = typed(&inner, solver_compute(&inner, NULL, "numpy.zeros_like(numpy.multiply(y, 1.0))"));
     begins = solver_compute(&inner, NULL, "numpy.sum(numpy.where(y > 0.0, 1.0, 1.0)) > 0.0");
     if (states[0] == MDF_NO_OPERAND || states[1] == MDF_NO_OPERAND || begins == MDF_NO_OPERAND) {
         return false;
