@@ -127,6 +127,7 @@ static const struct {
     {"$RUN $M -i x=", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x='\n"},
     {"$RUN $M -i x=@", 2, "mdf-run: error: --input must have the form NAME=VALUE, with a VALUE in JSON or @FILE, not 'x=@'\n"},
     {"$RUN $M -i x=@$OUT/nosuch.npy", 1, "/tmp/"},
+    {"$RUN $M -o -", 2, "mdf-run: error: --output must be a file: without it JSON goes to standard output, not '-'"},
     {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'; a text stands in quotes within quotes: 'x=\"...\"'\n"},
     {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'; inputs are: x\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},

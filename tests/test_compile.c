@@ -135,6 +135,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/types.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
         "tests/data/compile/bounds.yaml --trace -n 8",
         "tests/data/compile/interpolation.yaml --trace -n 40",
+        "tests/data/compile/decimals.yaml --trace -n 30",
         "tests/data/compile/whole_numbers.yaml --typed --trace -n 12",
         "tests/data/compile/behind.yaml --trace -n 6",
     };

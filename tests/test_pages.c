@@ -84,24 +84,25 @@ static char *indented(char *line, char **next)
     return line + 4;
 }
 
-/* A block that begins with "# NAME.yaml" is a file of that name. */
+/* A block that begins with "# NAME.yaml" or "// NAME.c" is a file of that name. */
 static void keep_file(const char *first_line, char *next)
 {
     char path[PATH_MAX];
-    const char *name = first_line + strlen("# ");
+    bool is_c = strncmp(first_line, "// ", 3) == 0;
+    const char *name = first_line + strlen(is_c ? "// " : "# ");
     FILE *stream;
 
-    if (strncmp(first_line, "# ", 2) != 0 || strchr(name, '/') != NULL || strstr(name, ".yaml") == NULL ||
+    if ((!is_c && strncmp(first_line, "# ", 2) != 0) || strchr(name, '/') != NULL || strstr(name, is_c ? ".c" : ".yaml") == NULL ||
         strchr(name, ' ') != NULL) {
         return;
     }
     snprintf(path, sizeof path, "%s/%s", folder, name);
     stream = fopen(path, "wb");
     cr_assert(stream != NULL, "%s", path);
-    while (strncmp(next, "    ", 4) == 0) {
-        size_t length = strcspn(next, "\n");
+    while (strncmp(next, "    ", 4) == 0 || (strncmp(next, "\n    ", 5) == 0 && next[5] != '$')) {
+        size_t length = strcspn(next, "\n"), n_blanks = length > 0 ? 4 : 0;
 
-        fprintf(stream, "%.*s\n", (int)length - 4, next + 4);
+        fprintf(stream, "%.*s\n", (int)(length - n_blanks), next + n_blanks);
         next += length + (next[length] != '\0');
     }
     fclose(stream);
@@ -229,7 +230,7 @@ Test(pages, commands_do_what_the_pages_show)
     static const struct {
         const char *path;
         int n_commands;
-    } pages[] = {{"README.md", 7},       {"docs/compile.md", 4},   {"docs/diagnostics.md", 1}, {"docs/explain.md", 4},
+    } pages[] = {{"README.md", 7},       {"docs/compile.md", 4},   {"docs/controllers.md", 5},   {"docs/diagnostics.md", 1}, {"docs/explain.md", 4},
                  {"docs/fmu.md", 2},     {"docs/gradients.md", 1}, {"docs/inside.md", 8},      {"docs/lowered.md", 1},
                  {"docs/plugins.md", 4}, {"docs/sweeps.md", 6},    {"docs/time.md", 4}};
     size_t i;

@@ -137,6 +137,7 @@ enum mdf_form {
     MDF_FORM_NUMBER,          /* Python's int and float */
     MDF_FORM_FLOOR,           /* a real number rounded, as one of Python's ints: math.floor */
     MDF_FORM_CEILING,
+    MDF_FORM_DECIMALS,        /* numpy.round: its element, of multiples of a power of ten, which input 1 says */
     MDF_FORM_INTERPOLATE,     /* numpy.interp: at x, of the points xp, fp; beyond their ends the inputs 3 and 4 */
     MDF_FORM_NEAREST,         /* the even one of two: round, without digits */
     MDF_FORM_VARIADIC,        /* its element, folded over all operands from the left */

@@ -213,8 +213,8 @@ const struct mdf_operator mdf_operators_python_numpy_select[] = {
     MDF_FUNCTION("numpy.select", run_select, 0, "condlist choicelist default="),
     MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max=", .derivatives = clip_derivatives,
                  .form = MDF_FORM_BOUNDS, .nodes = "Min(Max(Min(Max(a, b), c), d), e)"),
-    MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest)),
-    MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest)),
+    MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),
+    MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),
     MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf=",
                  .derivatives =
                      MDF_DERIVATIVES({0, "dy * numpy.isfinite(x0)"}, {2, "dy * (x0 != x0)"}, {3, "dy * (x0 == math.inf)"},

@@ -57,6 +57,9 @@ static const char *output_fault(const char *path)
     bool is_known = suffix == NULL || strcmp(suffix, ".json") == 0 || strcmp(suffix, ".csv") == 0 ||
                     strcmp(suffix, ".npz") == 0 || strcmp(suffix, ".zarr") == 0;
 
+    if (strcmp(path, "-") == 0) {
+        return "must be a file: without it JSON goes to standard output";
+    }
     return is_known && path[0] != '\0' ? NULL : "must be a file .json, .csv or .npz, or of a sweep a folder .zarr";
 }
 
@@ -213,7 +216,8 @@ static int check_together(const struct run_options *options, size_t n_names)
     if (options->compile && (options->explain || options->dump != DUMP_NOTHING)) {
         return usage_error(&line, "--explain and --dump do not go with --compile");
     }
-    if (options->sweep_path != NULL && (options->dump == DUMP_CODE || options->dump == DUMP_SCHEDULE || options->dump == DUMP_C)) {
+    if (options->sweep_path != NULL &&
+        (options->dump == DUMP_CODE || options->dump == DUMP_SCHEDULE || options->dump == DUMP_C)) {
         return usage_error(&line, "of --dump lowered, nests and machine go with --sweep: of what is evaluated side by side");
     }
     if (options->sweep_path != NULL && goes_to_store && options->dump != DUMP_NOTHING) {

@@ -309,12 +309,39 @@ static mdf_lowered_id round_number(struct composing *composing, const struct mdf
         rounded.strength = result->strength;
         composing->result = &rounded;
         id = lowering_add_nest(composing->lowering, composing->draft,
-                               compose_apply(composing, element, compose_load(composing, 0, (mdf_dtype)number->dtype), 0), &rounded,
-                               composing->axes);
+                               compose_apply(composing, element, compose_load(composing, 0, (mdf_dtype)number->dtype), 0),
+                               &rounded, composing->axes);
         id = lowering_cast(composing->lowering, id, MDF_DTYPE_INT64);
     }
     mdf_value_clear(composing->lowering->memory, &rounded);
     return id;
+}
+
+/* numpy.round: by way of the number times, or over, a power of ten. */
+static uint8_t round_decimals(struct composing *composing)
+{
+    const struct trial *trial = composing->trial;
+    mdf_dtype dtype = (mdf_dtype)trial->effective[0]->dtype;
+    int64_t decimals = 0;
+    uint8_t x, scale;
+    bool is_up;
+
+    if (is_there(trial, 1)) {
+        const struct mdf_value *given = trial->effective[1];
+
+        decimals = given->rank == 0 && given->dtype == MDF_DTYPE_INT64 ? mdf_element_to_int64(MDF_DTYPE_INT64, given->data) : 400;
+        composing->draft->has_failed = composing->draft->has_failed || !lowering_is_constant(composing->lowering, trial->ids[1]);
+    }
+    if (composing->result->dtype != dtype || mdf_dtype_kind(dtype) != 'f' || decimals > 300 || decimals < -300) {
+        composing->draft->has_failed = true;
+        return 0;
+    }
+    is_up = decimals >= 0;
+    x = compose_load(composing, 0, dtype);
+    scale = compose_number(composing, dtype, pow(10, fabs((double)decimals)));
+    x = compose_apply(composing, is_up ? MDF_ELEMENT(multiply) : MDF_ELEMENT(divide), x, scale);
+    x = compose_apply(composing, MDF_ELEMENT(nearest), x, 0);
+    return compose_apply(composing, is_up ? MDF_ELEMENT(divide) : MDF_ELEMENT(multiply), x, scale);
 }
 
 /* ------------------------------------------------------------------ Softmax */
@@ -357,7 +384,8 @@ static bool find_lines(struct composing *composing, struct lines *lines)
     return true;
 }
 
-static uint8_t fold_line(struct composing *composing, const struct lines *lines, enum mdf_nest_fold fold, uint8_t x, unsigned parts)
+static uint8_t fold_line(struct composing *composing, const struct lines *lines, enum mdf_nest_fold fold, uint8_t x,
+                         unsigned parts)
 {
     return lines->axis == DRAFT_NO_AXIS ? x : draft_fold(composing->draft, fold, x, 1, &lines->axis, parts);
 }
@@ -388,7 +416,8 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
 
     shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, fold_line(composing, lines, MDF_NEST_MAXIMUM, compared, 1));
     power = compose_apply(composing, MDF_ELEMENT(exponential), shifted, 0);
-    sum = fold_line(composing, lines, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), is_vector ? MDF_EXP_SUM_PARTS : 1);
+    sum =
+        fold_line(composing, lines, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), is_vector ? MDF_EXP_SUM_PARTS : 1);
     return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
                                   draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
                   : compose_apply(composing, MDF_ELEMENT(multiply), power,
@@ -421,10 +450,11 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
     for (i = 0; i < trial->n; i++) {
         enum mdf_form form = trial->source->operator->form;
         bool is_bound = ((form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_NEAREST) && i > 0) ||
-                        (form == MDF_FORM_INTERPOLATE && i > 2);
+                        (form == MDF_FORM_INTERPOLATE && i > 2) || (form == MDF_FORM_DECIMALS && i > 0);
 
         if (trial->ids[i] == MDF_LOWERED_NONE ||
-            ((form == MDF_FORM_BOUNDS || form == MDF_FORM_INTERPOLATE) && trial->effective[i]->kind == MDF_KIND_NONE)
+                    ((form == MDF_FORM_BOUNDS || form == MDF_FORM_INTERPOLATE || form == MDF_FORM_DECIMALS) &&
+                     trial->effective[i]->kind == MDF_KIND_NONE)
                 ? !is_bound
                 : trial->effective[i]->kind != MDF_KIND_TENSOR || trial->effective[i]->rank > MDF_INLINE_RANK ||
                       lowering->facts[trial->ids[i]].is_open) {
@@ -463,6 +493,8 @@ static mdf_lowered_id compose(struct composing *composing)
         result = clip(composing);
     } else if (operator->form == MDF_FORM_BOUNDS) {
         result = bound(composing);
+    } else if (operator->form == MDF_FORM_DECIMALS) {
+        result = round_decimals(composing);
     } else if (operator->form == MDF_FORM_INTERPOLATE) {
         result = compose_interpolation(composing);
     } else if (operator->form == MDF_FORM_LEAST || operator->form == MDF_FORM_GREATEST) {
