@@ -47,6 +47,7 @@ COUPLED = [("numpy.array([10.0 * (y[1] - y[0]), y[0] * (2.0 - y[2]) - y[1], y[0]
            ("numpy.matmul(numpy.array([[-2.0, 0.5], [1.0, -1.0]]), y) - y * y", [[1.0, 0.5], [2.0, 1.0]]),
            ("numpy.concatenate((y[1:], y[:1])) - 3.0 * y", [1.0, 0.5, 2.0, 3.0]),
            ("1.0 - 0.5 * y * y", [[1.0, 0.5], [2.0, 1.0]]),
+           ("numpy.sum(y) - 1.0", [1.0, 0.5, 2.0]),
            ("0.0 - y", [])]
 
 
@@ -57,7 +58,7 @@ def test_exponential_euler_of_arrays(slope, start):
         "parameters": {"y": {"default_initial_value": start, "time_derivative": slope}}, "output_ports": {"o": {"value": "y"}}}}}}}}
 
     def slopes(y):
-        return np.asarray(eval(slope, {"numpy": np, "y": y}), dtype=float)
+        return np.asarray(eval(slope, {"numpy": np, "y": y}), dtype=float) + np.zeros_like(y)
 
     y = np.array(start, dtype=float)
     for _ in range(5):

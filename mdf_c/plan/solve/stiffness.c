@@ -113,7 +113,12 @@ static bool derive_one(struct solver *solver, struct step_loop *loop, size_t sta
     if (one.seed == MDF_NO_OPERAND || !right_side_emit(&solver->side, &solver->side.slopes, target, y, slopes)) {
         return false;
     }
-    one.value = slopes[state];
+    one.value = solver_name(target, "y", y[state]) && solver_name(target, "slope", slopes[state])
+                    ? solver_compute(target, NULL, "slope + numpy.zeros_like(y)") /* one number may be that of all elements */
+                    : MDF_NO_OPERAND;
+    if (one.value == MDF_NO_OPERAND) {
+        return false;
+    }
     return compile_gradients_from(target, first, &one, 1, &y[state], 1, &gradient) &&
            solver_name(target, "gradient", typed(target, gradient));
 }
