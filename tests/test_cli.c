@@ -151,6 +151,7 @@ Test(cli, dumps)
         {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
         {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
         {"tests/data/dumps/whole_choices.yaml --dump lowered", "whole_choices_lowered.txt"},
+        {"tests/data/dumps/counted.yaml --dump lowered", "counted_lowered.txt"},
         {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
         {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
         {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},

@@ -155,9 +155,29 @@ static bool needs_run(const struct loop *loop, const struct bounds *bounds, size
 
 static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds);
 
-/* The loop with its body, whose states may change their forms (*changes): then nothing of it is there afterwards but values that
- * no op makes. */
-static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, bool *changes, size_t *changing)
+/* How often the body runs, where the model gives it a condition that does nothing but count; else SIZE_MAX. */
+static size_t count_runs(struct loop *loop, const struct bounds *bounds)
+{
+    const struct lowering *lowering = loop->lowering;
+    int64_t most = INT64_MAX;
+    size_t n;
+
+    if (bounds->n_runs != SIZE_MAX || bounds->condition == MDF_LOWERED_NONE ||
+        !lowering_is_constant(lowering, bounds->condition) || !lowering_is_true(lowering, bounds->condition) ||
+        (bounds->trip_count != MDF_LOWERED_NONE && !lowering_is_constant(lowering, bounds->trip_count))) {
+        return SIZE_MAX;
+    }
+    if (bounds->trip_count != MDF_LOWERED_NONE) {
+        most = *(const int64_t *)lowering_example(lowering, bounds->trip_count)->data;
+    }
+    n = most < 1 ? SIZE_MAX : loop_count_runs(loop, loop->yields[0], (uint64_t)most);
+    return bounds->limit != 0 && n > bounds->limit ? SIZE_MAX : n;
+}
+
+/* The loop with its body, whose states may change their forms (*changes), or whose runs may be counted (*n_counted; NULL: they are
+ * not): then nothing of it is there afterwards but values that no op makes. */
+static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, size_t *n_counted, bool *changes,
+                       size_t *changing)
 {
     struct lowering *lowering = loop->lowering;
     mdf_lowered_id truth;
@@ -182,7 +202,10 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
         return false;
     }
     *changes = !loop_keeps_forms(loop, changing);
-    if (*changes) {
+    if (n_counted != NULL) {
+        *n_counted = count_runs(loop, bounds);
+    }
+    if (*changes || (n_counted != NULL && *n_counted != SIZE_MAX)) {
         lowering->region = loop->region.outer;
         return true;
     }
@@ -253,7 +276,7 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
-    truth = lowering_truth(lowering, lowering_value_of(lowering, &inner, body->yields[0]));
+    truth = lowering_truth(lowering, lowering_either_value_of(lowering, &inner, body->yields[0]));
     if (!loop_keep_run(loop, &inner, n_states, FIRST_YIELD, false)) {
         return false;
     }
@@ -320,7 +343,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     growing.grows = opens ? outside->grows : grows;
     growing.opens = opens ? grows : NULL;
     growing.next = next;
-    if (any && lower_runs(&growing, bounds, n_states, changes, &i) && !*changes) {
+    if (any && lower_runs(&growing, bounds, n_states, NULL, changes, &i) && !*changes) {
         *loop = growing;
         return true;
     }
@@ -347,7 +370,7 @@ static bool mark_lists(struct loop *loop, size_t n_states)
 
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0;
+    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0, n_counted;
     struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop, first;
     size_t *first_counts = lowering_count_ops(lowering);
     struct bounds bounds, first_bounds;
@@ -368,14 +391,20 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
 
         loop = outside;
-        if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &changes, &changing)) {
+        if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
             return false;
         }
-        if (!changes) {
+        if (!changes && n_counted == SIZE_MAX) {
             break;
         }
         lowering->n_growing = n_growing;
         lowering_restore_ops(lowering, counts);
+        if (n_counted != SIZE_MAX) { /* once more, for so many runs */
+            bounds.n_runs = n_counted;
+            bounds.trip_count = bounds.condition = MDF_LOWERED_NONE;
+            changes = true;
+            continue;
+        }
         if (!lower_growing_runs(&loop, &outside, &bounds, n_states, false, &changes)) {
             return false;
         }

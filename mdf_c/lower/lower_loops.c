@@ -185,7 +185,9 @@ bool loop_run_body(struct loop *loop)
         return false;
     }
     for (i = 0; i < loop->body->n_yields; i++) {
-        loop->yields[i] = lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
+        loop->yields[i] = i < loop->first_yield /* of a condition nobody sees the strength */
+                              ? lowering_either_value_of(loop->lowering, &loop->inner, loop->body->yields[i])
+                              : lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
         if (loop->yields[i] == MDF_LOWERED_NONE || !yield_rows(loop, i)) {
             return false;
         }

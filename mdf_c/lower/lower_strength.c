@@ -208,6 +208,14 @@ static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_
     return lowering_has_failed(lowering) ? MDF_LOWERED_NONE : id;
 }
 
+/* Whether a value is nothing but what it is in the examples; a truth is, as no length comes of it. */
+static bool is_plain_or_truth(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = &lowering->lowered->values[id];
+
+    return lowering_is_plain(lowering, id) || (value->is_scalar && value->form.dtype == MDF_DTYPE_BOOL);
+}
+
 mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                               mdf_lowered_id otherwise)
 {
@@ -227,7 +235,7 @@ mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *
     for (size_t i = 0; i < 2; i++) {
         uint8_t own = lowering_example(lowering, sides[i])->strength, least = weakest(lowering, sides[i]);
 
-        if (!lowering_is_plain(lowering, sides[i]) || is_of_either_type(lowering, sides[i]) || !has_form_but_strength(a, b) ||
+        if (!is_plain_or_truth(lowering, sides[i]) || is_of_either_type(lowering, sides[i]) || !has_form_but_strength(a, b) ||
             (own != stronger && own != weaker) || (least != stronger && least != weaker)) {
             return MDF_LOWERED_NONE;
         }
