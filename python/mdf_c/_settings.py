@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 import inspect
 import math
 import operator
@@ -142,6 +141,8 @@ _NAMES = frozenset(field.name for field in fields(Settings))
 
 def hint_of(name: str, known: Iterable[str]) -> str:
     """What ends a message by the name that was probably meant; empty where none is near."""
+    import difflib  # for mistakes only
+
     nearest = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 

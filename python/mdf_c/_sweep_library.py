@@ -11,8 +11,7 @@ import numpy as np
 
 from ._interrupt import interruptible
 from ._library import Error, Handle, Record, Tensor, Uncopied, c_text, checked, lib
-from ._values import _DTYPES as DTYPES
-from ._values import dtype_number, tensor_of
+from ._values import _DTYPES, dtype_number, dtype_of, tensor_of
 
 PER_INSTANCE, PER_STEP, TYPED = 1, 2, 4
 # mdf_sweep_reduction_kind.
@@ -20,7 +19,7 @@ REDUCTION_KINDS = ("count", "mean", "var", "quantiles", "histogram")
 # MDF_REDUCED_STOPPED_STEP, MDF_REDUCED_STOPPED_TIME, which stand in the place of a record.
 _LARGEST = c_size_t(-1).value
 STOPPED = {"stopped_step": _LARGEST - 1, "stopped_time": _LARGEST}
-NO_DTYPE = len(DTYPES)
+NO_DTYPE = len(_DTYPES)
 
 
 class SweepValues(ctypes.Structure):
@@ -258,11 +257,11 @@ class NativeSweep(Uncopied):
 
     def forms(self) -> list[tuple[np.dtype, tuple[int, ...]]]:
         """Type and shape of one value of each record."""
-        forms = []
+        forms: list = []
         for i in range(len(self._plan.records)):
             tensor = Tensor()
             lib.mdf_sweep_form(self._pointer, i, byref(tensor))
-            forms.append((DTYPES[tensor.dtype], tuple(tensor.shape[: tensor.rank])))
+            forms.append((dtype_of(tensor.dtype), tuple(tensor.shape[: tensor.rank])))
         return forms
 
     def run(self) -> list[np.ndarray]:
@@ -304,7 +303,7 @@ class NativeSweep(Uncopied):
         for i in range(len(self._plan.reductions)):
             tensor = Tensor()
             lib.mdf_sweep_reduced_form(self._pointer, i, byref(tensor))
-            arrays.append(np.empty(tuple(tensor.shape[: tensor.rank]), DTYPES[tensor.dtype]))
+            arrays.append(np.empty(tuple(tensor.shape[: tensor.rank]), dtype_of(tensor.dtype)))
             checked(lib.mdf_sweep_reduced(self._pointer, i, arrays[-1].ctypes.data, error), error)
         return arrays
 

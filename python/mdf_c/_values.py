@@ -22,11 +22,6 @@ import numpy as np
 
 from ._library import KIND_LIST, KIND_NONE, KIND_TENSOR, Error, Handle, Tensor, Uncopied, checked, lib
 
-try:
-    import ml_dtypes
-except ImportError:
-    ml_dtypes = None  # type: ignore[assignment]
-
 STRING = "string"
 _addressof, _view_first = ctypes.addressof, ctypes.c_char.from_buffer
 
@@ -41,17 +36,25 @@ def _numpy_dtype(name: str) -> np.dtype | None:
 def _table() -> list[np.dtype | str | None]:
     table: list[np.dtype | str | None] = []
     while (name := lib.mdf_dtype_name(len(table)).decode()) != "none":
-        if name == STRING:
-            table.append(STRING)
-        elif ml_dtypes is not None and hasattr(ml_dtypes, name):
-            table.append(np.dtype(getattr(ml_dtypes, name)))
-        else:
-            table.append(_numpy_dtype(name))
+        table.append(STRING if name == STRING else _numpy_dtype(name))
     return table
 
 
-_DTYPES = _table()
+_DTYPES = _table()  # without those of ml_dtypes, which is imported for the first of them that is met
 _NUMBERS = {dtype: number for number, dtype in enumerate(_DTYPES) if dtype is not None}
+
+
+def _add_narrow_dtypes() -> None:
+    """Adds the element types that NumPy has from ml_dtypes, where that is installed."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return
+    for number, dtype in enumerate(_DTYPES):
+        name = lib.mdf_dtype_name(number).decode()
+        if dtype is None and hasattr(ml_dtypes, name):
+            narrow = np.dtype(getattr(ml_dtypes, name))
+            _DTYPES[number], _NUMBERS[narrow] = narrow, number
 
 
 def dtype_number(dtype: np.dtype) -> int:
@@ -63,6 +66,9 @@ def dtype_number(dtype: np.dtype) -> int:
         There is none.
     """
     number = _NUMBERS.get(dtype) if dtype.isnative else None
+    if number is None and dtype.isnative:
+        _add_narrow_dtypes()
+        number = _NUMBERS.get(dtype)
     if number is None:
         raise TypeError(f"arrays of {dtype} have no counterpart in MDF")
     return number
@@ -70,7 +76,11 @@ def dtype_number(dtype: np.dtype) -> int:
 
 def dtype_of(number: int) -> np.dtype | str | None:
     """The element type that the engine numbers so; None: none (or one of ml_dtypes, which is not there)."""
-    return _DTYPES[number] if 0 <= number < len(_DTYPES) else None
+    if not 0 <= number < len(_DTYPES):
+        return None
+    if _DTYPES[number] is None:
+        _add_narrow_dtypes()
+    return _DTYPES[number]
 
 
 # ---------------------------------------------------------------- in
@@ -337,7 +347,7 @@ def view_of(pointer: int | None, tensor: Tensor) -> np.ndarray | None:
     if not pointer or not lib.mdf_value_tensor(pointer, tensor):
         return None
     shape = _shape_of(tensor)
-    dtype, size = _DTYPES[tensor.dtype], math.prod(shape)
+    dtype, size = dtype_of(tensor.dtype), math.prod(shape)
     if not size or not isinstance(dtype, np.dtype):
         return None
     tensor.shape = _shape_type(tensor.rank)(*shape)
@@ -354,7 +364,7 @@ def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
         lib.mdf_value_tensor(kept.pointer, tensor)
     shape = _shape_of(tensor)
     size = math.prod(shape)
-    dtype = _DTYPES[tensor.dtype]
+    dtype = dtype_of(tensor.dtype)
     if dtype is None:
         raise TypeError(f"arrays of {lib.mdf_dtype_name(tensor.dtype).decode()} need the package ml_dtypes")
     if isinstance(dtype, str):
@@ -375,7 +385,7 @@ def _key(pointer: int, index: int) -> str:
 def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
     """A list of objects that have the same keys and hold numbers of one type, taken at once; None for any other list."""
     number = ctypes.c_int()
-    dtype = _DTYPES[number.value] if lib.mdf_value_table(pointer, number, None, 0) else None
+    dtype = dtype_of(number.value) if lib.mdf_value_table(pointer, number, None, 0) else None
     if dtype is None:  # or one that needs a package that is not there
         return None
     first = lib.mdf_value_item(pointer, 0)

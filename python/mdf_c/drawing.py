@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import io
 import math
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +36,8 @@ class Drawing:
     def _made(self, format: str) -> bytes:
         if shutil.which("dot") is None:
             raise FileNotFoundError("pictures need the program dot of Graphviz (Debian's package graphviz); `dot` has the text")
+        import subprocess
+
         return subprocess.run(["dot", f"-T{format}"], input=self.dot.encode(), capture_output=True, check=True).stdout
 
     def svg(self) -> str:
@@ -70,14 +70,20 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         if shutil.which("dot") is None:
-            return f"<p>(Graphviz, which draws this, is not installed)</p><pre>{html.escape(self.dot)}</pre>"
+            return f"<p>(Graphviz, which draws this, is not installed)</p><pre>{_escape(self.dot)}</pre>"
         svg = self.svg()
         return svg[svg.index("<svg") :]  # without the header of a file of its own
 
 
+def _escape(text: str) -> str:
+    import html  # for pages only, as is what else is imported within functions here
+
+    return html.escape(text)
+
+
 def titled(title: str, body: str) -> str:
     """A piece of a page under a title, which is text."""
-    return f"<div><p><code>{html.escape(title)}</code></p>{body}</div>"
+    return f"<div><p><code>{_escape(title)}</code></p>{body}</div>"
 
 
 def shown(value: Any) -> str:
@@ -88,12 +94,12 @@ def shown(value: Any) -> str:
     if len(words) > _MOST_CHARACTERS:
         words = words[:_MOST_CHARACTERS] + "…"
     form = f" <small>{array.dtype}{list(array.shape)}</small>" if array is not None and array.ndim else ""
-    return html.escape(words) + form
+    return _escape(words) + form
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of cells that are HTML already."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    head = "".join(f"<th>{_escape(name)}</th>" for name in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import difflib
 import math
 import os
 import threading
@@ -388,6 +387,8 @@ def c_names(names: Sequence[str]) -> ctypes.Array:
 
 def _unknown_output(ports: Sequence[tuple[str, str]], name: str) -> MdfNameError:
     names = [f"{node}.{port}" for node, port in ports]
+    import difflib  # for mistakes only
+
     nearest = difflib.get_close_matches(name, [port for _, port in ports] + names, 1)
     hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
     listed = f"; there are {', '.join(names)}" if not nearest and 0 < len(names) <= 12 else ""

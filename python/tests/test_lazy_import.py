@@ -1,0 +1,47 @@
+"""What a program pays for `import mdf_c`: the modules that loading and running models needs, and the others when they are asked for."""
+
+import subprocess
+import sys
+
+import mdf_c
+
+import pytest
+
+
+def _in_a_new_process(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_what_is_rarely_used_is_not_imported():
+    code = (
+        "import sys, mdf_c\n"
+        "mdf_c.run({'m': {'graphs': {'g': {'nodes': {'n': {'parameters': {'p': {'value': '1 + 1'}}, 'output_ports': {'o': {'value': 'p'}}}}}}}})\n"
+        "print(*(name for name in ('ml_dtypes', 'subprocess', 'html', 'difflib', 'mdf_c.fitting', 'mdf_c.psyneulink', 'mdf_c.sweeping', 'mdf_c.functions') if name in sys.modules))"
+    )
+    assert _in_a_new_process(code).split() == []
+
+
+@pytest.mark.parametrize("name", sorted({*mdf_c.__all__, "fitting", "functions", "sweeping"}))
+def test_every_name_is_there_when_asked_for(name):
+    assert name in dir(mdf_c)
+    assert getattr(mdf_c, name) is getattr(mdf_c, name)
+
+
+def test_a_name_that_is_none_is_told():
+    with pytest.raises(AttributeError, match="has no attribute 'sweeep'"):
+        mdf_c.sweeep  # noqa: B018
+
+
+def test_modules_are_those_of_import():
+    code = "import mdf_c\nfrom mdf_c import *\nprint(sweep is mdf_c.sweep, psyneulink is mdf_c.psyneulink, fit is mdf_c.fitting.fit)"
+    assert _in_a_new_process(code).split() == ["True"] * 3
+
+
+def test_types_of_ml_dtypes_are_known_when_they_are_met():
+    pytest.importorskip("ml_dtypes")
+    code = (
+        "import sys, mdf_c\n"
+        "model = {'m': {'graphs': {'g': {'nodes': {'n': {'parameters': {'p': {'function': 'onnx::Cast', 'args': {'input': [1.5], 'to': 16}}}, 'output_ports': {'o': {'value': 'p'}}}}}}}}\n"
+        "print('ml_dtypes' in sys.modules, mdf_c.run(model)['o'].dtype, 'ml_dtypes' in sys.modules)"
+    )
+    assert _in_a_new_process(code).split() == ["False", "bfloat16", "True"]
