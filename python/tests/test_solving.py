@@ -87,6 +87,22 @@ SPIRAL = {"m": {"graphs": {"g": {"nodes": {"n": {
 
 
 @pytest.mark.parametrize("method", ["cvode_adams", "cvode_bdf"])
+def test_sensitivities_beside_what_is_kept(method):
+    """An output that counts evaluations has no derivative, which is no matter where others are asked for."""
+    model = {"m": {"graphs": {"g": {"nodes": {"n": {
+        "parameters": {"r": {"value": 0.7}, "x": {"default_initial_value": 1.0, "time_derivative": "-r * x"}, "k": {"default_initial_value": 0, "value": "k + 1"}},
+        "output_ports": {"k": {"value": "k"}, "x": {"value": "x"}, "twice": {"value": "2.0 * x"}}}}}}}}
+    of = mdf_c.forward_sensitivities(model, ["twice", "x"], ["n.r"], steps=3, dt=0.5, method=method, rtol=1e-9, atol=1e-11)
+    values, by = of({"n.r": 0.7})
+    times = np.array([0.0, 0.5, 1.0])
+    assert np.allclose(values["twice"], 2 * np.exp(-0.7 * times), atol=1e-7)
+    assert np.allclose(by["twice"]["n.r"], -2 * times * np.exp(-0.7 * times), atol=1e-6)
+    assert np.allclose(by["x"]["n.r"], -times * np.exp(-0.7 * times), atol=1e-6)
+    with pytest.raises(ValueError, match="it keeps a value from one evaluation to the next"):
+        mdf_c.value_and_grad(model, "k", ["n.r"], steps=3, dt=0.5, method=method)
+
+
+@pytest.mark.parametrize("method", ["cvode_adams", "cvode_bdf"])
 def test_sensitivities(method):
     """CVODES solves for derivatives beside the states: those of fine fixed steps, and the value has the bits of a run."""
     of = ["n.W", "n.x0"]

@@ -28,4 +28,7 @@ bool compile_take_out_unread(struct target *target, size_t first, const struct l
  * has one node, `gradient`, with the output ports `value` and the names of the parameters. */
 bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf_gradient_request *request);
 
+/* Of each output port, node by node: whether the program's derivatives are of it. NULL: the error is set. */
+bool *compile_derived_outputs(struct compiler *compiler);
+
 #endif

@@ -468,6 +468,34 @@ static const char *name_derivative(struct compiler *compiler, const char *of, co
     return name;
 }
 
+bool *compile_derived_outputs(struct compiler *compiler)
+{
+    const struct mdf_program *program = compiler->program;
+    bool *is_derived = mdf_arena_array(&compiler->scratch, count_outputs(program) + 1, sizeof *is_derived);
+    struct derived_ports ports = {0};
+
+    if (is_derived == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    if (!find_ports(compiler, compiler->gradient->of, &ports)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < ports.n; i++) {
+        mdf_operand of = find_value(compiler, ports.names[i]);
+
+        if (of == MDF_NO_OPERAND) {
+            return NULL;
+        }
+        for (size_t n = 0, at = 0; n < program->n_nodes; n++) {
+            for (size_t k = 0; k < program->nodes[n].n_outputs; k++, at++) {
+                is_derived[at] = is_derived[at] || program->nodes[n].outputs[k].operand == of;
+            }
+        }
+    }
+    return is_derived;
+}
+
 /* Their slots, and the outputs of the node, whose code only copies the one value after the last evaluation. */
 static bool make_outputs(struct derivation *derivation, const struct derived_ports *ports, struct mdf_program_node *node)
 {

@@ -6,6 +6,7 @@
 #include "mdf_c/plan/solve/right_side.h"
 
 #include "mdf_c/code/operands.h"
+#include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/solve/method.h"
 #include "mdf_c/plan/trace.h"
 
@@ -26,9 +27,10 @@ static bool refuse(const struct right_side *side, const struct mdf_origin *origi
     const char *name = mdf_method_names[compiler->program->solver.method];
 
     if (compiler->program->solver.method == MDF_METHOD_EULER || side->looked.values != NULL) {
-        mdf_error_set(compiler->error, MDF_UNSUPPORTED,
-                      "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
-                      what);
+        mdf_error_set(
+            compiler->error, MDF_UNSUPPORTED,
+            "the model has no right-hand side, whose values are those of inputs, parameters and what has a time_derivative: %s",
+            what);
     } else {
         mdf_error_set(compiler->error, MDF_UNSUPPORTED, "it can not be solved by %s: %s (docs/time.md); take the method euler",
                       name, what);
@@ -143,11 +145,10 @@ static bool trace_nested(struct tracing *tracing, const struct mdf_instruction *
     size_t slot = MDF_OPERAND_INDEX(instruction->a);
 
     if (instruction->opcode == MDF_OPCODE_YIELD) {
-        tracing->tracer.now[slot] =
-            stand_in_for(tracing, slot,
-                         tracing->side->looked.values != NULL
-                             ? "a node has a graph of its own"
-                             : "a derivative depends on a graph within a node, which has a run of its own");
+        tracing->tracer.now[slot] = stand_in_for(
+            tracing, slot,
+            tracing->side->looked.values != NULL ? "a node has a graph of its own"
+                                                 : "a derivative depends on a graph within a node, which has a run of its own");
         return tracing->tracer.now[slot] != MDF_NO_OPERAND;
     }
     return true;
@@ -217,12 +218,15 @@ static bool take_looked(struct tracing *tracing)
     struct right_side *side = tracing->side;
     const struct mdf_program *program = side->builder->compiler->program;
     const struct list *events = &side->builder->compiler->events;
-    size_t at = side->n_states;
+    size_t at = side->n_states, output = 0;
 
     memcpy(side->looked.values, side->slopes.values, side->n_states * sizeof *side->looked.values);
     for (size_t i = 0; i < program->n_nodes; i++) {
-        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
-            side->looked.values[at++] = trace_operand(&tracing->tracer, program->nodes[i].outputs[k].operand);
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++, output++) {
+            bool is_looked_at = side->is_looked_at == NULL || side->is_looked_at[output];
+
+            side->looked.values[at++] =
+                trace_operand(&tracing->tracer, is_looked_at ? program->nodes[i].outputs[k].operand : side->states[0].slot);
         }
     }
     for (size_t i = 0; i < events->n; i++) {
@@ -337,7 +341,8 @@ static bool need(struct right_side *side, mdf_operand operand, size_t piece)
         return true;
     }
     if (read == MDF_NO_OPERAND) {
-        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : origin_of_values(side), why_kept(side));
+        return refuse(side, piece < side->pieces.n ? origin_at(side, pieces[piece].first) : origin_of_values(side),
+                      why_kept(side));
     }
     if (MDF_OPERAND_KIND(read) != MDF_OPERAND_SLOT) {
         return true;
@@ -553,6 +558,12 @@ static bool begin_parts(struct right_side *side)
             return false;
         }
     }
+    if (compiler->has_right_side && compiler->gradient != NULL && side->n_states > 0) { /* a library is to derive */
+        side->is_looked_at = compile_derived_outputs(compiler);
+        if (side->is_looked_at == NULL) {
+            return false;
+        }
+    }
     return never != MDF_NO_OPERAND && side->slopes.values != NULL && side->conditions.values != NULL;
 }
 
@@ -590,7 +601,8 @@ bool right_side_make(struct right_side *side, struct graph_builder *builder)
     if (done) {
         settle(&tracing);
     }
-    done = done && (side->looked.values == NULL || order_looked(side)) && order_part(side, &side->slopes) && (!side->has_events || order_part(side, &side->conditions));
+    done = done && (side->looked.values == NULL || order_looked(side)) && order_part(side, &side->slopes) &&
+           (!side->has_events || order_part(side, &side->conditions));
     compiler->origin = origin;
     return done;
 }

@@ -51,6 +51,7 @@ struct right_side {
     struct right_side_part slopes;     /* of each state */
     struct right_side_part conditions; /* what conditions to locate make of each state, and behind these whether they hold */
     struct right_side_part looked;     /* where it is asked for: slopes, output ports node by node, tests of conditions */
+    const bool *is_looked_at;          /* of each output port; NULL: all are. Something else stands for the others */
     bool has_events;                   /* some have */
     bool *reads_port; /* of each port of the program: what is given to it from outside, evaluation by evaluation */
 };

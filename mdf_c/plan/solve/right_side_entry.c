@@ -48,7 +48,7 @@ static bool emit_evaluate(struct solver *solver, struct target *target, const st
 {
     const struct mdf_program *program = program_of(solver);
     const struct list *events = &target->compiler->events;
-    size_t n = solver->side.looked.n_values, at = solver->side.n_states;
+    size_t n = solver->side.looked.n_values, at = solver->side.n_states, output = 0;
     solver_values y = entry_y(solver, states);
     mdf_operand *made = trace_new_operands(target->compiler, n + 1, MDF_NO_OPERAND);
 
@@ -57,8 +57,9 @@ static bool emit_evaluate(struct solver *solver, struct target *target, const st
         return false;
     }
     for (size_t i = 0; i < program->n_nodes; i++) {
-        for (size_t k = 0; k < program->nodes[i].n_outputs; k++) {
-            if (!put(solver, target, program->nodes[i].outputs[k].operand, made[at++])) {
+        for (size_t k = 0; k < program->nodes[i].n_outputs; k++, at++, output++) {
+            if ((solver->side.is_looked_at == NULL || solver->side.is_looked_at[output]) &&
+                !put(solver, target, program->nodes[i].outputs[k].operand, made[at])) {
                 return false;
             }
         }
