@@ -273,8 +273,16 @@ def _complete_edges(graph: Part, composition: Any) -> None:
         else:
             written = {key: edges[key]}
             _write_matrix(edges[key], projection)
+        if ends in feedback and _begins_anew(ends[0]):
+            what = f"it begins anew in each trial, and '{projection.name}' takes its value before it has run"
+            raise unsupported(ends[0], f"{what}: that is not covered, let a mechanism between keep the value")
         for edge in written.values() if ends in feedback else ():
             edge.setdefault("metadata", {})["feedback"] = True
+
+
+def _begins_anew(node: Any) -> bool:
+    when = type(getattr(node, "reset_stateful_function_when", None)).__name__
+    return when == "AtTrialStart" and bool(node.parameters.has_initializers.get(None))
 
 
 def _write_matrix(edge: Part, projection: Any) -> None:
@@ -566,11 +574,31 @@ def _resets(part: Part, mechanism: Any) -> None:
         return
     if condition == "Never":
         return
-    if condition != "AtTrialStart" or hasattr(mechanism, "recurrent_projection"):
-        raise unsupported(mechanism, f"reset_stateful_function_when={condition}: AtTrialStart of a mechanism without recurrence can be told")
+    if condition != "AtTrialStart" or getattr(mechanism, "learning_mechanism", None) is not None:
+        raise unsupported(mechanism, f"reset_stateful_function_when={condition}: AtTrialStart of a mechanism that does not learn can be told")
+    if hasattr(mechanism, "recurrent_projection") and mechanism.defaults.integrator_mode:
+        _begin_recurrence(part, mechanism)
     for parameter in part.get("parameters", {}).values():
         if "default_initial_value" in parameter:
             parameter["reset"] = "environment_state_update"
+
+
+def _begin_recurrence(part: Part, mechanism: Any) -> None:
+    """In the first run of a trial it gets from itself what its function makes of the initial value."""
+    projection, parameters = mechanism.recurrent_projection, part.setdefault("parameters", {})
+    receiver, id = projection.receiver, port_id(projection.receiver)
+    name = own_port(id, projection) if len(receiver.path_afferents) > 1 else id
+    initial = mechanism.function(np.reshape(mechanism.integrator_function.parameters.initializer.get(None), (1, -1)))
+    shape = part["input_ports"][name]["shape"]
+    arriving = (np.ravel(initial) @ matrix_of(projection)).tolist()
+    data = f"{id}_combination_function_input_data"
+    begun = f"{name}_begun"
+    if data in parameters:
+        parameters[data]["value"] = replaced(parameters[data]["value"], name, begun)
+    else:
+        read_instead(part, name, begun)
+    parameters["has_begun"] = {"value": "1.0", "default_initial_value": 0.0}
+    add_function(part, begun, f"numpy.where(has_begun > 0.5, {name}, numpy.reshape(numpy.array({arriving}), {shape}))")
 
 
 # Parameters of the model that keep what an integrator keeps under another name.

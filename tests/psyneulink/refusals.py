@@ -74,9 +74,18 @@ def reset_of_two_states():
 
 
 @refused(["RecurrentTransferMechanism 'T'", "AtTrialStart"])
-def reset_of_recurrence():
-    mechanism = pnl.RecurrentTransferMechanism(name="T", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
-    return alone(mechanism, [[1.0]])
+def reset_of_what_learns():
+    settings = dict(integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart(), enable_learning=True)
+    return alone(pnl.RecurrentTransferMechanism(name="T", input_shapes=2, **settings), [[1.0, 2.0]])
+
+
+@refused(["TransferMechanism 'A'", "begins anew", "before it has run"])
+def feedback_from_what_begins_anew():
+    a = pnl.TransferMechanism(name="A", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
+    b = pnl.TransferMechanism(name="B")
+    result = comp([b, a])
+    result.add_projection(pnl.MappingProjection(sender=a, receiver=b), feedback=True)
+    return result, {"B": [[1.0]]}, 1
 
 
 @refused(["Composition 'comp'", "While"])

@@ -166,3 +166,28 @@ def control_beside_a_nested_composition():
     outer = comp(name="outer")
     outer.add_nodes([control, inner])
     return outer, {"C": [[2.0], [3.0]], "inner": [[2.0]]}, 3
+
+
+# Recurrence that begins anew in each trial
+
+
+@composition
+def lca_that_begins_anew():
+    settings = dict(threshold=0.55, leak=0.2, competition=1, noise=0.1, time_step_size=0.05, reset_stateful_function_when=pnl.AtTrialStart())
+    mechanism = pnl.LCAMechanism(name="L", input_shapes=2, output_ports=[pnl.RESULT, pnl.DECISION_STEPS], **settings)
+    return comp(mechanism), {"L": [[1.0, 0.0], [0.5, 0.6]]}, 4
+
+
+def recurrent_that_begins_anew(**settings):
+    settings.update(integrator_mode=True, function=pnl.Logistic, reset_stateful_function_when=pnl.AtTrialStart())
+    return comp(pnl.RecurrentTransferMechanism(name="R", input_shapes=2, **settings)), {"R": [[1.0, 0.0], [0.5, 0.6]]}, 4
+
+
+@composition
+def recurrence_that_begins_anew():
+    return recurrent_that_begins_anew(auto=0.3, hetero=-0.2, initial_value=[0.3, 0.4])
+
+
+@composition
+def recurrent_port_that_begins_anew():
+    return recurrent_that_begins_anew(matrix=[[1.0, 2.0], [0.3, 0.4]], has_recurrent_input_port=True)
