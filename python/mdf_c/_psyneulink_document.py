@@ -105,7 +105,7 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    with warnings.catch_warnings(), _counts_as_values(composition), _noise_as_lists(composition):
+    with warnings.catch_warnings(), _counts_as_values(composition), _noise_as_lists(composition), _rates_as_numbers(composition):
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
         return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
 
@@ -131,14 +131,30 @@ def _noise_as_lists(composition: Any) -> Iterator[None]:
     mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "function")]
     functions = [function for mechanism in mechanisms for _, function in _functions(mechanism)]
     noises = [function.parameters.noise for function in functions if hasattr(function.parameters, "noise")]
-    arrays = {noise: noise.default_value for noise in noises if np.ndim(noise.default_value) > 0 and (np.size(noise.default_value) > 1 or _is_number(noise.default_value))}
-    for noise, array in arrays.items():
-        noise._set_default_value(_list(array), directly=True)
+    arrays = [noise for noise in noises if np.size(noise.default_value) > 1 or np.ndim(noise.default_value) > 0 and _is_number(noise.default_value)]
+    with _other_defaults({noise: _list(noise.default_value) for noise in arrays}):
+        yield
+
+
+@contextlib.contextmanager
+def _rates_as_numbers(composition: Any) -> Iterator[None]:
+    """Learning rates by projections: of a dict the exporter has an error; learning mechanisms have them, too."""
+    compositions = [composition, *(node for node in composition._get_all_nodes() if is_composition(node))]
+    rates = [one.parameters.learning_rate for one in compositions if isinstance(one.parameters.learning_rate.default_value, dict)]
+    with _other_defaults({rate: rate.default_value.get("default_learning_rate") for rate in rates}):
+        yield
+
+
+@contextlib.contextmanager
+def _other_defaults(values: dict[Any, Any]) -> Iterator[None]:
+    before = {parameter: parameter.default_value for parameter in values}
+    for parameter, value in values.items():
+        parameter._set_default_value(value, directly=True)
     try:
         yield
     finally:
-        for noise, array in arrays.items():
-            noise._set_default_value(array, directly=True)
+        for parameter, value in before.items():
+            parameter._set_default_value(value, directly=True)
 
 
 def graph_of(model: Part) -> Part:

@@ -220,6 +220,16 @@ def rates_of_projections():
 
 
 @learns
+def rates_of_projections_together():
+    nodes = [transfer("A", 2, pnl.Linear), transfer("B", 3), transfer("C", 2)]
+    first, second = pnl.MappingProjection(nodes[0], nodes[1], matrix=weights(2, 3)), pnl.MappingProjection(nodes[1], nodes[2], matrix=weights(3, 2))
+    result = pnl.Composition(name="comp", learning_rate={pnl.DEFAULT_LEARNING_RATE: 0.6, first: 0.1, second: None})
+    result.add_backpropagation_learning_pathway([nodes[0], first, nodes[1], second, nodes[2]])
+    inputs = {nodes[0]: rows(3, 2)}
+    return result, {"inputs": inputs, "targets": {nodes[2]: rows(3, 2)}, "epochs": 2}, inputs
+
+
+@learns
 def minibatches():
     result, arguments, inputs = three_layers()
     return result, {**arguments, "minibatch_size": 2}, inputs
