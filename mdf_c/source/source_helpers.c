@@ -69,6 +69,12 @@ static const struct fixed_helper fixed[] = {
                     "#else\n"
                     "#define MDF_INDEPENDENT\n"
                     "#endif\n"},
+    {"apart", "/* Of a function of which compilers make vectors by itself, and not within what calls it. */\n"
+              "#if defined(__GNUC__)\n"
+              "#define MDF_APART __attribute__((noinline))\n"
+              "#else\n"
+              "#define MDF_APART inline\n"
+              "#endif\n"},
     {"item", "/* The number of an item, from the front or, below 0, from the back; of one that is not there: 0. */\n"
              "static inline size_t mdf_item(int64_t index, int64_t n, bool *refused)\n"
              "{\n"

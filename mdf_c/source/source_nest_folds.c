@@ -182,8 +182,6 @@ void nest_text_begin(struct nest_text *text, size_t step)
         mdf_source_line(writer, "%s %s = %s, %s;", type_of(text, step), own->total, start, own->part);
     } else if (!has_lanes(text, step)) {
         mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
-    } else if (strcmp(start, "0") == 0) {
-        mdf_source_line(writer, "%s %s[%u] = {0};", type_of(text, step), own->total, (unsigned)fold->lanes);
     } else {
         mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
         mdf_source_blank(writer);
@@ -258,6 +256,9 @@ void nest_text_take(struct nest_text *text, size_t step)
     mdf_source_close(writer);
 }
 
+/* Joining so many lanes takes longer than a call. */
+enum { LANES_APART = 16 };
+
 /* A helper that joins the lanes of a total, in loops whose lengths the compiler sees. */
 static const char *join_helper(struct nest_text *text, size_t step)
 {
@@ -265,8 +266,12 @@ static const char *join_helper(struct nest_text *text, size_t step)
     const struct mdf_nest_step *fold = step_of(text, step);
     mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
     const char *type = mdf_source_type(dtype), *name, *body = "";
+    bool is_apart = fold->lanes >= LANES_APART;
     size_t half;
 
+    if (is_apart) {
+        mdf_source_use(writer, "apart");
+    }
     name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
     for (half = fold->lanes / 2; half > 0; half /= 2) {
         body = mdf_source_text(writer,
@@ -279,8 +284,8 @@ static const char *join_helper(struct nest_text *text, size_t step)
     return mdf_source_helper(writer, name,
                              mdf_source_text(writer,
                                              "/* Joins lanes: the upper half with the lower, until there is one. */\n"
-                                             "static inline %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
-                                             type, name, type, body));
+                                             "static %s %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
+                                             is_apart ? "MDF_APART" : "inline", type, name, type, body));
 }
 
 /* A helper that folds a row in an order of its own (enum mdf_nest_order). */

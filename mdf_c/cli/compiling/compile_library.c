@@ -46,9 +46,10 @@ const char *const same_bits_flags[] = {"-std=gnu11",
 static const char *const own_flags[] = {"-march=native", "-DMDF_COMPILED"};
 static const char *const portable_flags[] = {"-fvisibility=hidden"};
 static const char *const library_flags[] = {"-fPIC", "-fno-semantic-interposition", "-shared", "-x", "c", "-"};
-/* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half); other compilers do
- * not know these flags, and are then called without. */
-static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128"};
+/* gcc 12.2 with AVX-512 copies some constants wrongly in pieces of 32 bytes (it broadcasts their first half). Totals that were
+ * set to 0 in pieces of 16 would then be waited for by vectors that are larger: loops do that, as they are. Other compilers do not
+ * know these flags, and are then called without. */
+static const char *const careful_flags[] = {"-mmove-max=128", "-mstore-max=128", "-fno-tree-loop-distribute-patterns"};
 
 enum {
     N_SAME_BITS = sizeof same_bits_flags / sizeof *same_bits_flags - 1,
