@@ -517,8 +517,11 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
     if (lowering_has_failed(lowering)) {
         return false;
     }
-    return trial->source->operator->move != NULL ? lowering_move(lowering, scope, trial, taken)
-                                                 : lowering_try_nest(lowering, scope, trial, taken);
+    if (trial->source->operator->move != NULL) {
+        return lowering_move(lowering, scope, trial, taken);
+    }
+    return lowering_try_nest(lowering, scope, trial, taken) &&
+           (*taken || !lowering->is_for_source || lowering_compose(lowering, scope, trial, taken));
 }
 
 /* Whether calling the kernel takes longer than what it does. */
