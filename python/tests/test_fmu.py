@@ -4,6 +4,7 @@ import ctypes
 import itertools
 import math
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -502,6 +503,19 @@ def test_model_exchange_counts_each_event_once(version, tmp_path):
     assert [int(expected[name]) for name in ("once", "high", "there", "wave")] == [1, 1, 0, 3]
     for name, value in expected.items():
         assert result[f"n.{name}"][-1] == pytest.approx(float(value), abs=1e-6), name
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("model", ["ball.yaml", "pid.yaml"])
+def test_the_source_has_no_warnings(model, compiler, version, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler}")
+    fmu = make(MODELS / model, tmp_path / "m.fmu", "--fmi", str(version), "--source-only")
+    source = Path(fmpy.extract(fmu, unzipdir=tmp_path / "m")) / "sources/fmu.c"
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", source, "-o", tmp_path / "m.o"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
 
 
 def test_events_that_are_located_are_counted(tmp_path):

@@ -213,16 +213,12 @@ static void append_tangent_adapters(const struct fmu *fmu, struct mdf_text *text
 /* What a model without a right-hand side lacks is never called, but there. */
 static void append_adapters(const struct fmu *fmu, struct mdf_text *text)
 {
-    static const char no_states[] = "    (void)model;\n    (void)states;\n";
-
     mdf_text_printf(text, "static void *mdf_fmu_parameter(mdf_fmu_model *model, int parameter)\n{\n%s}\n\n",
                     has_parameters(fmu) ? "    return MDF_FMU_MODEL(parameter)(model, parameter);\n"
                                         : "    (void)model;\n    (void)parameter;\n    return NULL;\n");
-    mdf_text_printf(text,
-                    "static void mdf_fmu_get_states(const mdf_fmu_model *model, double *states)\n{\n%s}\n\n"
-                    "static void mdf_fmu_put_states(mdf_fmu_model *model, const double *states)\n{\n%s}\n\n",
-                    fmu->has_derivatives ? "    MDF_FMU_MODEL(get_states)(model, states);\n" : no_states,
-                    fmu->has_derivatives ? "    MDF_FMU_MODEL(set_states)(model, states);\n" : no_states);
+    mdf_text_printf(text, "static void mdf_fmu_get_states(const mdf_fmu_model *model, double *states)\n{\n%s}\n\n",
+                    fmu->has_derivatives ? "    MDF_FMU_MODEL(get_states)(model, states);\n"
+                                         : "    (void)model;\n    (void)states;\n");
     mdf_text_printf(text,
                     "static int mdf_fmu_find_derivatives(mdf_fmu_model *model, const double *states, double *derivatives, double "
                     "*indicators)\n{\n%s}\n\n",
