@@ -119,6 +119,7 @@ enum mdf_form {
     MDF_FORM_MATMUL,
     MDF_FORM_DOT, /* numpy's: as MATMUL up to two axes */
     MDF_FORM_GEMM,
+    MDF_FORM_PRODUCT_OF_LINES, /* of inputs 0 and 1 as rows, as long as input 2 is high and wide: the first turned, by the other */
     MDF_FORM_EINSUM,
     MDF_FORM_SOFTMAX,
     MDF_FORM_LOG_SOFTMAX,

@@ -156,6 +156,16 @@ struct items {
     struct mdf_value known;    /* a list that is known; nothing: it is not */
 };
 
+static bool any_left_out(const struct mdf_code_call *call)
+{
+    size_t i = 0;
+
+    while (i < call->n_inputs && call->inputs[i] != MDF_NO_OPERAND) {
+        i++;
+    }
+    return i < call->n_inputs;
+}
+
 static bool find_items(struct target *target, mdf_operand operand, struct items *items)
 {
     const struct mdf_code_call *call = find_call(target->unit, operand);
@@ -163,10 +173,10 @@ static bool find_items(struct target *target, mdf_operand operand, struct items 
     struct mdf_static_type type = unit_type(target->unit, operand);
 
     *items = (struct items){.all = operand};
-    if (call != NULL && call->operator->form == MDF_FORM_LIST) {
+    if (call != NULL && (call->operator->form == MDF_FORM_LIST || call->operator->form == MDF_FORM_OUTPUTS)) {
         items->listed = call->inputs;
         items->n = call->n_inputs;
-        return true;
+        return !any_left_out(call);
     }
     if (know(target, operand, &items->known)) {
         items->n = items->known.kind == MDF_KIND_LIST                              ? items->known.length

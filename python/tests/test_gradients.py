@@ -367,3 +367,33 @@ def test_the_hessian_of_a_product_is_right_where_factors_are_zero(text):
     ends = [program({name: array + sign * 1e-5 for name, array in at.items()})[1] for sign in (1, -1)]
     for name, change in changes.items():
         np.testing.assert_allclose(change, (ends[0][name] - ends[1][name]) / 2e-5, atol=1e-8)
+
+
+def test_the_hessian_goes_through_max_of_several():
+    model = model_of(nodes={"n": {"parameters": {"a": {"value": 0.7}, "b": {"value": 0.3}}, "output_ports": {"y": {"value": "max(a * a, b, 0.1) * a"}}}})
+    changes = mdf_c.hvp(model, "y", ["n.a", "n.b"])({"n.a": 1.0})[1]
+    assert changes["n.a"] == pytest.approx(6 * 0.7, rel=1e-12)
+    assert changes["n.b"] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("text", ["numpy.tanh(numpy.matmul(s, w) + t)", "numpy.tanh(numpy.matmul(s, w[:, 0]) * s + t)"])
+def test_products_by_a_matrix_in_a_loop_are_one_product_behind_it(text, dtype):
+    ports = {"o": {"value": text}, "q": {"value": text}}
+    body = {"metadata": {"inputs": ["s", "t"], "outputs": list(ports)}, "nodes": {"m": {"input_ports": {"s": {}, "t": {}}, "output_ports": ports}}}
+    rng = np.random.default_rng(3)
+    at = {"n.w": rng.standard_normal((3, 3)) / 2, "n.s": rng.standard_normal(3)}
+    typed = {"metadata": {"type": dtype}} if dtype != "float64" else {}
+    parameters = {name.removeprefix("n."): {"value": array.tolist(), **typed} for name, array in at.items()}
+    parameters["x"] = {"value": rng.standard_normal((7, 3)).tolist(), **typed}
+    parameters["p"] = {"function": "onnx::Scan", "args": {"initial_state_and_scan_inputs": "[s, x]", "num_scan_inputs": 1, "body": "b"}}
+    model = {"m": {"graphs": {"g": {"nodes": {"n": {"parameters": parameters, "output_ports": {"y": {"value": "numpy.sum(p[1] * p[1])"}}}}}, "b": body}}}
+    value, by = mdf_c.value_and_grad(model, "y", list(at), graph="g")
+    w, s = (np.asarray(by[name], dtype=float) for name in at)
+    step = {"float64": 1e-6, "float32": 1e-3, "float16": 0.0}[dtype]
+    plain = mdf_c.gradient(model, "y", list(at), graph="g", plain=True)()[1]
+    np.testing.assert_array_equal(plain["n.w"], by["n.w"])
+    for place in np.ndindex(3, 3) if step > 0 else ():
+        ends = [mdf_c.value_and_grad(model, "y", ["n.w"], graph="g", parameters={"n.w": at["n.w"] + sign * step * np.outer(np.eye(3)[place[0]], np.eye(3)[place[1]])})[0] for sign in (1, -1)]
+        assert w[place] == pytest.approx((float(ends[0]) - float(ends[1])) / (2 * step), rel=2e-2 if dtype == "float32" else 1e-6, abs=1e-2 if dtype == "float32" else 1e-8)
+    assert s.shape == (3,)

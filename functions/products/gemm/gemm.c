@@ -612,6 +612,17 @@ enum mdf_product_order mdf_product_order(const struct mdf_product *product)
                                 : MDF_PRODUCT_IN_ORDER;
 }
 
+void mdf_product_of_lines(struct mdf_product *product, size_t length, int64_t m, int64_t n)
+{
+    product->m = (size_t)m;
+    product->n = (size_t)n;
+    product->k = m > 0 ? length / (size_t)m : 0;
+    product->a_row = product->b_column = 1;
+    product->a_column = m;
+    product->b_row = product->c_row = n;
+    product->alpha = 1;
+}
+
 bool mdf_product_is_fused(mdf_dtype dtype)
 {
     return mdf_dtype_kind(dtype) == 'f' && mdf_has_avx2();

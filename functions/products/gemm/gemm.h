@@ -38,6 +38,10 @@ struct mdf_product {
 /* Where the matrices of one of several products lie: sets a, b, c of a product. */
 typedef void (*mdf_product_locate)(const void *context, size_t batch, struct mdf_product *product);
 
+/* Sizes and strides of a product of two arrays that are rows of `m` and of `n` elements, as many of both (`length` elements of the
+ * first): the first one, turned, by the other. */
+void mdf_product_of_lines(struct mdf_product *product, size_t length, int64_t m, int64_t n);
+
 /* Computes one product. `scratch` keeps the packed matrices; it is any value of the kernel's own, so that repeated calls
  * allocate nothing. False with the error set. */
 bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product);

@@ -396,6 +396,33 @@ static mdf_lowered_id add_gemm(struct multiplying *multiplying)
     return add_addend(multiplying) ? finish(multiplying) : MDF_LOWERED_NONE;
 }
 
+/* ------------------------------------------------------------------ lines */
+
+static mdf_lowered_id add_product_of_lines(struct multiplying *multiplying)
+{
+    struct mdf_product *product = &multiplying->product;
+    const int64_t *shape = mdf_value_shape(multiplying->result);
+    const int64_t left[] = {shape[0], 1}, right[] = {shape[1], 1};
+    uint8_t k;
+
+    if (multiplying->a->dtype != multiplying->result->dtype || multiplying->b->dtype != multiplying->result->dtype ||
+        mdf_dtype_kind(product->dtype) != 'f') {
+        return MDF_LOWERED_NONE;
+    }
+    mdf_product_of_lines(product, multiplying->a->length, shape[0], shape[1]);
+    for (size_t d = 0; d < 2; d++) {
+        multiplying->axes[d] = draft_axis(multiplying->matrices.draft, shape[d]);
+    }
+    k = add_summed(&multiplying->matrices, (int64_t)product->k);
+    multiplying->left.rank = multiplying->right.rank = 2;
+    multiplying->left.axes[0] = multiplying->right.axes[0] = k;
+    multiplying->left.axes[1] = multiplying->axes[0];
+    multiplying->right.axes[1] = multiplying->axes[1];
+    multiplying->left.strides = left;
+    multiplying->right.strides = right;
+    return finish(multiplying);
+}
+
 /* ------------------------------------------------------------------ calls */
 
 /* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */
@@ -432,11 +459,14 @@ mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *
     if (sparse != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
         return sparse;
     }
-    if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM) || !has_matrices(trial) ||
-        (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) || (form == MDF_FORM_GEMM && runs_here) ||
+    if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM && form != MDF_FORM_PRODUCT_OF_LINES) ||
+        !has_matrices(trial) || (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) ||
+        ((form == MDF_FORM_GEMM || form == MDF_FORM_PRODUCT_OF_LINES) && runs_here) ||
         (runs_here && (is_large_outside(lowering, trial) || is_prepared(lowering, trial))) ||
         !begin(lowering, trial, &multiplying)) {
         return MDF_LOWERED_NONE;
     }
-    return form == MDF_FORM_GEMM ? add_gemm(&multiplying) : add_matmul(&multiplying);
+    return form == MDF_FORM_GEMM               ? add_gemm(&multiplying)
+           : form == MDF_FORM_PRODUCT_OF_LINES ? add_product_of_lines(&multiplying)
+                                               : add_matmul(&multiplying);
 }

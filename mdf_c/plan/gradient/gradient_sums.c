@@ -7,13 +7,11 @@
 
 /* The sums, of stacks x of factors and g of gradients of products by w, which stands behind or before x. As lines (see
  * functions/python/gradients.c) where w is a matrix or a vector. */
-static const char
-    *const sum_behind = "numpy.reshape(numpy.matmul(gradient.turn(gradient.lines(x, w, 0), True), gradient.lines(g, w, 1)), "
-                        "w.shape) if w.ndim < 3 "
-                        "else gradient.products(x, g, w, True)",
-           *const sum_before =
-               "numpy.reshape(numpy.matmul(gradient.turn(gradient.lines(g, w, 2), True), gradient.lines(x, w, 3)), w.shape) "
-               "if w.ndim < 3 else gradient.products(x, g, w, False)";
+static const char *const
+    sum_behind = "numpy.reshape(gradient.sum_of_products(x, g, w), w.shape) if w.ndim < 3 else gradient.products(x, g, w, True)",
+    *const sum_before =
+        "numpy.reshape(numpy.matmul(gradient.turn(gradient.lines(g, w, 2), True), gradient.lines(x, w, 3)), w.shape) "
+        "if w.ndim < 3 else gradient.products(x, g, w, False)";
 
 bool gradient_is_product(struct gradient *gradient, const struct mdf_code_call *call, size_t input)
 {
