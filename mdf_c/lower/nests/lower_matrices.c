@@ -410,6 +410,9 @@ static mdf_lowered_id add_product_of_lines(struct multiplying *multiplying)
         return MDF_LOWERED_NONE;
     }
     mdf_product_of_lines(product, multiplying->a->length, shape[0], shape[1]);
+    if (!multiplying->matrices.lowering->is_for_source && !is_worth_it(multiplying)) {
+        return MDF_LOWERED_NONE;
+    }
     for (size_t d = 0; d < 2; d++) {
         multiplying->axes[d] = draft_axis(multiplying->matrices.draft, shape[d]);
     }
@@ -460,8 +463,7 @@ mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *
         return sparse;
     }
     if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM && form != MDF_FORM_PRODUCT_OF_LINES) ||
-        !has_matrices(trial) || (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) ||
-        ((form == MDF_FORM_GEMM || form == MDF_FORM_PRODUCT_OF_LINES) && runs_here) ||
+        !has_matrices(trial) || (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) || (form == MDF_FORM_GEMM && runs_here) ||
         (runs_here && (is_large_outside(lowering, trial) || is_prepared(lowering, trial))) ||
         !begin(lowering, trial, &multiplying)) {
         return MDF_LOWERED_NONE;
