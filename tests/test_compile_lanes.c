@@ -14,7 +14,7 @@ static const char lanes_model[] =
     "\"p\": {\"value\": 0.5}, \"q\": {\"value\": [1.5, 2.5]}, \"w\": {\"value\": [[0.5, -0.25], [1.0, 0.75]]}, "
     "\"x\": {\"default_initial_value\": [0.1, 0.2], \"value\": \"numpy.tanh(numpy.dot(w, x) * p + i)\"}, "
     "\"k\": {\"default_initial_value\": 1, \"value\": \"2 * k + 1 if k < 100 * p else k - 7\"}, "
-    "\"y\": {\"default_initial_value\": 0.0, \"value\": \"0.9 * y + p * numpy.random.normal() + x[1] / k\"}, "
+    "\"y\": {\"default_initial_value\": 0.0, \"value\": \"0.9 * y + p * numpy.random.normal() + x[1] / k + 0.1 * (v if k > 20 else 0)\"}, "
     "\"v\": {\"default_initial_value\": 0.25, \"time_derivative\": \"v - v * v * v / 3 + p\"}}, "
     "\"output_ports\": {\"x\": {\"value\": \"x\"}, \"y\": {\"value\": \"y\"}, \"k\": {\"value\": \"k\"}, \"v\": {\"value\": \"v\"}, "
     "\"c\": {\"value\": \"q\"}}}}}}}}";
