@@ -57,7 +57,8 @@ def estimate_uncertainty(objective: Objective, found: Found) -> Uncertainty:
         inner = _covariance(objective, found, free)
         if inner is None:
             notes.append(
-                "the cost does not rise on all sides of what was found: there are no standard errors (a parameter may not be identifiable)"
+                "the cost does not rise on all sides of what was found: there are no standard errors "
+                "(a parameter may not be identifiable, or the cost has corners, as that of laplace: there are intervals by profile)"
             )
         else:
             covariance[np.ix_(free, free)] = inner
