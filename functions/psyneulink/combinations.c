@@ -28,7 +28,7 @@ static const struct mdf_function_step reduce_steps[] = {
     {NULL, NULL}};
 
 static const struct mdf_function_step means_steps[] = {
-    {"x", "numpy.array([numpy.mean(variable0[i]) for i in range(len(variable0))]) ** exponents * weights"},
+    {"x", "numpy.mean(numpy.reshape(variable0, (len(variable0), -1)), axis=1) ** exponents * weights"},
     {"value", "(numpy.sum(x, axis=0) if operation == 'sum' else numpy.prod(x, axis=0)) * scale + offset"},
     {NULL, NULL}};
 

@@ -228,10 +228,10 @@ static void correct_walk(const struct mechanism *mechanism, const char *walk)
 
 /* ------------------------------------------------------------------ sums of projections */
 
-/* "[a, b, c]" of names as "a + b + c"; NULL: it is something else. */
-static const char *sum_of_list(struct rewriting *rewriting, const char *list)
+/* "[a, b]" of names as "function(a)separatorfunction(b)"; NULL: it is something else. */
+static const char *join_list(struct rewriting *rewriting, const char *list, const char *separator, const char *function)
 {
-    const char *sum = "";
+    const char *joined = "";
     size_t length;
 
     if (list == NULL || *list != '[') {
@@ -243,9 +243,16 @@ static const char *sum_of_list(struct rewriting *rewriting, const char *list)
         if (length == 0 || length != strspn(list, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")) {
             return NULL;
         }
-        sum = rewriting_print(rewriting, "%s%s%.*s", sum, *sum != '\0' ? " + " : "", (int)length, list);
+        joined =
+            rewriting_print(rewriting, "%s%s%s(%.*s)", joined, *joined != '\0' ? separator : "", function, (int)length, list);
     }
-    return list[1] == '\0' && *sum != '\0' ? sum : NULL;
+    return list[1] == '\0' && *joined != '\0' ? joined : NULL;
+}
+
+/* "[a, b]" of names as "(a) + (b)". */
+static const char *sum_of_list(struct rewriting *rewriting, const char *list)
+{
+    return join_list(rewriting, list, " + ", "");
 }
 
 /* What several projections bring to one port: the exporter makes a list of them, sums that along its first axis, and takes the
@@ -295,17 +302,22 @@ static void combine_recurrence(const struct mechanism *mechanism, struct mdf_nod
     }
 }
 
-/* Items whose means are combined may differ in length: a list of them, no array. */
-static void list_items(const struct mechanism *mechanism, struct mdf_node *function)
+/* Items whose means are combined may differ in length, of which there is no array: there is one of their means. */
+static void average_items(const struct mechanism *mechanism, struct mdf_node *function)
 {
-    static const char before[] = "numpy.array([";
+    static const char before[] = "numpy.array(";
     struct mdf_node *argument = rewriting_find_path(function, "args.variable0");
-    const char *text = rewriting_text(argument);
+    const char *text = rewriting_text(argument), *means;
 
-    if (text != NULL && rewriting_is(rewriting_find(function, "function"), "combinemeans") &&
-        strncmp(text, before, sizeof before - 1) == 0 && mdf_ends_with(text, "])")) {
-        text += sizeof before - 2;
-        *argument = rewriting_make_text(mechanism->rewriting, argument, "%.*s", (int)strlen(text) - 1, text);
+    if (text == NULL || !rewriting_is(rewriting_find(function, "function"), "combinemeans") ||
+        strncmp(text, before, sizeof before - 1) != 0) {
+        return;
+    }
+    text += sizeof before - 1;
+    means = join_list(mechanism->rewriting, rewriting_print(mechanism->rewriting, "%.*s", (int)strlen(text) - 1, text), ", ",
+                      "numpy.mean");
+    if (means != NULL) {
+        *argument = rewriting_make_text(mechanism->rewriting, argument, "numpy.array([%s])", means);
     }
 }
 
@@ -389,7 +401,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
         combine_recurrence(mechanism, function);
-        list_items(mechanism, function);
+        average_items(mechanism, function);
         if (rewriting_is(class, "LeakyCompetingIntegrator")) {
             add_offset(mechanism, function);
         } else if (rewriting_is(class, "SoftMax")) {
