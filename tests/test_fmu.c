@@ -661,10 +661,17 @@ Test(fmu, what_is_refused)
     }
 }
 
+/* For processors that FMI has no name of, an FMU has its source only, which needs none. */
 Test(fmu, without_a_compiler)
 {
+#if defined __linux__ && (defined __x86_64__ || defined __aarch64__)
+    bool has_library = true;
+#else
+    bool has_library = false;
+#endif
+
     setenv("CC", "/no/such/compiler", 1);
-    cr_expect_eq(call("examples/cooling.yaml --dt 1"), 1);
-    cr_expect(strstr(messages(), "--source-only") != NULL, "%s", messages());
+    cr_expect_eq(call("examples/cooling.yaml --dt 1 --fmi 3"), has_library ? 1 : 0);
+    cr_expect(!has_library || strstr(messages(), "--source-only") != NULL, "%s", messages());
     cr_expect_eq(call("examples/cooling.yaml --dt 1 --source-only"), 0);
 }
