@@ -84,11 +84,11 @@ def test_ways_of_looking_agree_with_steps_that_are_all_recorded(stop, settings):
 @pytest.mark.parametrize(
     ("stop", "message"),
     [
-        ("x > 1", "looks at no output port"),
+        ("x > 1", "is no output port"),
         ("d.X >", "stop_when"),
         ("d.X > y", "'y'"),
         ("numpy.array(d.pair) > 1", "not one number"),
-        ("d.Y > 1", "looks at no output port"),
+        ("d.Y > 1", "is no output port"),
     ],
 )
 def test_what_is_wrong_with_a_stop_is_told(stop, message):

@@ -186,7 +186,7 @@ def test_another_stop_or_reduction_is_another_sweep(run, tmp_path):
         ({"reduce": {"quantiles": [1.5]}}, "numbers from 0 to 1"),
         ({"reduce": {"histogram": {"X": [1]}}}, "at least two edges"),
         ({"stop_when": None, "reduce": {"mean": "stopped_step"}}, "only where 'stop_when'"),
-        ({"stop_when": "Y > 1"}, "looks at no output port"),
+        ({"stop_when": "Y > 1"}, "is no output port"),
         ({"stop_when": 3}, "'stop_when' must be an expression"),
         ({"trials": 0}, "'trials' must be a whole number"),
         ({"samples": None}, "'samples' must say how many"),
