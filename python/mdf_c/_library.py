@@ -143,6 +143,7 @@ class Options(ctypes.Structure):
         ("max_step", c_double),
         ("step_limit", c_uint64),
     ]
+    findings: object  # has the list of diagnostics that the field points to
 
 
 _ERROR, _POINTERS, _COUNT = POINTER(Error), POINTER(c_void_p), POINTER(c_uint64)

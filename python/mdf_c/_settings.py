@@ -170,8 +170,8 @@ def functions_of(settings: Settings) -> Functions:
 
 
 def options_of(settings: Settings, findings: Findings) -> Options:
-    """The same for the library, which tells what it finds by `findings`."""
-    return Options(
+    """The same for the library, which tells what it finds by `findings`; these live as long as the options do."""
+    options = Options(
         size=ctypes.sizeof(Options),
         graph=c_text(settings.graph, "graph") if settings.graph is not None else None,
         float32=settings.float32,
@@ -194,3 +194,5 @@ def options_of(settings: Settings, findings: Findings) -> Options:
         step_limit=settings.step_limit,
         diagnostics=findings.pointer,
     )
+    options.findings = findings
+    return options

@@ -12,6 +12,8 @@ import pytest
 from conftest import DECAY, DOUBLE, ENDLESS, model_of
 
 import mdf_c
+from mdf_c._findings import Findings
+from mdf_c._settings import options_of, settings_of
 
 WRONG = '{"m": {"graphs": {"g": {"nodes": {"B": {\n  "output_ports": {"o": {"value": "sinn(1)"}}}}}}}}'
 
@@ -77,6 +79,13 @@ def test_check_looks_a_model_over():
     assert [finding.code for finding in mdf_c.check(model)] == ["unused-parameter", "unfed-input"]
     assert [finding.code for finding in mdf_c.check(model, inputs=["x"])] == ["unused-parameter"]
     assert mdf_c.check(model_of(DOUBLE), inputs=["x"]) == []
+
+
+def test_settings_keep_the_list_that_they_are_told_of():
+    """The library writes into it when it is called with them."""
+    model = mdf_c.load(model_of(DOUBLE))
+    options = options_of(settings_of({}, mdf_c.load), Findings(model._origin))
+    assert options.diagnostics == options.findings.pointer
 
 
 def test_errors_survive_pickling():
