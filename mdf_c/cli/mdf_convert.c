@@ -20,8 +20,8 @@ static const char help[] =
     "      --format                lay the text out anew: the same indentation everywhere, small objects on one line. OUT may be "
     "left\n"
     "                              out then: IN is replaced, unless it has comments, which would go\n"
-    "      --float32               to ONNX: reals without a declared type are float32, for which ONNX Runtime has all "
-    "kernels\n" MESSAGE_HELP
+    "      --float32               to ONNX: reals without a declared type are float32, for which ONNX Runtime has all"
+    " kernels\n" MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 /* 0 bytes would mean the default. */

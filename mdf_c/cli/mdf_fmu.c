@@ -26,8 +26,8 @@ static const char help[] =
     "      --kind both|co-simulation|model-exchange   default: both where the model has a right-hand side, else the first\n"
     "      --source-only         no library\n"
     "      --name NAME           the model identifier; default: the model's id\n"
-    "      --tunable NODE.PARAMETER,...|all|none   parameters of the FMU; default: all that can be, of up to 64 "
-    "elements\n" SOURCE_HELP MESSAGE_HELP
+    "      --tunable NODE.PARAMETER,...|all|none   parameters of the FMU; default: all that can be, of up to 64"
+    " elements\n" SOURCE_HELP MESSAGE_HELP
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 /* Of --kind. */
@@ -340,7 +340,7 @@ static int make_fmu(struct job *job)
     int status = load_source_model(request);
 
     if (request->tunable == NULL) {
-        request->tunable = "all";
+        request->tunable = TUNABLE_ALL;
         request->most_tunable = MOST_TUNABLE_ELEMENTS;
     }
     if (status == EXIT_DONE) {

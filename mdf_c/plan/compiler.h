@@ -208,6 +208,9 @@ mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a
 #define PYTHON_ITEM "operator.getitem"
 #define PYTHON_OUTPUTS "build_outputs"
 #define PYTHON_ONES_LIKE "numpy.ones_like"
+#define PYTHON_LIST "build_list"
+#define PYTHON_TYPED "gradient.typed"           /* the same, in a type of its own: what states of loops have */
+#define PYTHON_NUMBERS "gradient.numbers"       /* of the elements, from 1 on */
 #define PYTHON_AS_REAL "gradient.as_real"       /* whole numbers as real ones */
 #define PYTHON_NO_NUMBERS "gradient.no_numbers" /* what moved elements are filled with */
 mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
@@ -277,7 +280,8 @@ mdf_operand compile_tree(struct target *target, const struct mdf_expression *tre
 mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index);
 /* Binds the target of a for clause: a name, or names for the items of the item. */
 bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item);
-/* --- unrolled.c: a comprehension of as many items as are known; false: it is not known how many. *list: MDF_NO_OPERAND on error. */
+/* --- unrolled.c: a comprehension of as many items as are known; false: it is not known how many. *list: MDF_NO_OPERAND on error.
+ */
 bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand into, mdf_operand *list);
 /* The operand itself, or its copy (a view) in `into`. */
 mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);

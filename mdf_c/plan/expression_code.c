@@ -805,7 +805,7 @@ static mdf_operand compile_kind(struct target *target, const struct mdf_expressi
     case MDF_EXPRESSION_NAME:
         return compile_name(target, tree, into);
     case MDF_EXPRESSION_LIST:
-        return compile_items(target, tree, "build_list", into);
+        return compile_items(target, tree, PYTHON_LIST, into);
     case MDF_EXPRESSION_TUPLE:
         return compile_items(target, tree, "build_tuple", into);
     case MDF_EXPRESSION_DICT:

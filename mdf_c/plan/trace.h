@@ -53,9 +53,6 @@ struct tracer {
     const char *purpose; /* what there is not, of a graph with what can not be traced: "there are no derivatives ..." */
 };
 
-/* The same, in a type of its own: what states of loops have. */
-#define TRACE_TYPED "gradient.typed"
-
 /* What stands for a slot beside an operand: nothing has been written yet; one of several ways has written it. */
 static const mdf_operand TRACE_NOT_SEEN = MDF_NO_OPERAND, TRACE_NOT_CLEAR = MDF_NO_OPERAND - 1;
 

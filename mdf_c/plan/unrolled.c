@@ -277,7 +277,7 @@ bool compile_unrolled(struct target *target, const struct mdf_expression *tree, 
 
     *list = MDF_NO_OPERAND;
     if (write_clauses(target, &unrolling, 0, 1)) {
-        *list = unit_call_python(target, "build_list", unrolling.elements.items, unrolling.elements.n, into);
+        *list = unit_call_python(target, PYTHON_LIST, unrolling.elements.items, unrolling.elements.n, into);
         return true;
     }
     if (target->compiler->error->code == MDF_OK && !unrolling.is_known) {

@@ -156,7 +156,7 @@ static bool name_all(struct names *names, struct source_request *request)
 
 mdf_program *compile_tunable(struct source_request *request, bool has_right_side)
 {
-    bool are_all = request->tunable != NULL && strcmp(request->tunable, "all") == 0, done = true;
+    bool are_all = request->tunable != NULL && strcmp(request->tunable, TUNABLE_ALL) == 0, done = true;
     mdf_program *program = NULL;
     struct mdf_arena arena;
     struct names names = {.arena = &arena};

@@ -12,11 +12,13 @@
 
 #include <stddef.h>
 
+#define TUNABLE_ALL "all" /* of the parameters, each that can be */
+
 struct source_request {
     struct run_options options;
     const char *name;            /* of the model in C; NULL: its id */
-    const char *tunable;         /* NAME,NAME,... or all; NULL: none */
-    size_t most_tunable;         /* of "all", those of at most so many elements; 0: any */
+    const char *tunable;         /* NAME,NAME,... or TUNABLE_ALL; NULL: none */
+    size_t most_tunable;         /* of all, those of at most so many elements; 0: any */
     struct mdf_memory memory;
     struct warning_printer warnings;
     mdf_model *model; /* has the text that messages show */

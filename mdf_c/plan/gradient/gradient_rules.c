@@ -288,7 +288,7 @@ static bool hand_back_moved(struct gradient *gradient, const struct mdf_code_cal
         compile_out_of_memory(gradient->compiler);
         return false;
     }
-    if (!move_numbers(gradient, call, input, "gradient.numbers", moved) ||
+    if (!move_numbers(gradient, call, input, PYTHON_NUMBERS, moved) ||
         (fills && !take_away_filled(gradient, call, input, moved))) {
         return false;
     }
