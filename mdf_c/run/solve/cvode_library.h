@@ -29,7 +29,7 @@
     X(CVodeCreate)                \
     X(CVodeInit)                  \
     X(CVodeReInit)                \
-    X(CVodeSStolerances)          \
+    X(CVodeWFtolerances)          \
     X(CVodeSetUserData)           \
     X(CVodeSetErrHandlerFn)       \
     X(CVodeSetMaxNumSteps)        \

@@ -356,14 +356,25 @@ static bool make_solvers(struct mdf_state *state, bool is_stiff)
     return solve->nonlinear != NULL && library->CVodeSetNonlinearSolver(solve->cvode, solve->nonlinear) == CV_SUCCESS;
 }
 
-static bool set_tolerances(struct mdf_state *state)
+/* What errors of the states are weighed by. Not so where an evaluation takes so many steps that it is watched (cvode_jumps.c), as
+ * where it slides along a jump, of which each step is the shorter for it. */
+static int weigh(N_Vector y, N_Vector weights, void *context)
 {
+    const struct mdf_state *state = context;
     const struct mdf_program_solver *solver = &state->program->solver;
-    bool has_events = solver->condition.end > solver->condition.first && solver->rtol > least_rtol;
+    bool has_events = solver->condition.end > solver->condition.first && solver->rtol > least_rtol && !state->solve->watch.is_on;
     double rtol = has_events ? fmax(part_of_events * solver->rtol, least_rtol) : solver->rtol;
+    double atol = has_events ? part_of_events * solver->atol : solver->atol;
+    const double *elements = NV_DATA_S(y);
+    double *weight = NV_DATA_S(weights);
 
-    return state->solve->library.CVodeSStolerances(state->solve->cvode, rtol,
-                                                   has_events ? part_of_events * solver->atol : solver->atol) == CV_SUCCESS;
+    for (size_t i = 0; i < state->solve->n; i++) {
+        weight[i] = 1 / (rtol * fabs(elements[i]) + atol);
+        if (!(weight[i] > 0)) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
@@ -384,7 +395,8 @@ static bool make_vectors(struct mdf_state *state, size_t n_all, size_t n)
         gather(state, NV_DATA_S(solve->y), false);
     }
     if (solve->cvode == NULL || library->CVodeSetErrHandlerFn(solve->cvode, drop_message, NULL) != CV_SUCCESS ||
-        library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS || !set_tolerances(state) ||
+        library->CVodeInit(solve->cvode, right_side, 0, solve->y) != CV_SUCCESS ||
+        library->CVodeWFtolerances(solve->cvode, weigh) != CV_SUCCESS ||
         library->CVodeSetUserData(solve->cvode, state) != CV_SUCCESS ||
         library->CVodeSetMaxErrTestFails(solve->cvode, MOST_FAILURES) != CV_SUCCESS ||
         (isfinite(solver->max_step) && library->CVodeSetMaxStep(solve->cvode, solver->max_step) != CV_SUCCESS) ||
