@@ -653,10 +653,9 @@ static bool plan_bytes(const struct mdf_call *call, size_t second, struct mdf_ro
 {
     bool is_scaled = second == QLINEAR_SECOND;
 
-    for (size_t i = 1; is_scaled && i <= 6; i += i == 1 ? 3 : 2) {
-        if (call->inputs[i]->dtype != MDF_DTYPE_FLOAT32) {
-            return false;
-        }
+    if (is_scaled && (call->inputs[1]->dtype != MDF_DTYPE_FLOAT32 || call->inputs[4]->dtype != MDF_DTYPE_FLOAT32 ||
+                      call->inputs[6]->dtype != MDF_DTYPE_FLOAT32)) {
+        return false;
     }
     plan->whole[0] = is_scaled;
     plan->whole[1] = is_signed(call->outputs[0]);

@@ -11,6 +11,7 @@
 enum { MOST_STEPS = 64 }; /* of a derivation */
 
 static const uint64_t never = UINT64_MAX;
+static const double most_runs = 0x1p31; /* that are counted */
 
 struct line {
     double first, step;
@@ -102,8 +103,7 @@ static bool combine(struct counting *counting, const struct mdf_lowered_op *op, 
         return true;
     case MDF_LOWERED_MULTIPLY:
     case MDF_LOWERED_MULTIPLY_EXACT:
-        *line =
-            a.step == 0 ? (struct line){a.first * b.first, a.first * b.step} : (struct line){a.first * b.first, a.step * b.first};
+        *line = (struct line){a.first * b.first, a.step * b.first + a.first * b.step};
         return a.step == 0 || b.step == 0;
     default:
         return false;
@@ -207,8 +207,8 @@ static enum mdf_lowered_code opposite_of(enum mdf_lowered_code code)
                                                : MDF_LOWERED_EQUAL;
 }
 
-/* The first run in which a comparison does not hold; false: that is not found. The difference of two lines is one, so that it is
- * where they meet, or beside. */
+/* The first run in which a comparison does not hold, or `never` where that is none of the first most_runs; false: that is not
+ * found. The difference of two lines is one, so that it is where they meet, or beside. */
 static bool compare(enum mdf_lowered_code code, const struct line *a, const struct line *b, uint64_t *first)
 {
     double step = b->step - a->step, meet = (a->first - b->first) / step, k;
@@ -221,16 +221,16 @@ static bool compare(enum mdf_lowered_code code, const struct line *a, const stru
         *first = 0;
         return true;
     }
-    if (step == 0 || meet < 0) {
+    if (step == 0 || meet < 0 || meet > most_runs) {
         return true;
     }
     for (k = fmax(floor(meet) - 1, 0); k <= meet + 2; k++) {
         if (!holds(code, a, b, k)) {
             *first = (uint64_t)k;
-            return k < 0x1p53;
+            return true;
         }
     }
-    return code == MDF_LOWERED_NOT_EQUAL || meet > 0x1p53; /* they never meet in a run */
+    return code == MDF_LOWERED_NOT_EQUAL; /* they meet between two runs */
 }
 
 /* Two conditions of which both have to hold (`and`), or one: a test that is one of the sides that it chooses from, or stands for
@@ -309,14 +309,14 @@ static bool find_end(struct counting *counting, mdf_lowered_id id, bool is_negat
     return true;
 }
 
-size_t loop_count_runs(struct loop *loop, mdf_lowered_id goes_on, uint64_t most_runs)
+size_t loop_count_runs(struct loop *loop, mdf_lowered_id goes_on, uint64_t trip_count)
 {
-    struct counting counting = {.loop = loop, .supposed = MDF_LOWERED_NONE, .most = 0x1p31, .n_steps = MOST_STEPS};
+    struct counting counting = {.loop = loop, .supposed = MDF_LOWERED_NONE, .most = most_runs, .n_steps = MOST_STEPS};
     uint64_t first, n;
 
     if (!find_end(&counting, goes_on, false, &first)) {
         return SIZE_MAX;
     }
-    n = first < most_runs ? first + 1 : most_runs; /* the run that does not go on is one too */
+    n = first < trip_count ? first + 1 : trip_count; /* the run that does not go on is one too */
     return n > 0 && (double)n <= counting.most ? (size_t)n : SIZE_MAX;
 }

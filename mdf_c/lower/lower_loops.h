@@ -100,7 +100,7 @@ bool loop_append_state(struct loop *loop, size_t i);
 
 /* --- lower_counted.c: how often the body runs, at most so many times, where it goes on as the value `goes_on` of a run says, which
  * does nothing but count; SIZE_MAX: it does something else. The body has been gone through, and its states not yet carried on. */
-size_t loop_count_runs(struct loop *loop, mdf_lowered_id goes_on, uint64_t most_runs);
+size_t loop_count_runs(struct loop *loop, mdf_lowered_id goes_on, uint64_t trip_count);
 
 /* --- lower_loop.c, lower_scan.c */
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
