@@ -97,6 +97,76 @@ Test(open_nest, same_bits)
     }
 }
 
+/* A state that grows in a loop that a condition ends, past the room that it had: two rows in each run, whose sums along rows read
+ * the state by columns, before and behind what is put there. The bits are those of the plain way. */
+#define ENDED                                                                                                                                                                                                                                                                   \
+    "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"f\": {\"function\": "                                                                                                                                                 \
+    "\"onnx::Cast\", \"args\": {\"input\": \"numpy.array([[0.5, -1.25, 2.0], [0.25, 1.5, -0.0]])\", \"to\": %d}}, \"q\": "                                                                                                                                                      \
+    "{\"function\": \"onnx::Cast\", \"args\": {\"input\": \"numpy.array([[0.3, -0.7, 1.1]])\", \"to\": %d}}, \"l\": "                                                                                                                                                           \
+    "{\"function\": \"onnx::Loop\", \"args\": {\"cond\": true, \"v_initial\": \"[f, q]\", \"body\": {\"nodes\": {\"b\": "                                                                                                                                                       \
+    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}, \"p\": {}}, \"functions\": {" BINARY("x", "Sub", "s", "p") "," REDUCE("d", "ReduceSumSquare", "x", "1") "," REDUCE(                                                                                                    \
+        "m", "ReduceMin",                                                                                                                                                                                                                                                       \
+        "d", "0, 1") "," BINARY("y", "Mul", "p",                                                                                                                                                                                                                                \
+                                "m") "," CALL("t", "Sin",                                                                                                                                                                                                                       \
+                                              "\"input\": \"y\"") "," BINARY("a", "Add", "t",                                                                                                                                                                                   \
+                                                                             "q") "," CALL("u", "Concat",                                                                                                                                                                       \
+                                                                                           "\"inputs\": \"[t, a]\", "                                                                                                                                                           \
+                                                                                           "\"axis\": 0") "," CALL("k",                                                                                                                                                         \
+                                                                                                                   "Concat",                                                                                                                                                    \
+                                                                                                                   "\"inputs\":"                                                                                                                                                \
+                                                                                                                   " \"[s, "                                                                                                                                                    \
+                                                                                                                   "u]\", "                                                                                                                                                     \
+                                                                                                                   "\"axis\": "                                                                                                                                                 \
+                                                                                                                   "0") "," BINARY("z",                                                                                                                                         \
+                                                                                                                                   "Mul",                                                                                                                                       \
+                                                                                                                                   "k",                                                                                                                                         \
+                                                                                                                                   "a") "," REDUCE("e",                                                                                                                         \
+                                                                                                                                                   "ReduceSum",                                                                                                                 \
+                                                                                                                                                   "z",                                                                                                                         \
+                                                                                                                                                   "1") "," REDUCE("o",                                                                                                         \
+                                                                                                                                                                   "ReduceMax",                                                                                                 \
+                                                                                                                                                                   "e",                                                                                                         \
+                                                                                                                                                                   "0") "}, \"output_ports\": {\"g\": {\"value\": "                                                             \
+                                                                                                                                                                        "\"(i < %d) == (m[0, 0] >= 0)\"}, \"k\": {\"value\": \"k\"}, \"a\": {\"value\": \"a\"}, \"e\": {\"value\": \"o\"}}}}}}}}, " \
+                                                                                                                                                                        "\"output_ports\": {\"k\": {\"value\": \"l[0]\"}, \"e\": {\"value\": \"l[2]\"}}}}}}}}"
+
+static const char *run_ended(struct engine *engine, bool plain, int type, int n, const char *port, mdf_tensor *value)
+{
+    const mdf_options options = {.plain = plain};
+    static char model[TEXT_SIZE];
+
+    cr_assert_lt(snprintf(model, sizeof model, ENDED, type, type, n), TEXT_SIZE);
+    cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
+                     engine->error.message);
+    }
+    cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", port), value));
+    mdf_explain(engine->state, how, sizeof how);
+    return how;
+}
+
+Test(open_nest, columns_have_room_for_more)
+{
+    static const int lengths[] = {0, 5, 30, 1500}, types[] = {1, 11};
+    struct engine plain, lowered;
+    mdf_tensor expected, is;
+
+    for (size_t i = 0; i < 16; i++) {
+        int n = lengths[i / 4], type = types[i / 2 % 2];
+        const char *port = i % 2 == 0 ? "k" : "e";
+
+        run_ended(&plain, true, type, n, port, &expected);
+        cr_expect_null(strstr(run_ended(&lowered, false, type, n, port, &is), "step by step"), "%s", how);
+        cr_assert(is.rank == expected.rank && is.shape[0] == expected.shape[0] && is.dtype == expected.dtype);
+        cr_expect_eq(memcmp(is.data, expected.data,
+                            (size_t)is.shape[0] * (port[0] == 'k' ? 3 : 1) * (type == 1 ? sizeof(float) : sizeof(double))),
+                     0, "%s of type %d for %d", port, type, n);
+        engine_end(&plain);
+        engine_end(&lowered);
+    }
+}
+
 /* A loop of as many runs as `m` says; what it stacks is read beside it, by a kernel and by a nest. */
 #define SUMS REDUCE("r", "ReduceSum", "l", "1") "," CALL("x", "CumSum", "\"x\": \"r\", \"axis\": 0")
 #define STACKED                                                                                                              \
@@ -176,11 +246,14 @@ Test(open_nest, a_scan_of_nothing)
 
 /* The elements that are not zero, as many as there are, found by their places and summed: machine code loads no lane of the rest
  * from a place that nothing says. */
-#define CHOSEN                                                                                                             \
+#define CHOSEN                                                                                                               \
     "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"v\": {\"type\": " \
-    "\"float64\", \"shape\": [40]}}, \"parameters\": {" CALL("z", "NonZero", "\"X\": \"v\"") ","                             \
-        CALL("t", "Transpose", "\"data\": \"z\"") "," CALL("e", "GatherND", "\"data\": \"v\", \"indices\": \"t\"") ","       \
-            REDUCE("r", "ReduceSum", "e", "0") "}, \"output_ports\": {\"o\": {\"value\": \"r\"}}}}}}}}"
+    "\"float64\", \"shape\": [40]}}, \"parameters\": {" CALL("z", "NonZero", "\"X\": \"v\"") "," CALL(                       \
+        "t", "Transpose",                                                                                                    \
+        "\"data\": \"z\"") "," CALL("e", "GatherND",                                                                         \
+                                    "\"data\": \"v\", \"indices\": \"t\"") "," REDUCE("r", "ReduceSum", "e",                 \
+                                                                                      "0") "}, \"output_ports\": {\"o\": "   \
+                                                                                           "{\"value\": \"r\"}}}}}}}}"
 
 static double sum_chosen(struct engine *engine, int n, mdf_error *error)
 {

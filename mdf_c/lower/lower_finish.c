@@ -98,7 +98,7 @@ bool lowering_finish(struct lowering *lowering)
 {
     if (!lowering_carry_elements(lowering) || !lowering_drop_unread(lowering) || !lowering_find_products(lowering) ||
         !lowering_drop_unread(lowering) || !lowering_select_wholes(lowering) || !lowering_turn_arrays(lowering) ||
-        !lowering_unroll_sums(lowering)) {
+        !lowering_add_columns(lowering) || !lowering_unroll_sums(lowering)) {
         return false;
     }
     mdf_lowered_plan_loops(lowering->lowered);

@@ -177,7 +177,7 @@ struct mdf_lowered_call {
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
     struct mdf_lowered_draw *draw;       /* the same of random numbers */
     /* Of the loop in whose own region it is, where there is no kernel: the result is what the stack has so far; with two inputs,
-     * the second is put there before, and the first is what it had. NULL: a kernel's call. */
+     * the second is put there before, and the first is what it had. NULL: a kernel's call. Outputs behind the first are columns. */
     struct mdf_lowered_stack *stack;
 };
 
@@ -254,8 +254,12 @@ struct mdf_lowered_stack {
     bool is_put;      /* a CALL of the body puts the item there; not reversed */
     bool is_behind;   /* a product behind the last run makes all of it: `item` says nothing */
     uint8_t axis;
-    mdf_lowered_id initial;
-    size_t item_bytes;
+    /* Of a stack that appends, into which a CALL puts the items: its rows, along the axis, once more by columns, one behind the
+     * other in the array `columns`, so that vectors go along the rows. What a CALL that looks at the stack has as outputs behind
+     * the first are the columns (NONE: one that nobody reads), each as long as the stack has rows. */
+    bool has_columns;
+    mdf_lowered_id columns, initial;
+    size_t item_bytes, column_length; /* the latter: from one column to the next, in elements, while it is filled */
     /* While it is filled (mdf_lowered_begin_loop and its kin, lowered_run.h): */
     char *items;     /* that of the first run */
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */

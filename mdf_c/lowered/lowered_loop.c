@@ -10,6 +10,9 @@ enum { FIRST_CAPACITY = 1024, FIRST_BYTES = 64 * 1024, LEAST_CAPACITY = 4 };
 /* From so many bytes on a stack grows by an eighth instead of to twice its size: there the allocator moves pages, not bytes, and
  * half of it would lie idle. */
 enum { LARGE_BYTES = 1024 * 1024 };
+/* Columns begin at multiples of so many elements, and with room behind them, so that those of a power of two do not all fall into
+ * the same places of a cache. */
+enum { COLUMN_ROOM = 16 };
 
 /* No byte may lie nowhere. */
 static void copy_bytes(void *target, const void *source, size_t n)
@@ -78,6 +81,79 @@ static char *first_item(const struct mdf_lowered *lowered, const struct mdf_lowe
     return n_bytes == 0 ? elements : elements + n_bytes;
 }
 
+/* ------------------------------------------------------------------ columns of stacks */
+
+/* The elements of a row. */
+static size_t row_length(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_value *form = &lowered->values[stack->stack].form;
+
+    return mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank);
+}
+
+/* The columns' elements of some rows, as the rows are now. */
+static void fill_columns(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t first, size_t n_rows)
+{
+    size_t n = row_length(lowered, stack), row, column;
+    const void *from = lowered->arrays[stack->stack].data;
+    void *to = lowered->arrays[stack->columns].data;
+
+    for (row = first; row < first + n_rows; row++) {
+        if (mdf_lowered_element_size(lowered, stack->stack) == 4) {
+            for (column = 0; column < n; column++) {
+                ((uint32_t *)to)[column * stack->column_length + row] = ((const uint32_t *)from)[row * n + column];
+            }
+        } else {
+            for (column = 0; column < n; column++) {
+                ((uint64_t *)to)[column * stack->column_length + row] = ((const uint64_t *)from)[row * n + column];
+            }
+        }
+    }
+}
+
+/* Room for the columns, as the stack has room for rows, and what is in them so far. */
+static bool make_columns(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack)
+{
+    size_t n = row_length(lowered, stack), n_rows, n_elements;
+    struct mdf_value *array = &lowered->arrays[stack->columns];
+    int64_t length;
+
+    if (!count_elements(lowered, stack, stack->capacity, &n_rows) || n_rows / n > INT64_MAX / 2 / n - COLUMN_ROOM ||
+        !count_elements(lowered, stack, stack->n_put, &n_elements)) {
+        return false;
+    }
+    stack->column_length = (n_rows / n / COLUMN_ROOM + 2) * COLUMN_ROOM;
+    length = (int64_t)(stack->column_length * n);
+    if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)lowered->values[stack->stack].form.dtype, 1, &length) ==
+        NULL) {
+        return false;
+    }
+    fill_columns(lowered, stack, 0, n_elements / n);
+    return true;
+}
+
+/* The outputs of a look that are columns, of so many rows. */
+static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_call *call, size_t n_rows)
+{
+    const struct mdf_lowered_stack *stack = call->stack;
+    size_t size = mdf_lowered_element_size(lowered, stack->stack), column;
+    char *elements = lowered->arrays[stack->columns].data;
+
+    for (column = 0; column + 1 < call->n_outputs; column++) {
+        mdf_lowered_id id = call->outputs[column + 1];
+        struct mdf_value *view = id == MDF_LOWERED_NONE ? NULL : &lowered->arrays[id];
+
+        if (view != NULL && stack->n_put <= 1) {
+            *view = lowered->values[id].form;
+        }
+        if (view != NULL) {
+            view->data = elements + column * stack->column_length * size;
+            view->length = n_rows;
+            view->shape.sizes[0] = (int64_t)n_rows;
+        }
+    }
+}
+
 static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity)
 {
     struct mdf_value *array = &lowered->arrays[stack->stack];
@@ -101,7 +177,7 @@ static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *s
     stack->items = first_item(lowered, stack);
     stack->capacity = capacity;
     stack->n_put = 0;
-    return true;
+    return !stack->has_columns || make_columns(lowered, stack);
 }
 
 /* An array of the stack's elements gets the model's shape, with so many items. */
@@ -152,11 +228,18 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
     }
     if (view->data == elements && stack->n_put > 1) {
         set_length(lowered, stack, view);
-        return;
+    } else {
+        *view = lowered->values[call->outputs[0]].form;
+        view->data = elements;
+        set_items(lowered, stack, stack->n_put, view); /* there is room for more */
     }
-    *view = lowered->values[call->outputs[0]].form;
-    view->data = elements;
-    set_items(lowered, stack, stack->n_put, view); /* there is room for more */
+    if (stack->has_columns) {
+        size_t n_rows = (size_t)view->shape.sizes[stack->axis],
+               n_new = call->n_inputs == 0 ? 0 : lowered->values[stack->item].form.length / row_length(lowered, stack);
+
+        fill_columns(lowered, stack, n_rows - n_new, n_new);
+        show_columns(lowered, call, n_rows);
+    }
 }
 
 /* Whether an array has memory that nobody else looks at, of the type and shape of another one. */
@@ -236,6 +319,9 @@ int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop
         }
         stack->items = first_item(lowered, stack);
         stack->capacity = capacity;
+        if (stack->has_columns && !make_columns(lowered, stack)) {
+            return 1;
+        }
     }
     return 0;
 }

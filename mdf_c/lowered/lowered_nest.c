@@ -673,31 +673,48 @@ static bool make_open_array(struct mdf_lowered *lowered, mdf_lowered_id id, int6
     return true;
 }
 
-int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+/* Notes what loads and stores values of an open axis. */
+static bool find_open_steps(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
 {
-    int64_t n = -1, size;
     size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    nest->open_steps = mdf_arena_array(&lowered->arena, nest->n_steps, sizeof *nest->open_steps);
+    for (i = 0; nest->open_steps != NULL && i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (step->kind == MDF_NEST_LOAD && lowered->values[step->view.id].open_axes != 0) {
-            size = *open_size(lowered, step->view.id, &lowered->arrays[step->view.id]);
-            if (n >= 0 && n != size) {
-                return 1;
-            }
-            n = size;
+        if ((step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) && lowered->values[step->view.id].open_axes != 0) {
+            nest->open_steps[nest->n_open_steps++] = (uint8_t)i;
         }
+        nest->folds_open_axis = nest->folds_open_axis || mdf_nest_folds_axis(nest, i, nest->open_axis);
     }
-    nest->extents[nest->open_axis] = (size_t)n;
-    for (i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
+    return nest->open_steps != NULL;
+}
 
-        if (n == 0 && !nest->takes_none && mdf_nest_folds_axis(nest, i, nest->open_axis)) {
+int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
+{
+    int64_t n = -1;
+    size_t i;
+
+    if (nest->open_steps == NULL && !find_open_steps(lowered, nest)) {
+        return 1;
+    }
+    for (i = 0; i < nest->n_open_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[nest->open_steps[i]];
+        int64_t size = *open_size(lowered, step->view.id, &lowered->arrays[step->view.id]);
+
+        if (step->kind == MDF_NEST_LOAD && n >= 0 && n != size) {
             return 1;
         }
-        if (step->kind == MDF_NEST_STORE && lowered->values[step->view.id].open_axes != 0 &&
-            !make_open_array(lowered, step->view.id, n)) {
+        n = step->kind == MDF_NEST_LOAD ? size : n;
+    }
+    nest->extents[nest->open_axis] = (size_t)n;
+    if (n == 0 && !nest->takes_none && nest->folds_open_axis) {
+        return 1;
+    }
+    for (i = 0; i < nest->n_open_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[nest->open_steps[i]];
+
+        if (step->kind == MDF_NEST_STORE && !make_open_array(lowered, step->view.id, n)) {
             return 1;
         }
     }

@@ -131,6 +131,9 @@ struct mdf_lowered_nest {
     struct mdf_nest_step *steps;
     size_t n_steps;
     struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */
+    uint8_t *open_steps;          /* of one with an open axis, made in its first run: what loads and stores along it */
+    size_t n_open_steps;
+    bool folds_open_axis;
 };
 
 /* A set of steps. */

@@ -97,8 +97,10 @@ static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered,
     size_t i;
 
     for (i = 0; i < call->n_outputs; i++) {
-        mdf_text_append_string(text, i > 0 ? ", " : "");
-        print_value(text, lowered, call->outputs[i]);
+        if (i == 0 || call->stack == NULL || call->outputs[i] != MDF_LOWERED_NONE) {
+            mdf_text_append_string(text, i > 0 ? ", " : "");
+            print_value(text, lowered, call->outputs[i]);
+        }
     }
     mdf_text_printf(text, " = %s %s(",
                     call->product != NULL ? "product"
@@ -347,6 +349,9 @@ static void print_loop(const struct printing *printing, const struct mdf_lowered
         }
         if (loop->stacks[i].appends) {
             mdf_text_printf(printing->text, ", behind v%u", (unsigned)loop->stacks[i].initial);
+        }
+        if (loop->stacks[i].has_columns) {
+            mdf_text_printf(printing->text, ", by columns in v%u", (unsigned)loop->stacks[i].columns);
         }
         mdf_text_printf(printing->text, "%s%s\n", loop->stacks[i].is_reversed ? ", from the end" : "",
                         loop->stacks[i].is_direct   ? ", written there"

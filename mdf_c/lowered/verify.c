@@ -583,6 +583,27 @@ static bool verify_element_op(struct verification *verification, const struct md
     return makes(verification, op, op->out);
 }
 
+/* The columns of a stack are arrays of its type, of one open axis, with a place in an array that nothing else makes. */
+static bool verify_columns(const struct verification *verification, const struct mdf_lowered_call *call)
+{
+    const struct mdf_lowered_value *values = verification->lowered->values;
+    const struct mdf_value *whole = &values[call->stack->stack].form;
+    size_t n = mdf_axes_product(mdf_value_shape(whole), call->stack->axis + 1u, whole->rank), i;
+
+    if (!call->stack->has_columns) {
+        return call->n_outputs == 1;
+    }
+    for (i = 1; i < call->n_outputs; i++) {
+        const struct mdf_lowered_value *column = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &values[call->outputs[i]];
+
+        if (column != NULL && (column->open_axes != 1 || column->form.rank != 1 || column->form.dtype != whole->dtype)) {
+            return false;
+        }
+    }
+    return call->stack->appends && call->n_outputs == n + 1 && values[call->stack->columns].open_axes == 1 &&
+           values[call->stack->columns].form.dtype == whole->dtype;
+}
+
 /* A look at a stack of the loop in whose own region it is; what is put there is an item. */
 static bool verify_look(struct verification *verification, const struct mdf_lowered_op *op)
 {
@@ -593,8 +614,9 @@ static bool verify_look(struct verification *verification, const struct mdf_lowe
 
     for (i = 0; loop != NULL && i < loop->n_stacks && &loop->stacks[i] != call->stack; i++) {
     }
-    return (loop != NULL && i < loop->n_stacks && loop->stacks[i].is_put && call->n_outputs == 1 &&
-            call->outputs[0] != MDF_LOWERED_NONE && values[call->outputs[0]].open_axes == 1u << call->stack->axis &&
+    return (loop != NULL && i < loop->n_stacks && loop->stacks[i].is_put && call->n_outputs > 0 &&
+            verify_columns(verification, call) && call->outputs[0] != MDF_LOWERED_NONE &&
+            values[call->outputs[0]].open_axes == 1u << call->stack->axis &&
             values[call->outputs[0]].form.dtype == values[call->stack->stack].form.dtype &&
             values[call->outputs[0]].form.rank == values[call->stack->stack].form.rank &&
             (call->n_inputs == 0 ||
@@ -622,7 +644,8 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
     const struct mdf_lowered_call *call = op->of.call;
     const struct mdf_lowered_draw *draw = call->draw;
     const struct mdf_lowered_value *out;
-    bool holds = draw->drawing.number != NULL && call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
+    bool holds =
+        draw->drawing.number != NULL && call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
     size_t i;
 
     out = holds ? &verification->lowered->values[draw->out] : NULL;
@@ -643,7 +666,8 @@ static bool verify_call(struct verification *verification, const struct mdf_lowe
     if (op->of.call->draw != NULL && !verify_draw(verification, op)) {
         return false;
     }
-    if (op->of.call->stack != NULL ? !verify_look(verification, op) : op->of.call->call.kernel == NULL && op->of.call->draw == NULL) {
+    if (op->of.call->stack != NULL ? !verify_look(verification, op)
+                                   : op->of.call->call.kernel == NULL && op->of.call->draw == NULL) {
         return fail(verification, op, "a call of nothing");
     }
 

@@ -36,7 +36,7 @@ enum {
 enum node_code {
     NODE_LOAD,    /* of a place */
     NODE_NUMBER,  /* a constant in all lanes */
-    NODE_ELEMENT, /* of in[0], in[1], in[2] */
+    NODE_ELEMENT, /* of in[0], in[1], in[2]; an addition of three: of in[0], and in[1] times in[2], fused */
     NODE_TOTAL,   /* what a fold begins with, in all lanes */
     NODE_TAKE,    /* changes the total in[0] by in[1]; with three, by in[1] times in[2], fused; of an extreme's index, with four,
                      also in[2], which becomes in[3] with it */
@@ -110,6 +110,9 @@ struct nest_block {
      * through, until the last loop of those over the axis takes them back: these are the blocks from `first` on which have it. */
     bool is_open, is_last;
     size_t modulus, divisor, over;
+    /* So many indices at the end of the axis, where there are so many and a rest, and some of them once more; or the rest of an axis
+     * that has fewer than so many. 0: neither. */
+    size_t last, below;
     uint32_t first;
     uint8_t depth;
     double runs;                  /* of the block in all */

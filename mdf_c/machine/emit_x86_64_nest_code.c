@@ -64,6 +64,25 @@ static struct machine_operand operand_of(struct nest_code *code, const struct ne
                                                                      : in_register(operand_register(code, node, k));
 }
 
+/* in[0] plus in[1] times in[2]; the target may be the register of any of them. */
+static void emit_sum_of_product(struct nest_code *code, const struct nest_node *node)
+{
+    struct assembler *assembler = nest_assembler(code);
+    uint8_t in[] = {operand_register(code, node, 0), operand_register(code, node, 1), operand_register(code, node, 2)},
+            target = target_register(code, node);
+    unsigned size = nest_vector_size(code, node->dtype);
+
+    if (target != in[0] && (target == in[1] || target == in[2])) {
+        assemble_vector(assembler, VECTOR_PRODUCT_ADD, size, target, target == in[1] ? in[2] : in[1], in_register(in[0]));
+    } else {
+        if (target != in[0]) {
+            assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(in[0]));
+        }
+        assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, in[1], in_register(in[2]));
+    }
+    write_back(code, node, target);
+}
+
 static void emit_step(struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
@@ -74,6 +93,10 @@ static void emit_step(struct nest_code *code, const struct nest_node *node)
                             .out = target_register(code, node)};
     size_t k;
 
+    if (step->code == MDF_LOWERED_ADD && node->n_in == 3) {
+        emit_sum_of_product(code, node);
+        return;
+    }
     for (k = 0; k < node->n_in; k++) {
         const struct nest_node *operand = &code->nodes[node->in[k]];
 

@@ -105,18 +105,42 @@ static bool is_single(const struct nest_code *code, const struct nest_node *node
            step->dtype == MDF_DTYPE_FLOAT64;
 }
 
-/* A sum of products of two numbers that were float32: these have 48 bits at most, and need no rounding. */
-static void fuse_product(struct nest_code *code, struct nest_node *take)
+/* A product of two numbers that were float32, which has 48 bits at most, and needs no rounding. */
+static bool is_exact_product(const struct nest_code *code, const struct nest_node *node)
 {
-    const struct mdf_nest_step *step = &code->nest->steps[take->step];
-    const struct nest_node *product = &code->nodes[take->in[1]];
+    return node->code == NODE_ELEMENT && code->nest->steps[node->step].code == MDF_LOWERED_MULTIPLY &&
+           is_single(code, &code->nodes[node->in[0]]) && is_single(code, &code->nodes[node->in[1]]);
+}
 
-    if (take->n_in == 2 && step->kind == MDF_NEST_FOLD && step->fold == MDF_NEST_SUM && take->dtype == MDF_DTYPE_FLOAT64 &&
-        product->code == NODE_ELEMENT && code->nest->steps[product->step].code == MDF_LOWERED_MULTIPLY &&
-        is_single(code, &code->nodes[product->in[0]]) && is_single(code, &code->nodes[product->in[1]])) {
-        take->in[2] = product->in[1];
-        take->in[1] = product->in[0];
-        take->n_in = 3;
+/* Whether a node adds in[1] to in[0]. */
+static bool is_sum(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    return node->n_in == 2 && node->dtype == MDF_DTYPE_FLOAT64 &&
+           (node->code == NODE_TAKE ? step->kind == MDF_NEST_FOLD && step->fold == MDF_NEST_SUM
+                                    : node->code == NODE_ELEMENT && step->code == MDF_LOWERED_ADD);
+}
+
+/* The second operand becomes two: the factors of the product that it is. */
+static void fuse_product(struct nest_code *code, struct nest_node *sum)
+{
+    const struct nest_node *product;
+
+    if (!is_sum(code, sum)) {
+        return;
+    }
+    if (sum->code == NODE_ELEMENT && !is_exact_product(code, &code->nodes[sum->in[1]])) {
+        uint32_t first = sum->in[0];
+
+        sum->in[0] = sum->in[1]; /* which makes no difference to a sum */
+        sum->in[1] = first;
+    }
+    product = &code->nodes[sum->in[1]];
+    if (is_exact_product(code, product) && (sum->code == NODE_TAKE || product->block == sum->block)) {
+        sum->in[2] = product->in[1];
+        sum->in[1] = product->in[0];
+        sum->n_in = 3;
     }
 }
 
@@ -131,9 +155,7 @@ bool nest_combine(struct nest_code *code)
         turns = turn_rows(code, &code->blocks[i]) || turns;
     }
     for (i = 0; i < code->n_nodes; i++) {
-        if (code->nodes[i].code == NODE_TAKE) {
-            fuse_product(code, &code->nodes[i]);
-        }
+        fuse_product(code, &code->nodes[i]);
     }
     return turns;
 }

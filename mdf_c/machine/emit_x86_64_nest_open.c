@@ -1,7 +1,8 @@
 /* emit_x86_64_nest_open.c - see emit_x86_64_nest.h. Loops over an axis whose extent is known only when they run: as many rounds
  * as are whole, then the rest of the indices. That is gone through along vectors, where nothing is folded over them: vector by
- * vector, then element by element; along vectors with totals: in one more round, in which masks say which lanes count; along no
- * vectors: index by index; where totals take elements in turn, each index by code of its own.  */
+ * vector, then by a vector that ends where the axis does, or element by element; along vectors with totals: in one more round, in
+ * which masks say which lanes count; along no vectors: index by index; where totals take elements in turn, each index by code of
+ * its own.  */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 enum { MOST_IN_TURN = 8 }; /* totals of a fold along no vectors */
@@ -94,6 +95,7 @@ static void begin_loop(struct nest_code *code, struct nest_block block, uint32_t
     block.count = block.divisor == 0 ? 1 : n / block.divisor;
     block.depth = (uint8_t)(code->blocks[parent].depth + 1);
     block.runs = code->blocks[parent].runs * (block.divisor == 0 ? 0.5 : (double)n / (double)block.divisor);
+    block.runs /= block.below > 0 ? (double)OPEN_EXTENT / (double)block.below : 1;
     nest_add_block(code, block);
 }
 
@@ -131,6 +133,31 @@ static void make_masked(struct nest_code *code, size_t advance, uint32_t first, 
     nest_close_loop(code);
 }
 
+/* Whether an index may be gone through twice: nothing is stored where it is loaded. */
+static bool may_be_repeated(const struct nest_code *code)
+{
+    size_t i;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &code->nest->steps[i];
+
+        if (step->kind == MDF_NEST_STORE &&
+            (mdf_nest_reads(code->nest, step->view.id) || code->emission->lowered->values[step->view.id].is_in_place)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is less than a vector: the last vector that there is, or, of an axis that has none, element by element. */
+static void make_ends(struct nest_code *code, size_t lanes, uint32_t first, const struct mdf_nest_set *goals)
+{
+    make_one(code, (struct nest_block){.modulus = lanes, .last = lanes}, first, lanes, goals);
+    if (!code->failed) {
+        make_one(code, (struct nest_block){.modulus = lanes, .divisor = 1, .advance = 1, .below = lanes}, first, 1, goals);
+    }
+}
+
 static void make_rest(struct nest_code *code, size_t advance, uint32_t first, const struct mdf_nest_set *goals)
 {
     bool is_vector = code->shape.vector_axis == code->nest->open_axis;
@@ -149,7 +176,9 @@ static void make_rest(struct nest_code *code, size_t advance, uint32_t first, co
     if (advance > lanes && lanes > 1) {
         make_one(code, (struct nest_block){.modulus = advance, .divisor = lanes, .advance = lanes}, first, lanes, goals);
     }
-    if (!code->failed && advance > 1) {
+    if (!code->failed && lanes > 1 && may_be_repeated(code)) {
+        make_ends(code, lanes, first, goals);
+    } else if (!code->failed && advance > 1) {
         make_one(code, (struct nest_block){.modulus = is_vector ? lanes : advance, .divisor = 1, .advance = 1}, first, 1, goals);
     }
 }
@@ -239,13 +268,63 @@ static void rewind_pointers(struct nest_code *code, const struct nest_block *las
     }
 }
 
+/* Moves all pointers of a block by RAX indices. */
+static void move_by_number(struct nest_code *code, const struct nest_block *block)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t i;
+
+    for (i = 0; i < code->n_pointers; i++) {
+        const struct nest_pointer *pointer = &code->pointers[i];
+        int64_t stride = pointer->strides[block->axis];
+
+        if (!mdf_nest_set_has(&block->pointers, i) || stride == 0) {
+            continue;
+        }
+        assemble_multiply_by(assembler, 8, RCX, in_register(RAX), (int32_t)stride);
+        if (pointer->number != NO_REGISTER) {
+            assemble_general(assembler, GENERAL_ADD, 8, pointer->number, in_register(RCX));
+        } else {
+            assemble_general(assembler, GENERAL_ADD, 8, RCX, nest_word(code, i));
+            assemble_store(assembler, 8, RCX, nest_word(code, i));
+        }
+    }
+}
+
+/* The last vector of the axis, which begins in front of where the pointers are. */
+static void emit_last(struct nest_code *code, uint32_t body, char *memory)
+{
+    const struct nest_block *block = &code->blocks[body];
+    struct assembler *assembler = nest_assembler(code);
+    machine_label end = new_label(assembler);
+
+    nest_load_extent(code, RAX, 0);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)block->last);
+    assemble_jump_if(assembler, IF_BELOW, end);
+    assemble_with_number(assembler, NUMBER_AND, 8, in_register(RAX), (int32_t)block->last - 1);
+    assemble_jump_if(assembler, IF_EQUAL, end);
+    assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RAX), (int32_t)block->last);
+    move_by_number(code, block);
+    nest_emit_block(code, body, memory);
+    nest_move_pointers(code, block, (int64_t)block->last);
+    bind_label(assembler, end);
+}
+
 void nest_emit_open_loop(struct nest_code *code, uint32_t body, char *memory)
 {
     const struct nest_block *block = &code->blocks[body];
     struct assembler *assembler = nest_assembler(code);
     machine_label end = new_label(assembler);
 
-    nest_load_extent(code, RAX, block->modulus);
+    if (block->last > 0) {
+        emit_last(code, body, memory);
+        return;
+    }
+    nest_load_extent(code, RAX, block->below > 0 ? 0 : block->modulus);
+    if (block->below > 0) {
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)block->below);
+        assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, end);
+    }
     if (block->divisor > 1) {
         assemble_shift(assembler, SHIFT_RIGHT, 8, RAX, (uint8_t)count_bits(block->divisor));
     }

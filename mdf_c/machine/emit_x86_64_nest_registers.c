@@ -85,6 +85,9 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
     if (step->code == MDF_LOWERED_CAST) {
         return step->operand_dtype == MDF_DTYPE_FLOAT32 && step->dtype == MDF_DTYPE_FLOAT64 ? 0 : SIZE_MAX;
     }
+    if (step->code == MDF_LOWERED_ADD && node->n_in == 3) {
+        return SIZE_MAX;
+    }
     return step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT || step->code == MDF_LOWERED_MULTIPLY ||
                    step->code == MDF_LOWERED_DIVIDE
                ? 1

@@ -217,6 +217,7 @@ enum vector_code {
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
     VECTOR_INTERLEAVE_LOWER = VECTOR_CODE(1, 0, 0, 0x14), /* of reals; within each half */
     VECTOR_INTERLEAVE_UPPER = VECTOR_CODE(1, 0, 0, 0x15),
+    VECTOR_PRODUCT_ADD = VECTOR_CODE(2, 1, 1, 0xA8), /* of doubles: the target, which is read, times first, plus second, fused */
     VECTOR_ADD_PRODUCT = VECTOR_CODE(2, 1, 1, 0xB8), /* of doubles: the target, which is read, plus first times second, fused */
     VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14),  /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39),  /* the register field is the source */

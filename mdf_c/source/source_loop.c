@@ -138,22 +138,6 @@ static const char *items_of(struct mdf_source_writer *writer, const struct mdf_l
     return n == 0 ? name : mdf_source_text(writer, "(%s + %zu)", name, n);
 }
 
-static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
-        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
-            mdf_source_declare_result(writer, loop->stacks[i].stack);
-            if (loop->stacks[i].appends) {
-                write_initial(writer, &loop->stacks[i]);
-            }
-        }
-    }
-}
-
-/* ------------------------------------------------------------------ looking at stacks */
-
 /* The elements of a row of a stack, along the axis on which it grows; and the rows that an array makes there. */
 static size_t row_length(const struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
 {
@@ -167,6 +151,58 @@ static size_t rows_of(const struct mdf_source_writer *writer, const struct mdf_l
     return value_of(writer, id)->form.length / row_length(writer, stack);
 }
 
+/* Rows that there is room for. */
+static size_t most_rows(const struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    return mdf_source_length(writer, stack->stack) / row_length(writer, stack);
+}
+
+/* The columns' elements of so many rows behind `first` ones. */
+static void fill_columns(struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack, const char *first,
+                         size_t n_rows)
+{
+    size_t n = row_length(writer, stack);
+
+    if (n_rows == 0) {
+        return;
+    }
+    mdf_source_open(writer, "for (size_t row = %s; row < %s + %zu; row++)", first, first, n_rows);
+    mdf_source_open(writer, "for (size_t column = 0; column < %zu; column++)", n);
+    mdf_source_line(writer, "%s[column * %zu + row] = %s[row * %zu + column];", writer->values[stack->columns].name,
+                    most_rows(writer, stack), writer->values[stack->stack].name, n);
+    mdf_source_close(writer);
+    mdf_source_close(writer);
+}
+
+static void declare_columns(struct mdf_source_writer *writer, const struct mdf_lowered_stack *stack)
+{
+    const struct mdf_value *form = &value_of(writer, stack->stack)->form;
+
+    writer->values[stack->columns].name =
+        mdf_source_buffer(writer, (mdf_dtype)form->dtype, mdf_source_length(writer, stack->stack),
+                          mdf_source_text(writer, "%s_columns", mdf_source_hint(writer, stack->stack)));
+    fill_columns(writer, stack, "0", rows_of(writer, stack, stack->initial));
+}
+
+static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
+            mdf_source_declare_result(writer, loop->stacks[i].stack);
+            if (loop->stacks[i].appends) {
+                write_initial(writer, &loop->stacks[i]);
+            }
+            if (loop->stacks[i].has_columns && mdf_source_is_live(writer, loop->stacks[i].columns)) {
+                declare_columns(writer, &loop->stacks[i]);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ looking at stacks */
+
 /* How many rows there are before a run. */
 static void count_stacks(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
@@ -178,9 +214,8 @@ static void count_stacks(struct mdf_source_writer *writer, const struct loop_tex
         if (stack->is_put && mdf_source_is_live(writer, stack->stack)) {
             size_t n = rows_of(writer, stack, stack->item);
 
-            writer->values[stack->stack].count =
-                mdf_source_text(writer, n == 1 ? "%zu + (size_t)%s" : "%zu + (size_t)%s * %zu", rows_of(writer, stack, stack->initial),
-                                plan->run, n);
+            writer->values[stack->stack].count = mdf_source_text(writer, n == 1 ? "%zu + (size_t)%s" : "%zu + (size_t)%s * %zu",
+                                                                 rows_of(writer, stack, stack->initial), plan->run, n);
         }
     }
 }
@@ -200,30 +235,61 @@ static void put_item(struct mdf_source_writer *writer, const struct mdf_lowered_
     }
 }
 
+static bool any_is_read(const struct mdf_source_writer *writer, const struct mdf_lowered_call *look)
+{
+    size_t i;
+
+    for (i = 0; i < look->n_outputs && !mdf_source_is_live(writer, look->outputs[i]); i++) {
+    }
+    return i < look->n_outputs;
+}
+
+/* Each output is a part of the stack, or of its columns, of as many rows as there are now. */
+static void name_outputs(struct mdf_source_writer *writer, const struct mdf_lowered_call *look, const char *count)
+{
+    const struct mdf_lowered_stack *stack = look->stack;
+    size_t i;
+
+    for (i = 0; i < look->n_outputs; i++) {
+        struct mdf_source_value *own = mdf_source_is_live(writer, look->outputs[i]) ? &writer->values[look->outputs[i]] : NULL;
+
+        if (own == NULL) {
+            continue;
+        }
+        own->n_items = most_rows(writer, stack);
+        own->count = count;
+        own->name = i == 0 ? writer->values[stack->stack].name
+                           : mdf_source_text(writer, "(%s + %zu)", writer->values[stack->columns].name, (i - 1) * own->n_items);
+    }
+}
+
 bool mdf_source_write_look(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
     const struct mdf_lowered_stack *stack = call->stack;
     const struct mdf_source_value *whole = &writer->values[stack->stack];
-    struct mdf_source_value *own = &writer->values[call->outputs[0]];
+    bool puts = call->n_inputs == 2;
+    const char *count;
 
     if (!whole->is_live) {
         return true;
     }
-    if (call->n_inputs == 2) {
+    if (puts) {
         put_item(writer, stack);
     }
-    if (!own->is_live) {
+    if (puts && stack->has_columns && mdf_source_is_live(writer, stack->columns)) {
+        fill_columns(writer, stack, whole->count, rows_of(writer, stack, stack->item));
+    }
+    if (!any_is_read(writer, call)) {
         return true;
     }
-    own->n_items = mdf_source_length(writer, stack->stack) / row_length(writer, stack);
-    if (own->n_items == 0 || whole->count == NULL) {
+    if (most_rows(writer, stack) == 0 || whole->count == NULL) {
         return mdf_source_refuse(writer, "an array that grows in a Loop that may run any number of times; give the Loop a "
                                          "constant trip count, or let a port have what it grew to");
     }
-    own->name = whole->name;
-    own->count = mdf_source_name(writer, &writer->locals, "n");
-    mdf_source_line(writer, "const size_t %s = %s%s;", own->count, whole->count,
-                    call->n_inputs == 2 ? mdf_source_text(writer, " + %zu", rows_of(writer, stack, stack->item)) : "");
+    count = mdf_source_name(writer, &writer->locals, "n");
+    mdf_source_line(writer, "const size_t %s = %s%s;", count, whole->count,
+                    puts ? mdf_source_text(writer, " + %zu", rows_of(writer, stack, stack->item)) : "");
+    name_outputs(writer, call, count);
     return true;
 }
 
@@ -277,8 +343,9 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         }
         item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
         item->is_buffered = true;
-        mdf_source_line(writer, "%s *%s%s = %s + %s * %zu;", mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype),
-                        stack->is_put ? "" : "restrict ", item->name, items_of(writer, stack), item_number(writer, plan, stack->is_reversed),
+        mdf_source_line(writer, "%s *%s%s = %s + %s * %zu;",
+                        mdf_source_type((mdf_dtype)value_of(writer, stack->item)->form.dtype), stack->is_put ? "" : "restrict ",
+                        item->name, items_of(writer, stack), item_number(writer, plan, stack->is_reversed),
                         value_of(writer, stack->item)->form.length);
     }
 }

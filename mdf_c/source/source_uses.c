@@ -31,8 +31,9 @@ static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lower
 
 bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
-    return call->call.operator != NULL && call->call.operator->form == MDF_FORM_GATHER && call->inputs[0] != MDF_LOWERED_NONE &&
-           writer->lowered->values[call->inputs[0]].open_axes != 0;
+    return call->call.operator!= NULL && call->call.operator->form == MDF_FORM_GATHER &&
+        call->inputs[0] != MDF_LOWERED_NONE && writer->lowered->values[call->inputs[0]]
+            .open_axes != 0;
 }
 
 /* A routine that may refuse what it is given, or draws, does so whoever needs its results; it writes all that it has. */
@@ -43,11 +44,13 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
     bool any = may_refuse, changed = false;
     size_t i;
 
-    if (call->stack != NULL) { /* what it puts there it takes from the stack's own item */
-        return mdf_source_is_live(writer, call->outputs[0]) && mark(writer, call->stack->stack);
-    }
     for (i = 0; i < call->n_outputs; i++) {
         any = any || mdf_source_is_live(writer, call->outputs[i]);
+        changed |=
+            i > 0 && call->stack != NULL && mdf_source_is_live(writer, call->outputs[i]) && mark(writer, call->stack->columns);
+    }
+    if (call->stack != NULL) { /* what it puts there it takes from the stack's own item */
+        return (any && mark(writer, call->stack->stack)) || changed;
     }
     for (i = 0; any && (routine != NULL || may_refuse) && i < call->n_outputs; i++) {
         changed |= mark(writer, call->outputs[i]);

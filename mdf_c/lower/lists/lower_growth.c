@@ -97,8 +97,9 @@ static size_t count_inputs(struct lowering *lowering, struct scope *scope, const
     size_t n = source->n_inputs;
 
     for (; n > 0; n--) {
-        mdf_lowered_id id = source->inputs[n - 1] == MDF_NO_OPERAND ? MDF_LOWERED_NONE
-                                                                    : lowering_value_of(lowering, scope, source->inputs[n - 1]);
+        mdf_lowered_id id = source->inputs[n - 1] == MDF_NO_OPERAND
+                                ? MDF_LOWERED_NONE
+                                : lowering_any_value_of(lowering, scope, source->inputs[n - 1]);
 
         if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_NONE) {
             break;

@@ -1,6 +1,6 @@
-/* lower_unrolled.c - for C source: a sum of a few numbers for each element of a longer row (distances of points, products of
- * short rows) is written out as additions, so that compilers make vectors along the longer one and keep no array of totals. See
- * lowering.h. */
+/* lower_unrolled.c - for C source, and of rows that lie by columns (lower_columns.c): a sum of a few numbers for each element of
+ * a longer row (distances of points, products of short rows) is written out as additions, so that vectors go along the longer
+ * one, and no array of totals is kept. See lowering.h. */
 #include "functions/elements/element.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -18,7 +18,8 @@ struct unrolling {
     const struct mdf_lowered_nest *nest;
     struct nest_draft *draft;
     size_t axis;                                        /* that is written out */
-    uint8_t registers[MDF_NEST_MOST_STEPS][MOST_TERMS]; /* of each step, at each index of the axis */
+    uint8_t registers[MDF_NEST_MOST_STEPS][MOST_TERMS]; /* of each step, at each index of the axis; MDF_NEST_NONE: not yet */
+    const struct nest_draft *from;
 };
 
 /* The totals that have a term each before they are joined; 1: the terms are added one by one. 0: the order is another one. */
@@ -79,17 +80,19 @@ static bool is_along(const struct unrolling *unrolling, size_t step)
     return unrolling->nest->steps[step].level > unrolling->axis;
 }
 
+static uint8_t write(struct unrolling *unrolling, size_t i, size_t k);
+
 /* A step at index k of the axis. */
-static uint8_t copy_step(struct unrolling *unrolling, const struct draft_step *from, size_t i, size_t k)
+static uint8_t copy_step(struct unrolling *unrolling, size_t i, size_t k)
 {
-    struct draft_step step = *from;
+    struct draft_step step = unrolling->from->steps[i];
     size_t j;
 
     for (j = 0; j < step.step.n_in; j++) {
-        step.step.in[j] = unrolling->registers[step.step.in[j]][is_along(unrolling, step.step.in[j]) ? k : 0];
+        step.step.in[j] = write(unrolling, step.step.in[j], k);
     }
     if (step.step.view.at != MDF_NEST_NONE) {
-        step.step.view.at = unrolling->registers[step.step.view.at][is_along(unrolling, step.step.view.at) ? k : 0];
+        step.step.view.at = write(unrolling, step.step.view.at, k);
     }
     if (is_along(unrolling, i)) {
         step.axes &= (uint8_t) ~(1u << unrolling->axis);
@@ -106,34 +109,72 @@ static uint8_t add(struct unrolling *unrolling, uint8_t a, uint8_t b)
     return draft_apply(unrolling->lowering, unrolling->draft, MDF_ELEMENT(add), in);
 }
 
-/* The totals, of which the first begins with 0; the others begin with their terms: as 0 and -0 differ in a sum of nothing but
- * such only, the result has the same bits. */
+/* A term of a sum, at index k. */
+static uint8_t term(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t k)
+{
+    return write(unrolling, fold->in[0], k);
+}
+
+/* Total number i before the totals are joined. The first begins with 0; the others with their terms: as 0 and -0 differ in a sum
+ * of nothing but such only, the result has the same bits. */
+static uint8_t begin_total(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t i)
+{
+    return i > 0 ? term(unrolling, fold, i)
+                 : add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0),
+                       term(unrolling, fold, 0));
+}
+
+/* The additions, each as soon as what it adds is there, so that little has to be kept. */
 static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step *fold)
 {
     size_t n = unrolling->nest->extents[unrolling->axis], n_totals = count_totals(fold, n), half, i;
-    const uint8_t *terms = unrolling->registers[fold->in[0]];
     uint8_t totals[MOST_TERMS];
+    bool is_first = true;
 
-    memcpy(totals, terms, n);
-    totals[0] = add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0), terms[0]);
-    for (i = 1; n_totals == 1 && i < n; i++) {
-        totals[0] = add(unrolling, totals[0], totals[i]);
+    if (n_totals == 1) {
+        totals[0] = begin_total(unrolling, fold, 0);
+        for (i = 1; i < n; i++) {
+            totals[0] = add(unrolling, totals[0], term(unrolling, fold, i));
+        }
+        return totals[0];
     }
     for (half = n_totals / 2; half > 0; half /= 2) {
-        for (i = 0; i < half && i + half < n; i++) {
-            totals[i] = add(unrolling, totals[i], totals[i + half]);
+        for (i = 0; i < half && i < n; i++) {
+            totals[i] = is_first ? begin_total(unrolling, fold, i) : totals[i];
+            if (i + half < n) {
+                totals[i] = add(unrolling, totals[i], is_first ? term(unrolling, fold, i + half) : totals[i + half]);
+            }
         }
+        is_first = false;
         n = n < half ? n : half;
     }
     return totals[0];
 }
 
-static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+/* A step of the nest, at index k of the axis where it goes along it, with all that it needs, where that is not there yet. */
+static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
+{
+    const struct mdf_nest_step *step = &unrolling->nest->steps[i];
+    uint8_t *made = &unrolling->registers[i][is_along(unrolling, i) ? k : 0];
+
+    if (*made == MDF_NEST_NONE && step->kind == MDF_NEST_FOLD) {
+        *made = write_sum(unrolling, step);
+        unrolling->draft->steps[*made].axes = unrolling->from->steps[i].axes;
+    } else if (*made == MDF_NEST_NONE) {
+        *made = copy_step(unrolling, i, k);
+    }
+    return *made;
+}
+
+struct mdf_lowered_nest *lowering_unroll_nest(struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
     struct unrolling *unrolling = mdf_arena_allocate(&lowering->scratch, sizeof *unrolling);
     struct nest_draft *from = draft_new(lowering);
-    size_t i, k;
+    size_t i;
 
+    if (!may_unroll(nest)) {
+        return NULL;
+    }
     if (unrolling == NULL || from == NULL || (unrolling->draft = draft_new(lowering)) == NULL) {
         lowering_out_of_memory(lowering);
         return NULL;
@@ -147,17 +188,14 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
     unrolling->draft->open_axis = from->open_axis;
     unrolling->draft->takes_none = from->takes_none;
     memcpy(unrolling->draft->extents, from->extents, unrolling->draft->n_axes * sizeof *from->extents);
+    unrolling->from = from;
+    memset(unrolling->registers, MDF_NEST_NONE, sizeof unrolling->registers);
     for (i = 0; i < nest->n_steps && !from->has_failed; i++) {
-        if (nest->steps[i].kind == MDF_NEST_FOLD) {
-            unrolling->registers[i][0] = write_sum(unrolling, &nest->steps[i]);
-            unrolling->draft->steps[unrolling->registers[i][0]].axes = from->steps[i].axes;
-            continue;
-        }
-        for (k = 0; k < (is_along(unrolling, i) ? nest->extents[unrolling->axis] : 1); k++) {
-            unrolling->registers[i][k] = copy_step(unrolling, &from->steps[i], i, k);
+        if (!is_along(unrolling, i)) {
+            write(unrolling, i, 0);
         }
     }
-    return from->has_failed ? NULL : draft_finish(lowering, unrolling->draft);
+    return from->has_failed || unrolling->draft->has_failed ? NULL : draft_finish(lowering, unrolling->draft);
 }
 
 static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
@@ -168,8 +206,8 @@ static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_re
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        if (op->code == MDF_LOWERED_NEST && may_unroll(op->of.nest)) {
-            struct mdf_lowered_nest *nest = unroll(lowering, op->of.nest);
+        if (op->code == MDF_LOWERED_NEST) {
+            struct mdf_lowered_nest *nest = lowering_unroll_nest(lowering, op->of.nest);
 
             op->of.nest = nest == NULL ? op->of.nest : nest;
         }
