@@ -550,7 +550,7 @@ Test(cli, warnings)
     cr_expect(outcome->exit_status == 0 && strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": 4}}") != NULL, "%s",
               outcome->output);
     cr_expect(strstr(outcome->errors, "warning: no input port is called 'nosuch'") != NULL, "%s", outcome->errors);
-    cr_expect(strchr(outcome->errors, '\n') == strrchr(outcome->errors, '\n'), "%s", outcome->errors);
+    cr_expect(strstr(strstr(outcome->errors, "warning") + 1, "warning") == NULL, "%s", outcome->errors);
     outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json --strict", folder);
     cr_expect(outcome->exit_status == 1 && outcome->output[0] == '\0');
 }

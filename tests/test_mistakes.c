@@ -10,6 +10,7 @@ enum { TEXT_SIZE = 1 << 13 };
 
 struct mistake {
     const char *from, *to, *said;
+    size_t n_said; /* messages in all; 0: that is not looked at */
 };
 
 static const char yaml_model[] = "m:\n"
@@ -65,13 +66,14 @@ static const struct mistake yaml_mistakes[] = {
     {"gain: {value: 2.0}", "gain: {\"value\" = 2.0}", "7:28: error: an entry is written 'key: value', not with '='"},
     {"gain: {value: 2.0}", "gain: {value = 2.0}", "7:20: warning: an entry is written 'key: value', not with '='"},
     {"gain: {value: 2.0}", "gain: {value: 2,5}",
-     "7:29: warning: the ',' before this ends a value: a number is written with '.', as 2.5"},
+     "7:29: warning: the ',' before this ends a value: a number is written with '.', as 2.5", 1},
     {"\"(1,)\"", "(1,)",
      "12:27: warning: the ',' before this ends a value of YAML, and the brackets ( ) around it are torn: put the whole text into "
      "quotes"},
     {"gain * 3", "max(gain, 3)",
      "9:36: warning: the ',' before this ends a value of YAML, and the brackets ( ) around it are torn: put the whole text into "
-     "quotes"},
+     "quotes",
+     2},
     {"gain: {value: 2.0}", "gain 2.0",
      "7:13: error: graph 'g', node 'A': the parameters must be an object {ID: {...}}, or a list of objects with an 'id', not a "
      "string: is a ':' missing in it?"},
@@ -177,6 +179,46 @@ static const struct mistake json_mistakes[] = {
     {"{\"s\": {\"value\": \"x + 1\"}}", "[1]",
      "4:51: error: graph 'g', node 'B': the parameters must be an object {ID: {...}}, or a list of objects with an 'id', not "
      "numbers"},
+    {"\"value\": \"x + 1\"", "\"function\": \"numpy.smu\"",
+     "4:70: error: node 'B', parameter 's': unknown function 'numpy.smu': 'numpy.sum' is a function of expressions, which stands "
+     "in 'value': \"numpy.sum(...)\""},
+    {"\"value\": \"x + 1\"", "\"function\": \"numpy::sum\"",
+     "4:70: error: node 'B', parameter 's': unknown function 'numpy::sum': 'numpy.sum' is a function of expressions, which "
+     "stands in 'value': \"numpy.sum(...)\""},
+    {"x + 1", "ln(x)", "4:68: error: node 'B', parameter 's': function 'ln' is not known; did you mean 'numpy.log'?"},
+    {"x + 1", "pi * x", "4:68: error: node 'B', parameter 's': name 'pi' is not known here; did you mean 'math.pi'?"},
+    {"x + 1", "true", "4:68: error: node 'B', parameter 's': name 'true' is not known here; did you mean 'True'?"},
+    {"x + 1", "|x|",
+     "4:68: error: node 'B', parameter 's': expression '|x|': unexpected '|' at column 1; an absolute value is 'abs(x)'"},
+    {"x + 1", "x +", "4:71: error: node 'B', parameter 's': expression 'x +': a value is missing: unexpected end at column 4"},
+    {"x + 1", "gain + 1",
+     "4:68: error: node 'B', parameter 's': name 'gain' is not known here: the value of another node comes by an edge to an "
+     "input port"},
+    {"\"sender_port\": \"out\"", "\"sender_port\": \"gain\"",
+     "6:49: error: graph 'g', edge 'e': node 'A' has no output port 'gain'; give it one with the value 'gain'"},
+    {"\"receiver_port\": \"x\"", "\"receiver_port\": \"y\"",
+     "6:90: error: graph 'g', edge 'e': node 'B' has no input port 'y': it is an output port, where edges begin"},
+    {"\"receiver_port\": \"x\"", "\"receiver_port\": \"s\"",
+     "6:90: error: graph 'g', edge 'e': node 'B' has no input port 's'; it has one: x"},
+    {"\"receiver_port\": \"x\"", "\"receiver_port\": \"x\", \"parameters\": {\"wieght\": 2}",
+     "6:110: warning: graph 'g', edge 'e': the parameter 'wieght' of an edge is ignored; did you mean 'weight'?"},
+    {"\"kwargs\"", "\"kwarg\"",
+     "7:74: error: condition of node 'B': EveryNCalls: the condition has no argument 'kwarg'; did you mean 'kwargs'?"},
+    {"\"y\": {\"value\": \"s\"}", "\"y\": {}",
+     "4:100: warning: node 'B', output port 'y': it has no 'value': nothing comes out of it"},
+    {"  \"nodes\": {\n", "  \"parameters\": {\"k\": {\"vlaue\": 4}},\n  \"nodes\": {\n",
+     "2:24: warning: graph parameter 'k': 'vlaue' makes an object of this parameter; did you mean 'value'?"},
+    {"\"value\": \"x + 1\"", "\"value\": \"x + 1\", \"reset\": \"always\"",
+     "4:85: error: graph 'g', node 'B', parameter 's': 'reset' has one meaning, \"environment_state_update\", and this is none"},
+    {"  \"nodes\": {\n", "  \"metadata\": {\"inputs\": \"x\"},\n  \"nodes\": {\n",
+     "2:26: warning: graph 'g': 'inputs' is a list of names: it is ignored"},
+    {"\"value\": \"x + 1\"", "\"function\": \"onnx::If\", \"args\": {\"cond\": true, \"then_brnch\": \"g\"}",
+     "4:105: error: node 'B', parameter 's': onnx::If has no input or attribute 'then_brnch'; did you mean 'then_branch'?", 1},
+    {"x + 1", "numpy.sum(x)[0]",
+     "4:68: error: node 'B', parameter 's': operator '[]': too many indices for float64 scalar, which is read without an index"},
+    {"x + 1", "numpy.array([x, x]) ^ 2",
+     "4:88: error: node 'B', parameter 's': operator '^': has no meaning for elements of type float64; a power is written with "
+     "'**'"},
 };
 
 /* What is given beside the model: values and names on the command line, and in the file given.yaml. */
@@ -199,15 +241,22 @@ static const struct {
      "    1 | abc\n      | ^~~\n"},
     {"--inputs given.yaml", "{x: [1, {a: 2}, }\n",
      "given.yaml:1:17: error: a value is expected here, not '}'\n    1 | {x: [1, {a: 2}, }\n      |                 ^\n"},
+    {"--inputs given.yaml", "x: 1\nB.xx: 2\n",
+     "given.yaml:1:1: warning: input port 'x' is fed by an edge, and takes no value from outside; the value is ignored\n"
+     "    1 | x: 1\n      | ^\n"
+     "given.yaml:2:1: warning: no input port is called 'B.xx'; the value is ignored\n"
+     "    2 | B.xx: 2\n      | ^~~~\n"},
+    {"--input B.x=1", "", "mdf-run: error: input port 'B.x' is fed by an edge, and takes no value from outside\n"},
     {"--record gain", "",
      "mdf-run: error: --record: 'gain' is no output port: give node 'A' one with the value 'gain', which is told then\n"},
     {"--gradient yy --of gain", "", "mdf-run: error: the graph has no result or output port 'yy' to derive; did you mean 'y'?\n"},
     {"--gradient y --of x", "", "mdf-run: error: 'x' is an input port, no parameter: give it as an input\n"},
 };
 
-/* The first line that mdf-run says of a text, without the name of the file. */
-static void first_line(const char *text, const char *suffix, char said[TEXT_SIZE])
+/* The first line that mdf-run says of a text, without the name of the file. Returns how many messages there are. */
+static size_t first_line(const char *text, const char *suffix, char said[TEXT_SIZE])
 {
+    size_t n_messages = 0;
     const char *build = getenv("BUILD");
     char path[] = "/tmp/mdf_test_mistakes_XXXXXX", command[256], *end;
     FILE *stream;
@@ -224,6 +273,9 @@ static void first_line(const char *text, const char *suffix, char said[TEXT_SIZE
     n = fread(said, 1, TEXT_SIZE - 1, stream);
     said[n] = '\0';
     pclose(stream);
+    for (end = said; (end = strstr(end, path)) != NULL; end++) {
+        n_messages++;
+    }
     end = strchr(said, '\n');
     if (end != NULL) {
         n = strlen(path) + strlen("/model") + strlen(suffix) + strlen(":");
@@ -231,6 +283,7 @@ static void first_line(const char *text, const char *suffix, char said[TEXT_SIZE
         cr_assert(strncmp(said, path, strlen(path)) == 0, "%s", said);
         memmove(said, said + n, strlen(said + n) + 1);
     }
+    return n_messages;
 }
 
 static void check(const char *model, const char *suffix, const struct mistake *mistakes, size_t n)
@@ -241,10 +294,12 @@ static void check(const char *model, const char *suffix, const struct mistake *m
     cr_assert_str_eq(said, "", "%s", said);
     for (size_t i = 0; i < n; i++) {
         const char *at = strstr(model, mistakes[i].from);
+        size_t n_messages;
 
         cr_assert(at != NULL, "%s", mistakes[i].from);
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - model), model, mistakes[i].to, at + strlen(mistakes[i].from));
-        first_line(text, suffix, said);
+        n_messages = first_line(text, suffix, said);
+        cr_expect(mistakes[i].n_said == 0 || mistakes[i].n_said == n_messages, "'%s': %zu messages", mistakes[i].to, n_messages);
         cr_expect_str_eq(said, mistakes[i].said, "'%s' in place of '%s'\nsays\n%s\nnot\n%s", mistakes[i].to, mistakes[i].from,
                          said, mistakes[i].said);
     }

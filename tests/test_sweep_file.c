@@ -257,7 +257,7 @@ static const struct {
      "mean "
      "'n.y'?"},
     {"parameters: {a: [1]}\nstop_when: 'y > '", "", 1,
-     "s.yaml:2:17: error: key 'stop_when': expression 'y > ': unexpected end at column 5"},
+     "s.yaml:2:17: error: key 'stop_when': expression 'y > ': a value is missing: unexpected end at column 5"},
     {"parameters: {a: [1]}\nstop_when: '1 > 2'", "", 1, "s.yaml:2:13: error: key 'stop_when': it looks at no output port"},
     {"parameters: {a: [1]}\nsteps: 0", "", 1, "'steps' must be a whole number, at least 1"},
     {"parameters: {a: [1]}\nevery: 2", "", 1, "s.yaml:2:8: error: 'every' is more than the number of steps"},

@@ -54,11 +54,11 @@ static const struct {
      "m.yaml:4:33 node 'n', function 'f', argument 'chnk': function 'chunk_to_string' has no such argument: it is ignored; did "
      "you mean 'chunk'?\n"},
     {FUNCTION("onnx::LeakyRelu", "X: '[x]', alpa: 0.5"),
-     "m.yaml:4:25 node 'n', function 'f': onnx::LeakyRelu has no input or attribute 'alpa'; it is ignored; did you mean "
+     "m.yaml:4:19 node 'n', function 'f': onnx::LeakyRelu has no input or attribute 'alpa'; it is ignored; did you mean "
      "'alpha'?\n"},
     {FUNCTION("onnx::Concat", "x0: '[x]', x1: '[x]', axis: 0"), ""},
     {FUNCTION("onnx::Concat", "inputs: '[[x], [x]]', axis: 0, axs: '[x]'"),
-     "m.yaml:4:45 node 'n', function 'f': onnx::Concat has no input or attribute 'axs'; it is taken as one more input; did you "
+     "m.yaml:4:40 node 'n', function 'f': onnx::Concat has no input or attribute 'axs'; it is taken as one more input; did you "
      "mean 'axis'?\n"},
     /* what has an initial value is compiled twice, and told once */
     {NODE("parameters: {p: {value: 'q'}, q: {function: linear, args: {variable0: 1, slope: 2, intercept: 1, slop: 3}}},\n"

@@ -75,8 +75,12 @@ static bool operate(struct mdf_call *call, struct mdf_value *target, const struc
     if (meaning->sequences != NULL && (is_list(a) || is_list(b) || mdf_python_is_string(a) || mdf_python_is_string(b))) {
         return meaning->sequences(call, target, a, b);
     }
-    return operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, meaning->arrays, operands, NULL)
-                                    : mdf_python_refuse(call, a, b);
+    if (operates_on_arrays(a, b) ? mdf_ufunc_apply(call, target, meaning->arrays, operands, NULL)
+                                 : mdf_python_refuse(call, a, b)) {
+        return true;
+    }
+    mdf_error_append(&call->context->error, "%s", meaning == &bitwise_xor ? "; a power is written with '**'" : "");
+    return false;
 }
 
 /* A whole number past 64 bits is float64. */

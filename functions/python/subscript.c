@@ -320,7 +320,8 @@ static bool refuse_count(struct mdf_call *call, const struct mdf_value *array)
 {
     char text[MDF_PYTHON_KIND_TEXT_SIZE];
 
-    return mdf_call_error(call, MDF_VALUE, "too many indices for %s", mdf_python_kind(array, text));
+    return mdf_call_error(call, MDF_VALUE, "too many indices for %s%s", mdf_python_kind(array, text),
+                          mdf_value_is_tensor(array) && array->rank == 0 ? ", which is read without an index" : "");
 }
 
 static bool read_index(struct mdf_call *call, struct reading *reading, size_t operand)

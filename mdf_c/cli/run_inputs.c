@@ -3,6 +3,7 @@
 
 #include "mdf_c/base/diagnostics.h"
 #include "mdf_c/base/text.h"
+#include "mdf_c/document/tree_builder.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/model/model.h"
 #include "mdf_c/run/check_run.h"
@@ -175,7 +176,11 @@ static mdf_status read_inputs_file(struct run_inputs *inputs, const char *path, 
         return error->code;
     }
     status = read_steps(inputs, document, error);
-    mdf_document_free(document);
+    if (document->source.bytes != NULL) {
+        inputs->document = document;
+    } else {
+        mdf_document_free(document);
+    }
     return status;
 }
 
@@ -200,27 +205,50 @@ int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const 
     return exit_status;
 }
 
+/* Says where in the file of --inputs a name stands, of the step of that number. */
+static void tell_place(const struct run_inputs *inputs, size_t index, const char *name, mdf_error *error)
+{
+    struct mdf_node step;
+    size_t i;
+
+    if (inputs->document != NULL) {
+        step = inputs->document->root;
+        if (step.kind == MDF_NODE_LIST) {
+            mdf_node_item(&inputs->document->root, index, &step);
+        }
+        for (i = 0; step.kind == MDF_NODE_OBJECT && i < step.as.object.n; i++) {
+            const struct mdf_node_entry *entry = &step.as.object.entries[i];
+
+            if (strcmp(entry->key, name) == 0) {
+                mdf_error_at(error, inputs->path, mdf_position(entry->line), mdf_position(entry->column));
+            }
+        }
+    }
+    mdf_error_at(error, inputs->path, 0, 0);
+}
+
 /* Tells once that the graph has no such input; `why` says so. */
-static mdf_status leave_out(struct run_inputs *inputs, const struct mdf_value *name, mdf_error *why, mdf_error *error)
+static mdf_status leave_out(struct run_inputs *inputs, size_t index, const char *name, const struct mdf_value *key,
+                            mdf_error *why, mdf_error *error)
 {
     size_t i;
 
     for (i = 0; i < inputs->unknown.length; i++) {
-        if (mdf_value_equal(mdf_value_item(&inputs->unknown, i), name)) {
+        if (mdf_value_equal(mdf_value_item(&inputs->unknown, i), key)) {
             return MDF_OK;
         }
     }
-    mdf_error_at(why, inputs->path, 0, 0);
+    tell_place(inputs, index, name, why);
     if (inputs->warnings->strict) {
         *error = *why;
         return why->code;
     }
-    mdf_error_append(why, "; the value is ignored");
+    mdf_error_append(why, why->message[strlen(why->message) - 1] == '?' ? " The value is ignored" : "; the value is ignored");
     print_warning(inputs->warnings, why);
     if (inputs->unknown.kind != MDF_KIND_LIST && mdf_value_make_list(inputs->memory, &inputs->unknown, 0) == NULL) {
         return mdf_memory_error(inputs->memory, error);
     }
-    return mdf_value_append(inputs->memory, &inputs->unknown, name) ? MDF_OK : mdf_memory_error(inputs->memory, error);
+    return mdf_value_append(inputs->memory, &inputs->unknown, key) ? MDF_OK : mdf_memory_error(inputs->memory, error);
 }
 
 /* A file of inputs may serve several models: a name in it that no port has is a warning. Its key is taken away, so that later
@@ -240,11 +268,11 @@ static mdf_status set_from_file(struct run_inputs *inputs, size_t index, mdf_sta
         }
         status = mdf_state_set_input(state, name, &pairs[2 * i + 1], MDF_INPUT_LENT, &why);
         if (status == MDF_NAME) {
-            status = leave_out(inputs, &pairs[2 * i], &why, error);
+            status = leave_out(inputs, index, name, &pairs[2 * i], &why, error);
             mdf_value_clear(inputs->memory, &pairs[2 * i]);
         } else if (status != MDF_OK) {
             *error = why;
-            mdf_error_at(error, inputs->path, 0, 0);
+            tell_place(inputs, index, name, error);
         }
     }
     return status;
@@ -352,6 +380,8 @@ void release_run_inputs(struct run_inputs *inputs)
         mdf_value_clear(inputs->memory, &inputs->steps[i]);
     }
     mdf_memory_release(inputs->memory, inputs->steps);
+    mdf_document_free(inputs->document);
+    inputs->document = NULL;
     mdf_value_clear(inputs->memory, &inputs->single);
     mdf_value_clear(inputs->memory, &inputs->unknown);
     inputs->steps = NULL;

@@ -12,6 +12,7 @@ struct run_inputs {
     const char *path;        /* of --inputs; NULL: none */
     struct mdf_value *steps; /* of --inputs: objects */
     size_t n_steps;
+    struct mdf_document *document; /* of --inputs, where its text is kept, for messages; NULL */
     bool same_each_step;      /* steps has one object, given at every step */
     struct mdf_value unknown; /* names of --inputs that the graph does not have, each told once */
     struct warning_printer *warnings;

@@ -46,6 +46,8 @@ static const char *cure_of(const struct mdf_scanner *scanner, size_t offset)
         {"!", "; write 'not'"},
         {"?", "; write 'A if CONDITION else B'"},
         {"if", "; write 'A if CONDITION else B'"},
+        {"|", "; an absolute value is 'abs(x)'"},
+        {"$", "; a name stands without it"},
         {";", "; an expression is one value"},
         {"=", "; '==' compares"},
         {"\u2212", "; the minus sign is '-'"},
@@ -143,7 +145,8 @@ void mdf_scanner_unexpected(struct mdf_scanner *scanner, const char *expected)
 
     copy_excerpt(word, sizeof word, scanner->text + token->offset, token->length);
     if (token->kind == MDF_TOKEN_END) {
-        mdf_scanner_fail(scanner, token->offset, "unexpected end%s%s", before, after);
+        mdf_scanner_fail(scanner, token->offset, "%sunexpected end%s%s", expected == NULL ? "a value is missing: " : "", before,
+                         after);
     } else if (token->kind == MDF_TOKEN_STRING) {
         mdf_scanner_fail(scanner, token->offset, "unexpected string%s%s", before, after);
     } else if (mdf_scanner_at(scanner, "=")) {

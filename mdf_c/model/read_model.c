@@ -1,4 +1,5 @@
 /* read_model.c - document to model. See model.h. Each class of MDF is a table of fields; one reader serves them all. */
+#include "mdf_c/document/tree_builder.h"
 #include "mdf_c/model/reader.h"
 #include "schemas/onnx_schema.h"
 
@@ -93,7 +94,8 @@ static mdf_status finish_parameter(struct mdf_reader *reader, const struct mdf_n
 
     if (parameter->reset != NULL && (parameter->reset->kind != MDF_NODE_STRING ||
                                      strcmp(parameter->reset->as.string.bytes, "environment_state_update") != 0)) {
-        return mdf_reader_fail(reader, parameter->reset, MDF_MODEL, "'reset' is \"environment_state_update\"");
+        return mdf_reader_fail(reader, parameter->reset, MDF_MODEL,
+                               "'reset' has one meaning, \"environment_state_update\", and this is none");
     }
     parameter->declaration.type.dtype = MDF_DTYPE_NONE;
     /* Metadata is free: it declares a type only where it reads as one. */
@@ -113,6 +115,25 @@ static mdf_status finish_parameter_condition(struct mdf_reader *reader, const st
                                                                : MDF_OK;
 }
 
+/* The parameters of an edge are free, but for its weight: what is nearly called so is meant to be it. */
+static void warn_of_weight(struct mdf_reader *reader, const struct mdf_node *parameters)
+{
+    char message[200];
+    size_t i;
+
+    for (i = 0; i < parameters->as.object.n && mdf_node_get(parameters, "weight") == NULL; i++) {
+        const struct mdf_node_entry *entry = &parameters->as.object.entries[i];
+        struct mdf_nearest nearest;
+
+        mdf_nearest_begin(&nearest, entry->key);
+        mdf_nearest_offer(&nearest, "weight");
+        if (mdf_nearest_result(&nearest) != NULL) {
+            snprintf(message, sizeof message, "the parameter '%.60s' of an edge is ignored; did you mean 'weight'?", entry->key);
+            mdf_reader_warn(reader, entry->line, entry->column, message);
+        }
+    }
+}
+
 static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *source, void *object)
 {
     const struct mdf_node *parameters = mdf_node_get(source, "parameters"), *feedback = mdf_node_get(source, "feedback");
@@ -120,6 +141,7 @@ static mdf_status finish_edge(struct mdf_reader *reader, const struct mdf_node *
     ((struct mdf_edge *)object)->is_feedback = feedback != NULL && feedback->kind == MDF_NODE_BOOL && feedback->as.truth;
     if (parameters != NULL && parameters->kind == MDF_NODE_OBJECT) {
         ((struct mdf_edge *)object)->weight = mdf_node_get(parameters, "weight");
+        warn_of_weight(reader, parameters);
     } else if (parameters != NULL && parameters->kind != MDF_NODE_NULL) {
         return mdf_reader_fail(reader, parameters, MDF_MODEL, "the parameters of an edge are an object");
     }
@@ -363,6 +385,21 @@ static bool is_part_of(const char *key, const char *name)
            (length > 4 && length < whole && name[whole - length - 1] == '_' && strcmp(name + whole - length, key) == 0);
 }
 
+/* Whether the text of a key without a value, as "3" of "{value: 2,3}", is warned of already (mdf_c/document/yaml_mistakes.h). */
+static bool is_told_of(const struct mdf_reader *reader, const struct mdf_node_entry *entry)
+{
+    const mdf_diagnostics *list = reader->warnings != NULL ? reader->warnings->list : NULL;
+    size_t n = list != NULL ? mdf_diagnostics_length(list) : 0, i;
+    mdf_diagnostic told;
+
+    for (i = 0; i < n && mdf_diagnostics_get(list, i, &told); i++) {
+        if (told.line == mdf_position(entry->line) && told.column == mdf_position(entry->column)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_entry *entry, const struct field *fields)
 {
     const char *class = class_with_field(entry->key), *guess;
@@ -370,6 +407,9 @@ static void warn_unknown_field(struct mdf_reader *reader, const struct mdf_node_
     struct mdf_nearest nearest;
     char message[400], cure[240] = "";
 
+    if (entry->value.kind == MDF_NODE_NULL && is_told_of(reader, entry)) {
+        return;
+    }
     mdf_nearest_begin(&nearest, entry->key);
     for (field = fields; field->name != NULL; field++) {
         mdf_nearest_offer(&nearest, field->name);

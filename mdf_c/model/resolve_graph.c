@@ -8,7 +8,7 @@ mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct md
                                       const struct mdf_nearest *nearest)
 {
     const char *guess = mdf_nearest_result(nearest);
-    char text[300];
+    char text[500];
 
     snprintf(text, sizeof text, "%s%s%s%s", message, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
     return mdf_reader_fail(reader, node, MDF_NAME, text);
@@ -59,13 +59,46 @@ static const char *port_id(const void *ports, size_t index, size_t size)
     return *(const char *const *)(const void *)((const char *)ports + index * size);
 }
 
+/* What else of a node has the name of a port that it does not have, or which ports it has: "; its output ports are: a, b". */
+static void tell_of_node(const struct mdf_graph_node *node, const char *what, const char *id, const void *ports, size_t n,
+                         size_t size, char *text, size_t text_size)
+{
+    bool is_sender = what[0] == 'o', is_parameter = false;
+    size_t length = 0, i;
+
+    for (i = 0; i < node->n_parameters && !is_parameter; i++) {
+        is_parameter = strcmp(node->parameters[i].definition.id, id) == 0;
+    }
+    for (i = 0; i < node->n_functions && !is_parameter; i++) {
+        is_parameter = strcmp(node->functions[i].id, id) == 0;
+    }
+    text[0] = '\0';
+    if (is_sender && is_parameter) {
+        snprintf(text, text_size, "; give it one with the value '%.60s'", id);
+        return;
+    }
+    if (is_sender ? mdf_model_find_input_port(node, id) < node->n_input_ports
+                  : mdf_model_find_output_port(node, id) < node->n_output_ports) {
+        snprintf(text, text_size,
+                 is_sender ? ": it is an input port, where edges end" : ": it is an output port, where edges begin");
+        return;
+    }
+    for (i = 0; i < n && i < 6 && length < text_size; i++) {
+        length += (size_t)snprintf(text + length, text_size - length, "%s%.30s",
+                                   i > 0   ? ", "
+                                   : n > 1 ? "; its ports are: "
+                                           : "; it has one: ",
+                                   port_id(ports, i, size));
+    }
+}
+
 /* Index of the port `id` in an array of ports, each `size` bytes with its id first. */
 static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge *edge, const char *role, const char *what,
-                               const char *node_id, const char *id, const struct name_table *names, const void *ports, size_t n,
-                               size_t size, size_t *index)
+                               const struct mdf_graph_node *node, const char *id, const struct name_table *names,
+                               const void *ports, size_t n, size_t size, size_t *index)
 {
     struct mdf_nearest nearest;
-    char message[240];
+    char message[400], cure[240] = "";
     size_t i;
 
     *index = mdf_model_find(names, ports, n, size, id);
@@ -76,7 +109,10 @@ static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge 
     for (i = 0; i < n; i++) {
         mdf_nearest_offer(&nearest, port_id(ports, i, size));
     }
-    snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'", node_id, what, id);
+    if (mdf_nearest_result(&nearest) == NULL) {
+        tell_of_node(node, what, id, ports, n, size, cure, sizeof cure);
+    }
+    snprintf(message, sizeof message, "node '%.60s' has no %s '%.60s'%s", node->id, what, id, cure);
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 
@@ -85,9 +121,10 @@ static mdf_status resolve_sender(struct mdf_reader *reader, const struct mdf_gra
     mdf_status status = resolve_node(reader, graph, edge, "sender", edge->sender, &edge->sender_node);
     const struct mdf_graph_node *node = status == MDF_OK ? &graph->nodes[edge->sender_node] : NULL;
 
-    return node == NULL ? status
-                        : resolve_port(reader, edge, "sender_port", "output port", node->id, edge->sender_port, &node->output_port_names,
-                                       node->output_ports, node->n_output_ports, sizeof *node->output_ports, &edge->sender_index);
+    return node == NULL
+               ? status
+               : resolve_port(reader, edge, "sender_port", "output port", node, edge->sender_port, &node->output_port_names,
+                              node->output_ports, node->n_output_ports, sizeof *node->output_ports, &edge->sender_index);
 }
 
 static mdf_status resolve_receiver(struct mdf_reader *reader, const struct mdf_graph *graph, struct mdf_edge *edge)
@@ -95,9 +132,10 @@ static mdf_status resolve_receiver(struct mdf_reader *reader, const struct mdf_g
     mdf_status status = resolve_node(reader, graph, edge, "receiver", edge->receiver, &edge->receiver_node);
     const struct mdf_graph_node *node = status == MDF_OK ? &graph->nodes[edge->receiver_node] : NULL;
 
-    return node == NULL ? status
-                        : resolve_port(reader, edge, "receiver_port", "input port", node->id, edge->receiver_port, &node->input_port_names,
-                                       node->input_ports, node->n_input_ports, sizeof *node->input_ports, &edge->receiver_index);
+    return node == NULL
+               ? status
+               : resolve_port(reader, edge, "receiver_port", "input port", node, edge->receiver_port, &node->input_port_names,
+                              node->input_ports, node->n_input_ports, sizeof *node->input_ports, &edge->receiver_index);
 }
 
 /* Both ends are looked at: each may have an error of its own. */
@@ -160,6 +198,11 @@ static mdf_status read_interface(struct mdf_reader *reader, struct mdf_graph *gr
     const struct mdf_node *list = metadata != NULL ? mdf_node_get(metadata, key) : NULL;
     size_t length = strlen(reader->path), i;
 
+    if (list != NULL && list->kind == MDF_NODE_STRING) { /* metadata is free, but this is meant */
+        mdf_reader_warn(reader, list->line, list->column,
+                        key[0] == 'i' ? "'inputs' is a list of names: it is ignored"
+                                      : "'outputs' is a list of names: it is ignored");
+    }
     if (list == NULL || list->kind != MDF_NODE_LIST) {
         return MDF_OK;
     }

@@ -224,11 +224,12 @@ static bool interface_error(struct body_builder *body, const char *what, size_t 
     char scan[60] = "";
 
     if (!request->loop) {
-        snprintf(scan, sizeof scan, " and %zu scan inputs", request->n_scan_inputs);
+        snprintf(scan, sizeof scan, " and %zu scan input%s", request->n_scan_inputs, request->n_scan_inputs == 1 ? "" : "s");
     }
     compile_error(body->compiler, MDF_MODEL,
-                  "the body '%s' has %zu %s, but onnx::%s with %zu state variables%s needs %zu%s: %s%s", body->graph.id, have,
-                  what, request->operator, request->n_states, scan, needed, inputs ? "" : " or more", order,
+                  "the body '%s' has %zu %.*s, but onnx::%s with %zu state variable%s%s needs %zu%s: %s%s", body->graph.id, have,
+                  (int)strlen(what) - (have == 1), what, request->operator, request->n_states, request->n_states == 1 ? "" : "s",
+                  scan, needed, inputs ? "" : " or more", order,
                   declared ? ""
                   : inputs ? "; declare them in the body, in that order: metadata {\"inputs\": [...]}"
                            : "; declare them in the body, in that order: metadata {\"outputs\": [...]}");

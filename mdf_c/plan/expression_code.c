@@ -2,6 +2,7 @@
  * table; what is not there does not exist for a model. Operands are slots; and, or, if-else and comprehensions are jumps. */
 #include "functions/custom/custom.h"
 #include "functions/python/python.h"
+#include "mdf_c/expression/foreign_names.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>
@@ -68,11 +69,11 @@ static mdf_operand suggest(struct target *target, const struct mdf_nearest *near
     return MDF_NO_OPERAND;
 }
 
-/* Whether a node has an output port of this name, or is what stands before its point. */
+/* Whether a node has an output port or a parameter of this name, or is what stands before its point. */
 static bool is_of_other_node(const struct compiler *compiler, const char *name)
 {
     const char *point = strchr(name, '.');
-    size_t length = point != NULL ? (size_t)(point - name) : 0;
+    size_t length = point != NULL ? (size_t)(point - name) : 0, k;
 
     for (size_t i = 0; i < compiler->model->n_graphs; i++) {
         const struct mdf_graph *graph = &compiler->model->graphs[i];
@@ -81,6 +82,9 @@ static bool is_of_other_node(const struct compiler *compiler, const char *name)
             const struct mdf_graph_node *node = &graph->nodes[j];
             bool is_node = length > 0 && strncmp(node->id, name, length) == 0 && node->id[length] == '\0';
 
+            for (k = 0; !is_node && k < node->n_parameters; k++) {
+                is_node = strcmp(node->parameters[k].definition.id, name) == 0;
+            }
             if (is_node || mdf_model_find_output_port(node, name) < node->n_output_ports) {
                 return true;
             }
@@ -98,11 +102,16 @@ static mdf_operand unknown_name(struct target *target, const char *name)
     }
     mdf_nearest_begin(&nearest, name);
     scope_offer(target->scope, &nearest);
+    if (mdf_nearest_result(&nearest) == NULL && is_of_other_node(target->compiler, name)) {
+        return compile_error(target->compiler, MDF_NAME,
+                             "name '%s' is not known here: the value of another node comes by an edge to an input port", name);
+    }
+    compile_error(target->compiler, MDF_NAME, "name '%s' is not known here", name);
+    if (mdf_nearest_result(&nearest) == NULL && mdf_foreign_constant(name) != NULL) {
+        mdf_error_suggest(target->compiler->error, mdf_foreign_constant(name));
+        return MDF_NO_OPERAND;
+    }
     mdf_operator_offer_python(&nearest);
-    compile_error(target->compiler, MDF_NAME, "name '%s' is not known here%s", name,
-                  mdf_nearest_result(&nearest) == NULL && is_of_other_node(target->compiler, name)
-                      ? ": the value of another node comes by an edge to an input port"
-                      : "");
     return suggest(target, &nearest);
 }
 
@@ -350,10 +359,14 @@ static mdf_operand unknown_function(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
 
+    compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
+    if (mdf_foreign_function(name) != NULL) {
+        mdf_error_suggest(target->compiler->error, mdf_foreign_function(name));
+        return MDF_NO_OPERAND;
+    }
     mdf_nearest_begin(&nearest, name);
     mdf_operator_offer_python(&nearest);
     mdf_custom_offer(target->compiler->functions, true, &nearest);
-    compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
     return suggest(target, &nearest);
 }
 

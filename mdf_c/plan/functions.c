@@ -115,6 +115,26 @@ static const struct mdf_schema *find_elsewhere(const char *function)
     return mdf_schema_find_anywhere(colon != NULL ? colon + 1 : function, MDF_DEFAULT_OPSET);
 }
 
+/* Where a function of expressions, "numpy.sum" or nearly one, stands as the function of a node: its name; NULL: the name begins
+ * as none of them. */
+static const char *find_in_expressions(struct compiler *compiler, const char *name)
+{
+    static const char *const modules[] = {"numpy", "np", "math"};
+    const char *colons = strstr(name, "::"), *point = colons != NULL ? colons : strchr(name, '.'), *written;
+    size_t length = point != NULL ? (size_t)(point - name) : 0, i;
+    struct mdf_nearest nearest;
+
+    for (i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (length == strlen(modules[i]) && strncmp(name, modules[i], length) == 0) {
+            written = mdf_arena_printf(&compiler->scratch, "%.*s.%s", (int)length, name, point + (colons != NULL ? 2 : 1));
+            mdf_nearest_begin(&nearest, written != NULL ? written : name);
+            mdf_operator_offer_python(&nearest);
+            return mdf_nearest_result(&nearest);
+        }
+    }
+    return NULL;
+}
+
 static bool unknown_function(struct target *target, const struct mdf_definition *definition)
 {
     struct place place = place_at(target->compiler, definition->function_source);
@@ -126,6 +146,14 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
     if (mdf_psyneulink_refusal(name) != NULL) {
         compile_error(target->compiler, MDF_UNSUPPORTED, "PsyNeuLink's function '%s' is not covered: %s", name,
                       mdf_psyneulink_refusal(name));
+        place_leave(target->compiler, place);
+        return false;
+    }
+    guess = find_in_expressions(target->compiler, name);
+    if (guess != NULL) {
+        compile_error(target->compiler, MDF_NAME,
+                      "unknown function '%s': '%s' is a function of expressions, which stands in 'value': \"%s(...)\"", name,
+                      guess, guess);
         place_leave(target->compiler, place);
         return false;
     }

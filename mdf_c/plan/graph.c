@@ -149,6 +149,26 @@ static bool read_parameter_declaration(struct compiler *compiler, const struct m
                                       compiler->error) == MDF_OK;
 }
 
+/* An object without a "value" is a value itself; a key that is nearly "value" is meant to be it. */
+static void warn_of_value(struct compiler *compiler, const struct mdf_node *parameter)
+{
+    size_t i;
+
+    for (i = 0; parameter->kind == MDF_NODE_OBJECT && i < parameter->as.object.n; i++) {
+        const struct mdf_node_entry *entry = &parameter->as.object.entries[i];
+        struct mdf_nearest nearest;
+
+        mdf_nearest_begin(&nearest, entry->key);
+        mdf_nearest_offer(&nearest, "value");
+        if (mdf_nearest_result(&nearest) != NULL) {
+            struct place place = place_at_key(compiler, entry);
+
+            compile_warning(compiler, "'%s' makes an object of this parameter; did you mean 'value'?", entry->key);
+            place_leave(compiler, place);
+        }
+    }
+}
+
 /* A graph parameter, without its name in scope. */
 static mdf_operand compile_graph_parameter(struct target *target, const struct mdf_node_entry *entry)
 {
@@ -157,7 +177,10 @@ static mdf_operand compile_graph_parameter(struct target *target, const struct m
     struct mdf_declaration declaration = {0};
     struct mdf_value constant = {0};
 
-    value = value != NULL ? value : &entry->value;
+    if (value == NULL) {
+        warn_of_value(compiler, &entry->value);
+        value = &entry->value;
+    }
     if (!read_parameter_declaration(compiler, metadata, &declaration) ||
         !keep_graph_changeable(target, entry->key, value, &declaration) ||
         (!is_changeable(compiler, value) && !compile_declared_constant(target, value, &declaration, &constant))) {

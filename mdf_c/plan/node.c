@@ -485,6 +485,9 @@ static bool compile_output(struct node_builder *builder, size_t index)
     if (!is_output_by_position(builder, index, &operand)) {
         operand =
             port->value != NULL ? compile_value(target, port->value, MDF_NO_OPERAND) : unit_add_constant(target, &nothing, 0);
+        if (port->value == NULL) {
+            compile_warning(builder->compiler, "it has no 'value': nothing comes out of it");
+        }
     }
     if (operand != MDF_NO_OPERAND && port->declaration.type.exact && !port->declaration.type.sequence) {
         operand = unit_declare(target, operand, &port->declaration.type, MDF_NO_OPERAND);

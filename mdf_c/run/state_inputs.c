@@ -5,6 +5,7 @@
 #include "mdf_c/run/restart.h"
 #include "mdf_c/run/declared_shape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
@@ -26,6 +27,51 @@ static void list_inputs(const struct mdf_program *program, mdf_error *error)
     }
 }
 
+/* An input port that an edge feeds, and that is no input of the graph. */
+static bool is_fed(const struct mdf_program *program, const char *name)
+{
+    size_t node, i;
+
+    for (node = 0; node < program->n_nodes; node++) {
+        const struct mdf_program_parts *ports = &program->nodes[node].parts[MDF_PART_INPUT];
+        const char *id = program->nodes[node].id;
+        const char *port = strncmp(name, id, strlen(id)) == 0 && name[strlen(id)] == '.' ? name + strlen(id) + 1 : name;
+
+        for (i = 0; i < ports->n; i++) {
+            if (strcmp(ports->items[i].id, port) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* "A.gain" for "A.gian": the port of a node, where both are named. */
+static bool suggest_port_of_node(const struct mdf_program *program, const char *name, mdf_error *error)
+{
+    const char *guess = NULL;
+    char text[256];
+    size_t i;
+
+    for (i = 0; guess == NULL && i < program->n_ports; i++) {
+        const char *node = program->nodes[program->ports[i].node].id;
+        size_t length = strlen(node);
+        struct mdf_nearest nearest;
+
+        if (strncmp(name, node, length) == 0 && name[length] == '.') {
+            mdf_nearest_begin(&nearest, name + length + 1);
+            mdf_nearest_offer(&nearest, program->ports[i].id);
+            guess = mdf_nearest_result(&nearest);
+            snprintf(text, sizeof text, "%s.%s", node, program->ports[i].id);
+        }
+    }
+    if (guess != NULL) {
+        mdf_error_set(error, MDF_NAME, "no input port is called '%s'", name);
+        mdf_error_suggest(error, text);
+    }
+    return guess != NULL;
+}
+
 mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name, mdf_error *error)
 {
     struct mdf_nearest nearest;
@@ -36,6 +82,12 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
         return mdf_error_set(error, MDF_NAME,
                              "'%s' is a parameter, no input port: another value of it is set before (--set, parameters=...)",
                              name);
+    }
+    if (is_fed(program, name)) {
+        return mdf_error_set(error, MDF_NAME, "input port '%s' is fed by an edge, and takes no value from outside", name);
+    }
+    if (suggest_port_of_node(program, name, error)) {
+        return MDF_NAME;
     }
     mdf_nearest_begin(&nearest, name);
     for (i = 0; i < program->n_ports; i++) {

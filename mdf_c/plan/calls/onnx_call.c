@@ -195,8 +195,13 @@ static void warn_unknown_names(struct call_builder *builder, bool is_variadic)
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
         const char *guess = is_known(schema, entry->key) ? NULL : nearest_known(schema, entry->key, is_variadic);
 
+        const struct mdf_schema_attribute *meant = guess != NULL ? mdf_schema_attribute(schema, guess) : NULL;
+
+        if (meant != NULL && meant->required && find_attribute(builder->target->compiler, builder->definition, guess) == NULL) {
+            continue; /* it is missed, with an error that says so */
+        }
         if (is_variadic ? guess != NULL : !is_known(schema, entry->key)) {
-            struct place place = place_at(builder->target->compiler, &entry->value);
+            struct place place = place_at_key(builder->target->compiler, entry);
 
             compile_warning(builder->target->compiler, "%s::%s has no input or attribute '%s'; it is %s%s%s%s",
                             mdf_schema_prefix(schema), schema->name, entry->key,

@@ -165,6 +165,10 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
     for (i = 0; formals[i].name != NULL; i++) {
         mdf_nearest_offer(&nearest, formals[i].name);
     }
+    if (mdf_nearest_result(&nearest) == NULL && given->value->kind == MDF_NODE_OBJECT) { /* "kwarg": {...} */
+        mdf_nearest_offer(&nearest, "kwargs");
+        mdf_nearest_offer(&nearest, "args");
+    }
     n = (size_t)snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
     for (i = 0; mdf_nearest_result(&nearest) == NULL && formals[i].name != NULL && n < sizeof message; i++) {
         n += (size_t)snprintf(message + n, sizeof message - n, "%s%s", i == 0 ? "; its arguments are: " : ", ", formals[i].name);
