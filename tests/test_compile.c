@@ -359,6 +359,22 @@ Test(compile, loops_become_vectors)
     free(output);
 }
 
+/* What is put at a few places is put there one by one, where the array is; a truth becomes a number by a choice, of which
+ * compilers make vectors. */
+Test(compile, what_is_put_stays_where_it_is)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/swaps.yaml -o %s/swaps.c && sed -n '/compute_sort/,/^}/p' "
+                             "%s/swaps.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "mdf_scatter_elements") == NULL && count(output, "memcpy(") <= 2u, "%s", output);
+    cr_expect(strstr(output, " ? 1.0 : 0.0;") != NULL, "%s", output);
+    free(output);
+}
+
 /* Of a schedule, what no condition asks for is not counted, and conditions that can always be told are not looked at for errors.
  */
 Test(compile, schedules_count_what_is_asked_for)

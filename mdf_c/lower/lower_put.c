@@ -149,7 +149,9 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
     *taken = find_put(lowering, trial, &put);
     n = *taken ? trial->effective[1]->length / put.n_indices : 0;
     length = *taken && n > 0 ? trial->effective[2]->length / n : 0;
-    *taken = n == 1 || (n > 1 && n <= MOST_PUTS && length * n == trial->effective[2]->length && !lowering->is_for_source &&
+    /* For C source, where rows of several elements would stand alone, elements only. */
+    *taken = n == 1 || (n > 1 && n <= MOST_PUTS && length * n == trial->effective[2]->length &&
+                        (!lowering->is_for_source || (length == 1 && put.n_indices == 1)) &&
                         (length > 1 || lowering_casts((mdf_dtype)trial->effective[2]->dtype))); /* what a nest can load */
     if (!*taken) {
         return true;

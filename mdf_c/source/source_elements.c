@@ -231,6 +231,12 @@ static bool express_cast(struct mdf_source_writer *writer, mdf_dtype from, mdf_d
             writer, "%s(%s, $r)",
             mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to))), operands[0]);
         expression->why = "a real number does not fit a whole one";
+    } else if (from == MDF_DTYPE_BOOL) { /* of which compilers make vectors, as they do not of a conversion */
+        expression->text = mdf_source_text(writer,
+                                           to == MDF_DTYPE_FLOAT32   ? "%s ? 1.0f : 0.0f"
+                                           : to == MDF_DTYPE_FLOAT64 ? "%s ? 1.0 : 0.0"
+                                                                     : "%s ? 1 : 0",
+                                           operands[0]);
     } else {
         expression->text = from == to ? operands[0] : mdf_source_text(writer, "(%s)%s", type, operands[0]);
     }
