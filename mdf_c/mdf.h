@@ -391,7 +391,7 @@ typedef struct mdf_function {
      * known already: the data of inputs is NULL then, but for constants. NULL: outputs have the shape of the first argument. */
     mdf_function_kernel shapes;
     /* For gradients (ai.onnx.preview.training::Gradient). Its inputs are those of the function and, behind them, the gradient of
-     * each output (MDF_DTYPE_NONE: nothing depends on it); output i, of the type and shape of input i, is the gradient of input
+     * each output (zeros where nothing depends on it); output i, of the type and shape of input i, is the gradient of input
      * i. NULL: there is none. */
     mdf_function_kernel derivative;
     unsigned flags;

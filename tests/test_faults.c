@@ -548,7 +548,8 @@ static const struct {
     {NODE("output_ports: {o: {value: 1}}, repeat_until_finished: 3"),
      "m.yaml:3:58: error: node 'n': it is to run until it is finished: give it a function 'is_finished'"},
     {NODE("parameters: {p: {value: p + 1, default_initial_value: 0, reset: trial}}"),
-     "m.yaml:3:68: error: graph 'g', node 'n', parameter 'p': 'reset' is \"environment_state_update\""},
+     "m.yaml:3:68: error: graph 'g', node 'n', parameter 'p': 'reset' has one meaning, \"environment_state_update\", and this is "
+     "none"},
     {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: '[1.0, 2.0]', v_initial: ['1'], body: {metadata: {inputs: [i, c, "
           "x], outputs: [c, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:3:19: error: node 'n', function 'f': onnx::Loop: the trip count M must be one whole number (int64)"},
@@ -578,7 +579,7 @@ static const struct {
      "m.yaml:3:61: warning: node 'n', function 'f', argument 'slop': function 'linear' has no such argument: it is ignored; did "
      "you mean 'slope'?"},
     {NODE("functions: {f: {function: 'onnx::Clip', args: {input: 1.0, low: 2}}}, output_ports: {o: {value: f}}"),
-     "m.yaml:3:68: warning: node 'n', function 'f': onnx::Clip has no input or attribute 'low'; it is ignored"},
+     "m.yaml:3:63: warning: node 'n', function 'f': onnx::Clip has no input or attribute 'low'; it is ignored"},
     {NODE("functions: {f: {function: 'onnx::Constant', args: {value_int: 'k'}}}, parameters: {k: {value: k + 1, "
           "default_initial_value: 1}}, output_ports: {o: {value: f}}"),
      "m.yaml:3:66: error: node 'n', function 'f': 'k' changes while the model runs; a constant is needed here"},

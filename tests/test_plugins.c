@@ -54,6 +54,26 @@ static mdf_status derive_scale(mdf_function_call *call)
     return MDF_OK;
 }
 
+/* The half, and the double. */
+static mdf_status halve(mdf_function_call *call)
+{
+    for (size_t i = 0; i < length(&call->inputs[0]); i++) {
+        ((double *)call->outputs[0])[i] = ((const double *)call->inputs[0].data)[i] / 2;
+        ((double *)call->outputs[1])[i] = ((const double *)call->inputs[0].data)[i] * 2;
+    }
+    return MDF_OK;
+}
+
+static mdf_status derive_halves(mdf_function_call *call)
+{
+    const double *half = call->inputs[1].data, *twice = call->inputs[2].data;
+
+    for (size_t i = 0; i < length(&call->inputs[0]); i++) {
+        ((double *)call->outputs[0])[i] = half[i] / 2 + twice[i] * 2;
+    }
+    return MDF_OK;
+}
+
 /* Smallest and largest, and whether there is a NaN. */
 static mdf_status range_shapes(mdf_function_call *call)
 {
@@ -167,6 +187,11 @@ static const mdf_function functions[] = {
      .flags = MDF_FUNCTION_SERIAL,
      .context = &n_released,
      .release = release},
+    {.name = "lab::halves",
+     .arguments = (const char *const[]){"x: float64", NULL},
+     .outputs = (const char *const[]){"half: float64", "double: float64", NULL},
+     .kernel = halve,
+     .derivative = derive_halves},
 };
 
 static mdf_functions *make_functions(void)
@@ -529,6 +554,15 @@ Test(plugins, gradient)
     cr_assert(mdf_value_tensor(mdf_output(engine.state, "d", "o"), &tensor) && length(&tensor) == 4);
     for (size_t i = 0; i < 4; i++) {
         cr_expect_eq(((const double *)tensor.data)[i], ((const double[]){12, 20, 26, 16})[i]);
+    }
+    engine_end(&engine);
+    /* Of two outputs, nothing depends on the second: 2 z / 2 by x, z = x / 2. */
+    snprintf(model, sizeof model, form, "lab.halves(x)[0]");
+    cr_assert(engine_begin(&engine, model, &options), "%s", engine.error.message);
+    cr_assert_eq(mdf_evaluate(engine.state, (double)NAN, &engine.error), MDF_OK, "%s", engine.error.message);
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "d", "o"), &tensor) && length(&tensor) == 4);
+    for (size_t i = 0; i < 4; i++) {
+        cr_expect_eq(((const double *)tensor.data)[i], ((const double[]){0.5, 1, 0, 0})[i]);
     }
     engine_end(&engine);
     snprintf(model, sizeof model, form, "lab.alone(x)");

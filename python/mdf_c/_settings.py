@@ -143,7 +143,8 @@ def hint_of(name: str, known: Iterable[str]) -> str:
     """What ends a message by the name that was probably meant; empty where none is near."""
     import difflib  # for mistakes only
 
-    nearest = difflib.get_close_matches(name, list(known), 1)
+    spelt = {one.lower(): one for one in known}
+    nearest = [spelt[one] for one in difflib.get_close_matches(name.lower(), spelt, 1)]
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 

@@ -440,6 +440,9 @@ class State(Uncopied):
         self._n_checked = 0  # evaluations that were looked at for what they quietly take: of the first two
         self._given: set[str] = set()  # names of inputs before the first one
 
+    def __repr__(self) -> str:
+        return f"<mdf_c.State of graph {self.program.graph_id!r}>"
+
     def __reduce_ex__(self, protocol):
         raise TypeError("a State can not be copied or pickled: make another one of its program, with program.state() or state.copy()")
 

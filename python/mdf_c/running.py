@@ -82,6 +82,13 @@ class Result:
         ((node, port),) = self._find(name)
         return self.outputs[node][port]
 
+    def __getattr__(self, name: str) -> Any:
+        """Of a name that no attribute has: where it is a value's, how that is looked up."""
+        known = self.__dict__.get("outputs", {})
+        is_value = name in self.__dict__.get("results", {}) or any(name in ports or name == node for node, ports in known.items())
+        hint = f": values are looked up as result['{name}'], or result['NODE.PORT']" if is_value else ""
+        raise AttributeError(f"a Result has no attribute '{name}'{hint}")
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "program": None, "state": None}
 
@@ -136,9 +143,12 @@ class Result:
         ------
         ImportError
             pandas is not installed.
+        ValueError
+            No port was recorded.
         """
         import pandas
 
+        self._need_trace()
         columns: dict[str, np.ndarray] = {}
         for name, values in self.trace.items():
             if values.ndim == 1:
@@ -155,14 +165,21 @@ class Result:
         ------
         ImportError
             xarray is not installed.
+        ValueError
+            No port was recorded.
         """
         import xarray
 
+        self._need_trace()
         axis, ticks = self._axis()
         variables = {
             name: ([axis, *(f"{name}_{i}" for i in range(values.ndim - 1))], values) for name, values in self.trace.items()
         }
         return xarray.Dataset(variables, coords={axis: ticks})
+
+    def _need_trace(self) -> None:
+        if not self.trace:
+            raise ValueError("there is no trace: no port was recorded (record=True)")
 
     def _axis(self) -> tuple[str, np.ndarray]:
         if np.isnan(self.times).any():

@@ -290,6 +290,10 @@ def model_with(**node):
         (lambda: mdf_c.EvaluableGraph(model_with(), verbos=True), TypeError, r"EvaluableGraph\(\) .*'verbos'; did you mean 'verbose'"),
         (lambda: mdf_c.run(model_with(), {"x": 1}, dt="fast"), ValueError, "dt must be a number, not 'fast'"),
         (lambda: mdf_c.compile(model_with()).state().evaluate(dt=[1]), TypeError, r"dt must be a number, not \[1\]"),
+        (lambda: mdf_c.run(model_with(), {"x": 1}).y, AttributeError, r"no attribute 'y': values are looked up as result\['y'\]"),
+        (lambda: mdf_c.run(model_with(), {"x": 1}).recrod, AttributeError, "a Result has no attribute 'recrod'$"),
+        (lambda: mdf_c.functions.onnx.gemm([[1.0]], [[1.0]], alhpa=2.0), TypeError, "alpha, beta, transA, transB, not alhpa; did you mean 'alpha'"),
+        (lambda: mdf_c.functions.onnx.relu(x=1.0), TypeError, "takes the inputs X and no attributes, not x; did you mean 'X'"),
         (lambda: mdf_c.run(3), TypeError, "^3 does not stand for a model: give a path, a dict"),
         (lambda: mdf_c.run(model_with(parameters={"k": {"value": 1}}), {"x": 1}, parameters={"A.k": {1}}), TypeError, "^parameter 'A.k': a set can not stand in"),
         (

@@ -67,6 +67,7 @@ def test_plots(examples):
     assert len(result.plot(name).axes) == 1
     with pytest.raises(ValueError, match="record"):
         mdf_c.run(model).plot()
+    assert repr(mdf_c.compile(model).state()).startswith("<mdf_c.State of graph ")
 
 
 def test_plots_of_sweeps(examples):

@@ -130,6 +130,8 @@ def test_a_trace_as_a_table():
     frame = mdf_c.run(model_of(DOUBLE), {"x": [[1, 2], [3, 4]]}, steps=2, record="y").to_pandas()
     assert frame.index.name == "step" and list(frame.columns) == ["n.y[0,0]", "n.y[0,1]", "n.y[1,0]", "n.y[1,1]"]
     assert list(frame.iloc[1]) == [2, 4, 6, 8]
+    with pytest.raises(ValueError, match="there is no trace: no port was recorded"):
+        mdf_c.run(model_of(DECAY), steps=3, dt=0.5).to_pandas()
 
 
 def test_a_trace_as_a_data_set():

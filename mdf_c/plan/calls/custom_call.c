@@ -174,7 +174,10 @@ bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_
 
         inputs[i] = operand == MDF_NO_OPERAND ? MDF_NO_OPERAND
                     : is_own                  ? gradient_track(gradient, operand)->value
-                                              : gradient_track(gradient, operand)->gradient;
+                                              : gradient_or_zeros(gradient, operand);
+        if (!is_own && inputs[i] == MDF_NO_OPERAND) {
+            return false;
+        }
     }
     if (!emit(gradient->target, custom, inputs, &outputs)) {
         return false;

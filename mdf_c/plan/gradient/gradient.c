@@ -10,6 +10,7 @@
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct track *gradient_track(struct gradient *gradient, mdf_operand operand)
@@ -279,6 +280,26 @@ const char *gradient_place(const struct gradient *gradient, const struct mdf_ins
     return path != NULL && path[0] != '\0' ? path : "the model";
 }
 
+bool gradient_refuse(struct gradient *gradient, const struct mdf_instruction *instruction, const char *format, ...)
+{
+    const struct compiler *compiler = gradient->compiler;
+    const struct mdf_origin *origin = instruction->origin < compiler->n_origins ? &compiler->origins[instruction->origin] : NULL;
+    char message[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (compiler->path[0] == '\0' && origin != NULL && origin->path != NULL && origin->path[0] != '\0') {
+        mdf_error_set(compiler->error, MDF_UNSUPPORTED, "%s", message); /* asked for from outside: no place asks for it */
+        mdf_error_at(compiler->error, origin->file, origin->line, origin->column);
+        mdf_error_in(compiler->error, "%s", origin->path);
+        return false;
+    }
+    compile_error(gradient->compiler, MDF_UNSUPPORTED, "%s (%s)", message, gradient_place(gradient, instruction));
+    return false;
+}
+
 static const mdf_dtype_set real_types = MDF_DTYPE_BIT(MDF_DTYPE_FLOAT16) | MDF_DTYPE_BIT(MDF_DTYPE_BFLOAT16) |
                                         MDF_DTYPE_BIT(MDF_DTYPE_FLOAT32) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64);
 
@@ -323,10 +344,7 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
 
 bool gradient_refuse_change(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
-    compile_error(gradient->compiler, MDF_UNSUPPORTED,
-                  "there is no derivative of what is chosen, kept or gone through item by item (%s)",
-                  gradient_place(gradient, instruction));
-    return false;
+    return gradient_refuse(gradient, instruction, "there is no derivative of what is chosen, kept or gone through item by item");
 }
 
 /* Whether each operand that an instruction writes is written once at most in a run. */

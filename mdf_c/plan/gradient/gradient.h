@@ -60,6 +60,10 @@ const struct mdf_code_call *gradient_call(const struct gradient *gradient, const
 bool gradient_is_whole(const struct mdf_code_call *call, size_t input);
 /* Where an instruction stands in the model. */
 const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction);
+/* The error that an instruction has no derivative, at its place or, where an operator of the model asks for it, at that; always
+ * false. */
+bool gradient_refuse(struct gradient *gradient, const struct mdf_instruction *instruction, const char *format, ...)
+    MDF_PRINTF_LIKE(3, 4);
 /* Calls `visit` with each operand that an instruction reads, or writes, until it returns true; whether it did. */
 bool gradient_any_input(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit);
 bool gradient_any_output(struct gradient *gradient, const struct mdf_instruction *instruction, gradient_visitor visit);

@@ -314,10 +314,8 @@ static bool refuse(struct gradient *gradient, const struct mdf_instruction *inst
     const struct mdf_operator *row = gradient_call(gradient, instruction)->operator;
     const struct mdf_schema *schema = row->since > 0 ? mdf_schema_find_anywhere(row->name, row->since) : NULL;
 
-    compile_error(gradient->compiler, MDF_UNSUPPORTED, "there is no derivative of %s%s%s by its input %zu (%s)",
-                  schema != NULL ? mdf_schema_prefix(schema) : "", schema != NULL ? "::" : "", row->name, input + 1,
-                  gradient_place(gradient, instruction));
-    return false;
+    return gradient_refuse(gradient, instruction, "there is no derivative of %s%s%s by its input %zu",
+                           schema != NULL ? mdf_schema_prefix(schema) : "", schema != NULL ? "::" : "", row->name, input + 1);
 }
 
 /* Whether only the first output of a call has a gradient. */

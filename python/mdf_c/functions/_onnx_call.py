@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .._documents import as_bytes, as_graph
 from .._library import lib
+from .._settings import hint_of
 from ..engine import Program, load
 from ..errors import MdfError
 
@@ -73,7 +74,9 @@ def _bind(operator: str, form: Form, args: tuple, kwargs: dict[str, Any]) -> _Ca
             attributes[name] = positional.pop(0)
     if positional or kwargs:
         extra = ", ".join(kwargs) or f"{len(positional)} more by position"
-        raise TypeError(f"onnx::{operator} takes the inputs {form.inputs} and attributes {form.attributes}, not {extra}")
+        attributes_of = f"the attributes {', '.join(form.attributes)}" if form.attributes else "no attributes"
+        hint = hint_of(next(iter(kwargs)), [*form.inputs, *form.attributes]) if kwargs else ""
+        raise TypeError(f"onnx::{operator} takes the inputs {', '.join(form.inputs)} and {attributes_of}, not {extra}{hint}")
     return _Call(single, rest, {name: value for name, value in attributes.items() if value is not None})
 
 
