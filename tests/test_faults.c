@@ -104,7 +104,7 @@ static const struct {
      "m.yaml:3:64: error: node 'n', function 'f': onnx::Scan needs the attribute 'num_scan_inputs'"},
     {CALL("'onnx::Loop',\n"
           " args: {M: 3, v_initial: [null], body: {nodes: {k: {input_ports: {a: {}}, output_ports: {c: {value: 'a'}}}}}}"),
-     "m.yaml:4:40: error: node 'n', function 'f', attribute 'body': the body 'body' has 1 inputs, but onnx::Loop with 0 state "
+     "m.yaml:4:40: error: node 'n', function 'f', attribute 'body': the body 'body' has 1 input, but onnx::Loop with 0 state "
      "variables needs 2: iteration number, condition, state variables; declare them in the body, in that order: metadata "
      "{\"inputs\": [...]}"},
     {CALL("'onnx::Loop',\n"
@@ -522,16 +522,16 @@ static const struct {
      "say which is meant: --loop-condition standard or obey (loop_condition)"},
     {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x], "
           "outputs: [c]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
-     "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 1 outputs, but onnx::Loop with 1 state "
-     "variables needs 2 or more: condition, state variables, scan outputs"},
+     "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 1 output, but onnx::Loop with 1 state "
+     "variable needs 2 or more: condition, state variables, scan outputs"},
     {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [i, c, x, y, z], "
           "outputs: [c, x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 5 inputs, but onnx::Loop with 1 state "
-     "variables needs 3: iteration number, condition, state variables"},
+     "variable needs 3: iteration number, condition, state variables"},
     {NODE("functions: {f: {function: 'onnx::Loop',\n args: {M: 3, v_initial: ['1'], body: {metadata: {inputs: [5], outputs: [c, "
           "x]}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:4:39: error: node 'n', function 'f', attribute 'body': the body 'body' has 0 inputs, but onnx::Loop with 1 state "
-     "variables needs 3: iteration number, condition, state variables; declare them in the body, in that order: metadata "
+     "variable needs 3: iteration number, condition, state variables; declare them in the body, in that order: metadata "
      "{\"inputs\": [...]}"},
     {"m:\n  generating_application: PsyNeuLink v0.21\n  graphs:\n    g:\n      nodes:\n        n: {metadata: {type: "
      "RecurrentTransferMechanism, matrix: RandomConnectivityMatrix}, input_ports: {n_RECURRENT: {}}, output_ports: {o: {value: "
@@ -563,7 +563,7 @@ static const struct {
     {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '[1, 2]'], num_scan_inputs: 1, "
           "body: {metadata: {inputs: [s, x], outputs: []}, nodes: {}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:4:83: error: node 'n', function 'f', attribute 'body': the body 'body' has 0 outputs, but onnx::Scan with 1 state "
-     "variables and 1 scan inputs needs 1 or more: state variables, scan outputs"},
+     "variable and 1 scan input needs 1 or more: state variables, scan outputs"},
     {NODE("functions: {f: {function: 'onnx::Scan',\n args: {initial_state_and_scan_inputs: ['1', '[1, 2]'], num_scan_inputs: 1, "
           "scan_input_directions: [2], body: {metadata: {inputs: [s, x], outputs: [s]}, nodes: {}}}}}, output_ports: {o: {value: "
           "f}}"),

@@ -334,6 +334,11 @@ static bool collect_arguments(struct target *target, const struct mdf_operator *
         mdf_operand operand = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
         size_t at = keyword == NULL ? position++ : find_keyword(formals, keyword);
 
+        if (operand != MDF_NO_OPERAND && row->form == MDF_FORM_INTERPOLATE &&
+            tree->as.list.items[i]->kind == MDF_EXPRESSION_LIST) {
+            operand =
+                compile_as_array(target, operand, MDF_NO_OPERAND); /* points that are written out: as such they have a C form */
+        }
         if (operand == MDF_NO_OPERAND) {
             return false;
         }

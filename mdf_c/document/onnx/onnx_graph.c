@@ -175,8 +175,8 @@ static bool write_output_ports(struct onnx_import *import, const struct onnx_nod
     size_t i;
 
     if (n_yields(node) != SIZE_MAX && node->outputs.n != n_yields(node)) {
-        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu outputs, but its body yields %zu", node->operator,
-                             node->outputs.n, n_yields(node));
+        return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu output%s, but its body yields %zu", node->operator,
+                             node->outputs.n, node->outputs.n == 1 ? "" : "s", n_yields(node));
     }
     if (!mdf_onnx_open(import, "output_ports", MDF_NODE_OBJECT)) {
         return false;

@@ -275,7 +275,8 @@ static const char *make_up(struct onnx_import *import, const char *base)
 static bool check_text(struct onnx_import *import, const char *what, const char *text)
 {
     return mdf_utf8_valid_length(text, strlen(text)) == strlen(text) ||
-           mdf_onnx_fail(import, MDF_SYNTAX, "the name of a %s is not valid UTF-8", what);
+           mdf_onnx_fail(import, MDF_SYNTAX, "the name of a%s %s is not valid UTF-8", strchr("aeiou", what[0]) != NULL ? "n" : "",
+                         what);
 }
 
 const char *mdf_onnx_value_id(struct onnx_import *import, struct onnx_graph *graph, const char *name)
