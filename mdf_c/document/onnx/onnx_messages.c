@@ -41,7 +41,7 @@ static bool check_message(struct walk *walk, const ProtobufCMessageDescriptor *t
         if (known != NULL && known->type == PROTOBUF_C_TYPE_STRING && field.wire_type == ONNX_WIRE_LENGTH &&
             memchr(field.body, '\0', field.body_size) != NULL) {
             return mdf_tree_fail(walk->tree, MDF_SYNTAX, 0, 0,
-                                 "the field %s of %s has a NUL byte in it, where a reader in C would cut it off", known->name,
+                                 "the %s of a %s has a NUL byte in it, where a reader in C would cut it off", known->name,
                                  type->short_name);
         }
         if (known == NULL || known->type != PROTOBUF_C_TYPE_MESSAGE) {
