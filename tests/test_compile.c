@@ -139,6 +139,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/decimals.yaml --trace -n 30",
         "tests/data/compile/whole_numbers.yaml --typed --trace -n 12",
         "tests/data/compile/behind.yaml --trace -n 6",
+        "tests/data/compile/known_order.yaml -n 5", /* nobody looks at single runs */
+        "tests/data/compile/known_order.yaml --trace -n 5",
     };
     size_t i;
 
@@ -166,6 +168,20 @@ Test(compile, source_is_clean)
                                  compile_folder, compile_folder),
                      0, "%s: %.500s", models[i], output);
     }
+    free(output);
+}
+
+/* Where conditions only count what each evaluation begins anew, its runs stand one behind the other: in graphs within nodes too.
+ */
+Test(compile, an_order_that_is_known_is_written_as_it_is)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run tests/data/compile/known_order.yaml --dump c 2>&1 | grep -c 'return "
+                                     ".*run_known_order(s);'"),
+                 0);
+    cr_expect_str_eq(output, "2\n");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run examples/traffic_light.yaml --dump c 2>&1 | grep -c run_known_order"), 1);
     free(output);
 }
 

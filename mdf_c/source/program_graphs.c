@@ -250,9 +250,10 @@ static bool write_take_from_node(struct mdf_source_program *program)
 
 /* What each graph has of its own: fields, and functions. */
 static const char *const own_names[] = {
-    "has_run",   "has_value", "is_linked", "counts",      "n_have_run",    "marks",     "spent",         "last_sets", "n_sets",
-    "clocks",    "n_idle",    "tick",      "in_set",      "has_changed",   "count_run", "open_set",      "end_set",   "run_pass",
-    "run_graph", "is_over",   "is_steady", "ends_update", "ends_sequence", "observe",   "take_from_node"};
+    "has_run",     "has_value",     "is_linked", "counts",         "n_have_run",     "marks",   "spent",
+    "last_sets",   "n_sets",        "clocks",    "n_idle",         "tick",           "in_set",  "has_changed",
+    "count_run",   "open_set",      "end_set",   "run_pass",       "run_graph",      "is_over", "is_steady",
+    "ends_update", "ends_sequence", "observe",   "take_from_node", "run_known_order"};
 
 static bool is_own_name(const char *word, size_t length)
 {

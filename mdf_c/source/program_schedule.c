@@ -363,7 +363,7 @@ static void append_beginning(struct mdf_source_program *program)
     }
 }
 
-static void append_passes(struct mdf_source_program *program)
+static void append_passes(struct mdf_source_program *program, bool is_known)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_text *functions = &program->functions;
@@ -374,6 +374,9 @@ static void append_passes(struct mdf_source_program *program)
                     "/* Passes until the evaluation is over. */\n%s const char *run_graph(struct %s *s)\n{\n    const "
                     "char *message;\n\n",
                     mdf_source_linkage(program), program->name);
+    if (is_known) {
+        mdf_text_append_string(functions, "    if (s->observer == NULL) {\n        return run_known_order(s);\n    }\n");
+    }
     append_beginning(program);
     mdf_text_printf(functions,
                     "    while ((s->has_changed = false, !is_over(s))%s) {\n        bool was_steady = is_steady(s);\n\n"
@@ -418,7 +421,7 @@ static bool write_scheduler(struct mdf_source_program *program)
     }
     append_pass(program);
     append_is_steady(program);
-    append_passes(program);
+    append_passes(program, mdf_source_write_known_order(program));
     return true;
 }
 

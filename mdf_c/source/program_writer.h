@@ -122,6 +122,10 @@ const char *mdf_source_condition(struct mdf_source_program *program, uint32_t in
 /* --- program_schedule.c: the order in which nodes run. Appends fields of the state and the function run_graph. */
 bool mdf_source_write_order(struct mdf_source_program *program);
 
+/* --- program_known_order.c: all runs of an evaluation as the function run_known_order. False: their order is not known, or too
+ * long. */
+bool mdf_source_write_known_order(struct mdf_source_program *program);
+
 /* --- program_states.c: tunable parameters, and the right-hand side of the differential equation. */
 
 /* Whether types and shapes are such that it can be one. False with the reason as the error. */

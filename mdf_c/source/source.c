@@ -153,7 +153,7 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
 {
     static const char *const functions[] = {
         "begin",      "observe",       "count_run",       "open_set",      "end_set",          "run_pass",
-        "run_graph",  "is_over",       "is_steady",       "ends_update",   "ends_sequence",    "take_inputs",
+        "run_graph",  "run_known_order", "is_over",       "is_steady",       "ends_update",   "ends_sequence",    "take_inputs",
         "table_init", "table_seed",    "table_set_input", "table_step",    "table_lend_input", "table_steps",
         "go_lanes",   "put_lane",      "take_lane",     "bring_outputs", "advance",       "table_message", "table_output",    "table_observe", "table_of_inputs",  "table_of_outputs"};
     static const char *const members[] = {
