@@ -632,8 +632,8 @@ MDF_API const mdf_value *mdf_output(const mdf_state *state, const char *node, co
 MDF_API const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t output);
 /* A result of the graph, by position. */
 MDF_API const mdf_value *mdf_result_at(const mdf_state *state, size_t index);
-/* Whether the graph's results are `n` arrays of the types and shapes that `arrays` has, from mdf_value_tensor after an earlier
- * evaluation, say; if so, their `data` is written there. */
+/* Whether the graph's results are `n` arrays of the types and shapes that `arrays` has, from an earlier mdf_value_tensor, say; if
+ * so, their `data` is written there. Where `rank` is SIZE_MAX it is any value: that is written, a const mdf_value *. */
 MDF_API bool mdf_results_locate(const mdf_state *state, mdf_tensor *arrays, size_t n);
 
 /* Value number `index` of a part of a node after the last evaluation; of an input port, the value that the node used last, or,

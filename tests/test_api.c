@@ -214,6 +214,9 @@ Test(api, inputs_are_set_and_evaluated_in_one_call)
     other = results[0];
     other.dtype = MDF_DTYPE_INT64;
     cr_expect(!mdf_results_locate(fixture.state, &other, 1), "another type");
+    other.rank = SIZE_MAX;
+    cr_expect(mdf_results_locate(fixture.state, &other, 1), "any value");
+    cr_expect_eq(other.data, mdf_result_at(fixture.state, 0));
     cr_expect_eq(mdf_set_inputs(fixture.state, unknown, values, 2, NULL), MDF_NAME);
     cr_expect_eq(mdf_evaluate_anew(fixture.state, 0, unknown, values, 2, NULL), MDF_NAME);
     cr_expect_eq(mdf_set_inputs(fixture.state, none, values, 2, NULL), MDF_USAGE);

@@ -337,16 +337,47 @@ static const struct mdf_value *make_keys(struct mdf_call *call, size_t n)
     return strings != NULL ? keys : NULL;
 }
 
+static bool has_owners(const struct mdf_value *value, size_t n)
+{
+    return value->buffer != NULL && value->buffer->store == NULL &&
+           atomic_load_explicit(&value->buffer->n_owners, memory_order_acquire) == n;
+}
+
+/* Whether the list of the last run is there still, and nobody else has it, one of its objects or one of their numbers: then
+ * nothing but the numbers has to change. */
+static bool can_stay(const struct mdf_value *list, const struct mdf_value *numbers, size_t n_rows, size_t n)
+{
+    const struct mdf_value *rows = mdf_value_items(list);
+
+    if (list->kind != MDF_KIND_LIST || list->length != n_rows || numbers->kind != MDF_KIND_TENSOR ||
+        numbers->length != n_rows * n || !has_owners(list, 1) || !has_owners(numbers, n_rows * n + 1)) {
+        return false;
+    }
+    for (size_t row = 0; row < n_rows; row++) {
+        if (rows[row].kind != MDF_KIND_DICT || rows[row].length != n || !has_owners(&rows[row], 1) ||
+            mdf_value_items(&rows[row])[1].data != (float *)numbers->data + row * n) {
+            return false;
+        }
+    }
+    return n_rows > 0;
+}
+
 /* A list with an object for each row; the objects share their keys, and one array of numbers. */
 static bool make_objects(struct mdf_call *call, const float *scores, size_t n_rows, size_t n)
 {
     struct mdf_memory *memory = call->context->memory;
     struct mdf_value *result = mdf_call_result(call, 0), *numbers = &call->scratch[SCRATCH_NUMBERS];
-    struct mdf_value *rows = mdf_value_make_list(memory, result != NULL ? result : &call->scratch[0], n_rows);
-    const struct mdf_value *keys = make_keys(call, n);
-    float *elements =
-        mdf_value_make_tensor(memory, numbers, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
+    struct mdf_value *list = result != NULL ? result : &call->scratch[0], *rows;
+    const struct mdf_value *keys;
+    float *elements;
 
+    if (can_stay(list, numbers, n_rows, n)) {
+        memcpy(numbers->data, scores, n_rows * n * sizeof *scores);
+        return true;
+    }
+    rows = mdf_value_make_list(memory, list, n_rows);
+    keys = make_keys(call, n);
+    elements = mdf_value_make_tensor(memory, numbers, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
     if (rows == NULL || keys == NULL || elements == NULL) {
         return mdf_call_out_of_memory(call);
     }

@@ -376,7 +376,13 @@ const mdf_value *mdf_result_at(const mdf_state *state, size_t index)
 static bool locate(const mdf_value *value, mdf_tensor *array)
 {
     mdf_tensor found;
-    bool is_alike =
+    bool is_alike;
+
+    if (array->rank == SIZE_MAX) {
+        array->data = value;
+        return true;
+    }
+    is_alike =
         mdf_value_tensor(value, &found) && found.dtype == array->dtype && found.rank == array->rank &&
         (found.rank == 0 || (array->shape != NULL && memcmp(found.shape, array->shape, found.rank * sizeof *found.shape) == 0));
 

@@ -15,7 +15,7 @@ import itertools
 import math
 import numbers
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -324,15 +324,20 @@ def _keep(pointer: int, owner: Handle) -> Handle:
 
 
 _TEXTS = ctypes.POINTER(ctypes.c_char_p)
+_FEW_ELEMENTS = 4096  # what is remembered of so many takes little room
+_MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
-def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
-    array = np.empty(size, dtype=object)
-    if size:
-        texts = ctypes.cast(tensor.data, _TEXTS)[:size]
+def _array_of_texts(texts: list[bytes | None], shape: tuple[int, ...]) -> np.ndarray:
+    array = np.empty(len(texts), dtype=object)
+    if texts:
         joined = b"\0".join([text or b"" for text in texts])  # C's texts have no NUL
         array[:] = joined.decode(errors="replace").split("\0")
     return array.reshape(shape)
+
+
+def _texts_of(tensor: Tensor, shape: tuple[int, ...], size: int) -> np.ndarray:
+    return _array_of_texts(ctypes.cast(tensor.data, _TEXTS)[:size] if size else [], shape)
 
 
 @functools.lru_cache(maxsize=256)
@@ -356,6 +361,25 @@ def view_of(pointer: int | None, tensor: Tensor) -> np.ndarray | None:
 
 def _shape_of(tensor: Tensor) -> tuple[int, ...]:
     return tuple(tensor.shape[: tensor.rank]) if tensor.rank else ()
+
+
+_ANY_RANK = ctypes.c_size_t(-1).value
+
+
+def taker_of(pointer: int | None, tensor: Tensor) -> Callable[[int], Any]:
+    """How a result is taken from now on: a function of the address that mdf_results_locate writes into `tensor`, which already has that
+    of this one."""
+    view = view_of(pointer, tensor)
+    if view is not None:
+        return _Places(view, tensor.data)
+    kind = lib.mdf_value_kind(pointer) if pointer else KIND_NONE
+    shape = _shape_of(tensor) if kind == KIND_TENSOR else ()
+    if kind == KIND_TENSOR and isinstance(dtype_of(tensor.dtype), str) and math.prod(shape):
+        tensor.shape = _shape_type(tensor.rank)(*shape)
+        return _Texts(shape, math.prod(shape))
+    tensor.rank, tensor.data = _ANY_RANK, pointer
+    table = _Table.of(pointer, lib.mdf_value_length(pointer)) if pointer and kind == KIND_LIST else None
+    return to_python if table is None else table
 
 
 def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
@@ -382,22 +406,102 @@ def _key(pointer: int, index: int) -> str:
     return lib.mdf_value_key(pointer, index).decode(errors="replace")
 
 
-def _table_of(pointer: int, length: int) -> list[dict[str, np.ndarray]] | None:
-    """A list of objects that have the same keys and hold numbers of one type, taken at once; None for any other list."""
-    number = ctypes.c_int()
-    dtype = dtype_of(number.value) if lib.mdf_value_table(pointer, number, None, 0) else None
-    if dtype is None:  # or one that needs a package that is not there
-        return None
-    first = lib.mdf_value_item(pointer, 0)
-    keys = [_key(first, i) for i in range(lib.mdf_value_length(first))]
-    numbers = np.empty(length * len(keys), dtype)
-    lib.mdf_value_table(pointer, number, address_of(numbers), numbers.nbytes)
-    cells = list(map(numbers.__getitem__, zip(range(numbers.size), itertools.repeat(...))))  # each an array without axes
-    rows: list[dict[str, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
-    for column, key in enumerate(keys[1:], 1):
-        for row, cell in zip(rows, cells[column :: len(keys)]):
-            row[key] = cell
-    return rows
+# Without types of arguments, which cost more than the calls: they are C's already.
+_length_of, _item_of, _key_of, _read_table = lib["mdf_value_length"], lib["mdf_value_item"], lib["mdf_value_key"], lib["mdf_value_table"]
+_length_of.restype, _read_table.restype = ctypes.c_size_t, ctypes.c_bool
+_item_of.restype, _key_of.restype = ctypes.c_void_p, ctypes.c_char_p
+_FIRST = ctypes.c_size_t(0)
+
+
+class _Table:
+    """Lists of objects that have the same keys and hold numbers of one type, taken at once."""
+
+    __slots__ = ("_cells", "_dtype", "_keys", "_length", "_number", "_numbered_keys", "_read", "_size", "_size_bytes")
+
+    def __init__(self, pointer: int, length: int, number: ctypes.c_int, dtype: Any) -> None:
+        first = lib.mdf_value_item(pointer, 0)
+        self._length, self._number, self._dtype = length, number.value, dtype
+        self._numbered_keys = [(ctypes.c_size_t(i), lib.mdf_value_key(first, i)) for i in range(lib.mdf_value_length(first))]
+        self._keys = [key.decode(errors="replace") for _, key in self._numbered_keys]
+        self._size = length * len(self._keys)
+        self._size_bytes = ctypes.c_size_t(self._size * dtype.itemsize)
+        self._read = number, ctypes.byref(number)
+        self._cells = tuple(self._indices()) if self._size <= _FEW_ELEMENTS else None
+
+    def _indices(self) -> Iterable[tuple]:
+        return zip(range(self._size), itertools.repeat(...))  # of arrays without axes
+
+    @classmethod
+    def of(cls, pointer: int, length: int) -> _Table | None:
+        """None for any other list."""
+        number = ctypes.c_int()
+        dtype = dtype_of(number.value) if lib.mdf_value_table(pointer, number, None, 0) else None
+        return None if dtype is None else cls(pointer, length, number, dtype)  # None: a type that needs a package that is not there
+
+    def _reads(self, pointer: int, numbers: np.ndarray) -> bool:
+        """Whether it is such a list; the numbers are those of it then."""
+        number, to_number = self._read
+        value = ctypes.c_void_p(pointer)
+        if _length_of(value) != self._length or not _read_table(value, to_number, ctypes.c_void_p(address_of(numbers)), self._size_bytes):
+            return False
+        first = ctypes.c_void_p(_item_of(value, _FIRST))
+        for i, key in self._numbered_keys:
+            if _key_of(first, i) != key:
+                return False
+        return number.value == self._number  # as many keys: else there would be no room for the numbers, or no such key
+
+    def rows(self, numbers: np.ndarray) -> list[dict[str, np.ndarray]]:
+        """The objects that hold these numbers."""
+        cells, keys = list(map(numbers.__getitem__, self._cells or self._indices())), self._keys
+        rows: list[dict[str, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
+        for column, key in enumerate(keys[1:], 1):
+            for row, cell in zip(rows, cells[column :: len(keys)]):
+                row[key] = cell
+        return rows
+
+    def __call__(self, pointer: int) -> Any:
+        """What `pointer` holds: such a list as this is of, or any other value."""
+        numbers = np.empty(self._size, self._dtype)
+        return self.rows(numbers) if self._reads(pointer, numbers) else to_python(pointer)
+
+
+class _Texts:
+    """Arrays of texts of one shape, by where they lie; the last one is remembered, where it is small."""
+
+    __slots__ = ("_array", "_shape", "_texts", "_type")
+
+    def __init__(self, shape: tuple[int, ...], size: int) -> None:
+        self._shape, self._type = shape, ctypes.c_char_p * size
+        self._texts: list[bytes | None] | None = None
+        self._array = np.empty(0, dtype=object)
+
+    def __call__(self, address: int) -> np.ndarray:
+        texts: list[bytes | None] = self._type.from_address(address)[:]
+        if texts != self._texts:
+            array = _array_of_texts(texts, self._shape)
+            if len(texts) > _FEW_ELEMENTS:
+                return array
+            self._array, self._texts = array, texts
+        return self._array.copy()
+
+
+class _Places:
+    """Arrays of numbers of one type and shape, by where they lie: views that are made once for each place."""
+
+    __slots__ = ("_dtype", "_shape", "_views")
+
+    def __init__(self, view: np.ndarray, address: int) -> None:
+        self._shape, self._dtype = view.shape, view.dtype
+        self._views = {address: view}
+
+    def __call__(self, address: int) -> np.ndarray:
+        view = self._views.get(address)
+        if view is None:
+            if len(self._views) == _MANY_PLACES:
+                self._views.clear()
+            view = np.ndarray(self._shape, self._dtype, _bytes_type(math.prod(self._shape) * self._dtype.itemsize).from_address(address))
+            self._views[address] = view
+        return view.copy()
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
@@ -427,8 +531,8 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
     if kind == KIND_NONE:
         return None
     length = lib.mdf_value_length(pointer)
-    if kind == KIND_LIST and not scalars and owner is None and (table := _table_of(pointer, length)) is not None:
-        return table
+    if kind == KIND_LIST and not scalars and owner is None and (table := _Table.of(pointer, length)) is not None:
+        return table(pointer)
     items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner) for i in range(length)]
     if kind == KIND_LIST:
         return items

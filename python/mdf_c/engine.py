@@ -32,7 +32,7 @@ from ._library import (
     text,
 )
 from ._settings import Settings, functions_of, hint_of, increment_of, options_of, settings_of
-from ._values import InputArrays, Value, as_array, is_array, tensor_of, to_python, view_of
+from ._values import InputArrays, Value, as_array, is_array, taker_of, tensor_of, to_python
 from .custom import known_elsewhere
 from .drawing import Drawing, titled
 from .errors import MdfError, MdfNameError, MdfWarning
@@ -43,7 +43,6 @@ _LONG_S = 0.005
 _clock, _evaluate = time.perf_counter, lib["mdf_evaluate"]
 _set_inputs, _evaluate_anew, _results_locate = lib["mdf_set_inputs"], lib["mdf_evaluate_anew"], lib["mdf_results_locate"]
 _results_locate.restype = ctypes.c_bool
-_MANY_PLACES = 8  # where a result was; a few buffers take turns
 
 
 # Of mdf_state_inspect.
@@ -432,7 +431,7 @@ class State(Uncopied):
         self._lent: list[Any] = []
         self._known: dict[tuple, tuple] = {}  # by the names of inputs: the arrays that they were, arguments of a call with such ones
         self._tensors = (Tensor * len(program.results))()  # what results were
-        self._views: list[tuple[str, Tensor, dict[int, np.ndarray]]] = []  # of each, if all were arrays of numbers, by place
+        self._takers: list[tuple[str, Tensor, Callable[[int], Any]]] = []  # of each, by its address
         self._results_arguments = (ctypes.c_void_p(pointer), self._tensors, ctypes.c_size_t(len(program.results)))
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
@@ -716,30 +715,16 @@ class State(Uncopied):
     def results(self) -> dict[str, Any]:
         """What the graph yields, by name."""
         with self._free():
-            if not self._views or not _results_locate(*self._results_arguments):
+            if not self._takers or not _results_locate(*self._results_arguments):
                 return self._look_at_results()
-            try:
-                return {name: views[tensor.data].copy() for name, tensor, views in self._views}
-            except KeyError:
-                return self._look_at_results()
+            return {name: take(tensor.data) for name, tensor, take in self._takers}
 
     def _look_at_results(self) -> dict[str, Any]:
-        """The results one by one; what is found is remembered for the next time."""
+        """The results one by one; how they are taken is remembered for the next time."""
         pointers = [lib.mdf_result_at(self._pointer, i) for i in range(len(self._tensors))]
-        found = list(map(view_of, pointers, self._tensors))
-        known = [views for _, _, views in self._views] or [{} for _ in found]
-        self._views = []
-        arrays = [view for view in found if view is not None]
-        if len(arrays) == len(found):
-            for name, view, tensor, views in zip(self.program.results, arrays, self._tensors, known):
-                if len(views) == _MANY_PLACES or any((old.shape, old.dtype) != (view.shape, view.dtype) for old in views.values()):
-                    views.clear()
-                views[tensor.data] = view
-                self._views.append((name, tensor, views))
-        return {
-            name: to_python(pointer) if view is None else view.copy()
-            for name, pointer, view in zip(self.program.results, pointers, found)
-        }
+        takers = [taker_of(pointer, tensor) for pointer, tensor in zip(pointers, self._tensors)]
+        self._takers = list(zip(self.program.results, self._tensors, takers))
+        return {name: take(tensor.data) for name, tensor, take in self._takers}
 
     def part(self, node: int, kind: int, index: int, n_values: int) -> Any:
         """Value of a part of a node (see mdf_part_at): NumPy scalars for arrays without axes; a list where it has several."""

@@ -14,6 +14,7 @@ with warnings.catch_warnings():
     import onnx.backend.test
 
     import mdf_c.onnx_backend as backend
+    from mdf_c.engine import load
 
     TESTS = onnx.backend.test.BackendTest(backend, __name__)
     for part in (
@@ -120,3 +121,45 @@ def test_devices_and_compatibility():
     wrong = make_model()
     wrong.graph.node[0].op_type = "Addd"
     assert not backend.is_compatible(wrong)
+
+
+def _labels_and_maps():
+    """Labels of rows by a tree of one split, and ZipMap of their scores."""
+    helper, real = onnx.helper, onnx.TensorProto.FLOAT
+    tree = helper.make_node(
+        "TreeEnsembleClassifier", ["x"], ["label", "scores"], domain="ai.onnx.ml", classlabels_strings=["low", "hi gh"],
+        nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_values=[0.5, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+        class_treeids=[0, 0, 0, 0], class_nodeids=[1, 1, 2, 2], class_ids=[0, 1, 0, 1], class_weights=[0.75, 0.25, 0.125, 0.875],
+    )  # fmt: skip
+    zipped = helper.make_node("ZipMap", ["scores"], ["maps"], domain="ai.onnx.ml", classlabels_strings=["low", "hi gh"])
+    outputs = [helper.make_tensor_value_info("label", onnx.TensorProto.STRING, [None]), helper.make_empty_tensor_value_info("maps")]
+    graph = helper.make_graph([tree, zipped], "g", [helper.make_tensor_value_info("x", real, [None, 1])], outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 1)])
+
+
+def _expected(x):
+    high = x[:, 0] > 0.5
+    maps = [{"low": 0.125 if h else 0.75, "hi gh": 0.875 if h else 0.25} for h in high]
+    return ["hi gh" if h else "low" for h in high], maps
+
+
+def test_texts_and_maps_are_taken_anew_each_time():
+    """Evaluations of one state with other numbers, and with other numbers of rows; what an earlier one gave does not change."""
+    state = load(_labels_and_maps()).compile().state()
+    rng = np.random.default_rng(3)
+    given, found, kept = [], [], []
+    for n in [3, 3, 3, 3, 5, 5, 5, 2, 2, 1, 3, 3]:
+        given.append(rng.random((n, 1)).astype(np.float32))
+        state.set_inputs({"x": given[-1]})
+        state.evaluate()
+        found.append(state.results())
+        if n == 3:
+            node = next(node for node, port in state.program.outputs if port == "maps")
+            kept.append((len(found) - 1, state.output(node, "maps", copy=False)))
+    for x, results in zip(given, found):
+        labels, maps = _expected(x)
+        assert results["label"].dtype == object and results["label"].tolist() == labels
+        assert results["maps"] == maps and list(map(list, results["maps"])) == list(map(list, maps))
+    for i, maps in kept:
+        assert maps == _expected(given[i])[1]
