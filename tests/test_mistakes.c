@@ -214,6 +214,14 @@ static const struct mistake json_mistakes[] = {
      "2:26: warning: graph 'g': 'inputs' is a list of names: it is ignored"},
     {"\"value\": \"x + 1\"", "\"function\": \"onnx::If\", \"args\": {\"cond\": true, \"then_brnch\": \"g\"}",
      "4:105: error: node 'B', parameter 's': onnx::If has no input or attribute 'then_brnch'; did you mean 'then_branch'?", 1},
+    {"\"s\": {\"value\": \"x + 1\"}", "\"s\": {\"value\": [\"x\", 1]}",
+     "4:68: warning: node 'B', parameter 's': in a list 'x' is a text, not the value of that name: write the whole list as one "
+     "text, \"[x, ...]\""},
+    {"\"value\": \"s\"", "\"value\": [\"s\", \"s\"]",
+     "4:111: warning: node 'B', output port 'y': in a list 's' is a text, not the value of that name: write the whole list as "
+     "one "
+     "text, \"[s, ...]\"",
+     1},
     {"x + 1", "numpy.sum(x)[0]",
      "4:68: error: node 'B', parameter 's': operator '[]': too many indices for float64 scalar, which is read without an index"},
     {"x + 1", "numpy.array([x, x]) ^ 2",
@@ -247,6 +255,8 @@ static const struct {
      "given.yaml:2:1: warning: no input port is called 'B.xx'; the value is ignored\n"
      "    2 | B.xx: 2\n      | ^~~~\n"},
     {"--input B.x=1", "", "mdf-run: error: input port 'B.x' is fed by an edge, and takes no value from outside\n"},
+    {"--set A.out=1", "", "mdf-run: error: 'A.out' is an output port, no parameter: its value follows from those\n"},
+    {"--graph h", "", "mdf-run: error: the model has no graph 'h'; there are: g\n"},
     {"--record gain", "",
      "mdf-run: error: --record: 'gain' is no output port: give node 'A' one with the value 'gain', which is told then\n"},
     {"--gradient yy --of gain", "", "mdf-run: error: the graph has no result or output port 'yy' to derive; did you mean 'y'?\n"},

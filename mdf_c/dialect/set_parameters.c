@@ -12,7 +12,7 @@ struct setting {
     const char *name;
     const struct mdf_node *value;
     size_t n_set;
-    bool is_input, is_node;                                         /* an input port, or a node, has the name */
+    bool is_input, is_output, is_node;                              /* a port, or a node, has the name */
     struct mdf_parameter_guess *guess;                              /* it gets them offered; NULL: not so */
     void (*found)(void *context, const char *node, const char *id); /* of constants; NULL: not so */
     void *context;
@@ -110,7 +110,8 @@ static void visit_parameter(struct setting *setting, const char *node, const cha
 /* The parameters of a node or a graph. */
 static void visit_parameters(struct setting *setting, const char *node, struct mdf_node *owner)
 {
-    struct mdf_node *parameters = rewriting_find(owner, "parameters"), *ports = rewriting_find(owner, "input_ports");
+    struct mdf_node *parameters = rewriting_find(owner, "parameters"), *ports = rewriting_find(owner, "input_ports"),
+                    *outputs = rewriting_find(owner, "output_ports");
     size_t i;
 
     for (i = 0; i < rewriting_n_entries(parameters); i++) {
@@ -120,6 +121,9 @@ static void visit_parameters(struct setting *setting, const char *node, struct m
     }
     for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(ports); i++) {
         setting->is_input = setting->is_input || mdf_parameter_is_named(node, ports->as.object.entries[i].key, setting->name);
+    }
+    for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(outputs); i++) {
+        setting->is_output = setting->is_output || mdf_parameter_is_named(node, outputs->as.object.entries[i].key, setting->name);
     }
 }
 
@@ -154,6 +158,10 @@ static mdf_status refuse(struct rewriting *rewriting, const char *name, struct m
     visit(&setting, root);
     if (setting.is_input) {
         return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an input port, no parameter: give it as an input", name);
+    }
+    if (setting.is_output) {
+        return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is an output port, no parameter: its value follows from those",
+                             name);
     }
     if (setting.is_node) {
         return mdf_error_set(rewriting->error, MDF_NAME, "'%s' is a node: its parameters are called %s.PARAMETER", name, name);

@@ -325,6 +325,8 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
 /* Adds the names that a definition refers to, those that a function finds without being given them included. */
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
 
+/* --- names_in_lists.c: warns of texts in lists that are names of the node. */
+void warn_of_names_in_lists(struct compiler *compiler, const struct mdf_graph_node *node);
 /* --- unknown_arguments.c: warns of arguments that are none of `known` (const char *) and that nothing reads. */
 void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definition *definition, const struct list *known);
 /* The error of a function that needs the argument `name`, which is perhaps given by a misspelt name; MDF_NO_OPERAND. */

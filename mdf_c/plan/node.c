@@ -556,6 +556,7 @@ static bool compile_parts(struct node_builder *builder)
             return false;
         }
     }
+    warn_of_names_in_lists(builder->compiler, node);
     if (!node_describe_items(builder) || !node_bind_parameters(builder)) {
         return false;
     }
