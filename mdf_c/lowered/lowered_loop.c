@@ -154,13 +154,32 @@ static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_c
     }
 }
 
-static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity)
+/* Whether the array has the memory of an earlier time for as many items, which nobody else looks at: it is a row of them again.
+ */
+static bool has_room_again(struct mdf_lowered_stack *stack, struct mdf_value *array, size_t capacity)
+{
+    size_t n_bytes = capacity * stack->item_bytes; /* which had room then */
+
+    if (stack->appends || stack->is_placed || stack->capacity != capacity || capacity == 0 ||
+        mdf_value_own_elements(array) == NULL || array->buffer->capacity_bytes - array->buffer->offset < n_bytes) {
+        return false;
+    }
+    stack->items = array->data;
+    stack->n_put = 0;
+    return true;
+}
+
+/* `is_fixed`: it will not be made longer. */
+static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity, bool is_fixed)
 {
     struct mdf_value *array = &lowered->arrays[stack->stack];
     const struct mdf_value *form = &lowered->values[stack->stack].form;
     int64_t length;
     size_t n;
 
+    if (is_fixed && has_room_again(stack, array, capacity)) {
+        return true;
+    }
     if (!stack->is_placed) {
         if (!count_elements(lowered, stack, capacity, &n)) {
             return false;
@@ -186,7 +205,9 @@ static bool set_items(const struct mdf_lowered *lowered, const struct mdf_lowere
 {
     const struct mdf_value *form = &lowered->values[stack->stack].form;
 
-    if (!count_elements(lowered, stack, n_runs, &array->length)) {
+    if (!stack->appends && !stack->is_behind && n_runs <= stack->capacity) { /* for which there was room */
+        array->length = n_runs * lowered->values[stack->item].form.length;
+    } else if (!count_elements(lowered, stack, n_runs, &array->length)) {
         return false;
     }
     array->rank = form->rank;
@@ -269,12 +290,13 @@ static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_st
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = first_capacity(loop, n_runs), i;
+    bool is_fixed = n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE;
 
     if (loop->n_padded > 0 && n_runs > loop->n_padded) {
         return 1;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!begin_stack(lowered, &loop->stacks[i], capacity)) {
+        if (!begin_stack(lowered, &loop->stacks[i], capacity, is_fixed)) {
             return 1;
         }
     }
