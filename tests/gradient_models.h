@@ -540,8 +540,10 @@ static const struct model {
      2,
      0},
     {"a node that waits for a value",
-     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
-     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, 'output_ports': {'y': {'value': 's'}}}",
+     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, "
+     "'output_ports': {'o': {'value': 'u'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, "
+     "'output_ports': {'y': {'value': 's'}}}",
      "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
      "",
      "y",
@@ -550,8 +552,10 @@ static const struct model {
      0,
      "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 1.1, 'comparator': '>'}}"},
     {"evaluations that end by a value",
-     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, 'output_ports': {'o': {'value': 'u'}}}, "
-     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, 'output_ports': {'y': {'value': 's'}}}",
+     "'A': {'parameters': {'k': {'value': 0.7}, 'u': {'value': 'u + k * numpy.cos(u)', 'default_initial_value': 0.5}}, "
+     "'output_ports': {'o': {'value': 'u'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'s': {'value': 's * 0.5 + x * x', 'default_initial_value': 0.2}}, "
+     "'output_ports': {'y': {'value': 's'}}}",
      "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
      "",
      "y",
@@ -559,13 +563,16 @@ static const struct model {
      3,
      0,
      "'n': {'type': 'EveryNCalls', 'kwargs': {'dependency': 'A', 'n': 2}}}, 'termination': {'environment_state_update': {'type': "
-     "'Any', 'kwargs': {'dependencies': [{'type': 'All', 'kwargs': {'dependencies': [{'type': 'Threshold', 'kwargs': {'dependency': "
+     "'Any', 'kwargs': {'dependencies': [{'type': 'All', 'kwargs': {'dependencies': [{'type': 'Threshold', 'kwargs': "
+     "{'dependency': "
      "'n', 'parameter': 's', 'threshold': 0.9, 'comparator': '>='}}, {'type': 'AfterPass', 'kwargs': {'n': 1}}]}}, {'type': "
      "'AfterNPasses', 'kwargs': {'n': 9}}]}}"},
     {"a node that waits for another to be finished, in time",
-     "'A': {'parameters': {'v': {'default_initial_value': [0.1, -0.2], 'time_derivative': '1 - v * k'}, 'k': {'value': 0.4}, 'is_finished': {'value': "
+     "'A': {'parameters': {'v': {'default_initial_value': [0.1, -0.2], 'time_derivative': '1 - v * k'}, 'k': {'value': 0.4}, "
+     "'is_finished': {'value': "
      "'v[0] > 0.45'}}, 'output_ports': {'o': {'value': 'v'}}}, "
-     "'n': {'input_ports': {'x': {'shape': [2]}}, 'parameters': {'w': {'value': [[1.5, 0.5], [-0.3, 0.8]]}}, 'output_ports': {'y': {'value': "
+     "'n': {'input_ports': {'x': {'shape': [2]}}, 'parameters': {'w': {'value': [[1.5, 0.5], [-0.3, 0.8]]}}, 'output_ports': "
+     "{'y': {'value': "
      "'numpy.matmul(w, numpy.sin(x))'}}}",
      "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
      "",
@@ -575,6 +582,59 @@ static const struct model {
      0.1,
      "'n': {'type': 'WhenFinished', 'kwargs': {'dependency': 'A'}}}, 'termination': {'environment_state_update': {'type': "
      "'AfterNPasses', 'kwargs': {'n': 1}}"},
+};
+
+/* Those that draw random numbers which ways back have to draw again. */
+static const struct model drawing_models[] = {
+    {"steps that draw until a value ends the evaluation",
+     "'n': {'parameters': {'k': {'value': 0.4}, 's': {'value': 0.3}, 'u': {'value': 'u + k + s * numpy.random.normal(0.0, 1.0)', "
+     "'default_initial_value': 0.0}}, 'output_ports': {'y': {'value': 'u * k'}}}",
+     "",
+     "",
+     "y",
+     {"n.k", "n.s"},
+     3,
+     0,
+     "}, 'termination': {'environment_state_update': {'type': 'Threshold', 'kwargs': {'dependency': 'n', 'parameter': 'u', "
+     "'threshold': 1.1, 'comparator': '>'}}"},
+    {"two nodes that draw, of which one waits for a value",
+     "'A': {'parameters': {'k': {'value': 0.4}, 'u': {'value': 'u + k * numpy.random.normal(0.0, 1.0)', 'default_initial_value': "
+     "0.1}}, 'output_ports': {'o': {'value': 'u'}}}, "
+     "'n': {'input_ports': {'x': {}}, 'parameters': {'a': {'value': 0.7}, 'v': {'value': '0.9 * v + a * x * "
+     "numpy.random.uniform(0.5, 1.5)', 'default_initial_value': 0.2}}, 'output_ports': {'y': {'value': 'v'}}}",
+     "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
+     "",
+     "y",
+     {"A.k", "n.a", "A.u", "n.v"},
+     4,
+     0,
+     "'n': {'type': 'Any', 'kwargs': {'dependencies': [{'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', "
+     "'threshold': 0.05, 'comparator': '>'}}, {'type': 'AfterPass', 'kwargs': {'n': 2}}]}}}, "
+     "'termination': {'environment_state_update': {'type': 'AfterPass', 'kwargs': {'n': 4}}"},
+    {"a draw in a branch, and one behind it",
+     "'n': {'parameters': {'a': {'value': 2.0}, 'p': {'function': 'onnx::If', 'args': {'cond': 'a > 0', 'then_branch': 'b', "
+     "'else_branch': 'b'}}, 'q': {'value': 'a * numpy.random.normal(0.0, 1.0)'}}, 'output_ports': {'y': {'value': 'p * q'}}}",
+     "",
+     "'b': {'nodes': {'m': {'parameters': {'r': {'function': 'onnx::RandomNormal', 'args': {'shape': [3], 'dtype': 11}}}, "
+     "'output_ports': {'o': {'value': 'r * a * a'}}}}}",
+     "y",
+     {"n.a"},
+     3,
+     0},
+    {"draws in a Loop within a Loop, and behind it",
+     "'n': {'parameters': {'a': {'value': 0.5}, 'x0': {'value': [0.1, 0.2]}, 'p': {'function': 'onnx::Loop', 'args': {'M': 5, "
+     "'v_initial': '[x0]', 'body': 'outer'}}}, 'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'outer': {'metadata': {'inputs': ['i', 'c', 'z'], 'outputs': ['c', 'w']}, 'nodes': {'m': {'input_ports': {'z': {}, 'i': "
+     "{}, "
+     "'c': {}}, 'parameters': {'q': {'function': 'onnx::Loop', 'args': {'M': 3, 'v_initial': '[z]', 'body': 'inner'}}}, "
+     "'output_ports': {'w': {'value': 'q * numpy.random.uniform(0.5, 1.5)'}}}}}, "
+     "'inner': {'metadata': {'inputs': ['i2', 'c2', 'zz'], 'outputs': ['c2', 'ww']}, 'nodes': {'m2': {'input_ports': {'zz': {}, "
+     "'i2': {}, 'c2': {}}, 'output_ports': {'ww': {'value': 'numpy.sin(zz * a * numpy.random.normal(1.0, 0.2)) + 0.3 * zz'}}}}}",
+     "y",
+     {"n.a", "n.x0"},
+     3,
+     0},
 };
 
 #endif

@@ -31,7 +31,9 @@ static bool run_if(struct mdf_call *call)
     }
     for (i = 0; i < call->n_outputs; i++) {
         if (branch->own_outputs[i] != NULL) {
-            mdf_value_swap(call->outputs[i], branch->own_outputs[i]);
+            if (!mdf_body_take(call, call->outputs[i], branch->own_outputs[i])) {
+                return false;
+            }
         } else if (!mdf_value_copy(call->context->memory, call->outputs[i], branch->outputs[i])) {
             return mdf_call_out_of_memory(call);
         }

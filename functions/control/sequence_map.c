@@ -2,6 +2,7 @@
  *
  * Comes in: a sequence, and further ones of its length, or arrays that every run sees. Goes out: sequences of what the body
  * yields. Source: ONNX SequenceMap 17. */
+#include "functions/control/stack.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -56,7 +57,9 @@ static bool take_outputs(struct mdf_call *call, struct mdf_body *body, size_t ru
         }
         item = &((struct mdf_value *)list->data)[run];
         if (body->own_outputs[i] != NULL) {
-            mdf_value_swap(item, body->own_outputs[i]);
+            if (!mdf_body_take(call, item, body->own_outputs[i])) {
+                return false;
+            }
         } else if (!mdf_value_copy(call->context->memory, item, body->outputs[i])) {
             return mdf_call_out_of_memory(call);
         }

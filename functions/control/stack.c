@@ -63,6 +63,16 @@ static bool check_type(struct mdf_call *call, const struct mdf_value *state, con
                           mdf_dtype_name(next->dtype));
 }
 
+bool mdf_body_take(struct mdf_call *call, struct mdf_value *target, struct mdf_value *own)
+{
+    bool is_lent = own->kind == MDF_KIND_TENSOR && own->rank == 0 && own->buffer == NULL;
+
+    if (!is_lent) {
+        mdf_value_swap(target, own);
+    }
+    return !is_lent || mdf_value_copy(call->context->memory, target, own) || mdf_call_out_of_memory(call);
+}
+
 /* A yield may be another formal (two states change places), so those that can not be taken are copied aside before any formal
  * changes. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states)
@@ -81,7 +91,9 @@ bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_f
     for (i = 0; i < n_states; i++) {
         struct mdf_value *own = body->own_outputs[first_yield + i];
 
-        mdf_value_swap(body->inputs[first_formal + i], own != NULL ? own : call->outputs[i]);
+        if (!mdf_body_take(call, body->inputs[first_formal + i], own != NULL ? own : call->outputs[i])) {
+            return false;
+        }
     }
     return true;
 }

@@ -8,4 +8,9 @@
  * how many of them there are; input `input` + 1: no axes are all. NULL: the error is set. */
 const int64_t *gradient_numbers_of_results(struct mdf_call *call, const struct mdf_value *a, size_t input, size_t *n);
 
+/* gradient_marks.c: the settings of gradient.mark_draws. */
+struct mdf_gradient_mark {
+    size_t n_streams; /* that functions draw from, at most */
+};
+
 #endif

@@ -57,14 +57,14 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
     return code;
 }
 
-bool made_loop_emit_stacking(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition,
-                             const mdf_operand *states, const mdf_operand *outputs, size_t n_states, size_t n_outputs)
+bool made_loop_call(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition, const mdf_operand *states,
+                    const mdf_operand *outputs, size_t n_states, struct mdf_code_call *call)
 {
     struct compiler *compiler = target->compiler;
+    const struct mdf_operator *row = mdf_operator_onnx("Loop", LOOP_SINCE);
     mdf_operand *inputs = mdf_arena_array(&compiler->scratch, FIRST_STATE + n_states, sizeof *inputs);
     uint32_t *index = mdf_arena_allocate(compiler->arena, sizeof *index);
-    struct mdf_code_call call = {.operator= mdf_operator_onnx("Loop", LOOP_SINCE), .n_inputs = FIRST_STATE + n_states};
-    void *settings = mdf_arena_allocate(compiler->arena, call.operator->settings_size);
+    void *settings = mdf_arena_allocate(compiler->arena, row->settings_size);
     struct mdf_value trip_count = {0};
 
     if (!list_add(compiler, &target->unit->bodies, &body, sizeof body)) {
@@ -81,13 +81,27 @@ bool made_loop_emit_stacking(struct target *target, struct mdf_code *body, uint6
     inputs[0] = unit_add_constant(target, &trip_count, 0);
     inputs[1] = condition;
     memcpy(inputs + FIRST_STATE, states, n_states * sizeof *states);
-    call.settings = settings;
-    call.bodies = index;
-    call.n_bodies = 1;
-    call.inputs = inputs;
-    call.outputs = outputs;
+    *call = (struct mdf_code_call){.operator= row,
+                                   .settings = settings,
+                                   .inputs = inputs,
+                                   .n_inputs = FIRST_STATE + n_states,
+                                   .outputs = outputs,
+                                   .n_outputs = n_states,
+                                   .bodies = index,
+                                   .n_bodies = 1};
+    return inputs[0] != MDF_NO_OPERAND;
+}
+
+bool made_loop_emit_stacking(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition,
+                             const mdf_operand *states, const mdf_operand *outputs, size_t n_states, size_t n_outputs)
+{
+    struct mdf_code_call call;
+
+    if (!made_loop_call(target, body, most, condition, states, outputs, n_states, &call)) {
+        return false;
+    }
     call.n_outputs = n_outputs;
-    return inputs[0] != MDF_NO_OPERAND && unit_emit_call(target, &call);
+    return unit_emit_call(target, &call);
 }
 
 bool made_loop_emit(struct target *target, struct mdf_code *body, uint64_t most, mdf_operand condition, const mdf_operand *states,

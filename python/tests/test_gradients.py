@@ -297,12 +297,72 @@ def test_a_loop_keeps_what_it_has_drawn():
     assert mdf_c.hvp(model, "y", list(at), seed=3)({"n.w": 1.0, "n.s": 0.5}, at)[0] == value
 
 
-def test_draws_within_a_branch_are_refused():
+def test_draws_within_a_branch_are_drawn_again():
     model = model_of(nodes={"n": {"parameters": {"w": {"value": 0.6}, "p": {"function": "onnx::If", "args": {"cond": "w > 0", "then_branch": "b", "else_branch": "b"}}},
                                   "output_ports": {"y": {"value": "p * w"}}}})  # fmt: skip
     model["m"]["graphs"]["b"] = {"metadata": {"inputs": [], "outputs": ["q"]}, "nodes": {"m": {"output_ports": {"q": {"value": "w * numpy.random.normal(0.0, 1.0)"}}}}}
-    with pytest.raises(mdf_c.MdfUnsupportedError, match="draws random numbers"):
-        mdf_c.gradient(model, "y", ["n.w"])
+    value, by = mdf_c.value_and_grad(model, "y", ["n.w"], graph="g", seed=5)
+    assert by["n.w"] == pytest.approx(2 * value / 0.6, rel=1e-14)
+
+
+def waiting_walk(step, **conditions):
+    """Passes until the walk is far enough."""
+    node = {"parameters": {"k": {"value": 0.4}, "u": {"value": f"u + {step}", "default_initial_value": 0.0}}, "output_ports": {"y": {"value": "u * k"}}}
+    model = model_of(nodes={"n": node})
+    ends = {"type": "Threshold", "kwargs": {"dependency": "n", "parameter": "u", "threshold": 1.1, "comparator": ">"}}
+    model["m"]["graphs"]["g"]["conditions"] = {"node_specific": conditions, "termination": {"environment_state_update": ends}}
+    return model
+
+
+def test_what_is_drawn_beside_conditions_that_look_at_values_is_drawn_again_in_sweeps_too():
+    model = waiting_walk("k + 0.2 * numpy.random.normal(0.0, 1.0)")
+    program, along = (make(model, "y", ["n.k"], steps=2, seed=5) for make in (mdf_c.gradient, mdf_c.jvp))
+    value, by = program()
+    ends = [program({"n.k": 0.4 + step})[0] for step in (1e-6, -1e-6)]
+    assert by["n.k"] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-8)
+    tangents = along.many({"n.k": [1.0, 2.0, -1.0]})[1]
+    np.testing.assert_allclose(tangents, by["n.k"] * [1, 2, -1], rtol=1e-14)
+
+
+def test_registered_functions_are_derived_beside_conditions_that_look_at_values():
+    functions = mdf_c.Functions()
+    functions.register("lab::gain", lambda u, k: np.tanh(u) + k, derivative=lambda dy, u, k: [dy * (1 - np.tanh(u) ** 2), dy])
+    program = mdf_c.gradient(waiting_walk("lab.gain(u, k)"), "y", ["n.k"], functions=functions)
+    value, by = program()
+    ends = [program({"n.k": 0.4 + step})[0] for step in (1e-6, -1e-6)]
+    assert by["n.k"] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-8)
+
+
+def test_passes_and_steps_of_such_models_take_bounded_memory():
+    start = {"node_specific": {}, "termination": {"environment_state_update": {"type": "All", "kwargs": {"dependencies": [
+        {"type": "Threshold", "kwargs": {"dependency": "n", "parameter": "q", "threshold": -1.0, "comparator": ">"}}, {"type": "AfterNPasses", "kwargs": {"n": 2}}]}}}}  # fmt: skip
+    state = {"default_initial_value": np.linspace(1, 10, 40).tolist(), "value": "numpy.sin(s) * k + numpy.cos(s * k)"}
+    parameters = {"k": {"value": 0.3}, "s": state, "q": {"default_initial_value": 0.0, "value": "q + s[3] * s[3]"}}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "s * q"}}}})
+    model["m"]["graphs"]["g"]["conditions"] = start
+    free, bound, short = (peak(model, ["n.k", "n.s"], steps, memory) for steps, memory in ((4000, 0), (4000, 64 << 20), (1000, 64 << 20)))
+    np.testing.assert_array_equal(free[0], bound[0])
+    for a, b in zip(free[1], bound[1]):
+        np.testing.assert_array_equal(a, b)
+    assert bound[2] - short[2] < 300_000
+
+
+def test_numbers_that_a_loop_within_a_loop_leaves_outlive_its_lowered_form():
+    """The first run of the inner loop begins with whole numbers, later ones do not: what it has left is the outer one's by then."""
+    inner = {"ww": {"value": "numpy.sin(vv) * k + numpy.cos(vv * k)"}, "uu": {"value": "tt + numpy.cos(vv[0]) * 0.1"}, "dd": {"value": "tt < 0.25"}}
+    bodies = {
+        "o": {"metadata": {"inputs": ["i", "c", "v", "t"], "outputs": ["d", "w", "u"]}, "nodes": {"m": {"input_ports": {name: {} for name in "icvt"}, "parameters": {
+            "p": {"function": "onnx::Loop", "args": {"M": 4, "cond": True, "v_initial": "[v, t]", "body": "b"}}},
+            "output_ports": {"w": {"value": "p[0]"}, "u": {"value": "p[1]"}, "d": {"value": "p[1] < 0.25"}}}}},
+        "b": {"metadata": {"inputs": ["i", "c", "vv", "tt"], "outputs": ["dd", "ww", "uu"]}, "nodes": {"m": {"input_ports": {name: {} for name in ("i", "c", "vv", "tt")}, "output_ports": inner}}},
+    }  # fmt: skip
+    parameters = {"k": {"value": 0.3}, "s": {"value": [1, 2, 3]}, "p": {"function": "onnx::Loop", "args": {"cond": True, "v_initial": "[s, 0.0]", "body": "o"}}}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "p[1]"}}}})
+    model["m"]["graphs"].update(bodies)
+    value, by = mdf_c.value_and_grad(model, "y", ["n.k"], graph="g")
+    plain, plain_by = mdf_c.value_and_grad(model, "y", ["n.k"], graph="g", plain=True)
+    assert value == plain == pytest.approx(0.298253488, rel=1e-8)
+    assert by["n.k"] == plain_by["n.k"]
 
 
 def test_many_conditional_expressions_take_room_by_their_number():

@@ -141,6 +141,7 @@ static bool repeat(struct tracer *around, const struct mdf_program_node *node)
                                .most = node->most_repeats - 1,
                                .has_dt = around->has_dt,
                                .keeps_outputs = true,
+                               .in_segments = true,
                                .trace = trace_again,
                                .context = &repeats};
 

@@ -5,6 +5,7 @@
  * names of the parameters. Inputs are those of the graph, and hold for all evaluations. */
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/gradient/evaluation.h"
+#include "mdf_c/plan/gradient/gradient.h"
 #include "mdf_c/plan/solve/entry.h"
 #include "mdf_c/plan/trace.h"
 
@@ -582,6 +583,24 @@ static bool derive_by_library(struct graph_builder *builder, struct derivation *
     return keep_ports(compiler) && keep_output_parts(compiler, &node) && keep_node(compiler, &node);
 }
 
+/* Behind derivatives that draw random numbers again these go on from where the value left them. */
+static bool derive_and_go_on(struct derivation *derivation)
+{
+    struct target *target = &derivation->target;
+    mdf_operand mark = MDF_NO_OPERAND;
+
+    if (!gradient_mark_draws(target, derivation->first)) {
+        return false;
+    }
+    if (gradient_has_marks(target, derivation->first)) {
+        mark = gradient_emit_mark(target, derivation->first);
+        if (mark == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return derive(derivation) && (mark == MDF_NO_OPERAND || gradient_emit_return(target, mark));
+}
+
 bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf_gradient_request *request)
 {
     struct compiler *compiler = builder->compiler;
@@ -614,7 +633,7 @@ bool compile_evaluation_gradient(struct graph_builder *builder, const struct mdf
     if (of == MDF_NO_OPERAND) {
         return false;
     }
-    if (!compile_evaluations(builder, request, of, &derivation.value) || !derive(&derivation) ||
+    if (!compile_evaluations(builder, request, of, &derivation.value) || !derive_and_go_on(&derivation) ||
         !name_outputs(&derivation, &node)) {
         return false;
     }

@@ -626,7 +626,7 @@ bool compile_gradients_from(struct target *target, size_t first, const struct de
                             const mdf_operand *xs, size_t n, mdf_operand *gradients)
 {
     struct gradient gradient = {.target = target, .compiler = target->compiler, .unit = target->unit, .first_instruction = first};
-    bool done = derive_from(&gradient, ys, n_ys, xs, n, gradients);
+    bool done = gradient_mark_draws(target, first) && derive_from(&gradient, ys, n_ys, xs, n, gradients);
 
     gradient_clear(&gradient);
     return done;

@@ -109,6 +109,8 @@ struct region {
     size_t first_end, second, end;
 };
 
+/* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */
+size_t gradient_end_of_instruction(const struct mdf_instruction *instructions, size_t at);
 /* The arms of the jump at `at`. Where the first ends in a jump over the second, that is not a part of it. */
 struct region gradient_find_region(struct unit *unit, size_t at);
 /* Whether of two instructions at most one is run, as jumps choose. */
@@ -119,7 +121,7 @@ void gradient_find_repeated(struct gradient *gradient);
 void gradient_find_outermost(struct gradient *gradient);
 /* Whether the jump at `at` chooses something that matters by a value that has another in its place. */
 bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
-/* Where what begins at an instruction ends: behind all that a jump chooses from, or that is gone through item by item. */
+/* The same of an instruction of the unit. */
 size_t gradient_end_of(struct gradient *gradient, size_t at);
 /* Whether an instruction is a jump that depends on something. */
 bool gradient_is_conditional(const struct mdf_instruction *instruction);
@@ -136,6 +138,23 @@ bool gradient_add_product(struct gradient *gradient, const struct mdf_code_call 
 
 /* --- custom_call.c: the same for a call of a registered function that has a derivative. */
 bool gradient_hand_back_custom(struct gradient *gradient, const struct mdf_code_call *call);
+
+/* --- gradient_draws.c */
+bool gradient_is_draw(const struct mdf_code_call *call);
+bool gradient_is_mark(const struct mdf_code_call *call);
+bool gradient_goes_back(const struct mdf_code_call *call);
+/* What a call draws random numbers by, itself or in its bodies; NULL: it does not. */
+const struct mdf_operator *gradient_find_draw(const struct mdf_code_call *call, struct mdf_code *const *bodies);
+/* Puts marks into the code from `first` on, and into its bodies. */
+bool gradient_mark_draws(struct target *target, size_t first);
+/* Whether there are any. */
+bool gradient_has_marks(struct target *target, size_t first);
+/* A mark of where the generators are now, for draws by code from `first` on; MDF_NO_OPERAND with the error set. */
+mdf_operand gradient_emit_mark(struct target *target, size_t first);
+/* The generators go back to a mark. */
+bool gradient_emit_return(struct target *target, mdf_operand mark);
+/* The mark in front of an instruction; MDF_NO_OPERAND: there is none. */
+mdf_operand gradient_mark_before(struct gradient *gradient, size_t at);
 
 /* --- gradient_control.c */
 /* Whether there are derivatives through a call with bodies. */

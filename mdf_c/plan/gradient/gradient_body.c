@@ -137,26 +137,11 @@ static bool fill_unit(struct gradient *outer, struct derived_body *body)
            add_facts(body, &unit->capture_facts, copy->n_captures, true);
 }
 
-/* What draws random numbers in the bodies within a body; NULL: nothing. */
-static const struct mdf_operator *find_inner_draw(const struct mdf_code *code)
-{
-    const struct mdf_operator *draw = NULL;
-
-    for (size_t i = 0; i < code->n_bodies && draw == NULL; i++) {
-        draw = mdf_code_find_draw(code->bodies[i]);
-    }
-    return draw;
-}
-
 /* Begins to derive a body, of which `formals` change smoothly, and captures as the unit around has it. */
 bool gradient_begin_body(struct gradient *outer, struct derived_body *body, const bool *formals)
 {
-    const struct mdf_operator *draw = formals != NULL ? find_inner_draw(body->code) : mdf_code_find_draw(body->code);
     struct gradient *gradient = &body->gradient;
 
-    if (draw != NULL) {
-        return gradient_refuse_draw(outer, draw);
-    }
     *gradient = (struct gradient){.compiler = outer->compiler, .unit = &body->unit};
     gradient->own_target = (struct target){outer->compiler, &body->unit, NULL};
     gradient->target = &gradient->own_target;

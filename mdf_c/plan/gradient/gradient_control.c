@@ -203,6 +203,19 @@ static bool derive_branch(struct gradient *gradient, struct derived_body *body, 
     return gradient_finish_body(gradient, &made, index);
 }
 
+/* What a branch draws it draws again on the way back. */
+static bool draw_again(struct gradient *gradient, const struct control *control, const struct mdf_code_call *call)
+{
+    const struct mdf_operator *draw = gradient_find_draw(call, gradient->unit->bodies.items);
+    mdf_operand mark = gradient_mark_before(gradient, control->at);
+
+    if (draw == NULL) {
+        return true;
+    }
+    return mark != MDF_NO_OPERAND ? gradient_emit_return(gradient->target, gradient_track(gradient, mark)->value)
+                                  : gradient_refuse_draw(gradient, draw);
+}
+
 static bool hand_back_branches(struct gradient *gradient, struct control *control, const struct mdf_code_call *call)
 {
     struct list captures = {0}, inputs = {0};
@@ -219,8 +232,9 @@ static bool hand_back_branches(struct gradient *gradient, struct control *contro
         }
     }
     outputs = gradient_new_array(gradient, captures.n, sizeof *outputs);
-    if (outputs == NULL || (captures.n > 0 && !gradient_emit(gradient, call->operator, call->settings, &inputs, indices,
-                                                             control->n_bodies, outputs, captures.n))) {
+    if (outputs == NULL || (captures.n > 0 && !draw_again(gradient, control, call)) ||
+        (captures.n > 0 &&
+         !gradient_emit(gradient, call->operator, call->settings, &inputs, indices, control->n_bodies, outputs, captures.n))) {
         return false;
     }
     for (size_t i = 0; i < captures.n; i++) {

@@ -64,11 +64,6 @@ static bool takes_items(const struct mdf_code_call *call)
     return subscript != NULL;
 }
 
-static bool is_draw(const struct mdf_code_call *call)
-{
-    return (call->operator->flags & MDF_OPERATOR_RANDOM) != 0;
-}
-
 /* Whether what a call draws has one type and shape: sizes, and what says from where, stay as they are. */
 static bool draws_stable(struct gradient *gradient, const struct mdf_code_call *call)
 {
@@ -87,7 +82,7 @@ static bool yields_stable(struct gradient *gradient, const struct mdf_code_call 
 {
     bool is_item = takes_items(call);
 
-    if (is_draw(call)) {
+    if (gradient_is_draw(call)) {
         return draws_stable(gradient, call);
     }
 
@@ -317,7 +312,7 @@ static bool is_kept(struct gradient *gradient, size_t at, size_t end)
         return false;
     }
     call = gradient_call(gradient, instruction);
-    if (!is_draw(call) && (!is_of_arrays(call) || !is_dear(call))) {
+    if (!gradient_is_draw(call) && (!is_of_arrays(call) || !is_dear(call))) {
         return false;
     }
     for (size_t i = 0; i < call->n_outputs; i++) {
@@ -347,24 +342,84 @@ static bool keep_outputs(struct keeping *keeping, size_t at)
 /* What draws random numbers in a range of instructions; NULL: nothing. */
 static const struct mdf_operator *find_draw(struct gradient *gradient, size_t at, size_t end)
 {
-    for (; at < end; at++) {
-        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
-        const struct mdf_code_call *call = instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
-        const struct mdf_operator *draw = call != NULL && is_draw(call) ? call->operator: NULL;
+    const struct mdf_operator *draw = NULL;
 
-        for (size_t i = 0; call != NULL && draw == NULL && i < call->n_bodies; i++) {
-            draw = call->bodies[i] != UINT32_MAX
-                       ? mdf_code_find_draw(((struct mdf_code **)gradient->unit->bodies.items)[call->bodies[i]])
-                       : NULL;
-        }
-        if (draw != NULL) {
-            return draw;
-        }
+    for (; at < end && draw == NULL; at++) {
+        const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+
+        draw = instruction->opcode == MDF_OPCODE_CALL
+                   ? gradient_find_draw(gradient_call(gradient, instruction), gradient->unit->bodies.items)
+                   : NULL;
     }
-    return NULL;
+    return draw;
 }
 
-/* Goes from the last instruction to the first: each stays, or what it writes is kept, or nobody needs it. */
+/* A mark of what stays behind it, which draws: the loop keeps it, and here the generators go back to it. */
+static bool return_to_mark(struct keeping *keeping, size_t at)
+{
+    struct gradient *gradient = keeping->gradient;
+    mdf_operand mark = gradient_call(gradient, unit_instruction(gradient->unit, at))->outputs[0];
+
+    mark_as(gradient, mark, GRADIENT_VALUE);
+    if (!keep_outputs(keeping, at) || !gradient_emit_return(gradient->target, mark)) {
+        return false;
+    }
+    unit_instruction(gradient->unit, at)->target = (uint32_t)gradient->unit->calls.n - 1;
+    gradient->unit->instructions.n--; /* it stands there, not behind all */
+    keeping->stays[at] = true;
+    return true;
+}
+
+/* Of a way back: what stands in front of something that stays and draws. What hands gradients back goes back to marks itself. */
+static bool go_back(struct keeping *keeping, size_t at, size_t behind, const struct mdf_operator *draw)
+{
+    struct gradient *gradient = keeping->gradient;
+    const struct mdf_instruction *instruction = at < behind ? unit_instruction(gradient->unit, at) : NULL;
+    const struct mdf_code_call *call =
+        instruction != NULL && instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
+
+    if (call != NULL && gradient_goes_back(call)) {
+        stay(keeping, at, at + 1, GRADIENT_VALUE);
+        return true;
+    }
+    if (call != NULL && gradient_is_mark(call)) {
+        return return_to_mark(keeping, at);
+    }
+    return behind >= gradient->n_instructions || gradient_refuse_draw(gradient, draw);
+}
+
+/* Whether an instruction goes back to a mark. */
+static bool goes_back(struct gradient *gradient, size_t at)
+{
+    const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+
+    return instruction->opcode == MDF_OPCODE_CALL && gradient_goes_back(gradient_call(gradient, instruction));
+}
+
+/* A range stays, or what it writes is kept, or nobody needs it; `before`: where the one in front of it begins. */
+static bool choose_one(struct keeping *keeping, size_t at, size_t end, size_t before)
+{
+    struct gradient *gradient = keeping->gradient;
+    enum gradient_reading reading = reading_of_outputs(gradient, at, end);
+    const struct mdf_operator *draw = find_draw(gradient, at, end);
+
+    if (keeping->backward != NULL && goes_back(gradient, at)) {
+        return true; /* what it is for has had it stay */
+    }
+    if (draw != NULL && (keeping->backward == NULL || reading != GRADIENT_UNREAD)) { /* others draw what comes behind */
+        reading = GRADIENT_VALUE;
+    }
+    if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(gradient, at, end)) {
+        return keep_outputs(keeping, at);
+    }
+    if (reading != GRADIENT_UNREAD) {
+        stay(keeping, at, end, reading);
+        return draw == NULL || keeping->backward == NULL || go_back(keeping, before, at, draw);
+    }
+    return true;
+}
+
+/* Goes from the last instruction to the first. */
 static bool choose(struct keeping *keeping, size_t first)
 {
     struct gradient *gradient = keeping->gradient;
@@ -379,24 +434,8 @@ static bool choose(struct keeping *keeping, size_t first)
     }
     starts[n_starts] = n;
     for (size_t i = n_starts; i-- > 0;) {
-        size_t at = starts[i], end = starts[i + 1];
-        enum gradient_reading reading = reading_of_outputs(gradient, at, end);
-        const struct mdf_operator *draw = find_draw(gradient, at, end);
-
-        if (draw != NULL && keeping->backward == NULL) { /* others draw what comes behind */
-            reading = GRADIENT_VALUE;
-        } else if (draw != NULL && reading != GRADIENT_UNREAD) { /* the loop keeps what it has drawn */
-            reading = GRADIENT_VALUE;
-            if (!is_kept(gradient, at, end)) {
-                return gradient_refuse_draw(gradient, draw);
-            }
-        }
-        if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(gradient, at, end)) {
-            if (!keep_outputs(keeping, at)) {
-                return false;
-            }
-        } else if (reading != GRADIENT_UNREAD) {
-            stay(keeping, at, end, reading);
+        if (!keeping->stays[starts[i]] && !choose_one(keeping, starts[i], starts[i + 1], i > 0 ? starts[i - 1] : starts[i])) {
+            return false;
         }
     }
     return true;

@@ -11,11 +11,11 @@ bool gradient_is_conditional(const struct mdf_instruction *instruction)
            instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
 }
 
-struct region gradient_find_region(struct unit *unit, size_t at)
+static struct region find_region(const struct mdf_instruction *instructions, size_t at)
 {
-    size_t target = unit_instruction(unit, at)->target;
+    size_t target = instructions[at].target;
     struct region region = {at, target, target, target};
-    const struct mdf_instruction *last = unit_instruction(unit, target - 1);
+    const struct mdf_instruction *last = &instructions[target - 1];
 
     if (target - 1 > at && last->opcode == MDF_OPCODE_JUMP && last->target >= target) {
         region.first_end = target - 1;
@@ -24,14 +24,22 @@ struct region gradient_find_region(struct unit *unit, size_t at)
     return region;
 }
 
+struct region gradient_find_region(struct unit *unit, size_t at)
+{
+    return find_region(unit->instructions.items, at);
+}
+
+size_t gradient_end_of_instruction(const struct mdf_instruction *instructions, size_t at)
+{
+    if (gradient_is_conditional(&instructions[at])) {
+        return find_region(instructions, at).end;
+    }
+    return instructions[at].opcode == MDF_OPCODE_NEXT ? instructions[at].target : at + 1;
+}
+
 size_t gradient_end_of(struct gradient *gradient, size_t at)
 {
-    const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
-
-    if (gradient_is_conditional(instruction)) {
-        return gradient_find_region(gradient->unit, at).end;
-    }
-    return instruction->opcode == MDF_OPCODE_NEXT ? instruction->target : at + 1;
+    return gradient_end_of_instruction(gradient->unit->instructions.items, at);
 }
 
 static bool is_between(size_t at, size_t first, size_t end)

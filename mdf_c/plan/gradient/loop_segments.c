@@ -164,7 +164,7 @@ static bool is_long(struct target *target, const struct mdf_code_call *call, con
 {
     double m, bytes = 0;
 
-    if (!take_apart(target, call, segments) || mdf_code_find_flagged(segments->body, MDF_OPERATOR_AS_WRITTEN) != NULL) {
+    if (!take_apart(target, call, segments) || mdf_code_find_flagged(segments->body, MDF_OPERATOR_CUSTOM) != NULL) {
         return false;
     }
     m = segments->is_scan ? count_of_scan(traced->types, segments) : count_of_loop(target, segments);
@@ -538,10 +538,216 @@ static bool emit_all(const struct segments *segments)
     return true;
 }
 
+/* ------------------------------------------------------------------ loops whose number of iterations only a run tells */
+
+/* Of what is thought to be the number, where that is not known. */
+enum { MANY_ITERATIONS = 1 << 16 };
+
+/* Whether it is a Loop of any number of iterations that stacks nothing: what segments stack would differ in length. */
+static bool is_of_any_length(struct target *target, const struct mdf_code_call *call, const struct traced_call *traced,
+                             struct segments *segments)
+{
+    const struct mdf_value *count;
+    double m = MANY_ITERATIONS, bytes = 0;
+
+    if (!take_apart(target, call, segments) || segments->is_scan || call->n_outputs > segments->n_states ||
+        segments->n_states == 0 || mdf_code_find_flagged(segments->body, MDF_OPERATOR_CUSTOM) != NULL) {
+        return false;
+    }
+    count = unit_constant(target->unit, call->inputs[INPUT_COUNT]);
+    if (count != NULL && (!mdf_value_number_at(count, NULL, 0, &m) || m < FEW_ITERATIONS)) {
+        return false;
+    }
+    for (size_t i = 0; i < segments->n_states; i++) {
+        bytes += segments_bytes(target->compiler, traced->unit, traced->inputs[segments->first_state + i]);
+    }
+    segments->n = m < MANY_ITERATIONS ? (uint64_t)m : MANY_ITERATIONS;
+    segments->levels = segments_levels(segments->n, bytes, traced->bound_bytes);
+    return true;
+}
+
+/* One more state at the end of a body: whether it goes on, as one truth. */
+static bool yield_condition(struct compiler *compiler, struct mdf_code *code)
+{
+    struct mdf_instruction *instructions = mdf_arena_array(compiler->arena, code->n_instructions + 1, sizeof *instructions);
+    struct mdf_code_call *calls = mdf_arena_array(compiler->arena, code->n_calls + 1, sizeof *calls);
+    mdf_operand *formals = mdf_arena_array(compiler->arena, code->n_formals + 1, sizeof *formals),
+                *yields = mdf_arena_array(compiler->arena, code->n_yields + 1, sizeof *yields),
+                *operands = mdf_arena_array(compiler->arena, 2, sizeof *operands);
+    bool *is_own = mdf_arena_array(compiler->arena, code->n_yields + 1, sizeof *is_own);
+    struct mdf_static_type *types = mdf_arena_array(compiler->arena, code->n_yields + 1, sizeof *types);
+
+    if (instructions == NULL || calls == NULL || formals == NULL || yields == NULL || operands == NULL || is_own == NULL ||
+        types == NULL) {
+        return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+    }
+    operands[0] = code->yields[0];
+    operands[1] = MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots++);
+    memcpy(formals, code->formals, code->n_formals * sizeof *formals);
+    formals[code->n_formals++] = MDF_OPERAND(MDF_OPERAND_SLOT, code->n_slots++);
+    memcpy(yields, code->yields, code->n_yields * sizeof *yields);
+    memcpy(is_own, code->yield_is_own, code->n_yields * sizeof *is_own);
+    memcpy(types, code->yield_types, code->n_yields * sizeof *types);
+    yields[code->n_yields] = operands[1];
+    is_own[code->n_yields] = true;
+    types[code->n_yields++] = mdf_static_unknown;
+    if (code->n_calls > 0) {
+        memcpy(calls, code->calls, code->n_calls * sizeof *calls);
+    }
+    if (code->n_instructions > 0) {
+        memcpy(instructions, code->instructions, code->n_instructions * sizeof *instructions);
+    }
+    calls[code->n_calls] = (struct mdf_code_call){
+        .operator= mdf_operator_python("numpy.any"), .inputs = operands, .n_inputs = 1, .outputs = operands + 1, .n_outputs = 1};
+    instructions[code->n_instructions++] =
+        (struct mdf_instruction){.opcode = MDF_OPCODE_CALL, .target = (uint32_t)code->n_calls++, .origin = compiler->origin};
+    code->instructions = instructions;
+    code->calls = calls;
+    code->formals = formals;
+    code->yields = yields;
+    code->yield_is_own = is_own;
+    code->yield_types = types;
+    code->n_names = code->n_nodes = 0;
+    return true;
+}
+
+static mdf_operand add_truth(struct target *target)
+{
+    struct mdf_value yes = {0};
+
+    if (!mdf_value_make_bool(target->compiler->memory, &yes, true)) {
+        return compile_out_of_memory(target->compiler);
+    }
+    yes.strength = MDF_STRENGTH_TYPED;
+    return unit_add_constant(target, &yes, OPERAND_IS_BOOL);
+}
+
+static bool emit_of_any_length(const struct segments *segments);
+
+/* A segment: the same Loop from the number `first` on, of so many iterations at most, with one more state: whether it goes on. */
+static bool emit_segment(const struct segments *segments, struct target *target, mdf_operand first, mdf_operand count,
+                         const mdf_operand *states, const mdf_operand *outputs)
+{
+    struct segments inner = *segments;
+    struct mdf_code_call call;
+    size_t n = segments->n_states;
+    bool ends = segments->call->inputs[INPUT_CONDITION] != MDF_NO_OPERAND;
+    mdf_operand *inputs = mdf_arena_array(&target->compiler->scratch, FIRST_STATE + n + 1, sizeof *inputs);
+    struct mdf_code *copy = inputs != NULL ? copy_body(segments, target, first) : NULL;
+
+    if (copy == NULL) {
+        return out_of_memory(target);
+    }
+    if (ends && !yield_condition(target->compiler, copy)) {
+        mdf_code_clear(target->compiler->memory, copy);
+        return false;
+    }
+    inputs[INPUT_COUNT] = count;
+    inputs[INPUT_CONDITION] = ends ? add_truth(target) : MDF_NO_OPERAND;
+    memcpy(inputs + FIRST_STATE, states, n * sizeof *states);
+    inputs[FIRST_STATE + n] = inputs[INPUT_CONDITION];
+    if (ends && inputs[INPUT_CONDITION] == MDF_NO_OPERAND) {
+        mdf_code_clear(target->compiler->memory, copy);
+        return false;
+    }
+    if (!make_call(segments, target, copy, inputs, outputs, &call)) {
+        return false;
+    }
+    call.n_inputs = FIRST_STATE + n + ends;
+    call.n_outputs = n + ends;
+    inner.target = target;
+    inner.call = &call;
+    inner.body = copy;
+    inner.n_states = n + ends;
+    inner.n = segments->size;
+    inner.levels = segments->levels - 1;
+    return inner.levels < 2 || inner.n < FEW_ITERATIONS ? unit_emit_call(target, &call) : emit_of_any_length(&inner);
+}
+
+/* The body of the outer Loop, whose states are the number where a segment begins, and the states. */
+static struct mdf_code *make_segment_of_any_length(const struct segments *segments, struct unit *unit)
+{
+    const struct mdf_code_call *call = segments->call;
+    struct target inner = {segments->target->compiler, unit, segments->target->scope};
+    struct compiler *compiler = inner.compiler;
+    size_t n = segments->n_states;
+    bool has_count = call->inputs[INPUT_COUNT] != MDF_NO_OPERAND, ends = call->inputs[INPUT_CONDITION] != MDF_NO_OPERAND;
+    mdf_operand first = unit_new_slot(&inner, 0), *inputs = new_slots(&inner, n), *outputs = new_slots(&inner, n + 1), all, count,
+                next, goes_on;
+    struct list formals = {0}, yields = {0};
+
+    all = has_count ? unit_capture(&inner, unit, segments->target->unit, call->inputs[INPUT_COUNT]) : MDF_NO_OPERAND;
+    if (inputs == NULL || outputs == NULL || first == MDF_NO_OPERAND || (has_count && all == MDF_NO_OPERAND)) {
+        return NULL;
+    }
+    count = has_count ? compute(&inner,
+                                mdf_arena_printf(&compiler->scratch, "numpy.minimum(numpy.sum(a) - b, %llu)",
+                                                 (unsigned long long)segments->size),
+                                all, first)
+                      : add_count(&inner, segments->size);
+    next = count != MDF_NO_OPERAND ? unit_call_two(&inner, PYTHON_ADD, first, count, MDF_NO_OPERAND) : count;
+    if (next == MDF_NO_OPERAND || !emit_segment(segments, &inner, first, count, inputs, outputs)) {
+        return NULL;
+    }
+    goes_on = has_count ? compute(&inner, "numpy.sum(a) > b", all, next) : outputs[n];
+    goes_on = has_count && ends && goes_on != MDF_NO_OPERAND ? compute(&inner, "numpy.logical_and(a, b)", goes_on, outputs[n])
+                                                             : goes_on;
+    return goes_on != MDF_NO_OPERAND && add_all(compiler, &formals, &first, 1) && add_all(compiler, &formals, inputs, n) &&
+                   add_all(compiler, &yields, &next, 1) && add_all(compiler, &yields, outputs, n)
+               ? made_loop_body(&inner, &formals, &yields, goes_on, "segment")
+               : NULL;
+}
+
+/* Whether the first segment begins. */
+static mdf_operand begins(const struct segments *segments)
+{
+    struct target *target = segments->target;
+    mdf_operand count = segments->call->inputs[INPUT_COUNT], condition = segments->call->inputs[INPUT_CONDITION], some;
+
+    if (count == MDF_NO_OPERAND) {
+        return condition;
+    }
+    some = compute(target, "numpy.sum(a) > 0", count, MDF_NO_OPERAND);
+    return some == MDF_NO_OPERAND || condition == MDF_NO_OPERAND
+               ? some
+               : compute(target, "numpy.logical_and(a, numpy.any(b))", some, condition);
+}
+
+static bool emit_of_any_length(const struct segments *around)
+{
+    struct segments segments = *around;
+    struct target *target = segments.target;
+    const struct mdf_code_call *call = segments.call;
+    size_t n = segments.n_states;
+    mdf_operand *inputs = mdf_arena_array(&target->compiler->scratch, 1 + n, sizeof *inputs), *outputs = new_slots(target, 1 + n),
+                condition = begins(&segments);
+    struct unit unit = {.outer = target->unit};
+    struct mdf_code *code;
+
+    segments.size = segments_size(segments.n, segments.levels);
+    if (inputs == NULL || outputs == NULL || condition == MDF_NO_OPERAND) {
+        return out_of_memory(target);
+    }
+    code = make_segment_of_any_length(&segments, &unit);
+    unit_clear(target->compiler, &unit);
+    inputs[0] = add_count(target, 0);
+    memcpy(inputs + 1, call->inputs + FIRST_STATE, n * sizeof *inputs);
+    for (size_t i = 0; i < n; i++) {
+        outputs[1 + i] = call->outputs[i] != MDF_NO_OPERAND ? call->outputs[i] : outputs[1 + i];
+    }
+    if (code != NULL && inputs[0] == MDF_NO_OPERAND) {
+        mdf_code_clear(target->compiler->memory, code);
+        code = NULL;
+    }
+    return code != NULL && made_loop_emit(target, code, INT64_MAX, condition, inputs, outputs, 1 + n);
+}
+
 bool segments_emit_call(struct target *target, const struct mdf_code_call *call, const struct traced_call *traced)
 {
     const struct mdf_code_call kept = *call; /* the list of calls grows */
     struct segments segments;
 
-    return is_long(target, &kept, traced, &segments) ? emit_all(&segments) : unit_emit_call(target, call);
+    return is_long(target, &kept, traced, &segments)            ? emit_all(&segments)
+           : is_of_any_length(target, &kept, traced, &segments) ? emit_of_any_length(&segments)
+                                                                : unit_emit_call(target, call);
 }

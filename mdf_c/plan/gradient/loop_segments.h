@@ -23,8 +23,8 @@ struct traced_call {
     size_t bound_bytes;                  /* of the memory */
 };
 
-/* Emits a call; in segments, where it is a Loop of many iterations whose number is known and that does not end before, or
- * a Scan along first axes, which may be as long. */
+/* Emits a call; in segments, where it is a Loop of many iterations, or a Scan along first axes, which may be as long. A Loop of
+ * which only a run tells how many they are is taken for one of very many, and may stack nothing. */
 bool segments_emit_call(struct target *target, const struct mdf_code_call *call, const struct traced_call *traced);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "mdf_c/plan/conditions/condition_terms.h"
 #include "mdf_c/plan/gradient/by_values_terms.h"
+#include "mdf_c/plan/gradient/gradient.h"
 #include "mdf_c/plan/gradient/traced_loop.h"
 
 /* ------------------------------------------------------------------ runs */
@@ -357,8 +358,12 @@ static bool note_end(struct tracer *tracer)
 static bool trace_scheduled(struct tracer *tracer)
 {
     const struct mdf_program *program = by_values_program_of(tracer);
-    struct traced_loop loop = {
-        .id = "pass", .most = program->max_passes, .has_dt = tracer->has_dt, .keeps_outputs = true, .trace = trace_pass};
+    struct traced_loop loop = {.id = "pass",
+                               .most = program->max_passes,
+                               .has_dt = tracer->has_dt,
+                               .keeps_outputs = true,
+                               .in_segments = true,
+                               .trace = trace_pass};
 
     if (!begin_update(tracer)) {
         return false;
@@ -755,33 +760,31 @@ static mdf_operand begin_slot(struct tracer *tracer, size_t slot)
     return nothing_like(tracer, later);
 }
 
-/* What is called where the model says it, and no more, can not be run for its type. */
-static bool refuse_as_written(struct tracer *tracer)
+/* Whether something draws random numbers. */
+static bool draws(const struct tracer *tracer)
 {
     for (size_t i = 0; i < tracer->n_frames; i++) {
         const struct unit *from = tracer->frames[i].from;
-        bool has = false;
 
         for (size_t k = 0; k < from->calls.n; k++) {
-            has = has || (((const struct mdf_code_call *)from->calls.items)[k].operator->flags & MDF_OPERATOR_AS_WRITTEN) != 0;
-        }
-        for (size_t k = 0; k < from->bodies.n; k++) {
-            has =
-                has || mdf_code_find_flagged(((struct mdf_code *const *)from->bodies.items)[k], MDF_OPERATOR_AS_WRITTEN) != NULL;
-        }
-        if (has) {
-            return trace_refuse(tracer,
-                                "random numbers, or functions that the caller registered, beside conditions that look at values");
+            if (gradient_find_draw((const struct mdf_code_call *)from->calls.items + k, from->bodies.items) != NULL) {
+                return true;
+            }
         }
     }
-    return true;
+    return false;
 }
 
-/* Two runs of all nodes, for the types that they leave. */
+/* Two runs of all nodes, for the types that they leave. What they draw is drawn again by those that count. */
 static bool find_types(struct tracer *tracer, const struct mdf_gradient_request *request, struct schedules *schedules)
 {
     const struct schedules *kept = tracer->schedules;
+    bool marks = draws(tracer);
+    mdf_operand mark = marks ? gradient_emit_mark(&tracer->target, 0) : MDF_NO_OPERAND;
 
+    if (marks && mark == MDF_NO_OPERAND) {
+        return false;
+    }
     schedules->later = mdf_arena_array(&tracer->target.compiler->scratch, tracer->n_frames, sizeof *schedules->later);
     if (schedules->later == NULL) {
         return compile_out_of_memory(tracer->target.compiler) != MDF_NO_OPERAND;
@@ -792,7 +795,7 @@ static bool find_types(struct tracer *tracer, const struct mdf_gradient_request 
     }
     tracer->has_dt = request->has_dt;
     tracer->is_later = true;
-    if (!trace_nodes(tracer, false)) {
+    if (!trace_nodes(tracer, false) || (marks && !gradient_emit_return(&tracer->target, mark))) {
         return false;
     }
     tracer->has_dt = false;
@@ -838,13 +841,14 @@ bool by_values_trace(struct tracer *tracer, const struct mdf_gradient_request *r
                                .begins = MDF_NO_OPERAND,
                                .has_dt = request->has_dt,
                                .keeps_outputs = true,
+                               .in_segments = true,
                                .trace = trace_step};
 
     if (schedules == NULL) {
         return compile_out_of_memory(tracer->target.compiler) != MDF_NO_OPERAND;
     }
     *schedules = *tracer->schedules;
-    if (!refuse_as_written(tracer) || !find_types(tracer, request, schedules)) {
+    if (!find_types(tracer, request, schedules)) {
         return false;
     }
     tracer->schedules = schedules;

@@ -159,10 +159,26 @@ static bool take_states(struct tracer *first, const struct step *step, const str
     return true;
 }
 
-/* Emits the Loop; `condition`: whether it begins. */
-static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code, uint64_t n,
-                      mdf_operand condition)
+static bool emit_call(struct tracer *first, const struct traced_loop *loop, const struct mdf_code_call *call)
 {
+    struct mdf_static_type *types = mdf_arena_array(&first->target.compiler->scratch, call->n_inputs, sizeof *types);
+    const struct traced_call traced = {first->target.unit, call->inputs, types, first->bound_bytes};
+
+    if (!loop->in_segments || first->bound_bytes == 0) {
+        return unit_emit_call(&first->target, call);
+    }
+    for (size_t i = 0; types != NULL && i < call->n_inputs; i++) {
+        types[i] = mdf_static_unknown;
+    }
+    return types != NULL ? segments_emit_call(&first->target, call, &traced)
+                         : compile_out_of_memory(first->target.compiler) != MDF_NO_OPERAND;
+}
+
+/* Emits the Loop. */
+static bool emit_loop(struct tracer *first, const struct step *step, const struct parts *parts, struct mdf_code *code,
+                      const struct traced_loop *loop)
+{
+    struct mdf_code_call call;
     struct compiler *compiler = first->target.compiler;
     size_t n_states = parts->initials.n;
     mdf_operand *outputs = trace_new_operands(compiler, n_states, MDF_NO_OPERAND);
@@ -181,8 +197,8 @@ static bool emit_loop(struct tracer *first, const struct step *step, const struc
         mdf_code_clear(compiler->memory, code);
         return false;
     }
-    return made_loop_emit(&first->target, code, n, condition, parts->initials.items, outputs, n_states) &&
-           take_states(first, step, parts, outputs);
+    return made_loop_call(&first->target, code, loop->most, loop->begins, parts->initials.items, outputs, n_states, &call) &&
+           emit_call(first, loop, &call) && take_states(first, step, parts, outputs);
 }
 
 /* A body that stands in the unit of `around`, with its code in `unit`. */
@@ -256,7 +272,7 @@ bool traced_loop_emit(struct tracer *around, const struct traced_loop *loop)
     if (code == NULL) {
         return around->target.compiler->error->code == MDF_OK; /* runs leave nothing to each other */
     }
-    return emit_loop(around, &step, &parts, code, loop->most, loop->begins);
+    return emit_loop(around, &step, &parts, code, loop);
 }
 
 bool traced_loop_measure(struct tracer *around, const struct traced_loop *loop, double *bytes)

@@ -11,6 +11,7 @@ struct traced_loop {
     mdf_operand begins; /* a condition; MDF_NO_OPERAND: none */
     bool has_dt;
     bool keeps_outputs; /* what output ports hold behind the Loop is looked at, whether the next run reads it or not */
+    bool in_segments;   /* where memory is bounded (loop_segments.h) */
     /* Traces the body. *goes_on: the condition that it yields; MDF_NO_OPERAND: it always does. */
     bool (*trace)(struct tracer *tracer, void *context, mdf_operand *goes_on);
     void *context;
