@@ -157,6 +157,19 @@ Test(nested, outputs_of_the_node_use_those_of_the_graph)
 }
 
 /* Expressions within see the parameters of the node and of the graph around it; their own names come first. */
+/* The node runs when `a` has run twice: before that its ports hold what those within it hold at first. */
+Test(nested, ports_of_the_node_hold_what_inner_ports_hold_at_first)
+{
+    static const char *const model = GRAPH(
+        "'nodes': {'a': {'output_ports': {'k': {'value': 1}}}, 'n': {'nodes': {'e': {'output_ports': {'o': {'value': 7, "
+        "'default_initial_value': 3}}}}}}, 'conditions': {'node_specific': {'n': {'type': 'AfterNCalls', 'kwargs': "
+        "{'dependency': 'a', 'n': 2, 'time_scale': 'TimeScale.LIFE'}}}, 'termination': {'environment_state_update': {'type': "
+        "'AfterPass', 'kwargs': {'n': 0}}}}");
+
+    expect(model, 1, NAN, "k 1; o 3");
+    expect(model, 2, NAN, "k 1; o 7");
+}
+
 Test(nested, names_are_looked_up_outward)
 {
     expect(GRAPH("'parameters': {'gain': 5, 'k': 100}, 'nodes': {'n': {'parameters': {'p': 7}, 'nodes': {'e': {'parameters': "

@@ -14,10 +14,11 @@ static const struct mdf_function_step gaussian_steps[] = {
     {NULL, NULL}};
 
 /* Items of the first axis are treated one by one where there are several axes and per_item says so. */
-#define AXIS                                                                                        \
-    {"items", "numpy.asarray(variable0)"}, {"is_whole", "not per_item or items.ndim < 2"},          \
-    {                                                                                               \
-        "axis", "None if is_whole else 1 if items.ndim == 2 else [i for i in range(1, items.ndim)]" \
+#define AXIS                                                                                                                   \
+    {"items", "numpy.asarray(variable0)"}, {"is_whole", "not per_item or items.ndim < 2"},                                     \
+    {                                                                                                                          \
+        "axis",                                                                                                                \
+            "None if is_whole else 1 if items.ndim == 2 else (1, 2) if items.ndim == 3 else [i for i in range(1, items.ndim)]" \
     }
 
 static const struct mdf_function_step normalize_steps[] = {

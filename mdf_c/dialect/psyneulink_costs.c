@@ -70,10 +70,11 @@ static void keep_intensity(const struct mechanism *mechanism, struct mdf_node *m
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *parameters = rewriting_object(rewriting, mechanism->node, "parameters");
     struct mdf_node before = rewriting_make_object(metadata), count = rewriting_make_object(metadata);
+    struct mdf_node initial = rewriting_copy(rewriting, &variable); /* not looked at: it has the shape */
 
     add_function(mechanism, metadata, "transfer_fct", rewriting_print(rewriting, "%s_at_first", id), variable);
     rewriting_put(rewriting, &before, "value", rewriting_make_text(rewriting, metadata, "%s", id));
-    rewriting_put(rewriting, &before, "default_initial_value", rewriting_make_real(metadata, 0));
+    rewriting_put(rewriting, &before, "default_initial_value", initial);
     rewriting_put(rewriting, parameters, rewriting_print(rewriting, "%s_before", id), before);
     rewriting_put(rewriting, &count, "value", rewriting_make_text(rewriting, metadata, "%s_runs + 1", id));
     rewriting_put(rewriting, &count, "default_initial_value", rewriting_make_int(metadata, 0));
@@ -105,8 +106,8 @@ bool psyneulink_tell_costs(const struct mechanism *mechanism, const char *id)
         }
         if (costs[i].is_of_change) {
             keep_intensity(mechanism, metadata, id, made_with != NULL ? *made_with : rewriting_make_real(metadata, 0));
-            of = rewriting_make_text(rewriting, metadata, "numpy.abs(%s - (%s_before if %s_runs > 0 else %s_at_first))", id, id,
-                                     id, id);
+            of = rewriting_make_text(rewriting, metadata, "numpy.abs(%s - numpy.where(%s_runs > 0, %s_before, %s_at_first))", id,
+                                     id, id, id);
         }
         add_function(mechanism, metadata, costs[i].function, name, of);
         add_port(mechanism, metadata, name);

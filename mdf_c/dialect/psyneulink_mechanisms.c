@@ -266,12 +266,23 @@ static void run_timer(const struct mechanism *mechanism, const char *value)
 
 /* ------------------------------------------------------------------ until it is finished */
 
-/* Runs of the mechanism until "is_finished" holds are one of its node, where it does not run step by step. */
-static void run_until_finished(const struct mechanism *mechanism)
+/* How often it may run in one run of its node; 1 where it does not run until it is finished. */
+static int64_t most_runs(const struct mechanism *mechanism)
 {
     const struct mdf_node *until = rewriting_find_path(mechanism->node, "metadata.execute_until_finished"),
                           *most = rewriting_find_path(mechanism->node, "metadata.max_executions_before_finished");
-    int64_t n = most != NULL && most->kind == MDF_NODE_INT && most->as.integer > 0 ? most->as.integer : 1000;
+
+    if (until != NULL && until->kind == MDF_NODE_BOOL && !until->as.truth) {
+        return 1;
+    }
+    return most != NULL && most->kind == MDF_NODE_INT && most->as.integer > 0 ? most->as.integer : 1000;
+}
+
+/* Runs of the mechanism until "is_finished" holds are one of its node, where it does not run step by step. */
+static void run_until_finished(const struct mechanism *mechanism)
+{
+    const struct mdf_node *until = rewriting_find_path(mechanism->node, "metadata.execute_until_finished");
+    int64_t n = most_runs(mechanism);
 
     if (strcmp(mechanism_class(mechanism), "DDM") == 0) {
         n = INT64_MAX; /* which it sets itself: the exporter writes that of other mechanisms */
@@ -352,11 +363,35 @@ struct measure {
     const char *metric, *expression;
 };
 
+/* How often it has run in this pass, of which it runs in one set: it begins to count anew where it was finished. */
+static const char *measure_runs_in_pass(const struct mechanism *mechanism)
+{
+    struct rewriting *rewriting = mechanism->rewriting;
+
+    add_function(mechanism, "runs_in_pass", "numpy.where(was_finished > 0.5, 1, num_executions + 1)");
+    add_state(mechanism, "num_executions", "runs_in_pass", rewriting_make_int(mechanism->node, 0), false);
+    add_state(
+        mechanism, "was_finished",
+        rewriting_print(rewriting,
+                        "numpy.where(numpy.logical_or(numpy.any(runs_in_pass >= termination_threshold), runs_in_pass >= %lld), "
+                        "1.0, 0.0)",
+                        (long long)most_runs(mechanism)),
+        rewriting_make_real(mechanism->node, 1), false);
+    return "runs_in_pass";
+}
+
 /* How often it has run, by a time scale; NULL: there is no count of that one. */
 static const char *measure_runs(const struct mechanism *mechanism, const char *scale)
 {
+    static const char *const of_pass[] = {"PASS", "CONSIDERATION_SET_EXECUTION", "TIME_STEP"};
     bool resets = strcmp(scale, "ENVIRONMENT_STATE_UPDATE") == 0 || strcmp(scale, "TRIAL") == 0;
+    size_t i;
 
+    for (i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
+        if (strcmp(scale, of_pass[i]) == 0) {
+            return measure_runs_in_pass(mechanism);
+        }
+    }
     if (!resets && strcmp(scale, "LIFE") != 0 && strcmp(scale, "ENVIRONMENT_SEQUENCE") != 0 && strcmp(scale, "RUN") != 0) {
         return NULL;
     }

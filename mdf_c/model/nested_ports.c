@@ -240,12 +240,13 @@ static size_t count_inputs(const struct mdf_graph *graph)
 
 /* ------------------------------------------------------------------ outputs */
 
-/* An output port whose value is a name: "NODE.PORT", or an input that is passed through. */
+/* An output port whose value is a name: "NODE.PORT", or an input that is passed through. `initial`: what that port holds before
+ * its node has run, so that this one holds it, too; NULL: nothing. */
 static void add_output(struct joiner *joiner, const char *id, const char *value, const struct mdf_node *source,
-                       const struct mdf_declaration *declaration)
+                       const struct mdf_declaration *declaration, const struct mdf_node *initial)
 {
     struct mdf_node *text = mdf_arena_allocate(joiner->arena, sizeof *text);
-    struct mdf_output_port port = {.id = id, .source = source, .value = text, .declaration = *declaration};
+    struct mdf_output_port port = {.id = id, .source = source, .value = text, .initial = initial, .declaration = *declaration};
 
     if (text == NULL || value == NULL) {
         joiner->failed = true;
@@ -274,6 +275,12 @@ static void index_outputs(struct joiner *joiner)
     }
 }
 
+/* What a port of the node holds before that has run. */
+static const struct mdf_node *initial_of(const struct mdf_graph_node *node, const char *port)
+{
+    return node->output_ports[mdf_model_find_output_port(node, port)].initial;
+}
+
 static void add_declared_output(struct joiner *joiner, const struct mdf_interface_item *item)
 {
     const struct mdf_graph *graph = joiner->graph;
@@ -281,7 +288,8 @@ static void add_declared_output(struct joiner *joiner, const struct mdf_interfac
     size_t at = item->node != NULL ? mdf_model_find_node(graph, item->node) : number != NULL ? *number - 1 : graph->n_nodes;
     bool is_output = at < graph->n_nodes && has_output(&graph->nodes[at], item->port);
 
-    add_output(joiner, item->name, is_output ? full_name(joiner, at, item->port) : item->port, item->source, &item->declaration);
+    add_output(joiner, item->name, is_output ? full_name(joiner, at, item->port) : item->port, item->source, &item->declaration,
+               is_output ? initial_of(&graph->nodes[at], item->port) : NULL);
 }
 
 static void add_unread_outputs(struct joiner *joiner)
@@ -296,7 +304,8 @@ static void add_unread_outputs(struct joiner *joiner)
 
             name = joiner->is_read[joiner->first_output[i] + j] ? NULL : full_name(joiner, i, port->id);
             if (name != NULL) {
-                add_output(joiner, has_output(joiner->node, port->id) ? name : port->id, name, port->source, &port->declaration);
+                add_output(joiner, has_output(joiner->node, port->id) ? name : port->id, name, port->source, &port->declaration,
+                           port->initial);
             }
         }
     }
