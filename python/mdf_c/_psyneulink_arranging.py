@@ -5,8 +5,9 @@ states begin anew. A program is compiled for it; the composition is as it was af
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,29 @@ import numpy as np
 from ._psyneulink_names import Part, identifier, port_id, unsupported
 
 
+def arrangement(composition: Any, given: dict[str, Any]) -> Arrangement:
+    """What arguments of Composition.run say, those apart that are told elsewhere."""
+    known = {field.name for field in fields(Arrangement)}
+    for name in given.keys() - known:
+        if name not in inspect.signature(type(composition).run).parameters:
+            raise TypeError(f"run has no argument {name!r}")
+        raise unsupported(composition, f"the argument '{name}' of run is not covered: {_INSTEAD.get(name, 'run it with PsyNeuLink')}")
+    return Arrangement(**given)
+
+
+_INSTEAD = {
+    "runtime_params": "set the parameters before it is compiled, or let a ControlSignal bring them",
+    "clamp_input": "an input holds in the passes of its trial, as with SOFT_CLAMP",
+    "execution_mode": "this engine is one",
+}
+
+
 @dataclass
 class Arrangement:
     """Arguments of Composition.run, by their names; None: as the composition has it."""
 
     termination_processing: Any = None
+    scheduler: Any = None
     scheduling_mode: Any = None
     initialize_cycle_values: Any = None
     reset_stateful_functions_when: Any = None
@@ -28,6 +47,7 @@ class Arrangement:
         return (
             self.initialize_cycle_values is None
             and self.termination_processing is other.termination_processing
+            and self.scheduler is other.scheduler
             and self.scheduling_mode in (None, other.scheduling_mode)
             and self.reset_stateful_functions_when is other.reset_stateful_functions_when
         )
@@ -37,9 +57,11 @@ class Arrangement:
         """The composition has it, for a while."""
         from psyneulink.core.scheduling.time import TimeScale
 
-        scheduler, resets = composition.scheduler, dict(self._resets(composition))
+        own, resets = composition.scheduler, dict(self._resets(composition))
+        scheduler = own if self.scheduler is None else self.scheduler
         before = scheduler.termination_conds, scheduler.mode, {node: node.reset_stateful_function_when for node in resets}
         try:
+            composition.scheduler = scheduler
             if self.termination_processing is not None:
                 of_run = {scale: condition for scale, condition in before[0].items() if scale == TimeScale.RUN}
                 scheduler.termination_conds = {**of_run, **self.termination_processing}  # others are the scheduler's defaults
@@ -49,6 +71,7 @@ class Arrangement:
                 node.reset_stateful_function_when = condition
             yield
         finally:
+            composition.scheduler = own
             scheduler.termination_conds, scheduler.mode = before[:2]
             for node, condition in before[2].items():
                 node.reset_stateful_function_when = condition

@@ -152,7 +152,8 @@ class _Feature:
 
         self._port = mechanism.state_input_ports[number]
         self.receiver = mechanism._specified_INPUT_Node_InputPorts_in_order[number]
-        if not self._port.path_afferents or isinstance(self.receiver, str):
+        self._number = _number_in(self._port)
+        if (not self._port.path_afferents and self._number is None) or isinstance(self.receiver, str):
             raise unsupported(mechanism, f"its state feature '{self._port.name}' comes from no place in the composition")
         self._is_plain = isinstance(self._port.function, TransformFunction)
         self.reset()
@@ -161,7 +162,7 @@ class _Feature:
         self._function = None if self._is_plain else copy.deepcopy(self._port.function)
 
     def value(self, state: State, given: Callable[[Any], np.ndarray]) -> np.ndarray:
-        value = sum(self._arrived(projection, state, given) for projection in self._port.path_afferents)
+        value = self._number if self._number is not None else sum(self._arrived(projection, state, given) for projection in self._port.path_afferents)
         return np.ravel(value if self._function is None else self._function(np.atleast_2d(value)))
 
     @staticmethod
@@ -175,6 +176,12 @@ class _Feature:
             value = sender.defaults.value if value is None else value
         matrix = np.asarray(projection.parameters.matrix.get(None), float)
         return np.ravel(value) if projection.function._is_identity(defaults=True) else np.ravel(value) @ matrix
+
+
+def _number_in(port: Any) -> np.ndarray | None:
+    """The number that a state feature is, by which a port that nothing leads to stands for it; None: it is none."""
+    is_number = not port.path_afferents and port.parameters.default_input.get(None) is not None
+    return np.asarray(port.defaults.variable, float) if is_number else None
 
 
 def _check(composition: Any, mechanism: Any) -> None:

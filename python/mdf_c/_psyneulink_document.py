@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -105,7 +106,10 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    with warnings.catch_warnings(), _counts_as_values(composition), _noise_as_lists(composition), _rates_as_numbers(composition):
+    simpler = (_counts_as_values, _noise_as_lists, _rates_as_numbers, _without_features)
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
+        for change in simpler:
+            stack.enter_context(change(composition))
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
         return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
 
@@ -127,12 +131,14 @@ def _counts_as_values(composition: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _noise_as_lists(composition: Any) -> Iterator[None]:
-    """Noise with an item for each element: of an array the exporter has an error, a list it writes."""
+    """Noise with an item for each element: of an array the exporter has an error, a list it writes; distributions, not their methods."""
     mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "function")]
     functions = [function for mechanism in mechanisms for _, function in _functions(mechanism)]
     noises = [function.parameters.noise for function in functions if hasattr(function.parameters, "noise")]
     arrays = [noise for noise in noises if np.size(noise.default_value) > 1 or np.ndim(noise.default_value) > 0 and _is_number(noise.default_value)]
-    with _other_defaults({noise: _list(noise.default_value) for noise in arrays}):
+    drawn = {noise: _random.distribution_of(noise.default_value) for noise in noises}
+    methods = {noise: value for noise, value in drawn.items() if value is not noise.default_value}
+    with _other_defaults({**{noise: _list(noise.default_value) for noise in arrays}, **methods}):
         yield
 
 
@@ -142,6 +148,16 @@ def _rates_as_numbers(composition: Any) -> Iterator[None]:
     compositions = [composition, *(node for node in composition._get_all_nodes() if is_composition(node))]
     rates = [one.parameters.learning_rate for one in compositions if isinstance(one.parameters.learning_rate.default_value, dict)]
     with _other_defaults({rate: rate.default_value.get("default_learning_rate") for rate in rates}):
+        yield
+
+
+@contextlib.contextmanager
+def _without_features(composition: Any) -> Iterator[None]:
+    """What controllers look at, by mechanisms: of a dict the exporter has an error, and no controller is in the model."""
+    nodes = [composition, *composition._get_all_nodes()]
+    controllers = [node.controller for node in nodes if getattr(node, "controller", None) is not None]
+    features = [one.parameters.state_features for one in controllers if hasattr(one.parameters, "state_features")]
+    with _other_defaults({parameter: None for parameter in features if isinstance(parameter.default_value, dict)}):
         yield
 
 
@@ -237,7 +253,7 @@ def _complete_graph(graph: Part, composition: Any) -> list[Inlet]:
             complete_mechanism(part, node)
             inlets += _modulations(part, node)
     _complete_edges(graph, composition)
-    _complete_conditions(graph, graph.get("conditions"), composition)
+    _complete_conditions(graph, composition)
     if composition.scheduler.mode.name != "STANDARD":
         graph["conditions"]["metadata"] = {"scheduling_mode": composition.scheduler.mode.name}
     return _connect(graph, composition, inlets)
@@ -267,7 +283,9 @@ def _add_up_inputs(part: Part, composition: Any) -> None:
 def _name_outputs(part: Part, composition: Any) -> None:
     """Output ports of a nested composition under the names of the mechanisms' ports."""
     ports = [source(outer) for _, outer in composition.output_CIM.port_map.values()]
-    part["output_ports"] = {port_id(port): {"value": port_id(port)} for port in ports}
+    part["output_ports"] = {
+        port_id(port): {"value": port_id(port), "metadata": {"default": held_at_first(port).tolist()}} for port in ports
+    }
 
 
 # Edges
@@ -394,12 +412,67 @@ def _nested_edges(nodes: Part, projection: Any) -> Iterator[Part]:
 # Conditions
 
 
-def _complete_conditions(graph: Part, written: Any, composition: Any) -> None:
-    """Thresholds of a mechanism's value, for which the exporter names a port that need not be there."""
-    for item in written.values() if isinstance(written, dict) else written if isinstance(written, list) else ():
-        _complete_conditions(graph, item, composition)
-    if isinstance(written, dict) and written.get("type") == "Threshold":
+def _complete_conditions(graph: Part, composition: Any) -> None:
+    """What the exporter leaves out of conditions, and of which it writes the default in place of what was given."""
+    scheduler, written = composition.scheduler, graph["conditions"]
+    for node, condition in scheduler.conditions.conditions.items():
+        if identifier(node.name) in written["node_specific"]:
+            _complete_condition(graph, written["node_specific"][identifier(node.name)], condition, composition)
+    for scale, condition in scheduler.termination_conds.items():
+        if scale.name.lower() in written["termination"]:
+            _complete_condition(graph, written["termination"][scale.name.lower()], condition, composition)
+
+
+def _complete_condition(graph: Part, written: Part, condition: Any, composition: Any) -> None:
+    arguments = written["kwargs"]
+    if written["type"].endswith("NStart"):
+        arguments.clear()
+        condition = condition.args[-1]  # that it is the n-th; the other one is that something begins
+        arguments["n"] = condition.args[0]
+    elif written["type"] == "Threshold":  # of a mechanism's value, for which the exporter names a port that need not be there
         _complete_threshold(graph, written, composition)
+        return
+    scale = _time_scale(condition) if "time_scale" in inspect.signature(type(condition).__init__).parameters else None
+    if scale is not None:
+        arguments["time_scale"] = str(scale)
+    parts = [part for part in condition.args if hasattr(part, "is_satisfied")]
+    for inner, part in zip(_conditions_in(arguments), parts):
+        _complete_condition(graph, inner, part, composition)
+
+
+def _conditions_in(arguments: Part) -> Iterator[Part]:
+    for value in arguments.values():
+        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict) and "type" in item)
+
+
+def counts_in_run(composition: Any) -> str | None:
+    """What looks at how much there was in the run, by its name, in the composition or one within it; None: nothing does."""
+    scheduler = composition.scheduler
+    of_trial = [condition for scale, condition in scheduler.termination_conds.items() if scale.name != "ENVIRONMENT_SEQUENCE"]
+    for condition in _with_parts([*scheduler.conditions.conditions.values(), *of_trial]):
+        kinds = " ".join(kind.__name__ for kind in type(condition).__mro__)
+        if getattr(_time_scale(condition), "name", None) == "ENVIRONMENT_SEQUENCE" or "EnvironmentSequence" in kinds:
+            return f"the condition {condition}"
+    for node in composition.nodes:
+        if is_composition(node):
+            found = counts_in_run(node)
+        else:
+            found = f"the termination_measure of '{node.name}'" if str(getattr(node, "termination_measure", None)) in _RUNS else None
+        if found is not None:
+            return found
+    return None
+
+
+_RUNS = ("TimeScale.RUN", "TimeScale.ENVIRONMENT_SEQUENCE")
+
+
+def _time_scale(condition: Any) -> Any:
+    """The one that a condition was given, or has by default: most keep it in their function only. None: it has none."""
+    from psyneulink.core.scheduling.time import TimeScale
+
+    function = getattr(condition, "func", None)
+    given = next((argument for argument in condition.args if isinstance(argument, TimeScale)), None)
+    return given or (inspect.getclosurevars(function).nonlocals.get("time_scale") if inspect.isfunction(function) else None)
 
 
 def _complete_threshold(graph: Part, written: Part, composition: Any) -> None:
@@ -675,6 +748,16 @@ def _generators(part: Part, mechanism: Any) -> None:
             part.setdefault("parameters", {})["seed"] = {"value": arguments["seed"]}
         elif drawing.holder is not drawing.function:
             _write_current(written, drawing.holder)
+            _draw_for_each(written, arguments, drawing)
+
+
+def _draw_for_each(written: Part, arguments: Part, drawing: _random.Drawing) -> None:
+    """Noise is drawn for each element, also by a distribution that was made for one number."""
+    variable = np.asarray(drawing.function.defaults.variable, float)
+    if np.size(drawing.holder.defaults.variable) != variable.size:
+        written["metadata"]["variable"] = variable.tolist()
+        if "shape" in arguments:
+            arguments["shape"] = list(variable.shape)
 
 
 def _generator_place(part: Part, mechanism: Any, drawing: _random.Drawing) -> tuple[Part, Part]:

@@ -44,7 +44,8 @@ def is_count(port: Any) -> bool:
 
 
 def is_chosen(port: Any) -> bool:
-    return type(port.owner).__name__ == "DDM" and port.name in _CHOSEN
+    """Of a DDM that gets one number a port of such a name is one like others."""
+    return type(port.owner).__name__ == "DDM" and port.name in _CHOSEN and np.size(port.defaults.value) == 2
 
 
 def function_id(mechanism: Any, function: Any = None) -> str:

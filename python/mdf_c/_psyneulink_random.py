@@ -103,14 +103,26 @@ def _own(function: Any) -> Iterator[Drawing]:
         yield Drawing("function", function, parameters.one_hot_function.get(None))
 
 
+def distribution_of(noise: Any) -> Any:
+    """Noise that is the method `function` of a distribution is drawn by that; any other as it is."""
+    owner = getattr(noise, "__self__", None)
+    return owner if type(owner).__name__ in _DISTRIBUTIONS and noise.__name__ == "function" else noise
+
+
 def _noise_of(component: Any) -> Any:
     """The function that draws its noise; None: it has none, or noise that is not drawn."""
     parameter = getattr(component.parameters, "noise", None)
     noise = parameter.get(None) if parameter is not None else None
     while isinstance(noise, (list, tuple, np.ndarray)) and np.size(noise) == 1 and np.ndim(noise) > 0:
         noise = noise[0]
+    noise = distribution_of(noise)
     if noise is None or np.asarray(noise).dtype.kind in "biuf":
         return None
+    if np.ndim(noise) > 0:
+        raise MdfUnsupportedError(
+            f"{type(component).__name__} '{component.name}': its noise is an array of functions, which PsyNeuLink 0.21 itself can not run"
+            " in a composition: let one distribution draw it"
+        )
     if type(noise).__name__ not in _DISTRIBUTIONS:
         what = getattr(noise, "__qualname__", None) or f"a {type(noise).__name__}"
         raise MdfUnsupportedError(

@@ -115,7 +115,7 @@ class Program:
             self.model, inlets = _document.document(composition)
             arrangement.complete(self.model, composition)
             self._learning = self._learning_or_why_not()
-            self._most_trials = _most_trials(composition)
+            self._most_trials, self._counts_in_run = _most_trials(composition), _document.counts_in_run(composition)
         self._program = engine.compile(_document.without_end(self.model), **self._settings)
         self._controller: Controller | None = None
         if composition.controller is not None and composition.enable_controller:
@@ -161,7 +161,7 @@ class Program:
             function of the number of the trial, a generator.
         num_trials : int, optional
             By default as many as there are inputs; where there are fewer of these, they are gone through again.
-        termination_processing, scheduling_mode, initialize_cycle_values, reset_stateful_functions_when : optional
+        termination_processing, scheduler, scheduling_mode, initialize_cycle_values, reset_stateful_functions_when : optional
             As in Composition.run. The composition is compiled again for them: they can be given to the first run, and then to each
             that goes on from it.
 
@@ -175,11 +175,11 @@ class Program:
         MdfError
             The evaluation failed.
         MdfUnsupportedError
-            Trials that have run were arranged in another way.
+            Trials that have run were arranged in another way; another argument of Composition.run.
         psyneulink's CompositionError, RunError
             The inputs are none for this composition.
         """
-        self._arrange_anew(_arranging.Arrangement(**arrangement))
+        self._arrange_anew(_arranging.arrangement(self.composition, arrangement))
         given, n_given = self._given(inputs, num_trials)
         n_trials = n_given if num_trials is None else num_trials
         if self._most_trials is not None:
@@ -193,6 +193,9 @@ class Program:
         return self._results_of(self._blocks[-1], len(self._blocks[-1][0]) - 1)
 
     def _arrange_anew(self, arrangement: _arranging.Arrangement) -> None:
+        if self._blocks and self._counts_in_run is not None:
+            what = f"{self._counts_in_run} looks at what was in the run, and a program has one: run all trials at once, or reset()"
+            raise _names.unsupported(self.composition, what)
         if self._blocks and arrangement.goes_on_from(self._arrangement) or arrangement == self._arrangement:
             return
         if self._blocks:

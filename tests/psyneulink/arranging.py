@@ -22,3 +22,12 @@ def arranged_resets():
     a = pnl.IntegratorMechanism(name="A", function=pnl.SimpleIntegrator(rate=0.5))
     b = pnl.IntegratorMechanism(name="B", function=pnl.AccumulatorIntegrator(increment=0.5), reset_stateful_function_when=pnl.AtTrialStart())
     return comp([a, b]), {"A": [[1.0], [2.0]]}, 3, {"reset_stateful_functions_when": pnl.AtTrialStart()}
+
+
+@arranged
+def arranged_scheduler():
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", integrator_mode=True)
+    result = comp([a, b])
+    scheduler = pnl.Scheduler(composition=result)
+    scheduler.add_condition(b, pnl.EveryNCalls(a, 3))
+    return result, {"A": [[1.0], [2.0]]}, 3, {"scheduler": scheduler}

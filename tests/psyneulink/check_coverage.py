@@ -22,7 +22,7 @@ warnings.simplefilter("ignore")
 import building  # noqa: E402
 import one_by_one  # noqa: E402
 import psyneulink as pnl  # noqa: E402
-from check_live import agree  # noqa: E402
+from agreement import agree  # noqa: E402
 from psyneulink.core.components.functions.function import Function_Base  # noqa: E402
 from psyneulink.core.components.mechanisms.mechanism import Mechanism_Base  # noqa: E402
 

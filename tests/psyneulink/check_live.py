@@ -21,32 +21,18 @@ warnings.simplefilter("ignore")
 import compositions  # noqa: E402
 import learning  # noqa: E402
 import one_by_one  # noqa: E402
+from agreement import TOLERANCE, agree, rows  # noqa: E402
 
 import mdf_c  # noqa: E402
-
-TOLERANCE = 1e-9  # exponentials and sums of PsyNeuLink's are in another order
-
-
-def rows(results):
-    """Results of all trials, port by port."""
-    return [[np.ravel(port).astype(float) for port in trial] for trial in results]
-
-
-def agree(got, want):
-    if np.shape(got) != np.shape(want):
-        return f"results have the shape {np.shape(got)}, not {np.shape(want)}"
-    for trial, (own, other) in enumerate(zip(rows(got), rows(want))):
-        for a, b in zip(own, other):
-            if not np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE):
-                return f"trial {trial + 1}: {a} is not {b}"
-    return None
-
 
 def check(name):
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
     program = mdf_c.psyneulink.compile(composition)
-    for _ in range(2):
-        last = program.run(inputs, num_trials)
+    for turn in range(2):
+        try:
+            last = program.run(inputs, num_trials)
+        except mdf_c.MdfUnsupportedError as error:  # a program has one run, where something looks at what was in it
+            return None if turn == 1 and "looks at what was in the run" in str(error) else str(error)
         want = composition.run(inputs=dict(inputs), num_trials=num_trials)
         why = agree([last], [want]) or agree(program.results, composition.results)
         if why:

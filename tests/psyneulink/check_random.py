@@ -20,7 +20,8 @@ import numpy as np
 warnings.simplefilter("ignore")
 
 import psyneulink as pnl  # noqa: E402
-from check_live import agree, wrong_matrix  # noqa: E402
+from agreement import agree  # noqa: E402
+from check_live import wrong_matrix  # noqa: E402
 from psyneulink.core.components.component import ComponentError  # noqa: E402
 from psyneulink.core.globals.utilities import set_global_seed  # noqa: E402
 

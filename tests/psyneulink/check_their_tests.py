@@ -25,15 +25,20 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import modeci_mdf.functions.standard  # noqa: F401 it looks at sys.argv when it is imported, which some tests change
 import pytest
+from agreement import agree
+
+import mdf_c
 
 REPORT = "MDF_C_REPORT_OF_THEIR_TESTS"
 ARGUMENTS = {"inputs", "num_trials", "execution_mode"}
-ARGUMENTS_OF_RUN = ARGUMENTS | {"termination_processing", "scheduling_mode", "initialize_cycle_values", "reset_stateful_functions_when"}
+ARGUMENTS_OF_RUN = ARGUMENTS | {"termination_processing", "scheduler", "scheduling_mode", "initialize_cycle_values", "reset_stateful_functions_when"}
 ARGUMENTS_OF_LEARN = ARGUMENTS | {
     *("targets", "epochs", "learning_rate", "minibatch_size", "optimizations_per_minibatch", "randomize_minibatches", "patience", "min_delta")
 }
-ONLY_TELLING = ("call_", "report_", "log", "animate", "context")  # arguments that say what is told of a run
+# Arguments that say what is told of a run, or kept of it.
+ONLY_TELLING = ("call_", "report_", "log", "animate", "context", "base_context", "retain_", "synch_")
 
 
 class Watch:
@@ -50,9 +55,9 @@ class Watch:
             report.write(json.dumps({"test": self.test, "call": what, "outcome": outcome, "why": str(why)[:400]}) + "\n")
 
     def call(self, original, known, composition, args, kwargs):
-        names = list(inspect.signature(original).parameters)[1:]
-        given = {name: value for name, value in {**dict(zip(names, args)), **kwargs}.items() if value is not None}
-        given = {name: value for name, value in given.items() if not name.startswith(ONLY_TELLING)}
+        parameters = inspect.signature(original).parameters
+        given = {name: value for name, value in {**dict(zip(list(parameters)[1:], args)), **kwargs}.items() if value is not None}
+        given = {name: value for name, value in given.items() if not name.startswith(ONLY_TELLING) and not is_default(parameters, name, value)}
         # within a run or a learn it is not a call of the test's
         if self.depth or self.test is None or any(composition is other for other in self.seen):
             return self.within(original, composition, args, kwargs)
@@ -75,9 +80,6 @@ class Watch:
             self.depth -= 1
 
     def compared(self, original, composition, args, kwargs, given):
-        import mdf_c
-        from check_live import agree
-
         what, own = original.__name__, {name: copied(value) for name, value in given.items() if name != "execution_mode"}
         program = why = None
         self.depth += 1
@@ -117,6 +119,11 @@ def copied(value):
     if isinstance(value, list):
         return [copied(item) for item in value]
     return copy.copy(value) if inspect.isgenerator(value) is False and type(value).__module__ == "numpy" else value
+
+
+def is_default(parameters, name, value):
+    default = parameters[name].default if name in parameters else inspect.Parameter.empty
+    return default is value or isinstance(value, (bool, int, float, str)) and type(default) is type(value) and default == value
 
 
 watch = Watch()
@@ -198,11 +205,13 @@ if REPORT in os.environ:  # as a plugin: their conftest.py, where there is one, 
 def pytest_configure(config):
     import psyneulink
     from psyneulink.core.compositions.composition import Composition
+    from psyneulink.library.compositions.autodiffcomposition import AutodiffComposition
 
     psyneulink._called_from_pytest = True
-    for name, known in (("run", ARGUMENTS_OF_RUN), ("learn", ARGUMENTS_OF_LEARN)):
-        original = getattr(Composition, name)
-        setattr(Composition, name, patched(original, known))
+    for kind in (Composition, AutodiffComposition):
+        for name, known in (("run", ARGUMENTS_OF_RUN), ("learn", ARGUMENTS_OF_LEARN)):
+            if name in vars(kind):
+                setattr(kind, name, patched(vars(kind)[name], known))
 
 
 def patched(original, known):

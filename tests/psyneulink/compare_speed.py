@@ -20,7 +20,7 @@ warnings.simplefilter("ignore")
 
 import compositions  # noqa: E402
 import psyneulink as pnl  # noqa: E402
-from check_live import agree  # noqa: E402
+from agreement import agree  # noqa: E402
 
 import mdf_c  # noqa: E402
 

@@ -18,6 +18,16 @@ def drawn_noise_of_integrator():
 
 
 @composition
+def drawn_by_methods():
+    nodes = [
+        pnl.TransferMechanism(name="T", input_shapes=2, noise=pnl.NormalDist(mean=0.5).function),
+        pnl.TransferMechanism(name="I", input_shapes=2, noise=pnl.UniformDist().function, integrator_mode=True),
+        pnl.ProcessingMechanism(name="P", input_shapes=2, function=pnl.SimpleIntegrator(noise=pnl.GammaDist(dist_shape=2.5).function)),
+    ]
+    return comp(*nodes), {node.name: TRIALS for node in nodes}, 5
+
+
+@composition
 def drawn_by_all_distributions():
     kinds = {
         "gamma": pnl.GammaDist(dist_shape=2.5, scale=0.5),

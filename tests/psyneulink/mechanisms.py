@@ -272,6 +272,34 @@ def transfer_until_finished():
 
 
 @composition
+def ddm_of_one_number_with_ports_of_an_array():
+    ports = [pnl.SELECTED_INPUT_ARRAY, pnl.DECISION_VARIABLE_ARRAY]
+    return alone(pnl.DDM(name="D", function=pnl.DriftDiffusionAnalytical(), output_ports=ports), [[1.0], [-0.5]])
+
+
+def so_many_runs(scale, **settings):
+    measure = dict(termination_measure=scale, termination_threshold=3)
+    return alone(pnl.TransferMechanism(name="T", integrator_mode=True, **measure, **settings), [[1.0], [2.0]])
+
+
+@composition
+def runs_in_the_pass():
+    return so_many_runs(pnl.TimeScale.PASS)
+
+
+@composition
+def runs_in_the_pass_one_by_one():
+    result, inputs, _ = so_many_runs(pnl.TimeScale.PASS, execute_until_finished=False, max_executions_before_finished=2)
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterPass(2)}
+    return result, inputs, 3
+
+
+@composition
+def runs_in_the_run():
+    return so_many_runs(pnl.TimeScale.RUN)
+
+
+@composition
 def recurrent_matrix():
     return alone(pnl.RecurrentTransferMechanism(name="T", input_shapes=2, matrix=[[0.1, 0.2], [0.3, 0.4]], integrator_mode=True, clip=[-1, 1]), [[1.0, -2.0], [0.5, 0.0]])
 

@@ -25,6 +25,12 @@ def noise_of_python():
     return alone(pnl.TransferMechanism(name="T", noise=lambda: 0.5), [[1.0]])
 
 
+@refused(["AdaptiveIntegrator", "an array of functions", "itself can not run"])
+def noise_of_several_distributions():
+    noise = [pnl.NormalDist(), pnl.UniformDist()]
+    return alone(pnl.TransferMechanism(name="T", input_shapes=2, integrator_mode=True, noise=noise), [[1.0, 2.0]])
+
+
 @refused(["NormalDist", "_SeededPhilox", "RandomState"])
 def another_generator():
     noise = pnl.NormalDist()

@@ -155,6 +155,53 @@ def until_so_many_runs():
     return until("execution_count", None)
 
 
+# Conditions that count in another time scale than the exporter writes
+
+
+def counted(condition):
+    """A mechanism that runs by a condition, of how often the one before has run."""
+    a, b = pnl.TransferMechanism(name="A"), pnl.TransferMechanism(name="B", integrator_mode=True)
+    result = comp([a, b])
+    result.scheduler.add_condition(b, condition(a))
+    result.termination_processing = {pnl.TimeScale.TRIAL: pnl.AfterPass(3)}
+    return result, {"A": [[1.0]]}, 4
+
+
+@composition
+def counted_in_the_run():
+    return counted(lambda a: pnl.NWhen(pnl.Any(pnl.AfterNCalls(a, 7, time_scale=pnl.TimeScale.RUN), pnl.AtPass(1)), 6))
+
+
+@composition
+def counted_before_in_the_run():
+    return counted(lambda a: pnl.BeforeNCalls(a, 5, time_scale=pnl.TimeScale.RUN))
+
+
+@composition
+def counted_in_the_pass():
+    return counted(lambda a: pnl.AfterNCalls(a, 1, time_scale=pnl.TimeScale.PASS))
+
+
+@composition
+def counted_ever():
+    return counted(lambda a: pnl.All(pnl.Not(pnl.AtNCalls(a, 6, time_scale=pnl.TimeScale.LIFE)), pnl.AtPass(1)))
+
+
+@composition
+def counted_together():
+    return counted(lambda a: pnl.AfterNCallsCombined(a, n=6, time_scale=pnl.TimeScale.LIFE))
+
+
+@composition
+def counted_passes_of_the_run():
+    return counted(lambda a: pnl.AtPass(5, time_scale=pnl.TimeScale.RUN))
+
+
+@composition
+def counted_nth_start():
+    return counted(lambda a: pnl.AtTrialNStart(2))
+
+
 # Control that its receiver does not wait for
 
 
