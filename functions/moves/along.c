@@ -29,6 +29,17 @@ static inline size_t place_of(int64_t index, size_t size)
     return (size_t)index + (index < 0 ? size : 0);
 }
 
+/* Whether none of them counts from the end. */
+static inline bool are_direct(const int64_t *indices, size_t n)
+{
+    uint64_t signs = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        signs |= (uint64_t)indices[i];
+    }
+    return signs >> 63 == 0;
+}
+
 #define ELEMENT mdf_word8
 #define NAME(x) x##_8
 #include "functions/moves/along_rows.inc"

@@ -7,6 +7,7 @@
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
+#include "functions/moves/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -131,13 +132,60 @@ static void find_stretch(const int64_t *columns, size_t n, size_t *first, size_t
     }
 }
 
-/* Copies through the offsets that map_axes wrote: of each row the longest stretch as a whole, the others one by one. */
+/* A row whose columns lie at `columns` of `source`: the longest stretch [first, last) as a whole, the others one by one. */
+#define COPY_ROW(name, word)                                                                                        \
+    static void name(void *target, const void *source, const int64_t *columns, size_t n, size_t first, size_t last) \
+    {                                                                                                               \
+        const word *from = source;                                                                                  \
+        word *to = target;                                                                                          \
+                                                                                                                    \
+        for (size_t i = 0; i < first; i++) {                                                                        \
+            to[i] = from[columns[i]];                                                                               \
+        }                                                                                                           \
+        memcpy(to + first, from + columns[first], (last - first) * sizeof *to);                                     \
+        for (size_t i = last; i < n; i++) {                                                                         \
+            to[i] = from[columns[i]];                                                                               \
+        }                                                                                                           \
+    }
+COPY_ROW(copy_row_8, mdf_word8)
+COPY_ROW(copy_row_16, mdf_word16)
+COPY_ROW(copy_row_32, mdf_word32)
+COPY_ROW(copy_row_64, mdf_word64)
+COPY_ROW(copy_row_128, mdf_word128)
+#undef COPY_ROW
+
+typedef void (*copy_row)(void *target, const void *source, const int64_t *columns, size_t n, size_t first, size_t last);
+
+/* NULL: strings, which are shared one by one, and what has no word of its size. */
+static copy_row choose_row(mdf_dtype dtype)
+{
+    if (dtype == MDF_DTYPE_STRING) {
+        return NULL;
+    }
+    switch (mdf_dtype_size(dtype)) {
+    case 1:
+        return copy_row_8;
+    case 2:
+        return copy_row_16;
+    case 4:
+        return copy_row_32;
+    case 8:
+        return copy_row_64;
+    case 16:
+        return copy_row_128;
+    default:
+        return NULL;
+    }
+}
+
+/* Copies through the offsets that map_axes wrote. */
 static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
                         const int64_t *shape, const int64_t *offsets, int64_t *index)
 {
     static const int64_t one_column = 0;
     size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, first, last, length;
     const int64_t *of_axis, *columns = rank > 0 ? offsets : &one_column;
+    copy_row copy = choose_row(dtype);
 
     for (size_t axis = 0; axis + 1 < rank; axis++) {
         columns += shape[axis];
@@ -152,7 +200,11 @@ static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, co
             row += of_axis[index[axis]];
             of_axis += shape[axis];
         }
-        for (size_t column = 0; column < n_columns; column += length) {
+        if (copy != NULL) {
+            copy(mdf_element_to_write(dtype, target, at), mdf_element_at(dtype, source, (size_t)row), columns, n_columns, first,
+                 last);
+        }
+        for (size_t column = 0; copy == NULL && column < n_columns; column += length) {
             length = column == first ? last - first : 1;
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at + column),
                               mdf_element_at(dtype, source, (size_t)(row + columns[column])), length);

@@ -248,6 +248,13 @@ static bool read_frames(struct mdf_call *call, const struct mdf_value *signal, s
     return true;
 }
 
+/* The last axis of a signal; without one it is real, as PyTorch's exporter writes it. */
+static bool read_signal_parts(struct mdf_call *call, const struct mdf_value *signal, size_t *parts)
+{
+    *parts = 1;
+    return signal->rank == 2 || read_parts(call, signal, 3, parts);
+}
+
 static bool stft(struct mdf_call *call)
 {
     const struct signal_settings *settings = call->settings;
@@ -257,13 +264,14 @@ static bool stft(struct mdf_call *call)
     int64_t shape[4];
     size_t n = 0;
 
-    if (signal == NULL || !read_parts(call, signal, 3, &job.in_parts) || !read_frames(call, signal, &job, &n) ||
+    if (signal == NULL || !read_signal_parts(call, signal, &job.in_parts) || !read_frames(call, signal, &job, &n) ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    if (signal->rank != 3 || (settings->onesided != 0 && job.in_parts == 2)) {
+    if (signal->rank > 3 || (settings->onesided != 0 && job.in_parts == 2)) {
         return mdf_call_error(call, MDF_SHAPE,
-                              signal->rank != 3 ? "the signal has to be of rank 3" : "a onesided transform needs a real signal");
+                              signal->rank > 3 ? "the signal has to be of rank 3, or 2 where it is real"
+                                               : "a onesided transform needs a real signal");
     }
     job.n_in = n;
     job.n_out = settings->onesided != 0 ? n / 2 + 1 : n;

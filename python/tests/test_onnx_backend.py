@@ -163,3 +163,13 @@ def test_texts_and_maps_are_taken_anew_each_time():
         assert results["maps"] == maps and list(map(list, results["maps"])) == list(map(list, maps))
     for i, maps in kept:
         assert maps == _expected(given[i])[1]
+
+
+def test_stft_takes_real_signals_without_a_last_axis():
+    """As PyTorch's exporter writes them, and ONNX Runtime takes them."""
+    node = onnx.helper.make_node("STFT", ["signal", "step", "window"], ["spectrum"])
+    signal = np.random.default_rng(5).standard_normal((2, 40)).astype(np.float32)
+    others = np.array(4), np.hanning(16).astype(np.float32)
+    (flat,), (deep,) = backend.run_node(node, [signal, *others]), backend.run_node(node, [signal[..., None], *others])
+    assert flat.shape == (2, 7, 9, 2)
+    np.testing.assert_array_equal(flat, deep)
