@@ -488,20 +488,21 @@ class _Texts:
 class _Places:
     """Arrays of numbers of one type and shape, by where they lie: views that are made once for each place."""
 
-    __slots__ = ("_dtype", "_shape", "_views")
+    __slots__ = ("_copies", "_dtype", "_shape")
 
     def __init__(self, view: np.ndarray, address: int) -> None:
         self._shape, self._dtype = view.shape, view.dtype
-        self._views = {address: view}
+        self._copies = {address: view.copy}
 
     def __call__(self, address: int) -> np.ndarray:
-        view = self._views.get(address)
-        if view is None:
-            if len(self._views) == _MANY_PLACES:
-                self._views.clear()
-            view = np.ndarray(self._shape, self._dtype, _bytes_type(math.prod(self._shape) * self._dtype.itemsize).from_address(address))
-            self._views[address] = view
-        return view.copy()
+        try:
+            return self._copies[address]()
+        except KeyError:
+            if len(self._copies) == _MANY_PLACES:
+                self._copies.clear()
+        memory = _bytes_type(math.prod(self._shape) * self._dtype.itemsize).from_address(address)
+        copy = self._copies[address] = np.ndarray(self._shape, self._dtype, memory).copy
+        return copy()
 
 
 def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:

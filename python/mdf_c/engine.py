@@ -451,9 +451,9 @@ class State(Uncopied):
             raise RuntimeError("the state is being evaluated")
         return self._lock
 
-    def _run(self, call: Callable[[], Any], long_s: float) -> None:
+    def _run(self, call: Callable[[], Any] | None, long_s: float, dt: float = math.nan) -> None:
         """`call()`, an evaluation in the engine, during which nobody else may use the state; one that takes longer than `long_s`
-        is watched for Ctrl-C the next time."""
+        is watched for Ctrl-C the next time. None: one evaluation, with this time increment."""
         if self._is_evaluated:
             self._free()
         if self._lock._is_owned():  # type: ignore[attr-defined]  # a handler of a signal, or a method of a value that is being set
@@ -461,9 +461,12 @@ class State(Uncopied):
         with self._lock:
             self._is_evaluated = True
             try:
+                self._increment.value = dt
                 start = _clock()
                 if self._may_be_long:
-                    self._guard(call)
+                    self._guard(call or (lambda: _evaluate(*self._arguments)))
+                elif call is None:
+                    _evaluate(*self._arguments)
                 else:
                     call()
                 self._may_be_long = _clock() - start > long_s
@@ -591,7 +594,9 @@ class State(Uncopied):
         if type(inputs) is not dict and not isinstance(inputs, Mapping):
             raise TypeError(f"inputs are a dict of values by name, not a {type(inputs).__name__}")
         with self._free():
-            arguments = None if lend else self._point_at(inputs)
+            known, arguments = self._known.get(tuple(inputs), (None, None))
+            if lend or known is None or not known.point_at(inputs):
+                arguments = None
             if arguments is None:
                 for name, value in inputs.items():
                     self._set_input(name, value, lend)
@@ -623,14 +628,9 @@ class State(Uncopied):
             Ctrl-C; the state can be evaluated again. It is heard in the first evaluation of a state and in those that
             follow one of more than 5 ms; else at the end of the evaluation.
         """
-
-        def call() -> None:
-            self._increment.value = math.nan if dt is None else dt
-            _evaluate(*self._arguments)
-
         if self._n_checked < 2:
             self._warn_of_run(dt)
-        self._run(call, _LONG_S)
+        self._run(None, _LONG_S, math.nan if dt is None else dt)
 
     def _warn_of_run(self, dt: float | None) -> None:
         """What `run` warns of as a whole, once for a state: of the inputs before its first evaluation, of `dt` before the second."""
