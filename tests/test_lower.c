@@ -702,6 +702,28 @@ static bool calls_functions(const char *model)
 }
 
 /* Of numbers and arrays; a number's that is too large is an error as in Python. */
+/* An index that is loaded at another one, which is loaded at a third: each may count from the end, and is looked at; past the end
+ * both ways say so. */
+#define CHAIN(table)                                                                                                           \
+    NODE("\"parameters\": {\"p\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"numpy.array(" table                   \
+         ")\", \"to\": 7}}, "                                                                                                  \
+         "\"f\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"numpy.array(2)\", \"to\": 7}}, \"l\": {\"function\": " \
+         "\"onnx::Loop\", \"args\": {\"M\": 40, \"v_initial\": \"[f]\", \"body\": {\"nodes\": {\"b\": {\"input_ports\": "      \
+         "{\"i\": {}, "                                                                                                        \
+         "\"c\": {}, \"x\": {}}, \"functions\": {\"y\": {\"function\": \"onnx::Gather\", \"args\": {\"data\": \"p\", "         \
+         "\"indices\": \"x\"}}, \"z\": {\"function\": \"onnx::Gather\", \"args\": {\"data\": \"p\", \"indices\": \"y\"}}}, "   \
+         "\"output_ports\": {\"d\": {\"value\": \"c\"}, \"t\": {\"value\": \"z\"}, \"s\": {\"value\": \"y\"}}}}}}}}, "         \
+         "\"output_ports\": {\"o\": {\"value\": \"l[0]\"}, \"s\": {\"value\": \"l[1]\"}}")
+
+Test(lower, indices_that_are_loaded_at_indices)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    cr_expect_null(compare(CHAIN("[3, 5, -1, 1, 0, -6, 4]"), NULL, 9, NAN));
+    cr_expect_null(compare(CHAIN("[1, 2, 0]"), NULL, 9, NAN));
+    compare(CHAIN("[1, 7, 1, 0, 3, 2, 6]"), NULL, 9, NAN);
+    compare(CHAIN("[1, -8, 1, 0, 3, 2, 6]"), NULL, 9, NAN);
+}
+
 Test(lower, powers_to_2_and_3_are_products)
 {
     mdf_memory_init(&memory, NULL, 0);

@@ -81,7 +81,7 @@ static struct range range_of_index(const struct emission *emission, mdf_lowered_
 static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
     struct assembler *assembler = emission->assembler;
-    machine_label from_start = new_label(assembler);
+    machine_label within = new_label(assembler);
     bool is_known = range.least <= range.most && range.least >= 0;
 
     if (is_known && range.most < limit) {
@@ -92,12 +92,12 @@ static void check_index(struct emission *emission, int64_t limit, struct range r
         assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
         return;
     }
-    assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
-    assemble_jump_if(assembler, IF_NOT_NEGATIVE, from_start);
-    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)limit);
-    bind_label(assembler, from_start);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+    assemble_jump_if(assembler, IF_BELOW, within);
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)limit); /* what was past it still is */
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
     assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+    bind_label(assembler, within);
 }
 
 /* The element at `base` plus rax times `step` bytes plus `offset`. */
@@ -234,11 +234,19 @@ bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lower
     return nest->n_axes == 0;
 }
 
-static void load_whole(struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number);
+/* A nest that is emitted. */
+struct point {
+    struct emission *emission;
+    const struct mdf_lowered_nest *nest;
+    mdf_lowered_id held[MDF_NEST_MOST_STEPS]; /* the scalar that has become what a step loads; NONE: none has, so far */
+};
 
-static struct range range_of_step(const struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number)
+static void load_whole(const struct point *point, uint8_t number);
+
+static struct range range_of_step(const struct point *point, uint8_t number)
 {
-    const struct mdf_nest_step *step = &nest->steps[number];
+    const struct emission *emission = point->emission;
+    const struct mdf_nest_step *step = &point->nest->steps[number];
 
     return step->kind == MDF_NEST_LOAD && emission->lowered->values[step->view.id].is_scalar
                ? range_of_index(emission, step->view.id)
@@ -246,9 +254,9 @@ static struct range range_of_step(const struct emission *emission, const struct 
 }
 
 /* Where a step that loads finds its element; changes rax and rdx. */
-static struct machine_operand find_element(struct emission *emission, const struct mdf_lowered_nest *nest,
-                                           const struct mdf_nest_step *load)
+static struct machine_operand find_element(const struct point *point, const struct mdf_nest_step *load)
 {
+    struct emission *emission = point->emission;
     const struct mdf_nest_view *view = &load->view;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)load->dtype);
 
@@ -256,29 +264,32 @@ static struct machine_operand find_element(struct emission *emission, const stru
         load_array(emission, view->id);
         return in_memory(RDX, (int32_t)(view->first * size));
     }
-    load_whole(emission, nest, view->at);
-    check_index(emission, view->at_limit, range_of_step(emission, nest, view->at));
+    load_whole(point, view->at);
+    check_index(emission, view->at_limit, range_of_step(point, view->at));
     load_array(emission, view->id);
     return element_at(emission, RDX, view->at_stride * size, view->first * size);
 }
 
 /* rax = the whole number that a step makes; changes rcx and rdx. */
-static void load_whole(struct emission *emission, const struct mdf_lowered_nest *nest, uint8_t number)
+static void load_whole(const struct point *point, uint8_t number)
 {
-    const struct mdf_nest_step *step = &nest->steps[number];
+    struct emission *emission = point->emission;
+    const struct mdf_nest_step *step = &point->nest->steps[number];
     struct assembler *assembler = emission->assembler;
 
     if (step->kind == MDF_NEST_LOAD && emission->lowered->values[step->view.id].is_scalar) {
         emission_load_general(emission, step->view.id, RAX);
+    } else if (point->held[number] != MDF_LOWERED_NONE) {
+        emission_load_general(emission, point->held[number], RAX);
     } else if (step->kind == MDF_NEST_LOAD) {
-        assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(emission, nest, step));
+        assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(point, step));
     } else if (step->code == MDF_LOWERED_CAST) {
-        load_whole(emission, nest, step->in[0]);
+        load_whole(point, step->in[0]);
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
     } else {
-        load_whole(emission, nest, step->in[1]);
+        load_whole(point, step->in[1]);
         assemble_push(assembler, RAX);
-        load_whole(emission, nest, step->in[0]);
+        load_whole(point, step->in[0]);
         assemble_pop(assembler, RCX);
         assemble_general(assembler,
                          step->code == MDF_LOWERED_ADD        ? GENERAL_ADD
@@ -304,9 +315,10 @@ static void load_number(struct emission *emission, mdf_lowered_id out, struct ma
     emission_finish(emission, out, target);
 }
 
-static void emit_store(struct emission *emission, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *store)
+static void emit_store(struct point *point, const struct mdf_nest_step *store)
 {
-    const struct mdf_nest_step *load = &nest->steps[store->in[0]];
+    struct emission *emission = point->emission;
+    const struct mdf_nest_step *load = &point->nest->steps[store->in[0]];
     struct assembler *assembler = emission->assembler;
     unsigned size = (unsigned)mdf_dtype_size((mdf_dtype)store->dtype);
     struct machine_operand place = in_memory(RDX, (int32_t)(store->view.first * (int64_t)size));
@@ -316,14 +328,17 @@ static void emit_store(struct emission *emission, const struct mdf_lowered_nest 
             assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
             store_number(emission, load->view.id, place);
         } else {
-            assemble_load(assembler, size, RAX, find_element(emission, nest, load));
+            assemble_load(assembler, size, RAX, find_element(point, load));
             assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
             assemble_store(assembler, size, RAX, place);
         }
     } else if (emission->lowered->values[load->view.id].is_scalar) {
         emission_copy(emission, store->view.id, load->view.id);
     } else {
-        load_number(emission, store->view.id, find_element(emission, nest, load));
+        load_number(emission, store->view.id, find_element(point, load));
+        if (emission->lives[store->view.id].n_uses > 0) { /* else it is kept nowhere */
+            point->held[store->in[0]] = store->view.id;
+        }
     }
 }
 
@@ -340,13 +355,17 @@ static bool is_needed(const struct mdf_lowered_nest *nest, size_t number)
 
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
+    struct point point = {emission, nest, {0}};
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
+        point.held[i] = MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
-            emit_store(emission, nest, &nest->steps[i]);
+            emit_store(&point, &nest->steps[i]);
         } else if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at != MDF_NEST_NONE && !is_needed(nest, i)) {
-            find_element(emission, nest, &nest->steps[i]); /* an index is looked at also where nobody needs the element */
+            find_element(&point, &nest->steps[i]); /* an index is looked at also where nobody needs the element */
         }
     }
 }
