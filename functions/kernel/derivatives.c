@@ -6,6 +6,7 @@
 const struct mdf_derivative mdf_derivatives_flat[] = {{MDF_DERIVATIVE_ANY, NULL}, {MDF_DERIVATIVE_END, NULL}};
 const struct mdf_derivative mdf_derivatives_reshaped[] = {
     {0, "numpy.reshape(dy, x0.shape)"}, {MDF_DERIVATIVE_ANY, NULL}, {MDF_DERIVATIVE_END, NULL}};
+const struct mdf_derivative mdf_derivatives_parts[] = {{MDF_DERIVATIVE_END, NULL}};
 const struct mdf_derivative mdf_derivatives_matmul[] = {
     {0, "numpy.matmul(gradient.product_of_matrices(dy, x0, x1), gradient.turn(gradient.column(x1), True))"},
     {1, "gradient.without_column(numpy.matmul(gradient.turn(gradient.row(x0), True), "

@@ -23,6 +23,9 @@ enum { MDF_DERIVATIVE_INPUTS = 10 };
 extern const struct mdf_derivative mdf_derivatives_flat[], mdf_derivatives_reshaped[], mdf_derivatives_matmul[],
     mdf_derivatives_clip[];
 
+/* No rows: the result is a list, whose items are elements of the inputs in other places. */
+extern const struct mdf_derivative mdf_derivatives_parts[];
+
 /* The row for input `input` of an operator with these attributes; NULL: there is none. */
 const struct mdf_derivative *mdf_derivative_find(const struct mdf_operator *row, const void *settings, size_t input);
 

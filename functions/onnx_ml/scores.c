@@ -1,5 +1,7 @@
 /* scores.c - see scores.h. Source: ONNX ai.onnx.ml, attribute post_transform. */
+#include "functions/kernel/derivatives.h"
 #include "functions/onnx_ml/scores.h"
+#include "functions/python/python_values.h"
 
 #include <string.h>
 
@@ -80,3 +82,23 @@ bool mdf_labels_output(struct mdf_call *call, const struct mdf_labels *labels, c
     }
     return target != NULL;
 }
+
+/* "p": of each element the number below which a normal variable stays with that probability. */
+static bool run_probit(struct mdf_call *call)
+{
+    const struct mdf_value *p = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    double *x = p != NULL ? mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, p->rank,
+                                            mdf_value_shape(p))
+                          : NULL;
+
+    for (size_t i = 0; x != NULL && i < p->length; i++) {
+        x[i] = mdf_probit(
+            mdf_element_to_double((mdf_dtype)p->dtype, (const char *)p->data + i * mdf_dtype_size((mdf_dtype)p->dtype)));
+    }
+    return x != NULL;
+}
+
+const struct mdf_operator mdf_operators_python_scores[] = {
+    MDF_FUNCTION("gradient.probit", run_probit, 0, "p",
+                 .derivatives = MDF_DERIVATIVES({0, "dy * math.sqrt(2 * math.pi) * numpy.exp(y * y / 2)"})),
+    {NULL}};

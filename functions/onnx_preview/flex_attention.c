@@ -4,6 +4,7 @@
  * weights; both may be absent. Goes out: values weighed by the softmax of the scores. The bodies see the type softmax_precision,
  * float32 by default, float64 of float64. A row of scores that are all -infinity gives NaN, as Softmax does. Source: ONNX
  * ai.onnx.preview FlexAttention 1. */
+#include "functions/kernel/derivatives.h"
 #include "functions/recurrent/heads.h"
 
 #include <math.h>
@@ -163,5 +164,14 @@ static bool flex_attention(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_preview_attention[] = {
-    {"FlexAttention", 1, 99, flex_attention, flex_table, sizeof(struct flex_settings), MDF_OPERATOR_MODIFIES, NULL},
+    {"FlexAttention", 1, 99, flex_attention, flex_table, sizeof(struct flex_settings), MDF_OPERATOR_MODIFIES, NULL,
+     .meaning =
+         MDF_MEANING(/* without bodies */
+                     "result", NULL, {"keys", "numpy.repeat(x1, x0.shape[1] // x1.shape[1], 1)", NULL},
+                     {"values", "numpy.repeat(x2, x0.shape[1] // x2.shape[1], 1)", NULL},
+                     {"scores",
+                      "numpy.matmul(x0, gradient.turn(keys, True)) * (1 / math.sqrt(x0.shape[-1]) if scale is None else scale)",
+                      NULL},
+                     {"powers", "numpy.exp(scores - numpy.max(scores, -1, keepdims=True))", NULL},
+                     {"result", "numpy.matmul(powers / numpy.sum(powers, -1, keepdims=True), values)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

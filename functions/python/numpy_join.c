@@ -2,6 +2,7 @@
  * split array_split, meshgrid.
  *
  * The arrays are brought to the type that they share. Source: numpy 2.4, "Joining arrays", "Splitting arrays". */
+#include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/python/numpy_arrange.h"
 #include "functions/python/ufunc.h"
@@ -355,7 +356,7 @@ const struct mdf_operator mdf_operators_python_numpy_join[] = {
     JOIN("numpy.dstack", run_dstack, "tup", 0),
     JOIN("numpy.column_stack", run_column_stack, "tup", 0),
     MDF_FUNCTION("numpy.append", run_append, 0, "arr values axis=", .move = MDF_MOVE(2, .promotes = true)),
-    MDF_FUNCTION("numpy.split", run_split, 0, "ary indices_or_sections axis="),
-    MDF_FUNCTION("numpy.array_split", run_array_split, 0, "ary indices_or_sections axis="),
-    MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi"),
+    MDF_FUNCTION("numpy.split", run_split, 0, "ary indices_or_sections axis=", .derivatives = mdf_derivatives_parts),
+    MDF_FUNCTION("numpy.array_split", run_array_split, 0, "ary indices_or_sections axis=", .derivatives = mdf_derivatives_parts),
+    MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi", .derivatives = mdf_derivatives_parts),
     {NULL}};

@@ -457,3 +457,25 @@ def test_products_by_a_matrix_in_a_loop_are_one_product_behind_it(text, dtype):
         ends = [mdf_c.value_and_grad(model, "y", ["n.w"], graph="g", parameters={"n.w": at["n.w"] + sign * step * np.outer(np.eye(3)[place[0]], np.eye(3)[place[1]])})[0] for sign in (1, -1)]
         assert w[place] == pytest.approx((float(ends[0]) - float(ends[1])) / (2 * step), rel=2e-2 if dtype == "float32" else 1e-6, abs=1e-2 if dtype == "float32" else 1e-8)
     assert s.shape == (3,)
+
+
+@pytest.mark.parametrize("text", ["numpy.split(w, 2)[1] * numpy.split(w, 2)[0]", "numpy.array_split(x, 3)[0] * x[1]", "numpy.meshgrid(x, k * x)[1] ** 2", "numpy.split(x, [1, 3])[-1] * k"])
+def test_parts_go_back_to_where_they_were_taken_from(text):
+    at = {"n.k": np.array(0.7), "n.x": np.array([0.5, -0.4, 0.3, 0.8]), "n.w": np.array([[0.5, -0.4], [0.3, 0.1], [0.2, 0.6], [0.7, 0.9]])}
+    parameters = {name.removeprefix("n."): {"value": array.tolist()} for name, array in at.items()}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": f"numpy.sum({text}) * k"}}}})
+    program = mdf_c.gradient(model, "y", list(at))
+    by = program()[1]
+    for name, array in at.items():
+        np.testing.assert_array_equal(mdf_c.gradient(model, "y", [name], plain=True)()[1][name], by[name])
+        np.testing.assert_allclose(by[name], differences(lambda moved, name=name: program({name: moved})[0], array), atol=1e-8)
+
+
+def test_attention_with_bodies_of_its_own_is_refused():
+    scores = {"metadata": {"inputs": ["s"], "outputs": ["t"]}, "nodes": {"m": {"input_ports": {"s": {}}, "output_ports": {"t": {"value": "s * 2"}}}}}
+    arrays = {name: {"value": np.linspace(0, 1, 8).reshape(1, 1, 2, 4).tolist()} for name in "qkv"}
+    parameters = {**arrays, "p": {"function": "ai.onnx.preview::FlexAttention", "args": {"Q": "q", "K": "k", "V": "v", "score_mod": "b"}}}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "p"}}}})
+    model["m"]["graphs"]["b"] = scores
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="no derivative of ai.onnx.preview::FlexAttention"):
+        mdf_c.gradient(model, "y", ["n.q"], graph="g")

@@ -158,6 +158,9 @@ EXPRESSIONS = {
     "numpy.trace": [("numpy.trace(a)", {"a": (3, 3)}), ("numpy.trace(a, 1)", {"a": (3, 4)})],
     "numpy.convolve": [(f"numpy.convolve(a, b, '{mode}')", {"a": (5,), "b": (n,)}) for mode in ("full", "same", "valid") for n in (2, 3, 7)],
     "numpy.correlate": [(f"numpy.correlate(a, b, '{mode}')", {"a": (5,), "b": (n,)}) for mode in ("full", "same", "valid") for n in (2, 3, 7)],
+    "numpy.split": [("numpy.split(a, 2)[1] * numpy.split(a, 2)[-2]", {"a": (4, 3)}), ("numpy.split(a, [1, 2], axis=1)[2]", {"a": (2, 4)})],
+    "numpy.array_split": [("numpy.array_split(a, 3)[0]", {"a": (4, 2)})],
+    "numpy.meshgrid": [("numpy.meshgrid(a, b)[0] * numpy.exp(numpy.meshgrid(a, b)[1])", {"a": (3,), "b": (2,)})],
     "numpy.sort": [("numpy.sort(a)", {"a": M}), ("numpy.sort(a, 0)", {"a": (4, 2)})],
     "numpy.cumprod": [("numpy.cumprod(a)", {"a": M}), ("numpy.cumprod(a, 1)", {"a": (2, 3, 2)})],
     "numpy.diff": [("numpy.diff(a)", {"a": (2, 4)}), ("numpy.diff(a, 2)", {"a": (5,)}), ("numpy.diff(a, axis=0)", {"a": (3, 2)})],
@@ -229,7 +232,12 @@ OPERATORS.update({
     "ai.onnx.ml::Scaler": [call({"X": "a", "offset": [0.5, 0.1, 0.2], "scale": [2.0, 3.0, 0.5]}, a=M)],
     "ai.onnx.ml::Imputer": [call({"X": "a", "imputed_value_floats": [0.5], "replaced_value_float": 9.0}, a=M)],
     "ai.onnx.ml::Normalizer": [call({"X": "a", "norm": norm}, a=(M, 0.2, 1)) for norm in ("MAX", "L1", "L2")],
-    "ai.onnx.ml::LinearRegressor": [call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "targets": 2}, a=M)],
+    "ai.onnx.preview::FlexAttention": [
+        call({"Q": "a", "K": "b", "V": "c"}, a=(1, 2, 3, 4), b=(1, 2, 5, 4), c=(1, 2, 5, 2)),
+        call({"Q": "a", "K": "b", "V": "c", "scale": 0.7}, a=(2, 4, 3, 4), b=(2, 2, 5, 4), c=(2, 2, 5, 2))],
+    "ai.onnx.ml::LinearRegressor": [
+        call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "targets": 2}, a=M),
+        call({"X": "a", "coefficients": [0.2, -0.1, 0.1, 0.1, 0.1, -0.2], "intercepts": [0.5, 0.4], "targets": 2, "post_transform": "PROBIT"}, a=M)],
     "ai.onnx.ml::LinearClassifier": [
         *(call({"X": "a", "coefficients": [0.5, -1.0, 2.0, 0.3, 0.7, -0.2], "intercepts": [0.1, 0.2], "classlabels_ints": [3, 5], "post_transform": how}, "p[1]", a=M)
           for how in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")),

@@ -443,10 +443,99 @@ static bool hand_back_to_items(struct gradient *gradient, const struct mdf_code_
     return true;
 }
 
+/* The call that makes a list of parts of arrays in an operand, in the same run; NULL: none does. */
+static const struct mdf_code_call *find_parts(struct gradient *gradient, mdf_operand operand)
+{
+    const struct track *track = gradient_track(gradient, operand);
+    const struct mdf_instruction *writer = track->n_writers == 1 ? unit_instruction(gradient->unit, track->first_writer) : NULL;
+    const struct mdf_code_call *call =
+        writer != NULL && writer->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, writer) : NULL;
+
+    return call != NULL && call->operator->derivatives == mdf_derivatives_parts ? call : NULL;
+}
+
+/* A list of parts once more, of the numbers of the elements of an input. */
+static mdf_operand number_parts(struct gradient *gradient, const struct mdf_code_call *parts, size_t input)
+{
+    bool alike = parts->operator->formals != NULL && parts->operator->formals[0] == '*'; /* all are arrays */
+    mdf_operand *inputs = mdf_arena_array(&gradient->compiler->scratch, parts->n_inputs + 1, sizeof *inputs);
+
+    if (inputs == NULL) {
+        return compile_out_of_memory(gradient->compiler);
+    }
+    for (size_t i = 0; i < parts->n_inputs; i++) {
+        inputs[i] = parts->inputs[i] != MDF_NO_OPERAND ? gradient_track(gradient, parts->inputs[i])->value : MDF_NO_OPERAND;
+        if (inputs[i] != MDF_NO_OPERAND && (i == input || alike)) {
+            inputs[i] = unit_call_python(gradient->target, i == input ? PYTHON_NUMBERS : PYTHON_NO_NUMBERS, &inputs[i], 1,
+                                         MDF_NO_OPERAND);
+            if (inputs[i] == MDF_NO_OPERAND) {
+                return MDF_NO_OPERAND;
+            }
+        }
+    }
+    return unit_call_row(gradient->target, parts->operator, parts->settings, inputs, parts->n_inputs, MDF_NO_OPERAND);
+}
+
+/* What is taken of such a list by `call`, or, where that is the one that makes it, all of them as one array: each element goes
+ * back to where it came from. */
+static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_call *call, const struct mdf_code_call *parts)
+{
+    mdf_operand *inputs = mdf_arena_array(&gradient->compiler->scratch, call->n_inputs + 1, sizeof *inputs);
+    bool takes = call->outputs[0] != parts->outputs[0];
+
+    if (inputs == NULL) {
+        return compile_out_of_memory(gradient->compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < parts->n_inputs; i++) {
+        mdf_operand input = parts->inputs[i], numbers, three[3];
+
+        if (input == MDF_NO_OPERAND || !gradient_track(gradient, input)->is_active) {
+            continue;
+        }
+        numbers = number_parts(gradient, parts, i);
+        for (size_t k = 0; takes && k < call->n_inputs; k++) {
+            inputs[k] = k == 0 || call->inputs[k] == MDF_NO_OPERAND ? numbers : gradient_track(gradient, call->inputs[k])->value;
+        }
+        numbers = numbers == MDF_NO_OPERAND ? numbers
+                  : takes
+                      ? unit_call_row(gradient->target, call->operator, call->settings, inputs, call->n_inputs, MDF_NO_OPERAND)
+                      : unit_call_python(gradient->target, "numpy.array", &numbers, 1, MDF_NO_OPERAND);
+        three[0] = gradient_track(gradient, call->outputs[0])->gradient;
+        three[1] = numbers;
+        three[2] = gradient_track(gradient, input)->value;
+        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, "gradient.send_back", three, 3, MDF_NO_OPERAND)
+                                            : MDF_NO_OPERAND;
+        if (numbers == MDF_NO_OPERAND || !gradient_add(gradient, input, numbers)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The list of parts that a call takes something of, or makes; NULL: it does not. */
+static const struct mdf_code_call *find_parts_of(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    return call->operator->derivatives == mdf_derivatives_parts ? call
+           : call->operator->form == MDF_FORM_LIST_ITEM         ? find_parts(gradient, call->inputs[0])
+                                                                : NULL;
+}
+
+/* Whether a call that may have bodies does: a meaning is that without them. */
+static bool has_bodies(const struct mdf_code_call *call)
+{
+    size_t i = 0;
+
+    while (i < call->n_bodies && call->bodies[i] == UINT32_MAX) {
+        i++;
+    }
+    return i < call->n_bodies;
+}
+
 static bool hand_back_from(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
     const struct mdf_code_call call = *gradient_call(gradient, instruction); /* the list of calls grows */
     const struct mdf_code_call *list = call.operator->of_items != NULL ? find_list(gradient, &call) : NULL;
+    const struct mdf_code_call *parts = find_parts_of(gradient, &call);
     mdf_operand item = gradient_find_item(gradient, &call);
     size_t n = call.n_inputs;
 
@@ -457,13 +546,18 @@ static bool hand_back_from(struct gradient *gradient, const struct mdf_instructi
     if (call.operator->form == MDF_FORM_LIST) {
         return hand_back_list(gradient, &call);
     }
+    if (parts != NULL) {
+        struct mdf_code_call kept = *parts;
+
+        return hand_back_parts(gradient, &call, &kept);
+    }
     if (list != NULL) {
         struct mdf_code_call kept = *list;
 
         return hand_back_to_items(gradient, &call, &kept);
     }
 
-    if (call.operator->meaning != NULL && call.operator->meaning->steps != NULL) {
+    if (call.operator->meaning != NULL && call.operator->meaning->steps != NULL && !has_bodies(&call)) {
         return gradient_hand_back_meaning(gradient, &call);
     }
     if (mdf_custom_of(call.operator, call.settings) != NULL && mdf_custom_of(call.operator, call.settings)->derivative != NULL) {
