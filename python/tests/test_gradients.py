@@ -479,3 +479,19 @@ def test_attention_with_bodies_of_its_own_is_refused():
     model["m"]["graphs"]["b"] = scores
     with pytest.raises(mdf_c.MdfUnsupportedError, match="no derivative of ai.onnx.preview::FlexAttention"):
         mdf_c.gradient(model, "y", ["n.q"], graph="g")
+
+
+@pytest.mark.parametrize("start", ["[x, 0]", "[x, 0.0]"])
+def test_states_and_sums_that_begin_as_whole_numbers_are_kept_as_what_they_become(start):
+    """How far the loop has come, and the sum that a choice goes by, change with no parameter."""
+    outputs = {"d": {"value": "t < 2.6"}, "u": {"value": "v - 0.1 * v * v * k if numpy.sum(v) > 0.5 else v * 0.9 + k * t"}, "w": {"value": "t + 0.25"}}
+    body = {"metadata": {"inputs": ["i", "c", "v", "t"], "outputs": list(outputs)}, "nodes": {"m": {"input_ports": {name: {} for name in "icvt"}, "output_ports": outputs}}}
+    parameters = {"k": {"value": 0.3}, "x": {"value": 2}, "p": {"function": "onnx::Loop", "args": {"cond": True, "v_initial": start, "body": "b"}}}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "p[0] * p[1]"}}}})
+    model["m"]["graphs"]["b"] = body
+    program = mdf_c.gradient(model, "y", ["n.k"], graph="g")
+    value, by = program()
+    assert value == mdf_c.run(model, graph="g")["y"]
+    assert by["n.k"] == mdf_c.gradient(model, "y", ["n.k"], graph="g", plain=True)()[1]["n.k"]
+    ends = [program({"n.k": 0.3 + step})[0] for step in (1e-6, -1e-6)]
+    assert by["n.k"] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)

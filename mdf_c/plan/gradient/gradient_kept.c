@@ -302,6 +302,13 @@ static bool is_dear(const struct mdf_code_call *call)
     return is_product ? true : element != NULL ? takes_time(element) : call->operator->move == NULL;
 }
 
+/* Whether what a call makes of many elements, which changes with no x, may be whole numbers first and real ones later. */
+static bool may_change_type(struct gradient *gradient, const struct mdf_code_call *call)
+{
+    return call->operator->fold != NULL && call->outputs[0] != MDF_NO_OPERAND && !gradient_track(gradient, call->outputs[0])
+        ->is_active;
+}
+
 /* Whether what an instruction writes is kept rather than computed again. */
 static bool is_kept(struct gradient *gradient, size_t at, size_t end)
 {
@@ -312,7 +319,7 @@ static bool is_kept(struct gradient *gradient, size_t at, size_t end)
         return false;
     }
     call = gradient_call(gradient, instruction);
-    if (!gradient_is_draw(call) && (!is_of_arrays(call) || !is_dear(call))) {
+    if (!gradient_is_draw(call) && (!is_of_arrays(call) || !is_dear(call) || may_change_type(gradient, call))) {
         return false;
     }
     for (size_t i = 0; i < call->n_outputs; i++) {
@@ -526,33 +533,75 @@ static bool end_longer(struct gradient *gradient, struct longer_code *longer)
            unit_keep_list(compiler, &longer->yields, sizeof *code->yields, &code->yields, &code->n_yields);
 }
 
-/* A slot of a body that holds a value as real numbers: what begins as whole numbers may become reals in later iterations. */
-static bool make_real(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand *real)
+/* A call behind all others of a body; its result, a new slot; MDF_NO_OPERAND with the error set. */
+static mdf_operand add_call(struct gradient *gradient, struct longer_code *longer, const char *name, const mdf_operand *inputs,
+                            size_t n)
 {
-    struct mdf_code_call call = {.operator= mdf_operator_python(PYTHON_AS_REAL), .n_inputs = 1, .n_outputs = 1};
+    struct mdf_code_call call = {.operator= mdf_operator_python(name), .n_inputs = n, .n_outputs = 1};
     struct mdf_instruction instruction = {
         .opcode = MDF_OPCODE_CALL, .target = (uint32_t)longer->calls.n, .origin = gradient->compiler->origin};
-    mdf_operand *operands = mdf_arena_array(gradient->compiler->arena, 2, sizeof *operands);
+    mdf_operand *operands = mdf_arena_array(gradient->compiler->arena, n + 1, sizeof *operands);
 
     if (operands == NULL) {
-        return gradient_out_of_memory(gradient);
+        return compile_out_of_memory(gradient->compiler);
     }
-    operands[0] = value;
-    operands[1] = *real = MDF_OPERAND(MDF_OPERAND_SLOT, longer->code->n_slots++);
+    memcpy(operands, inputs, n * sizeof *operands);
+    operands[n] = MDF_OPERAND(MDF_OPERAND_SLOT, longer->code->n_slots++);
     call.inputs = operands;
-    call.outputs = operands + 1;
+    call.outputs = operands + n;
     return list_add(gradient->compiler, &longer->calls, &call, sizeof call) &&
-           list_add(gradient->compiler, &longer->instructions, &instruction, sizeof instruction);
+                   list_add(gradient->compiler, &longer->instructions, &instruction, sizeof instruction)
+               ? operands[n]
+               : MDF_NO_OPERAND;
 }
 
-/* The body of the loop yields one value more. */
+/* What the body yields for a state that begins as a whole number without a type, which may become a real one; MDF_NO_OPERAND:
+ * `value` is no such state. */
+static mdf_operand next_of(const struct backward *backward, mdf_operand value)
+{
+    const struct control *control = backward->control;
+    const struct mdf_code *code = control->bodies[0].code;
+
+    for (size_t i = 0; i < control->n_states; i++) {
+        mdf_operand initial = backward->call->inputs[control->first_formal + i];
+        const struct mdf_value *known = initial != MDF_NO_OPERAND ? unit_constant(backward->gradient->unit, initial) : NULL;
+
+        if (code->formals[control->first_formal + i] == value && known != NULL && known->kind == MDF_KIND_TENSOR &&
+            known->dtype == MDF_DTYPE_INT64 && known->strength != MDF_STRENGTH_TYPED) {
+            return code->yields[control->first_yield + i];
+        }
+    }
+    return MDF_NO_OPERAND;
+}
+
+/* A value in the type that it has together with another. */
+static mdf_operand promote(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand other)
+{
+    mdf_operand same = add_call(gradient, longer, "numpy.equal", (const mdf_operand[]){value, value}, 2),
+                differs = same != MDF_NO_OPERAND
+                              ? add_call(gradient, longer, "numpy.not_equal", (const mdf_operand[]){value, value}, 2)
+                              : same,
+                always = differs != MDF_NO_OPERAND
+                             ? add_call(gradient, longer, "numpy.logical_or", (const mdf_operand[]){same, differs}, 2)
+                             : differs;
+
+    return always != MDF_NO_OPERAND ? add_call(gradient, longer, "numpy.where", (const mdf_operand[]){always, value, other}, 3)
+                                    : always;
+}
+
+/* The body of the loop yields one value more. As real numbers, where it changes smoothly: what begins as whole numbers may become
+ * reals in later iterations. */
 static bool add_yield(struct keeping *keeping, struct longer_code *longer, mdf_operand value)
 {
     struct gradient *gradient = keeping->gradient;
     bool is_real = gradient_track(gradient, value)->is_active;
+    mdf_operand next = is_real ? MDF_NO_OPERAND : next_of(keeping->backward, value);
+    bool is_made = is_real || next != MDF_NO_OPERAND;
 
-    return (!is_real || make_real(gradient, longer, value, &value)) &&
-           list_add(gradient->compiler, &longer->yield_is_own, &is_real, sizeof is_real) &&
+    value = is_real   ? add_call(gradient, longer, PYTHON_AS_REAL, &value, 1)
+            : is_made ? promote(gradient, longer, value, next)
+                      : value;
+    return value != MDF_NO_OPERAND && list_add(gradient->compiler, &longer->yield_is_own, &is_made, sizeof is_made) &&
            list_add(gradient->compiler, &longer->yield_types, &mdf_static_unknown, sizeof mdf_static_unknown) &&
            list_add(gradient->compiler, &longer->yields, &value, sizeof value);
 }
