@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -123,6 +122,8 @@ def _dump(model: Any) -> bytes:
         return _plain(value)
 
     try:
+        import json  # a file needs none of it
+
         return json.dumps(model, default=plain).encode()
     except TypeError as error:
         path = _keys_to(model, at_fault[0]) if at_fault else None
@@ -160,6 +161,8 @@ def as_parameters(values: Any) -> bytes:
         return _parameter(value)
 
     try:
+        import json
+
         return json.dumps(dict(values), default=plain).encode()
     except TypeError as error:
         path = _keys_to(values, at_fault[0]) if at_fault else None

@@ -8,7 +8,6 @@ from functools import cached_property
 from ._diagnostics import SEVERITY_WARNING, Diagnostic
 from ._documents import Origin
 from ._library import WARNING_HANDLER, Error, Handle, checked, lib
-from ._python_source import find as find_in_python
 from .errors import BY_STATUS, MdfError, MdfWarning
 
 
@@ -61,6 +60,8 @@ def located(parts: dict, origin: Origin, graph: str | None) -> dict:
     path = parts["path"]
     if path is not None and graph is not None and not path.startswith("graph "):
         parts = {**parts, "graph": graph}
+    from ._python_source import find as find_in_python  # for mistakes only
+
     place = find_in_python(content or b"", line, column, path)
     if place is None:
         return {**parts, "file": None, "line": None, "column": None, "end_column": None, "source": None}

@@ -8,10 +8,14 @@ stays for the next one: making one takes longer than the first evaluation of a s
 from __future__ import annotations
 
 import os
-import queue
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+try:
+    from _queue import SimpleQueue  # that of queue, without what else there is
+except ImportError:  # no CPython
+    from queue import SimpleQueue
 
 Result = TypeVar("Result")
 
@@ -56,7 +60,7 @@ class _Helper:
     """A thread that makes the calls which it is handed, one after the other, as long as the process lives."""
 
     def __init__(self) -> None:
-        self._handed: queue.SimpleQueue[_Work] = queue.SimpleQueue()
+        self._handed: SimpleQueue[_Work] = SimpleQueue()
         threading.Thread(target=self._serve, name="mdf_c evaluation", daemon=True).start()
 
     def _serve(self) -> None:

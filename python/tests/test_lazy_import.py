@@ -14,7 +14,10 @@ def _in_a_new_process(code: str) -> str:
 
 def test_what_is_rarely_used_is_not_imported():
     code = (
-        "import sys, mdf_c\n"
+        "import sys, numpy\n"
+        "before = set(sys.modules)\n"
+        "import mdf_c\n"
+        "print(*(name for name in ('json', 'heapq', 'mdf_c._python_source') if name in set(sys.modules) - before))\n"
         "mdf_c.run({'m': {'graphs': {'g': {'nodes': {'n': {'parameters': {'p': {'value': '1 + 1'}}, 'output_ports': {'o': {'value': 'p'}}}}}}}})\n"
         "print(*(name for name in ('ml_dtypes', 'subprocess', 'html', 'difflib', 'mdf_c.fitting', 'mdf_c.psyneulink', 'mdf_c.sweeping', 'mdf_c.functions') if name in sys.modules))"
     )
