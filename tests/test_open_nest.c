@@ -99,43 +99,31 @@ Test(open_nest, same_bits)
 
 /* A state that grows in a loop that a condition ends, past the room that it had: two rows in each run, whose sums along rows read
  * the state by columns, before and behind what is put there. The bits are those of the plain way. */
-#define ENDED                                                                                                                                                                                                                                                                   \
-    "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"f\": {\"function\": "                                                                                                                                                 \
-    "\"onnx::Cast\", \"args\": {\"input\": \"numpy.array([[0.5, -1.25, 2.0], [0.25, 1.5, -0.0]])\", \"to\": %d}}, \"q\": "                                                                                                                                                      \
-    "{\"function\": \"onnx::Cast\", \"args\": {\"input\": \"numpy.array([[0.3, -0.7, 1.1]])\", \"to\": %d}}, \"l\": "                                                                                                                                                           \
-    "{\"function\": \"onnx::Loop\", \"args\": {\"cond\": true, \"v_initial\": \"[f, q]\", \"body\": {\"nodes\": {\"b\": "                                                                                                                                                       \
-    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}, \"p\": {}}, \"functions\": {" BINARY("x", "Sub", "s", "p") "," REDUCE("d", "ReduceSumSquare", "x", "1") "," REDUCE(                                                                                                    \
-        "m", "ReduceMin",                                                                                                                                                                                                                                                       \
-        "d", "0, 1") "," BINARY("y", "Mul", "p",                                                                                                                                                                                                                                \
-                                "m") "," CALL("t", "Sin",                                                                                                                                                                                                                       \
-                                              "\"input\": \"y\"") "," BINARY("a", "Add", "t",                                                                                                                                                                                   \
-                                                                             "q") "," CALL("u", "Concat",                                                                                                                                                                       \
-                                                                                           "\"inputs\": \"[t, a]\", "                                                                                                                                                           \
-                                                                                           "\"axis\": 0") "," CALL("k",                                                                                                                                                         \
-                                                                                                                   "Concat",                                                                                                                                                    \
-                                                                                                                   "\"inputs\":"                                                                                                                                                \
-                                                                                                                   " \"[s, "                                                                                                                                                    \
-                                                                                                                   "u]\", "                                                                                                                                                     \
-                                                                                                                   "\"axis\": "                                                                                                                                                 \
-                                                                                                                   "0") "," BINARY("z",                                                                                                                                         \
-                                                                                                                                   "Mul",                                                                                                                                       \
-                                                                                                                                   "k",                                                                                                                                         \
-                                                                                                                                   "a") "," REDUCE("e",                                                                                                                         \
-                                                                                                                                                   "ReduceSum",                                                                                                                 \
-                                                                                                                                                   "z",                                                                                                                         \
-                                                                                                                                                   "1") "," REDUCE("o",                                                                                                         \
-                                                                                                                                                                   "ReduceMax",                                                                                                 \
-                                                                                                                                                                   "e",                                                                                                         \
-                                                                                                                                                                   "0") "}, \"output_ports\": {\"g\": {\"value\": "                                                             \
-                                                                                                                                                                        "\"(i < %d) == (m[0, 0] >= 0)\"}, \"k\": {\"value\": \"k\"}, \"a\": {\"value\": \"a\"}, \"e\": {\"value\": \"o\"}}}}}}}}, " \
-                                                                                                                                                                        "\"output_ports\": {\"k\": {\"value\": \"l[0]\"}, \"e\": {\"value\": \"l[2]\"}}}}}}}}"
+#define CONCAT(name, inputs) CALL(name, "Concat", "\"inputs\": \"[" inputs "]\", \"axis\": 0")
+#define NEAREST \
+    BINARY("x", "Sub", "s", "p") "," REDUCE("d", "ReduceSumSquare", "x", "1") "," REDUCE("m", "ReduceMin", "d", "0, 1")
+#define NEW_ROWS BINARY("y", "Mul", "p", "m") "," CALL("t", "Sin", "\"input\": \"y\"") "," BINARY("a", "Add", "t", "q")
+#define LONGER CONCAT("u", "t, a") "," CONCAT("k", "s, u")
+#define LARGEST BINARY("z", "Mul", "k", "a") "," REDUCE("e", "ReduceSum", "z", "1") "," REDUCE("o", "ReduceMax", "e", "0")
+#define ENDED_LOOP                                                                                                               \
+    "\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"cond\": true, \"v_initial\": \"[f, q]\", \"body\": {\"nodes\": {\"b\": " \
+    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}, \"p\": {}}, \"functions\": {" NEAREST "," NEW_ROWS "," LONGER           \
+    "," LARGEST                                                                                                                  \
+    "}, \"output_ports\": {\"g\": {\"value\": \"(i < %d) == (m[0, 0] >= 0)\"}, \"k\": {\"value\": \"k\"}, \"a\": {\"value\": "   \
+    "\"a\"}, \"e\": {\"value\": \"o\"}}}}}}}"
+#define ROWS_OF(name, rows) CALL(name, "Cast", "\"input\": \"numpy.array([" rows "])\", \"to\": %d")
+#define ENDED                                                                                                                    \
+    "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {" ROWS_OF(               \
+        "f", "[%s], [%s]") "," ROWS_OF("q", "[%s]") "," ENDED_LOOP "}, \"output_ports\": {\"k\": {\"value\": \"l[0]\"}, \"e\": " \
+                                                                   "{\"value\": \"l[2]\"}}}}}}}}"
 
-static const char *run_ended(struct engine *engine, bool plain, int type, int n, const char *port, mdf_tensor *value)
+static const char *run_ended(struct engine *engine, bool plain, int type, int n, const char *const *rows, const char *port,
+                             mdf_tensor *value)
 {
     const mdf_options options = {.plain = plain};
     static char model[TEXT_SIZE];
 
-    cr_assert_lt(snprintf(model, sizeof model, ENDED, type, type, n), TEXT_SIZE);
+    cr_assert_lt(snprintf(model, sizeof model, ENDED, rows[0], rows[1], type, rows[2], type, n), TEXT_SIZE);
     cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
     for (int i = 0; i < 4; i++) {
         cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
@@ -149,19 +137,26 @@ static const char *run_ended(struct engine *engine, bool plain, int type, int n,
 Test(open_nest, columns_have_room_for_more)
 {
     static const int lengths[] = {0, 5, 30, 1500}, types[] = {1, 11};
+    static const char *const rows[][3] = {{"0.5, -1.25, 2.0", "0.25, 1.5, -0.0", "0.3, -0.7, 1.1"},
+                                          {"0.5, -1.25, 2.0, 0.125, 3.0, -0.5, 0.75, 1.0, -2.0, 0.0, 1.5, -1.0",
+                                           "0.25, 1.5, -0.0, 2.0, 0.5, 1.0, -3.0, 0.25, 1.25, -0.5, 0.0, 2.5",
+                                           "0.3, -0.7, 1.1, 0.4, -0.2, 0.9, 0.1, -1.3, 0.6, 0.8, -0.4, 0.2"}};
+    static const size_t n_columns[] = {3, 12};
     struct engine plain, lowered;
     mdf_tensor expected, is;
 
-    for (size_t i = 0; i < 16; i++) {
-        int n = lengths[i / 4], type = types[i / 2 % 2];
+    for (size_t i = 0; i < 32; i++) {
+        int n = lengths[i / 4 % 4], type = types[i / 2 % 2];
+        size_t of = i / 16;
         const char *port = i % 2 == 0 ? "k" : "e";
 
-        run_ended(&plain, true, type, n, port, &expected);
-        cr_expect_null(strstr(run_ended(&lowered, false, type, n, port, &is), "step by step"), "%s", how);
+        run_ended(&plain, true, type, n, rows[of], port, &expected);
+        cr_expect_null(strstr(run_ended(&lowered, false, type, n, rows[of], port, &is), "step by step"), "%s", how);
         cr_assert(is.rank == expected.rank && is.shape[0] == expected.shape[0] && is.dtype == expected.dtype);
-        cr_expect_eq(memcmp(is.data, expected.data,
-                            (size_t)is.shape[0] * (port[0] == 'k' ? 3 : 1) * (type == 1 ? sizeof(float) : sizeof(double))),
-                     0, "%s of type %d for %d", port, type, n);
+        cr_expect_eq(
+            memcmp(is.data, expected.data,
+                   (size_t)is.shape[0] * (port[0] == 'k' ? n_columns[of] : 1) * (type == 1 ? sizeof(float) : sizeof(double))),
+            0, "%s of type %d for %d", port, type, n);
         engine_end(&plain);
         engine_end(&lowered);
     }

@@ -426,8 +426,8 @@ bool lowering_drop_unread(struct lowering *lowering);
 
 /* --- lower_unrolled.c: for C source, sums of a few numbers for each element of a longer row become additions. */
 bool lowering_unroll_sums(struct lowering *lowering);
-/* One nest; NULL: it is none that this is done of, or memory ran out. */
-struct mdf_lowered_nest *lowering_unroll_nest(struct lowering *lowering, const struct mdf_lowered_nest *nest);
+/* A nest whose innermost axis goes through columns; NULL: it is none that this is done of, or memory ran out. */
+struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, const struct mdf_lowered_nest *nest);
 
 /* --- lower_columns.c: states that grow whose short rows nests fold lie by columns, too. */
 bool lowering_add_columns(struct lowering *lowering);

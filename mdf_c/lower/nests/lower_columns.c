@@ -174,7 +174,7 @@ static bool visit_nests(struct columns *columns, const struct mdf_lowered_region
         const struct mdf_lowered_region *inner;
 
         if (op->code == MDF_LOWERED_NEST && reads_rows(columns, op->of.nest)) {
-            struct mdf_lowered_nest *nest = lowering_unroll_nest(columns->lowering, op->of.nest);
+            struct mdf_lowered_nest *nest = lowering_unroll_columns(columns->lowering, op->of.nest);
 
             if (nest != NULL && ((!columns->stack->has_columns && !begin_columns(columns)) || !read_columns(columns, nest))) {
                 return false;

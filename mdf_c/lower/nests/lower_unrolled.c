@@ -8,9 +8,10 @@
 #include <string.h>
 
 enum {
-    MOST_TERMS = 8,
-    FEWEST_ALONG = 16, /* elements that vectors go along */
-    MOST_STEPS = 96    /* of the nest that is made */
+    MOST_TERMS = 12,        /* where rows lie by columns */
+    MOST_TERMS_OF_ROWS = 8, /* else, where vectors are made of several loads */
+    FEWEST_ALONG = 16,      /* elements that vectors go along */
+    MOST_STEPS = 144        /* of the nest that is made */
 };
 
 struct unrolling {
@@ -22,15 +23,15 @@ struct unrolling {
     const struct nest_draft *from;
 };
 
-/* The totals that have a term each before they are joined; 1: the terms are added one by one. 0: the order is another one. */
+/* The totals that the terms go to in turn before they are joined; 1: the terms are added one by one. 0: the order is another one.
+ */
 static size_t count_totals(const struct mdf_nest_step *fold, size_t n)
 {
     switch ((enum mdf_nest_order)fold->order) {
     case MDF_NEST_IN_LANES:
     case MDF_NEST_IN_DEPTHS:
-        return fold->lanes == 1 || fold->lanes >= n ? fold->lanes : 0;
     case MDF_NEST_IN_BLOCKS:
-        return fold->lanes >= n ? fold->lanes : 0;
+        return fold->lanes;
     case MDF_NEST_PAIRWISE:
         return n < 8 ? 1 : 0;
     case MDF_NEST_WITH_REST:
@@ -49,11 +50,11 @@ static bool is_sum(const struct mdf_lowered_nest *nest, const struct mdf_nest_st
 }
 
 /* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and sums. */
-static bool may_unroll(const struct mdf_lowered_nest *nest)
+static bool may_unroll(const struct mdf_lowered_nest *nest, size_t most_terms)
 {
     size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
 
-    if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > MOST_TERMS ||
+    if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > most_terms ||
         nest->extents[axis - 1] < FEWEST_ALONG) {
         return false;
     }
@@ -138,6 +139,14 @@ static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step
         }
         return totals[0];
     }
+    for (i = 0; n > n_totals && i < n; i++) {
+        totals[i % n_totals] =
+            i < n_totals ? begin_total(unrolling, fold, i) : add(unrolling, totals[i % n_totals], term(unrolling, fold, i));
+    }
+    if (n > n_totals) {
+        n = n_totals;
+        is_first = false;
+    }
     for (half = n_totals / 2; half > 0; half /= 2) {
         for (i = 0; i < half && i < n; i++) {
             totals[i] = is_first ? begin_total(unrolling, fold, i) : totals[i];
@@ -166,15 +175,12 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
     return *made;
 }
 
-struct mdf_lowered_nest *lowering_unroll_nest(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
     struct unrolling *unrolling = mdf_arena_allocate(&lowering->scratch, sizeof *unrolling);
     struct nest_draft *from = draft_new(lowering);
     size_t i;
 
-    if (!may_unroll(nest)) {
-        return NULL;
-    }
     if (unrolling == NULL || from == NULL || (unrolling->draft = draft_new(lowering)) == NULL) {
         lowering_out_of_memory(lowering);
         return NULL;
@@ -198,6 +204,11 @@ struct mdf_lowered_nest *lowering_unroll_nest(struct lowering *lowering, const s
     return from->has_failed || unrolling->draft->has_failed ? NULL : draft_finish(lowering, unrolling->draft);
 }
 
+struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    return may_unroll(nest, MOST_TERMS) ? unroll(lowering, nest) : NULL;
+}
+
 static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
 {
     size_t i, j;
@@ -206,8 +217,8 @@ static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_re
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        if (op->code == MDF_LOWERED_NEST) {
-            struct mdf_lowered_nest *nest = lowering_unroll_nest(lowering, op->of.nest);
+        if (op->code == MDF_LOWERED_NEST && may_unroll(op->of.nest, MOST_TERMS_OF_ROWS)) {
+            struct mdf_lowered_nest *nest = unroll(lowering, op->of.nest);
 
             op->of.nest = nest == NULL ? op->of.nest : nest;
         }
