@@ -137,6 +137,8 @@ static const struct lowered_case cases[] = {
     {STATE("[p][p > 0]", "-1.5"), false},                                /* an item of a list: of an array it would be a mask */
     {STATE("p + (2 < p < 9) + (p > 3 and p < 7 or p == 1)", "0"), true}, /* a whole number plus a truth */
     {STATE("[p[1], p[0] + 1]", "[1, 2]"), false},
+    {STATE("numpy.sum([p, 1.0] if p < 2.0 else [0.5, -p]) * 0.75", "0.5"), true}, /* each item is taken by itself */
+    {STATE("([p, 1] if p < 2 else [0.5, 3])[0] + 0.5", "0.5"), true},
     {STATE("p * 0.5 + numpy.array([1.0, 2.0, 3.0])", "[[0.5, 1.5, 2.5], [1.0, 2.0, 3.0]]"), true},
     {STATE("numpy.where(p > 2.0, p - 2.0, p * 1.25)", "[0.5, 1.5, 2.5, 7.0, 1e300]"), true},
     {STATE("numpy.tanh(p) + numpy.sum(p) * 0.01", "[0.5, -1.5, 2.5]"), true},

@@ -830,16 +830,33 @@ Test(sweep, side_by_side_a_node_runs_until_it_is_finished)
         "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {\"shape\": [1]}}, \"parameters\": {" P
             PARAMETER(
                 "q",
-                "\"value\": \"numpy.ones(1) * p\"") "}, \"functions\": {\"is_finished\": {\"value\": \"0\"}}, \"repeat_until_finished\": 2, "
-                                      "\"output_ports\": {\"o\": {\"value\": \"q\"}, \"y\": {\"value\": \"i[0] + 0.5\"}}}}, "
-                                      "\"edges\": {\"e\": {\"sender\": \"n\", "
-                                      "\"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}}}",
+                "\"value\": \"numpy.ones(1) * p\"") "}, \"functions\": {\"is_finished\": {\"value\": \"0\"}}, "
+                                                    "\"repeat_until_finished\": 2, "
+                                                    "\"output_ports\": {\"o\": {\"value\": \"q\"}, \"y\": {\"value\": \"i[0] + "
+                                                    "0.5\"}}}}, "
+                                                    "\"edges\": {\"e\": {\"sender\": \"n\", "
+                                                    "\"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}}}",
         0.3, 0.07, false);
 }
 
 Test(sweep, side_by_side_a_draw_that_is_refused_says_what_one_by_one_it_says)
 {
     hold_lanes(P PARAMETER("y", "\"value\": \"numpy.random.normal(0.0, 1.0 - p)\""), 0.1, 0.07, true);
+}
+
+/* Lists of as many items, of which a condition takes one: each item is taken by itself. */
+Test(sweep, side_by_side_a_condition_takes_one_of_two_lists)
+{
+    hold_lanes(P PARAMETER("l", "\"value\": \"[p, 0.0, p * p] if p < 0.4 else [0.0, 2.0, -p]\"") ", " PARAMETER(
+                   "y", "\"default_initial_value\": 0.25, \"value\": \"y * 0.5 + l[0] + l[1] * l[-1]\""),
+               0.1, 0.07, true);
+    hold_lanes(P PARAMETER("y",
+                           "\"default_initial_value\": 0.25, \"value\": \"y * 0.5 + numpy.sum(([p, 0.0] if y < 0.3 else [0.5, "
+                           "0.25]) if y < 0.7 else [0.0, -y])\""),
+               0.1, 0.07, true);
+    hold_lanes(
+        P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y * 0.5 + numpy.sum([p, 0.0] if y < 0.3 else [p])\""),
+        0.1, 0.07, false); /* another number of items */
 }
 
 /* Ops that Python's numbers make ones of float64, and whose results are rounded behind them, are ones of float32 in lanes. */
@@ -851,6 +868,11 @@ Test(sweep, side_by_side_float32_has_the_bits_that_it_has_one_by_one)
         &how,
         P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"y + 0.1 * (p - y * y * y / 3) if abs(y) < 0.7 else -y / "
                          "(3 + p)\""),
+        0.1, 0.07, true);
+    hold_lanes_of(
+        &how,
+        P PARAMETER("y", "\"default_initial_value\": 0.25, \"value\": \"0.9 * y + p * numpy.random.normal(p, 0.5) + "
+                         "(numpy.random.uniform(-1.0, p) if y > p else 0.5 * p) + numpy.sum(numpy.random.standard_normal(3))\""),
         0.1, 0.07, true);
     hold_lanes_of(
         &how,

@@ -65,6 +65,44 @@ static mdf_lowered_id stand_in(struct lowering *lowering, struct scope *before, 
     return id;
 }
 
+static mdf_lowered_id merge_values(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a, mdf_lowered_id b)
+{
+    if (a == b) {
+        return a;
+    }
+    a = lowering_begin(lowering, a, lowering_example(lowering, b));
+    b = lowering_has_failed(lowering) ? b : lowering_begin(lowering, b, lowering_example(lowering, a));
+    return lowering_has_failed(lowering) || a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE
+               ? MDF_LOWERED_NONE
+               : lowering_merge(lowering, branches, a, b);
+}
+
+/* Lists with equally many items: one of the items that each has. NONE: they are other values, or an item is not to be had. */
+static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a, mdf_lowered_id b)
+{
+    size_t n = lowering_list_length(lowering, a), i;
+    const mdf_lowered_id *then, *otherwise;
+    mdf_lowered_id *items;
+
+    if (n == 0 || n != lowering_list_length(lowering, b)) {
+        return MDF_LOWERED_NONE;
+    }
+    then = lowering_items_of(lowering, a);
+    otherwise = lowering_items_of(lowering, b);
+    items = mdf_arena_array(&lowering->scratch, n, sizeof *items);
+    if (then == NULL || otherwise == NULL || items == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < n; i++) {
+        items[i] = merge_values(lowering, branches, then[i], otherwise[i]);
+        if (items[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return lowering_add_list(lowering, items, n);
+}
+
 static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
                        mdf_operand slot, struct mdf_lowered_if *branches)
 {
@@ -73,22 +111,23 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     a = a == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, b) : a;
     b = b == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, a) : b;
     out = a;
-    if (!lowering_has_failed(lowering) && a != b && a != MDF_LOWERED_NONE && b != MDF_LOWERED_NONE) {
-        a = lowering_begin(lowering, a, lowering_example(lowering, b));
-        b = lowering_begin(lowering, b, lowering_example(lowering, a));
-    }
     if (!lowering_has_failed(lowering) && a != b) {
-        out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : lowering_merge(lowering, branches, a, b);
+        out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE
+              : lowering_list_length(lowering, a) > 0        ? merge_lists(lowering, branches, a, b)
+                                                             : merge_values(lowering, branches, a, b);
     }
     return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, out);
 }
 
-static size_t count_written(const struct scope *side)
+/* How many merges it takes, at most: one for each value, or for each item of a list. */
+static size_t count_merges(const struct lowering *lowering, const struct scope *side)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < side->capacity; i++) {
-        n += side->bindings[i].operand != MDF_NO_OPERAND && side->bindings[i].is_written;
+        if (side->bindings[i].operand != MDF_NO_OPERAND && side->bindings[i].is_written) {
+            n += 1 + lowering_list_length(lowering, side->bindings[i].id);
+        }
     }
     return n;
 }
@@ -100,8 +139,9 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
     size_t i, j;
 
     /* of each slot, and of which strength it is */
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * (count_written(then) + count_written(otherwise)) + 1,
-                                       sizeof *branches->merges);
+    branches->merges =
+        mdf_arena_array(&lowering->lowered->arena, 2 * (count_merges(lowering, then) + count_merges(lowering, otherwise)) + 1,
+                        sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -208,7 +248,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
         return lowering_out_of_memory(lowering);
     }
     branches->condition = condition;
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * side->n + 1, sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * count_merges(lowering, side) + 1, sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }

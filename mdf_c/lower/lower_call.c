@@ -305,9 +305,8 @@ static bool is_draw(const struct mdf_code_call *source)
 static bool is_number_input(const struct lowering *lowering, const struct trial *trial, size_t input, mdf_lowered_id *id)
 {
     *id = input < trial->n ? trial->ids[input] : MDF_LOWERED_NONE;
-    return input == SIZE_MAX ||
-           (*id != MDF_LOWERED_NONE && lowering->lowered->values[*id].is_scalar &&
-            (trial->effective[input]->dtype == MDF_DTYPE_FLOAT64 || trial->effective[input]->dtype == MDF_DTYPE_INT64));
+    return input == SIZE_MAX || (*id != MDF_LOWERED_NONE && lowering->lowered->values[*id].is_scalar &&
+                                 (MDF_DTYPE_BIT(trial->effective[input]->dtype) & MDF_LOWERED_DRAW_SETTINGS) != 0);
 }
 
 /* What a call draws, where that needs no kernel; *draw NULL: it does need it. */
@@ -321,8 +320,8 @@ static bool find_draw(struct lowering *lowering, const struct trial *trial, stru
 
     *draw = NULL;
     if (lowering->is_for_source || routine == NULL || routine->drawing == NULL || trial->source->n_outputs != 1 ||
-        trial->outputs[0] == NULL || trial->results[0].dtype != MDF_DTYPE_FLOAT64 || !routine->drawing(&call, &found.drawing) ||
-        !is_number_input(lowering, trial, found.drawing.seed, &found.seed)) {
+        trial->outputs[0] == NULL || (MDF_DTYPE_BIT(trial->results[0].dtype) & MDF_LOWERED_DRAWN) == 0 ||
+        !routine->drawing(&call, &found.drawing) || !is_number_input(lowering, trial, found.drawing.seed, &found.seed)) {
         return true;
     }
     for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {

@@ -377,6 +377,12 @@ struct trial;
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* A list of items that are known one by one, which last; NONE: memory ran out. */
+mdf_lowered_id lowering_add_list(struct lowering *lowering, const mdf_lowered_id *items, size_t n);
+/* How many items a list has whose items are known one by one, or constants; 0: it is another value. */
+size_t lowering_list_length(const struct lowering *lowering, mdf_lowered_id id);
+/* ... and which; NULL: it is another value, or memory ran out. */
+const mdf_lowered_id *lowering_items_of(struct lowering *lowering, mdf_lowered_id id);
 /* The array of a list's items, in the type and shape of `array`; NONE on failure, which is a refusal where they do not fit. */
 mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id list, const struct mdf_value *array);
 /* The target is the array that a list makes; `is_numpy`: of as strong a type as NumPy gives it. */

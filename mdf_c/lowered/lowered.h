@@ -181,12 +181,16 @@ struct mdf_lowered_call {
     struct mdf_lowered_stack *stack;
 };
 
-/* Random numbers of float64, n in order for each lane whose generators `contexts` has (NULL: the one of the whole form), but for
- * those that `mask` leaves out. `out` has memory of its own, in which the lanes are the last axis. */
+#define MDF_LOWERED_DRAWN (MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64) | MDF_DTYPE_BIT(MDF_DTYPE_FLOAT32))
+#define MDF_LOWERED_DRAW_SETTINGS (MDF_LOWERED_DRAWN | MDF_DTYPE_BIT(MDF_DTYPE_INT64))
+
+/* Random numbers of float64 or float32, n in order for each lane whose generators `contexts` has (NULL: the one of the whole
+ * form), but for those that `mask` leaves out. `out` has memory of its own, in which the lanes are the last axis. */
 struct mdf_lowered_draw {
     struct mdf_drawing drawing;
-    mdf_lowered_id seed, settings[MDF_DRAWING_SETTINGS]; /* float64 or int64, of all lanes or of each; NONE: the default */
-    mdf_lowered_id mask, out;                            /* of the lanes, bool; NONE: all count */
+    mdf_lowered_id seed,
+        settings[MDF_DRAWING_SETTINGS]; /* float64, float32 or int64, of all lanes or of each; NONE: the default */
+    mdf_lowered_id mask, out;           /* of the lanes, bool; NONE: all count */
     size_t n, n_lanes;
     struct mdf_context *const *const *contexts;
 };

@@ -1,48 +1,95 @@
 /* lowered_draw.c - random numbers that are drawn without a kernel. See lowered.h. */
 #include "mdf_c/lowered/lowered_parts.h"
 
+#include <string.h>
+
+enum { MOST_AT_ONCE = 64 }; /* lanes whose numbers are looked at together */
+
 static double number_at(const struct mdf_lowered *lowered, mdf_lowered_id id, size_t lane)
 {
     const void *elements = mdf_lowered_elements(lowered, id);
     size_t at = lowered->values[id].is_scalar ? 0 : lane;
 
-    return lowered->values[id].form.dtype == MDF_DTYPE_INT64 ? (double)((const int64_t *)elements)[at]
-                                                             : ((const double *)elements)[at];
+    switch (lowered->values[id].form.dtype) {
+    case MDF_DTYPE_INT64:
+        return (double)((const int64_t *)elements)[at];
+    case MDF_DTYPE_FLOAT32:
+        return (double)((const float *)elements)[at];
+    default:
+        return ((const double *)elements)[at];
+    }
 }
 
 /* The elements of a lane lie n_lanes apart. */
-static bool draw_lane(const struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw, struct mdf_context *context, size_t lane)
+static void draw_numbers(const struct mdf_lowered_draw *draw, struct mdf_twister *twister, const double *settings,
+                         mdf_dtype dtype, void *elements, size_t lane)
 {
     const struct mdf_drawing *drawing = &draw->drawing;
+    size_t i;
+
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        float *numbers = (float *)elements + lane;
+
+        for (i = 0; i < draw->n; i++) {
+            numbers[i * draw->n_lanes] = (float)drawing->number(twister, settings[0], settings[1]);
+        }
+    } else {
+        double *numbers = (double *)elements + lane;
+
+        for (i = 0; i < draw->n; i++) {
+            numbers[i * draw->n_lanes] = drawing->number(twister, settings[0], settings[1]);
+        }
+    }
+}
+
+static bool draw_lane(const struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw, void *elements, size_t lane)
+{
+    const struct mdf_drawing *drawing = &draw->drawing;
+    struct mdf_context *context = draw->contexts == NULL ? lowered->context : (*draw->contexts)[lane];
     double seed = draw->seed == MDF_LOWERED_NONE ? -1 : number_at(lowered, draw->seed, lane), settings[MDF_DRAWING_SETTINGS];
-    double *numbers = (double *)mdf_lowered_elements(lowered, draw->out) + lane;
     struct mdf_twister *twister;
     size_t i;
 
     for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
-        settings[i] =
-            draw->settings[i] == MDF_LOWERED_NONE ? drawing->defaults[i] : number_at(lowered, draw->settings[i], lane);
+        settings[i] = draw->settings[i] == MDF_LOWERED_NONE ? drawing->defaults[i] : number_at(lowered, draw->settings[i], lane);
     }
-    twister = drawing->is_fit == NULL || drawing->is_fit(settings[0], settings[1]) ? mdf_drawing_generator(context, drawing, seed) : NULL;
-    for (i = 0; twister != NULL && i < draw->n; i++) {
-        numbers[i * draw->n_lanes] = drawing->number(twister, settings[0], settings[1]);
+    twister = drawing->is_fit == NULL || drawing->is_fit(settings[0], settings[1]) ? mdf_drawing_generator(context, drawing, seed)
+                                                                                   : NULL;
+    if (twister != NULL) {
+        draw_numbers(draw, twister, settings, (mdf_dtype)lowered->values[draw->out].form.dtype, elements, lane);
     }
     return twister != NULL;
+}
+
+/* The lanes from `first` to `end` that draw, without a jump that hangs on the mask; how many they are. */
+static size_t find_drawing(const uint8_t *mask, size_t first, size_t end, uint8_t *lanes)
+{
+    size_t lane, n = 0;
+
+    for (lane = first; lane < end; lane++) {
+        lanes[n] = (uint8_t)(lane - first);
+        n += mask == NULL || mask[lane] != 0;
+    }
+    return n;
 }
 
 int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw)
 {
     const uint8_t *mask = draw->mask == MDF_LOWERED_NONE ? NULL : mdf_lowered_elements(lowered, draw->mask);
-    double *numbers = mdf_lowered_elements(lowered, draw->out);
-    size_t lane, i;
+    void *elements = mdf_lowered_elements(lowered, draw->out);
+    uint8_t lanes[MOST_AT_ONCE];
+    size_t first, end, n, i;
 
-    for (lane = 0; lane < draw->n_lanes; lane++) {
-        if (mask != NULL && mask[lane] == 0) {
-            for (i = 0; i < draw->n; i++) { /* nobody looks at it */
-                numbers[i * draw->n_lanes + lane] = 0;
+    if (mask != NULL) { /* nobody looks at what is not drawn */
+        memset(elements, 0, draw->n * draw->n_lanes * mdf_dtype_size((mdf_dtype)lowered->values[draw->out].form.dtype));
+    }
+    for (first = 0; first < draw->n_lanes; first = end) {
+        end = draw->n_lanes - first < MOST_AT_ONCE ? draw->n_lanes : first + MOST_AT_ONCE;
+        n = find_drawing(mask, first, end, lanes);
+        for (i = 0; i < n; i++) {
+            if (!draw_lane(lowered, draw, elements, first + lanes[i])) {
+                return 1;
             }
-        } else if (!draw_lane(lowered, draw, draw->contexts == NULL ? lowered->context : (*draw->contexts)[lane], lane)) {
-            return 1;
         }
     }
     return mdf_stop_is_untold(lowered->context->stop) ? 1 : 0;

@@ -640,7 +640,6 @@ static bool is_drawn_by(const struct verification *verification, const struct md
 
 static bool verify_draw(struct verification *verification, const struct mdf_lowered_op *op)
 {
-    const mdf_dtype_set numbers = MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64) | MDF_DTYPE_BIT(MDF_DTYPE_INT64);
     const struct mdf_lowered_call *call = op->of.call;
     const struct mdf_lowered_draw *draw = call->draw;
     const struct mdf_lowered_value *out;
@@ -649,12 +648,13 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
     size_t i;
 
     out = holds ? &verification->lowered->values[draw->out] : NULL;
-    holds = holds && out->form.dtype == MDF_DTYPE_FLOAT64 && out->open_axes == 0 && out->form.length == draw->n * draw->n_lanes &&
-            (draw->n_lanes == 1 || draw->contexts != NULL) && is_drawn_by(verification, call, draw->seed, numbers) &&
+    holds = holds && (MDF_DTYPE_BIT(out->form.dtype) & MDF_LOWERED_DRAWN) != 0 && out->open_axes == 0 &&
+            out->form.length == draw->n * draw->n_lanes && (draw->n_lanes == 1 || draw->contexts != NULL) &&
+            is_drawn_by(verification, call, draw->seed, MDF_LOWERED_DRAW_SETTINGS) &&
             is_drawn_by(verification, call, draw->mask, MDF_DTYPE_BIT(MDF_DTYPE_BOOL)) &&
             (draw->mask == MDF_LOWERED_NONE || !verification->lowered->values[draw->mask].is_scalar);
     for (i = 0; holds && i < MDF_DRAWING_SETTINGS; i++) {
-        holds = is_drawn_by(verification, call, draw->settings[i], numbers);
+        holds = is_drawn_by(verification, call, draw->settings[i], MDF_LOWERED_DRAW_SETTINGS);
     }
     return holds || fail(verification, op, "a draw of other numbers than it makes");
 }

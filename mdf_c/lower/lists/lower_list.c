@@ -30,10 +30,50 @@ static const struct mdf_value *keep_example(struct lowering *lowering, const mdf
     return kept;
 }
 
+mdf_lowered_id lowering_add_list(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
+{
+    const struct mdf_value *example = keep_example(lowering, items, n);
+    mdf_lowered_id id = example != NULL ? lowering_add_placeholder(lowering, example) : MDF_LOWERED_NONE;
+
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].items = items;
+        lowering->facts[id].n_items = n;
+    }
+    return id;
+}
+
+size_t lowering_list_length(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *example;
+
+    if (id == MDF_LOWERED_NONE || lowering->facts[id].items != NULL) {
+        return id == MDF_LOWERED_NONE ? 0 : lowering->facts[id].n_items;
+    }
+    example = lowering_example(lowering, id);
+    return example->kind == MDF_KIND_LIST && example->dtype == MDF_DTYPE_NONE && lowering_is_constant(lowering, id)
+               ? mdf_value_n_items(example)
+               : 0;
+}
+
+const mdf_lowered_id *lowering_items_of(struct lowering *lowering, mdf_lowered_id id)
+{
+    size_t n = lowering_list_length(lowering, id), i;
+    mdf_lowered_id *items;
+
+    if (n == 0 || lowering->facts[id].items != NULL) {
+        return n == 0 ? NULL : lowering->facts[id].items;
+    }
+    items = mdf_arena_array(&lowering->scratch, n, sizeof *items);
+    for (i = 0; items != NULL && i < n; i++) {
+        items[i] = lowering_keep_constant(lowering, &mdf_value_items(lowering_example(lowering, id))[i]);
+        items = items[i] == MDF_LOWERED_NONE ? NULL : items;
+    }
+    return items;
+}
+
 static bool build(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     mdf_lowered_id *items = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *items), id;
-    const struct mdf_value *example;
     bool is_constant = true;
     size_t i;
 
@@ -51,14 +91,8 @@ static bool build(struct lowering *lowering, struct scope *scope, const struct m
     if (is_constant) {
         return true;
     }
-    example = keep_example(lowering, items, source->n_inputs);
-    id = example != NULL ? lowering_add_placeholder(lowering, example) : MDF_LOWERED_NONE;
-    if (id == MDF_LOWERED_NONE) {
-        return false;
-    }
-    lowering->facts[id].items = items;
-    lowering->facts[id].n_items = source->n_inputs;
-    return lowering_bind(lowering, scope, source->outputs[0], id);
+    id = lowering_add_list(lowering, items, source->n_inputs);
+    return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], id);
 }
 
 /* The one number that a subscript consists of; false: it is another subscript. */

@@ -162,6 +162,12 @@ static mdf_status look_at(const struct instance *instance, struct mdf_swept_reco
 
 /* ------------------------------------------------------------------ writing */
 
+static bool has_shape(const struct mdf_value *value, const struct mdf_swept_record *record)
+{
+    return value->rank == record->rank &&
+           (value->rank == 0 || memcmp(mdf_value_shape(value), record->shape, value->rank * sizeof(int64_t)) == 0);
+}
+
 static mdf_status other_form(const struct instance *instance, const struct mdf_swept_record *record,
                              const struct mdf_value *value)
 {
@@ -175,11 +181,12 @@ static mdf_status other_form(const struct instance *instance, const struct mdf_s
     }
     mdf_value_describe(value, have, sizeof have);
     mdf_value_describe(&form, want, sizeof want);
-    mdf_error_set(
-        instance->error, MDF_SHAPE,
-        "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have one "
-        "form; leave the port out, or record the last step only",
-        have, want);
+    mdf_error_set(instance->error, MDF_SHAPE,
+                  "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have "
+                  "one form; %s",
+                  have, want,
+                  has_shape(value, record) ? "let all sides of a condition give the same type: 0.0, not 0, beside a real number"
+                                           : "leave the port out, or record the last step only");
     port_path(instance, record);
     return MDF_SHAPE;
 }
@@ -199,12 +206,6 @@ static bool fill(const struct mdf_swept_record *record, char *target, mdf_dtype 
         memcpy(target + i * size, target, size);
     }
     return true;
-}
-
-static bool has_shape(const struct mdf_value *value, const struct mdf_swept_record *record)
-{
-    return value->rank == record->rank &&
-           (value->rank == 0 || memcmp(mdf_value_shape(value), record->shape, value->rank * sizeof(int64_t)) == 0);
 }
 
 static mdf_status write_row(const struct instance *instance, const struct mdf_swept_record *record, const struct mdf_value *value,
@@ -439,7 +440,8 @@ uint64_t mdf_sweep_instance_seed(const struct mdf_sweep *sweep, size_t number)
 
 static mdf_status run(const struct instance *instance)
 {
-    mdf_status status = mdf_state_restart(instance->state, mdf_sweep_instance_seed(instance->sweep, instance->number), instance->error);
+    mdf_status status =
+        mdf_state_restart(instance->state, mdf_sweep_instance_seed(instance->sweep, instance->number), instance->error);
 
     if (status == MDF_OK && !mdf_state_begin(instance->state, instance->error)) {
         return MDF_OUT_OF_MEMORY;
