@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._cores import CORES
 from ._documents import Source
 from ._settings import settings_of
 from ._sweep_library import NativeSweep
@@ -77,10 +78,12 @@ class Simulator:
         grid = _grid(columns, "zip", 0, "random", 0, 0, len(batch))
         plan = _plan(self._program, grid, seeds=self._next_seed(), **self._run)
         plan.forms = self._forms
-        native = NativeSweep(self._program.handle, plan, self._threads)
-        if plan.n and not self._forms:
-            self._forms = native.forms()
-        result = _result(self._program, plan, grid, native.run() if plan.n else None, native.stopped_steps)
+        with CORES.taken(self._threads) as n_threads:
+            native = NativeSweep(self._program.handle, plan, n_threads)
+            if plan.n and not self._forms:
+                self._forms = native.forms()
+            arrays = native.run() if plan.n else None
+        result = _result(self._program, plan, grid, arrays, native.stopped_steps)
         if self._is_single:
             return result[self.results[0]]
         return np.concatenate([result[name].reshape(len(batch), -1) for name in self.results], axis=1)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._cores import CORES
 from ._documents import Origin, Source, format_of
 from ._findings import Findings
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
@@ -230,7 +231,7 @@ def sweep(
     combine : {"grid", "zip"}
         Each value with each, or the first with the first, the second with the second.
     threads : int
-        0: all cores.
+        0: all cores, but for those that other sweeps of this process, which run at the same time, have taken.
     client : concurrent.futures.Executor or dask.distributed.Client, optional
         Spreads the instances over its workers, where this package must be installed. An executor is anything with
         ``submit(function, *arguments)`` whose futures have ``result``, ``cancel`` and ``add_done_callback``. Work of a worker
@@ -280,8 +281,9 @@ def sweep(
         _plan_reductions(program, plan, grid, reduce)
     with _progress(progress, plan.n) as tell:
         if client is None or not plan.n:
-            native = NativeSweep(program.handle, plan, threads, tell)
-            arrays, stopped = (native.run() if plan.n else None), native.stopped_steps
+            with CORES.taken(threads) as n_threads:
+                native = NativeSweep(program.handle, plan, n_threads, tell)
+                arrays, stopped = (native.run() if plan.n else None), native.stopped_steps
         else:
             plan.forms = NativeSweep(program.handle, plan.part(0, 1), 1).forms()
             native = NativeSweep(program.handle, plan, 1)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import mdf_c
+from mdf_c import _cores, sweeping
 from mdf_c._library import lib
-from mdf_c._sweep_library import Plan
+from mdf_c._sweep_library import NativeSweep, Plan
 from mdf_c.sweeping import _Parts
 
 # Two parameters, a whole number as initial value, noise and an input.
@@ -71,6 +72,28 @@ def test_a_grid_has_an_axis_for_each_name_and_equals_runs_of_ones_own():
 @pytest.mark.parametrize("threads", [1, 2, 5, 0])
 def test_the_number_of_threads_changes_nothing(threads):
     assert sweep(record=["V", "pair"], threads=threads)["pair"].tobytes() == sweep(record="pair", threads=3)["pair"].tobytes()
+
+
+def test_sweeps_at_the_same_time_share_the_cores(monkeypatch):
+    asked: list[int] = []
+
+    def native(program, plan, threads, *more):
+        asked.append(threads)
+        return NativeSweep(program, plan, threads, *more)
+
+    def inside(_done: int) -> None:
+        if len(asked) == 1:
+            inner.append(sweep(record="pair"))
+            inner.append(sweep(record="pair", threads=3))
+
+    inner: list[mdf_c.SweepResult] = []
+    monkeypatch.setattr(_cores, "count_cores", lambda: 2)
+    monkeypatch.setattr(sweeping, "NativeSweep", native)
+    outer = sweep(record="pair", progress=inside)
+    assert asked == [2, 1, 3]
+    assert all(each["pair"].tobytes() == outer["pair"].tobytes() for each in inner)
+    with _cores.CORES.taken(0) as n:
+        assert n == 2
 
 
 def test_values_one_by_one_and_the_last_step_only():
