@@ -222,6 +222,9 @@ static const struct mistake json_mistakes[] = {
      "one "
      "text, \"[s, ...]\"",
      1},
+    {"x + 1", "logistic",
+     "4:68: error: node 'B', parameter 's': name 'logistic' is not known here: a function of that name stands in 'function', "
+     "with its arguments in 'args'"},
     {"x + 1", "numpy.sum(x)[0]",
      "4:68: error: node 'B', parameter 's': operator '[]': too many indices for float64 scalar, which is read without an index"},
     {"x + 1", "numpy.array([x, x]) ^ 2",

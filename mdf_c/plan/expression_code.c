@@ -1,7 +1,9 @@
 /* expression_code.c - an expression's tree to instructions. Every operator, function and method is a row of the operator
  * table; what is not there does not exist for a model. Operands are slots; and, or, if-else and comprehensions are jumps. */
 #include "functions/custom/custom.h"
+#include "functions/kernel/defined_function.h"
 #include "functions/python/python.h"
+#include "functions/standard/standard.h"
 #include "mdf_c/expression/foreign_names.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -105,6 +107,11 @@ static mdf_operand unknown_name(struct target *target, const char *name)
     if (mdf_nearest_result(&nearest) == NULL && is_of_other_node(target->compiler, name)) {
         return compile_error(target->compiler, MDF_NAME,
                              "name '%s' is not known here: the value of another node comes by an edge to an input port", name);
+    }
+    if (mdf_nearest_result(&nearest) == NULL && (mdf_standard_function(name) != NULL || mdf_defined_function(name) != NULL)) {
+        return compile_error(
+            target->compiler, MDF_NAME,
+            "name '%s' is not known here: a function of that name stands in 'function', with its arguments in 'args'", name);
     }
     compile_error(target->compiler, MDF_NAME, "name '%s' is not known here", name);
     if (mdf_nearest_result(&nearest) == NULL && mdf_foreign_constant(name) != NULL) {
