@@ -34,6 +34,12 @@ static bool refuse_types(struct mdf_source_writer *writer, const struct mdf_sour
                                     : mdf_source_text(writer, " on elements of types %s and %s",
                                                       mdf_dtype_name((mdf_dtype)a->dtype), mdf_dtype_name((mdf_dtype)b->dtype));
 
+    if (call->operator->form == MDF_FORM_LEAST || call->operator->form == MDF_FORM_GREATEST) {
+        return mdf_source_refuse(writer,
+                                 "%s yields one of its values as it is, and these are of several kinds (arrays, their elements, "
+                                 "numbers without a type): numpy.%simum has a form in C",
+                                 call->operator->name, call->operator->form == MDF_FORM_LEAST ? "min" : "max");
+    }
     return mdf_source_refuse(writer, "there is no form in C of the operator %s%s", call->operator->name, types);
 }
 

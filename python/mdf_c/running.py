@@ -82,12 +82,14 @@ class Result:
         ((node, port),) = self._find(name)
         return self.outputs[node][port]
 
-    def __getattr__(self, name: str) -> Any:
-        """Of a name that no attribute has: where it is a value's, how that is looked up."""
-        known = self.__dict__.get("outputs", {})
-        is_value = name in self.__dict__.get("results", {}) or any(name in ports or name == node for node, ports in known.items())
-        hint = f": values are looked up as result['{name}'], or result['NODE.PORT']" if is_value else ""
-        raise AttributeError(f"a Result has no attribute '{name}'{hint}")
+    if not TYPE_CHECKING:  # for who looks at types there is no such attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Of a name that no attribute has: where it is a value's, how that is looked up."""
+            known = self.__dict__.get("outputs", {})
+            is_value = name in self.__dict__.get("results", {}) or any(name in ports or name == node for node, ports in known.items())
+            hint = f": values are looked up as result['{name}'], or result['NODE.PORT']" if is_value else ""
+            raise AttributeError(f"a Result has no attribute '{name}'{hint}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "program": None, "state": None}
