@@ -390,6 +390,24 @@ static void adapt_gain(const struct mechanism *mechanism, struct mdf_node *funct
                                       n_items, input, input));
 }
 
+/* "numpy.array([PORT, PORT])" has an axis of one element for each port that an integrator's initial values do not have: it gets
+ * its variable in the shape that it was made with. */
+static void put_together(const struct mechanism *mechanism, struct mdf_node *function)
+{
+    static const char begins[] = "numpy.array([";
+    struct mdf_node *variable = rewriting_find_path(function, "args.variable0");
+    const struct mdf_node *made_with = rewriting_find_path(function, "metadata.variable");
+    const char *text = rewriting_text(variable);
+
+    if (text == NULL || strncmp(text, begins, sizeof begins - 1) != 0 ||
+        rewriting_find_path(function, "metadata.initializer") == NULL || made_with == NULL ||
+        made_with->kind != MDF_NODE_NUMBERS || made_with->as.numbers.rank != 2) {
+        return;
+    }
+    *variable = rewriting_make_text(mechanism->rewriting, variable, "numpy.reshape(%s, (%lld, %lld))", text,
+                                    (long long)made_with->as.numbers.shape[0], (long long)made_with->as.numbers.shape[1]);
+}
+
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
@@ -401,6 +419,7 @@ void psyneulink_state_formulas(const struct mechanism *mechanism)
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 
         combine_recurrence(mechanism, function);
+        put_together(mechanism, function);
         average_items(mechanism, function);
         if (rewriting_is(class, "LeakyCompetingIntegrator")) {
             add_offset(mechanism, function);

@@ -106,12 +106,16 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    simpler = (_counts_as_values, _noise_as_lists, _rates_as_numbers, _without_features)
+    simpler = (_counts_as_values, _noise_as_lists, _rates_as_numbers)
     with warnings.catch_warnings(), contextlib.ExitStack() as stack:
         for change in simpler:
             stack.enter_context(change(composition))
         warnings.simplefilter("ignore")  # of functions that are not MDF's, which are those of this engine
-        return json.loads(json.dumps(get_mdf_model(composition, simple_edge_format=False).to_dict(), cls=PNLJSONEncoder))
+        try:
+            written = get_mdf_model(composition, simple_edge_format=False).to_dict()
+        except TypeError as error:  # of a dict by components, as state features and targets may be
+            raise unsupported(composition, f"PsyNeuLink's exporter fails with it, {error}: give what is a dict of components as a list") from error
+        return json.loads(json.dumps(written, cls=PNLJSONEncoder))
 
 
 @contextlib.contextmanager
@@ -148,16 +152,6 @@ def _rates_as_numbers(composition: Any) -> Iterator[None]:
     compositions = [composition, *(node for node in composition._get_all_nodes() if is_composition(node))]
     rates = [one.parameters.learning_rate for one in compositions if isinstance(one.parameters.learning_rate.default_value, dict)]
     with _other_defaults({rate: rate.default_value.get("default_learning_rate") for rate in rates}):
-        yield
-
-
-@contextlib.contextmanager
-def _without_features(composition: Any) -> Iterator[None]:
-    """What controllers look at, by mechanisms: of a dict the exporter has an error, and no controller is in the model."""
-    nodes = [composition, *composition._get_all_nodes()]
-    controllers = [node.controller for node in nodes if getattr(node, "controller", None) is not None]
-    features = [one.parameters.state_features for one in controllers if hasattr(one.parameters, "state_features")]
-    with _other_defaults({parameter: None for parameter in features if isinstance(parameter.default_value, dict)}):
         yield
 
 
@@ -307,11 +301,28 @@ def _complete_edges(graph: Part, composition: Any) -> None:
         else:
             written = {key: edges[key]}
             _write_matrix(edges[key], projection)
-        if ends in feedback and _begins_anew(ends[0]):
-            what = f"it begins anew in each trial, and '{projection.name}' takes its value before it has run"
+        if _begins_anew(ends[0]) and (ends in feedback or _may_run_first(composition, ends[1], ends[0])):
+            what = f"it begins anew in each trial, and '{projection.name}' may take its value before it has run"
             raise unsupported(ends[0], f"{what}: that is not covered, let a mechanism between keep the value")
         for edge in written.values() if ends in feedback else ():
             edge.setdefault("metadata", {})["feedback"] = True
+
+
+def _may_run_first(composition: Any, receiver: Any, sender: Any) -> bool:
+    """Whether conditions let `receiver` run in a trial in which `sender` has not: the former waits for nothing, the latter for something."""
+    conditions = composition.scheduler.conditions.conditions
+    if sender not in conditions or receiver not in conditions:
+        return False
+    waits = list(_with_parts([conditions[sender]]))
+    asked = [argument for part in _with_parts([conditions[receiver]]) for argument in part.args]
+    is_late = not all(type(part).__name__ in ("Always", "EveryNPasses") for part in waits) and not _waits_for_senders(composition, sender)
+    return is_late and type(conditions[receiver]).__name__ in ("Always", "EveryNPasses", "AtPass", "AtTrialStart") and sender not in asked
+
+
+def _waits_for_senders(composition: Any, node: Any) -> bool:
+    """Whether its condition is that each of those before it has run again, as the scheduler has it by default."""
+    parts = list(_with_parts([composition.scheduler.conditions.conditions[node]]))
+    return all(type(part).__name__ in ("All", "EveryNCalls") and (type(part).__name__ == "All" or part.args[1] == 1) for part in parts)
 
 
 def _begins_anew(node: Any) -> bool:

@@ -277,6 +277,22 @@ def ddm_of_one_number_with_ports_of_an_array():
     return alone(pnl.DDM(name="D", function=pnl.DriftDiffusionAnalytical(), output_ports=ports), [[1.0], [-0.5]])
 
 
+def of_two_ports(function, **settings):
+    variable = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    mechanism = pnl.TransferMechanism(name="T", default_variable=variable, function=function, integrator_mode=True, **settings)
+    return alone(mechanism, [[[1.5, 2.5, 0.5], [3.5, 4.5, 0.0]], [[1.0, 0.0, 0.5], [-3.5, 4.5, 0.0]]])
+
+
+@composition
+def integrating_two_ports():
+    return of_two_ports(pnl.Linear(slope=2.0), integration_rate=0.25)
+
+
+@composition
+def integrating_two_ports_from_initial_values():
+    return of_two_ports(pnl.SoftMax(), initial_value=[[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
+
+
 def so_many_runs(scale, **settings):
     measure = dict(termination_measure=scale, termination_threshold=3)
     return alone(pnl.TransferMechanism(name="T", integrator_mode=True, **measure, **settings), [[1.0], [2.0]])

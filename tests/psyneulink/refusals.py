@@ -94,6 +94,16 @@ def feedback_from_what_begins_anew():
     return result, {"B": [[1.0]]}, 1
 
 
+@refused(["TransferMechanism 'A'", "begins anew", "before it has run"])
+def begins_anew_and_runs_late():
+    a = pnl.TransferMechanism(name="A", integrator_mode=True, reset_stateful_function_when=pnl.AtTrialStart())
+    b = pnl.TransferMechanism(name="B", integrator_mode=True)
+    result = comp([a, b])
+    result.scheduler.add_condition(a, pnl.AtPass(2))
+    result.scheduler.add_condition(b, pnl.Always())
+    return result, {"A": [[1.0]]}, 1
+
+
 @refused(["Composition 'comp'", "While"])
 def condition_of_python():
     a = pnl.TransferMechanism(name="A")
