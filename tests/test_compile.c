@@ -98,7 +98,7 @@ Test(compile, computes_the_same)
 
 /* Functions of numpy, Python's operators and functions, ONNX operators, arrays that are moved, reduced and multiplied: on
  * elements of each type that C has, with NaN, infinities, zeros of both signs and the ends of whole numbers; conditions of the
- * scheduler, with all scales and clocks. Their many lines are compiled without optimising. */
+ * scheduler, with all scales and clocks. Their many lines are compiled without optimising, and without a warning. */
 Test(compile, each_function_and_condition_computes_the_same)
 {
     static const char *const rows[] = {
@@ -141,22 +141,22 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/behind.yaml --trace -n 6",
         "tests/data/compile/known_order.yaml -n 5", /* nobody looks at single runs */
         "tests/data/compile/known_order.yaml --trace -n 5",
+        "tests/data/compile/not_finite.yaml --trace -n 4",
     };
     size_t i;
 
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_same(compile_quick, rows[i]);
+        expect_same("'tests/random/cc_fast.sh -Wall -Wextra -Wpedantic -Werror'", rows[i]);
     }
 }
 
-/* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. */
+/* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. The others show in
+ * what is compiled above. */
 Test(compile, source_is_clean)
 {
-    static const char *const models[] = {"tests/data/compile/operators.json", "tests/data/compile/routines.json",
-                                         "tests/data/compile/layers.json",    "tests/data/compile/draws.json",
-                                         "tests/data/compile/nested.yaml",    "examples/fitzhugh_nagumo.yaml",
-                                         "examples/elman_rnn.json",           "examples/traffic_light.yaml",
-                                         "examples/weighted_edges.json",      "tests/data/compile/quantised.yaml"};
+    static const char *const models[] = {"tests/data/compile/nested.yaml", "tests/data/compile/quantised.yaml",
+                                         "examples/fitzhugh_nagumo.yaml", "examples/elman_rnn.json",
+                                         "examples/traffic_light.yaml"};
     char *output = compile_new_output();
     size_t i;
 
@@ -445,22 +445,25 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
     enum { N = sizeof rows / sizeof *rows };
     char *output = compile_new_output();
 
-    for (size_t i = 0; i < N; i++) { /* all are given in each run, which is of one source then */
-        char inputs[2048] = "[{}, {";
+    for (size_t i = 0; i < N; i++) { /* all are given, at last as the model is compiled for them: there is one source */
+        char inputs[4096] = "[";
 
-        for (size_t j = 0; j < N; j++) {
+        for (size_t j = 0; j < 3 * N; j++) {
             size_t length = strlen(inputs);
 
-            snprintf(inputs + length, sizeof inputs - length, "%s\"%s\": %s", j > 0 ? ", " : "", rows[j][0],
-                     rows[j][i == j ? 2 : 1]);
+            snprintf(inputs + length, sizeof inputs - length, "%s\"%s\": %s",
+                     j == 0       ? "{"
+                     : j % N == 0 ? "}, {"
+                                  : ", ",
+                     rows[j % N][0], rows[j % N][j == N + i ? 2 : 1]);
         }
         compile_write_file("inputs.json", strcat(inputs, "}]"));
         cr_expect_eq(
             compile_run(output,
-                        "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 2 --inputs %s/inputs.json 2>&1",
+                        "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 3 --inputs %s/inputs.json 2>&1",
                         compile_quick, compile_folder),
             1, "%s", rows[i][0]);
-        cr_expect(strstr(output, rows[i][3]) != NULL, "%s: %.300s", rows[i][0], output);
+        cr_expect(strstr(output, rows[i][3]) != NULL && strstr(output, "(step 2)") != NULL, "%s: %.300s", rows[i][0], output);
     }
     free(output);
 }

@@ -1,6 +1,8 @@
 /* element.c - elements.def as tables: what there is, and as text. See element.h. */
 #include "functions/elements/element.h"
 
+#include <string.h>
+
 const struct mdf_element mdf_elements[MDF_ELEMENT_COUNT] = {
 #define FUNCTION(id, base, n_operands) \
     {MDF_ELEMENT_##id, MDF_ELEMENT_##id == MDF_ELEMENT_##base ? NULL : &mdf_elements[MDF_ELEMENT_##base], n_operands},
@@ -62,6 +64,13 @@ const struct mdf_element_form *mdf_element_form(const struct mdf_element *elemen
         }
     }
     return NULL;
+}
+
+bool mdf_element_is_constant(const struct mdf_element *element, mdf_dtype dtype)
+{
+    const struct mdf_element_form *form = mdf_element_form(element, dtype);
+
+    return form != NULL && (strcmp(form->text, "false") == 0 || strcmp(form->text, "true") == 0);
 }
 
 const struct mdf_element *mdf_element_with_constant(const struct mdf_element *element, double number)

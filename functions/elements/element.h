@@ -60,11 +60,13 @@ unsigned mdf_element_kind(mdf_dtype dtype);
 const struct mdf_element *mdf_element_of(const struct mdf_operator *operator, const void * settings);
 /* The form of a function for elements of a type; NULL: it has none. */
 const struct mdf_element_form *mdf_element_form(const struct mdf_element *element, mdf_dtype dtype);
+/* Whether it is the same truth for all elements of a type: no whole number is NaN. */
+bool mdf_element_is_constant(const struct mdf_element *element, mdf_dtype dtype);
 /* The function of the first operand that a function of two reals is where the second is this number in all elements; NULL: none.
  */
 const struct mdf_element *mdf_element_with_constant(const struct mdf_element *element, double number);
-/* What elements.def says of it as nodes of ONNX, for results of some of the kinds; NULL: nothing. What its base has does not count:
- * that is another function. */
+/* What elements.def says of it as nodes of ONNX, for results of some of the kinds; NULL: nothing. What its base has does not
+ * count: that is another function. */
 const char *mdf_element_nodes(const struct mdf_element *element, unsigned kinds);
 /* The first operand that is measured in the unit of the result, as all behind it; SIZE_MAX: none is. */
 size_t mdf_element_alike(const struct mdf_element *element);

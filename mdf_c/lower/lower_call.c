@@ -667,12 +667,20 @@ static bool cast_arguments(struct lowering *lowering, struct trial *trial)
     return !lowering_has_failed(lowering);
 }
 
+/* Whether the result is the same, whatever the elements are. */
+static bool has_constant_result(const struct trial *trial)
+{
+    return trial->n == 1 && trial->effective[0]->kind == MDF_KIND_TENSOR &&
+           mdf_element_is_constant(mdf_element_of(trial->source->operator, trial->source->settings),
+                                   (mdf_dtype)trial->effective[0]->dtype);
+}
+
 static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
 
-    if (lowering_has_constants(lowering, trial, 0)) {
+    if (lowering_has_constants(lowering, trial, 0) || has_constant_result(trial)) {
         return fold(lowering, scope, trial);
     }
     if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length> 0 &&

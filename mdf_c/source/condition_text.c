@@ -14,9 +14,13 @@ static const char *number(struct mdf_source_program *program, double value)
     return mdf_source_literal(&program->writer, MDF_DTYPE_FLOAT64, &value);
 }
 
-/* `left` is a count. Where `right` is a whole number they are compared as such, which is the same and takes less time. */
+/* `left` is a count. Where `right` is a whole number they are compared as such, which is the same and takes less time; none is
+ * below zero. */
 static const char *compared(struct mdf_source_program *program, const char *left, uint8_t comparison, double right)
 {
+    if (right == 0 && (comparison == MDF_COMPARISON_LESS || comparison == MDF_COMPARISON_AT_LEAST)) {
+        return comparison == MDF_COMPARISON_LESS ? "false" : "true";
+    }
     if (right >= 0 && right < 0x1p53 && right == floor(right) && (comparison != MDF_COMPARISON_MULTIPLE || right > 0)) {
         return comparison == MDF_COMPARISON_MULTIPLE
                    ? mdf_source_text(&program->writer, "%s %% %llu == 0", left, (unsigned long long)right)

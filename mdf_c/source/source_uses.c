@@ -36,6 +36,13 @@ bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const s
             .open_axes != 0;
 }
 
+/* Whether somebody reads elements of it. */
+static bool is_read(const struct mdf_source_writer *writer, mdf_lowered_id id)
+{
+    return mdf_source_is_live(writer, id) &&
+           (writer->lowered->values[id].form.length > 0 || writer->lowered->values[id].open_axes != 0);
+}
+
 /* A routine that may refuse what it is given, or draws, does so whoever needs its results; it writes all that it has. */
 static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
@@ -45,7 +52,7 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
     size_t i;
 
     for (i = 0; i < call->n_outputs; i++) {
-        any = any || mdf_source_is_live(writer, call->outputs[i]);
+        any = any || (call->stack != NULL ? mdf_source_is_live(writer, call->outputs[i]) : is_read(writer, call->outputs[i]));
         changed |=
             i > 0 && call->stack != NULL && mdf_source_is_live(writer, call->outputs[i]) && mark(writer, call->stack->columns);
     }

@@ -143,10 +143,13 @@ static mdf_dtype computed_dtype(const struct composing *composing)
         differ = differ || trial->effective[i]->dtype != (uint8_t)dtype;
         any_real = any_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
     }
-    if (mdf_dtype_kind((mdf_dtype)composing->result->dtype) == 'f' || !differ) {
+    if (mdf_dtype_kind((mdf_dtype)composing->result->dtype) == 'f') {
         return differ || any_real ? (mdf_dtype)composing->result->dtype : dtype;
     }
-    return composing->result->dtype != MDF_DTYPE_BOOL ? (any_real ? MDF_DTYPE_NONE : (mdf_dtype)composing->result->dtype)
+    if (composing->result->dtype != MDF_DTYPE_BOOL) {
+        return any_real ? MDF_DTYPE_NONE : differ ? (mdf_dtype)composing->result->dtype : dtype;
+    }
+    return !differ    ? dtype
            : any_real ? mdf_python_promote(trial->call.context, trial->effective[0], trial->effective[1])
                       : MDF_DTYPE_INT64;
 }
