@@ -39,8 +39,10 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
 {
     struct mdf_source_writer *writer = &program->writer;
     struct mdf_text *functions = &program->functions;
-    const char *body = writer->body.bytes != NULL ? writer->body.bytes : "";
+    const char *body;
 
+    mdf_source_drop_unread(writer);
+    body = writer->body.bytes != NULL ? writer->body.bytes : "";
     if (writer->work.length > 0) {
         mdf_text_printf(&program->unions, "        struct {\n");
         mdf_text_append(&program->unions, writer->work.bytes, writer->work.length);

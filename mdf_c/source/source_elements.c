@@ -8,6 +8,7 @@
 
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,6 +182,37 @@ static void express_refusal(struct mdf_source_writer *writer, const struct mdf_l
     }
 }
 
+/* What a comparison of a value with itself comes to, of which compilers warn: the same for 0 as for what is most different from
+ * it, true or NaN; NULL: it is none. */
+static const char *compared_with_itself(const struct mdf_lowered_op *op, const char *const operands[])
+{
+    bool compares = op->dtype == MDF_DTYPE_BOOL || (op->code >= MDF_LOWERED_EQUAL && op->code <= MDF_LOWERED_GREATER_EQUAL);
+    union {
+        double real;
+        float single;
+        bool truth;
+        uint64_t cell;
+    } zero = {.cell = 0}, other = {.cell = 0};
+    const uint64_t *zeros[MDF_MAX_OPERANDS] = {&zero.cell, &zero.cell}, *others[MDF_MAX_OPERANDS] = {&other.cell, &other.cell};
+    uint64_t of_zero = 0, of_other = 0;
+
+    if (!compares || op->n_in != 2 || strcmp(operands[0], operands[1]) != 0) {
+        return NULL;
+    }
+    if (op->dtype == MDF_DTYPE_BOOL) {
+        other.truth = true;
+    } else if (op->dtype == MDF_DTYPE_FLOAT32) {
+        other.single = NAN;
+    } else if (op->dtype == MDF_DTYPE_FLOAT64) {
+        other.real = NAN;
+    }
+    return mdf_lowered_compute((enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, zeros, &of_zero) &&
+                   mdf_lowered_compute((enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, others, &of_other) &&
+                   of_zero == of_other
+               ? (of_zero != 0 ? "true" : "false")
+               : NULL;
+}
+
 static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                          struct mdf_source_expression *expression)
 {
@@ -198,7 +230,10 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
         return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
                                  mdf_dtype_name(dtype));
     }
-    expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
+    expression->text = compared_with_itself(op, operands);
+    if (expression->text == NULL) {
+        expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
+    }
     if (!is_plain) {
         express_refusal(writer, op, operands, expression);
     }

@@ -136,6 +136,11 @@ void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condit
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
 
+/* --- source_unread.c */
+
+/* Takes definitions that nothing reads out of the function at hand. */
+void mdf_source_drop_unread(struct mdf_source_writer *writer);
+
 /* --- reserved_names.c */
 
 /* Whether a name means something else in C, or in C++. */
