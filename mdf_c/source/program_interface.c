@@ -686,6 +686,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
     append_step(program);
     mdf_source_append_state_functions(program);
     mdf_source_append_lanes(program, places);
+    mdf_source_drop_unread_constants(&program->writer, &program->functions);
     append_source(program, header_name, source);
     if (header_name != NULL) {
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);

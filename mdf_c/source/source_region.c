@@ -71,24 +71,28 @@ static const char *place_text(struct mdf_source_writer *writer, const struct mdf
     return place;
 }
 
+/* Where nobody reads what is put, it is still asked whether the place is there. */
 static void write_put(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     size_t n = writer->lowered->values[op->in[1]].form.length;
-    const char *place, *to;
+    bool is_live = writer->values[op->out].is_live;
+    const char *place = "", *to = "";
 
-    if (op->of.put->is_in_place && writer->values[op->out].name == NULL) {
-        writer->values[op->out].name = mdf_source_address(writer, op->in[0]);
+    if (is_live) {
+        if (op->of.put->is_in_place && writer->values[op->out].name == NULL) {
+            writer->values[op->out].name = mdf_source_address(writer, op->in[0]);
+        }
+        write_array_copy(writer, op);
+        to = writer->values[op->out].name;
+        place = mdf_source_name(writer, &writer->locals, "place");
     }
-    write_array_copy(writer, op);
-    to = writer->values[op->out].name;
     mdf_source_open(writer, "%s", "");
     mdf_source_line(writer, "bool refused = false;");
-    place = mdf_source_name(writer, &writer->locals, "place");
-    mdf_source_line(writer, "const size_t %s = %s;", place, place_text(writer, op));
+    mdf_source_line(writer, is_live ? "const size_t %s = %s;" : "%s(void)(%s);", place, place_text(writer, op));
     mdf_source_bail_out_if(writer, "refused", "an index is out of range");
-    if (writer->values[op->out].is_live && n == 1) {
+    if (is_live && n == 1) {
         mdf_source_line(writer, "%s[%s] = %s;", to, place, mdf_source_element(writer, op->in[1], "0"));
-    } else if (writer->values[op->out].is_live) {
+    } else if (is_live) {
         mdf_source_line(writer, "memcpy(%s + %s, %s, %zu * sizeof *%s);", to, place, mdf_source_address(writer, op->in[1]), n,
                         to);
     }

@@ -108,7 +108,7 @@ static const char *set_name(const char *line, const char *end, size_t *length)
             return NULL;
         }
     }
-    if (*length == 0 || (sets ? (at > line && strncmp(line, "const ", 6) != 0) || !is_pure(stop, end) : at == line)) {
+    if (*length == 0 || (sets && at == line ? !is_pure(stop, end) : at == line || (sets && strncmp(line, "const ", 6) != 0))) {
         return NULL;
     }
     return at;
@@ -145,6 +145,23 @@ static bool count(struct function_text *text, const struct mdf_text *lines)
     return lines->length == 0 || count_mentions(text, lines->bytes, lines->bytes + lines->length, 1);
 }
 
+/* Puts a line before `kept`: of a definition "const TYPE NAME = ...;" only what it calls. Returns where it begins. */
+static char *keep_call(char *kept, const char *line, const char *name, size_t length, const char *end)
+{
+    const char *value = name + length + strlen(" = ");
+    size_t indent = strspn(line, " "), n_value = (size_t)(end - value) - strlen(";\n");
+
+    kept -= strlen(");\n");
+    memmove(kept - n_value, value, n_value); /* before the line that it comes from is written over */
+    memcpy(kept, ");\n", strlen(");\n"));
+    kept -= n_value;
+    kept -= strlen("(void)(");
+    memcpy(kept, "(void)(", strlen("(void)("));
+    kept -= indent;
+    memset(kept, ' ', indent);
+    return kept;
+}
+
 /* Takes out, from the last line to the first, those that set what nothing reads. */
 static bool drop(struct function_text *text, struct mdf_text *lines)
 {
@@ -160,14 +177,15 @@ static bool drop(struct function_text *text, struct mdf_text *lines)
                              (mentions = number_of(text, &text->mentions, name, length)) == NULL)) {
             return false;
         }
-        if (name != NULL && *settings == *mentions) {
-            if (!count_mentions(text, line, end, (size_t)-1)) {
-                return false;
-            }
-            --*settings;
-        } else {
+        if (name == NULL || *settings != *mentions) {
             kept -= end - line;
             memmove(kept, line, (size_t)(end - line));
+        } else if (!is_pure(name, end)) {
+            kept = keep_call(kept, line, name, length, end);
+        } else if (!count_mentions(text, line, end, (size_t)-1)) {
+            return false;
+        } else {
+            --*settings;
         }
     }
     if (lines->length > 0) {
@@ -184,5 +202,23 @@ void mdf_source_drop_unread(struct mdf_source_writer *writer)
 
     if (!body->failed && !declarations->failed && count(&text, body) && count(&text, declarations) && drop(&text, body)) {
         drop(&text, declarations);
+    }
+}
+
+void mdf_source_drop_unread_constants(struct mdf_source_writer *writer, const struct mdf_text *functions)
+{
+    struct function_text text = {.writer = writer};
+    struct mdf_text *constants = &writer->constants;
+    const struct mdf_source_constant *constant; /* from the last to the first */
+
+    if (constants->failed || functions->failed || functions->length == 0 ||
+        !count_mentions(&text, functions->bytes, functions->bytes + functions->length, 1)) {
+        return;
+    }
+    for (constant = writer->constant_list; constant != NULL; constant = constant->next) {
+        if (name_table_find(&text.mentions, constant->name) == NULL) {
+            memmove(constants->bytes + constant->begin, constants->bytes + constant->end, constants->length - constant->end + 1);
+            constants->length -= constant->end - constant->begin;
+        }
     }
 }

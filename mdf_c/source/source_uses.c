@@ -146,7 +146,8 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_bail_out(op->code)) {
         return false;
     }
-    for (i = 0; i < op->n_in; i++) {
+    /* Where what is put is not read, it is still asked whether the place is there. */
+    for (i = op->code == MDF_LOWERED_PUT && !mdf_source_is_live(writer, op->out) ? 2 : 0; i < op->n_in; i++) {
         changed |= mark(writer, op->in[i]);
     }
     return changed;

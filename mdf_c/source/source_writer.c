@@ -334,6 +334,7 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
         mdf_source_name(writer, &writer->globals, hint != NULL ? mdf_source_text(writer, "%s_values", hint) : "constant");
     constant->next = writer->constant_list;
     writer->constant_list = constant;
+    constant->begin = writer->constants.length;
     mdf_text_printf(&writer->constants, "static const %s %s[%zu] = {", mdf_source_type(dtype), constant->name,
                     length > 0 ? length : 1);
     n_written = n_until_zeros(data, length, size);
@@ -344,6 +345,7 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
         mdf_source_append_literal(&writer->constants, dtype, (const char *)data + i * size);
     }
     mdf_text_append_string(&writer->constants, length == 0 ? "0};\n" : "};\n");
+    constant->end = writer->constants.length;
     return constant->name;
 }
 

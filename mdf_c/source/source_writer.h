@@ -30,6 +30,7 @@ struct mdf_source_constant {
     uint8_t dtype;
     size_t length;
     const char *name;
+    size_t begin, end; /* its definition, in the writer's `constants` */
 };
 
 /* How a value of the region at hand is written. */
@@ -140,6 +141,8 @@ const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype,
 
 /* Takes definitions that nothing reads out of the function at hand. */
 void mdf_source_drop_unread(struct mdf_source_writer *writer);
+/* The same of constants at file scope, when all functions are complete. */
+void mdf_source_drop_unread_constants(struct mdf_source_writer *writer, const struct mdf_text *functions);
 
 /* --- reserved_names.c */
 
