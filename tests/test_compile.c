@@ -584,7 +584,8 @@ Test(compile, what_has_no_form_is_refused)
         {VALUE("numpy.sin(u)"), "its elements have type float16"},
         {VALUE("'text'"), "it is no array of numbers"},
         {VALUE("[x, q]"), "can not be written as C"},
-        {VALUE("min(1.0, q * x[0, 0])"), "min yields one of its values as it is, and these are of several kinds"},
+        {VALUE("min(1, 2.5, q * x[0, 0])"), "min yields one of its values as it is, and these are of several kinds"},
+        {VALUE("max(0, q)"), "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0"},
     };
     static const char ports[] =
         "\"x\": {\"type\": \"float64\", \"shape\": [2, 2], \"default_value\": [[1, 2], [3, 4]]}, \"n\": {\"type\": \"int64\", "

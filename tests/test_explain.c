@@ -88,14 +88,17 @@ Test(explain, reasons)
     static const struct {
         const char *model, *piece;
     } cases[] = {
-        {VALUE("numpy.sort([x, 1])"), "because of a value that is a list, an object, text or nothing (a list of 2), at numpy.sort"},
+        {VALUE("numpy.sort([x, 1])"),
+         "because of a value that is a list, an object, text or nothing (a list of 2), at numpy.sort"},
         {VALUE("[k + x for k in [1, 2]]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "graph 'g': lowered"},
         {VALUE("'a' if x > 5 else 'b'"), "because of a value"},
-        {MODEL(NODE("\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0 if p < 3 else 0.5)\", \"default_initial_value\": 0}}, "
-                    "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
-         "cure: let all sides of a condition give the same type: 0.0, not 0, beside a real number"},
+        {MODEL(NODE(
+             "\"parameters\": {\"p\": {\"value\": \"p + (1 if p < 2 else 0 if p < 3 else 0.5)\", \"default_initial_value\": 0}}, "
+             "\"output_ports\": {\"o\": {\"value\": \"p\"}}")),
+         "cure: let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0, beside a real "
+         "number"},
         {FUNCTION("Expand", "\"input\": \"x\", \"shape\": [2, 1, 1, 1, 1, 1, 1, 1, 2]"),
          "because of an array of more than eight axes (int64[2,1,1,1,1,1,1,1,2])"},
         {FUNCTION("Identity", "\"input\": \"numpy.zeros((70000,)) + x\""),
@@ -220,19 +223,30 @@ Test(explain, growing_sequences)
 Test(explain, sequences)
 {
     static const char model[] =
-        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [[0.5, 1], [2, 3], [4, 7]], \"metadata\": "
-        "{\"type\": \"float32\"}}, \"s\": {\"function\": \"onnx::SplitToSequence\", \"args\": {\"input\": \"x\", \"axis\": 1, \"keepdims\": "
-        "0}}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[s]\", \"body\": \"b\"}}, \"m\": {\"function\": "
-        "\"onnx::SequenceMap\", \"args\": {\"input_sequence\": \"l\", \"additional_inputs\": [], \"body\": \"c\"}}, \"a\": {\"function\": "
-        "\"onnx::ConcatFromSequence\", \"args\": {\"input_sequence\": \"m\", \"axis\": 1, \"new_axis\": 1}}, \"n\": {\"function\": "
-        "\"onnx::SequenceLength\", \"args\": {\"input_sequence\": \"l\"}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}, \"a\": {\"value\": "
-        "\"a\"}, \"n\": {\"value\": \"n\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, "
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [[0.5, 1], [2, 3], [4, 7]], "
+        "\"metadata\": "
+        "{\"type\": \"float32\"}}, \"s\": {\"function\": \"onnx::SplitToSequence\", \"args\": {\"input\": \"x\", \"axis\": 1, "
+        "\"keepdims\": "
+        "0}}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[s]\", \"body\": \"b\"}}, \"m\": "
+        "{\"function\": "
+        "\"onnx::SequenceMap\", \"args\": {\"input_sequence\": \"l\", \"additional_inputs\": [], \"body\": \"c\"}}, \"a\": "
+        "{\"function\": "
+        "\"onnx::ConcatFromSequence\", \"args\": {\"input_sequence\": \"m\", \"axis\": 1, \"new_axis\": 1}}, \"n\": "
+        "{\"function\": "
+        "\"onnx::SequenceLength\", \"args\": {\"input_sequence\": \"l\"}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}, \"a\": "
+        "{\"value\": "
+        "\"a\"}, \"n\": {\"value\": \"n\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", "
+        "\"t\"]}, "
         "\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"first\": {\"function\": "
-        "\"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"s\", \"position\": 0}}, \"at\": {\"function\": \"onnx::SequenceAt\", "
-        "\"args\": {\"input_sequence\": \"s\", \"position\": \"i % 2\"}}, \"rest\": {\"function\": \"onnx::SequenceErase\", \"args\": "
-        "{\"input_sequence\": \"s\", \"position\": 0}}, \"sum\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"first\", \"B\": \"at\"}}, "
+        "\"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"s\", \"position\": 0}}, \"at\": {\"function\": "
+        "\"onnx::SequenceAt\", "
+        "\"args\": {\"input_sequence\": \"s\", \"position\": \"i % 2\"}}, \"rest\": {\"function\": \"onnx::SequenceErase\", "
+        "\"args\": "
+        "{\"input_sequence\": \"s\", \"position\": 0}}, \"sum\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"first\", "
+        "\"B\": \"at\"}}, "
         "\"k\": {\"function\": \"onnx::SequenceInsert\", \"args\": {\"input_sequence\": \"rest\", \"tensor\": \"sum\"}}}, "
-        "\"output_ports\": {\"t\": {\"value\": \"k\"}}}}}, \"c\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"y\"]}, \"nodes\": {\"c\": "
+        "\"output_ports\": {\"t\": {\"value\": \"k\"}}}}}, \"c\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"y\"]}, "
+        "\"nodes\": {\"c\": "
         "{\"input_ports\": {\"x\": {}}, \"parameters\": {\"t\": {\"function\": \"onnx::Tanh\", \"args\": {\"input\": \"x\"}}}, "
         "\"output_ports\": {\"y\": {\"value\": \"t\"}}}}}}}}";
     const char *text = explain(model, NULL, NULL, 3);
@@ -243,11 +257,12 @@ Test(explain, sequences)
 /* Arrays that are as long as the loop's number says, or as data say once a run has shown that. */
 Test(explain, lengths_that_are_not_known)
 {
-    static const char *const parts[] = {
-        "\"e\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": \"i + 1\", \"shape\": [1]}}, \"p\": {\"function\": \"onnx::Slice\", "
-        "\"args\": {\"data\": \"s\", \"starts\": [0], \"ends\": \"e\"}}",
-        "\"m\": {\"function\": \"onnx::Greater\", \"args\": {\"A\": \"s\", \"B\": 0.5}}, \"p\": {\"function\": \"onnx::Compress\", \"args\": "
-        "{\"input\": \"s\", \"condition\": \"m\", \"axis\": 0}}"};
+    static const char *const parts[] = {"\"e\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": \"i + 1\", \"shape\": "
+                                        "[1]}}, \"p\": {\"function\": \"onnx::Slice\", "
+                                        "\"args\": {\"data\": \"s\", \"starts\": [0], \"ends\": \"e\"}}",
+                                        "\"m\": {\"function\": \"onnx::Greater\", \"args\": {\"A\": \"s\", \"B\": 0.5}}, \"p\": "
+                                        "{\"function\": \"onnx::Compress\", \"args\": "
+                                        "{\"input\": \"s\", \"condition\": \"m\", \"axis\": 0}}"};
     char model[2048];
     size_t i;
 
@@ -255,11 +270,16 @@ Test(explain, lengths_that_are_not_known)
         const char *text;
 
         snprintf(model, sizeof model,
-                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [0.5, 1, 2, 3, 4]}, \"l\": {\"function\": "
-                 "\"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": {\"l\": {\"value\": \"l\"}}}}}, "
-                 "\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": "
-                 "{}, \"c\": {}, \"s\": {}}, \"parameters\": {%s, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"p\", \"keepdims\": "
-                 "0}}, \"t\": {\"function\": \"onnx::Sub\", \"args\": {\"A\": \"s\", \"B\": \"r * 0.1\"}}}, \"output_ports\": {\"t\": {\"value\": "
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": {\"value\": [0.5, 1, 2, 3, 4]}, "
+                 "\"l\": {\"function\": "
+                 "\"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": {\"l\": "
+                 "{\"value\": \"l\"}}}}}, "
+                 "\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": "
+                 "{\"input_ports\": {\"i\": "
+                 "{}, \"c\": {}, \"s\": {}}, \"parameters\": {%s, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": "
+                 "{\"data\": \"p\", \"keepdims\": "
+                 "0}}, \"t\": {\"function\": \"onnx::Sub\", \"args\": {\"A\": \"s\", \"B\": \"r * 0.1\"}}}, \"output_ports\": "
+                 "{\"t\": {\"value\": "
                  "\"t\"}}}}}}}}",
                  parts[i]);
         text = explain(model, NULL, NULL, 12);

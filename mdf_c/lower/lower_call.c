@@ -727,6 +727,10 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         ends(lowering, lowering_compose(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
+    if (lowering->is_for_source && is_single && !lowering_has_failed(lowering) &&
+        ends(lowering, lowering_choose_number(lowering, scope, trial, &taken), &taken)) {
+        return taken;
+    }
     if (lowering->is_for_source && !cast_arguments(lowering, trial)) {
         return false;
     }

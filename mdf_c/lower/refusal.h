@@ -14,7 +14,7 @@
     X(WIDE_NUMBER, "complex numbers of 16 bytes", "declare them complex64, if their precision does")                      \
     X(NOT_ALWAYS_THERE, "a value that is not always computed", NULL)                                                      \
     X(NOT_ONE_TYPE, "a value that is not always computed, or not always of one type and shape",                           \
-      "let all sides of a condition give the same type: 0.0, not 0, beside a real number")                                \
+      "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0, beside a real number")                                \
     X(NOT_ONE_STRENGTH, "a number that one side of a condition computes as Python's and the other as an array's, used where these differ", \
       "let both sides be computed alike: numpy.divide(a, b) in place of a / b, or a parameter of a declared type")          \
     X(OPEN_LENGTH, "an array whose length is known only when its Loop has ended, read beside the Loop",                   \

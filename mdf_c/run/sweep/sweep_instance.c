@@ -181,12 +181,14 @@ static mdf_status other_form(const struct instance *instance, const struct mdf_s
     }
     mdf_value_describe(value, have, sizeof have);
     mdf_value_describe(&form, want, sizeof want);
-    mdf_error_set(instance->error, MDF_SHAPE,
-                  "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have "
-                  "one form; %s",
-                  have, want,
-                  has_shape(value, record) ? "let all sides of a condition give the same type: 0.0, not 0, beside a real number"
-                                           : "leave the port out, or record the last step only");
+    mdf_error_set(
+        instance->error, MDF_SHAPE,
+        "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have "
+        "one form; %s",
+        have, want,
+        has_shape(value, record)
+            ? "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0, beside a real number"
+            : "leave the port out, or record the last step only");
     port_path(instance, record);
     return MDF_SHAPE;
 }
