@@ -538,6 +538,61 @@ Test(lower, other_forms_are_lowered_anew_or_given_up)
     engine_end(&lowered);
 }
 
+/* Products of all elements: those of a number are a number, those of an array have twice its axes, in each run of the body. */
+#define PRODUCTS                                                                                                               \
+    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, "         \
+    "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 7, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, " \
+    "\"output_ports\": {\"o\": {\"value\": \"l\"}}}}}, "                                                                       \
+    "\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"n\": "              \
+    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, "                                                                    \
+    "\"output_ports\": {\"t\": {\"value\": \"numpy.tensordot(s, s, 0)\"}}}}}}}}"
+
+static const struct mdf_fast *fast_of_loop(const struct engine *engine)
+{
+    const struct mdf_frame *frame = engine->state->frame;
+    size_t i = 0;
+
+    while (i + 1 < mdf_frame_code(frame)->n_calls && mdf_frame_kept(frame, i) == NULL) {
+        i++;
+    }
+    cr_assert_not_null(mdf_frame_kept(frame, i));
+    return mdf_frame_kept(frame, i);
+}
+
+/* A life of a state may bring what can be lowered, where earlier ones did not; but not each life pays for a try in vain. */
+Test(lower, loops_refused_in_all_lives_are_tried_less_often)
+{
+    enum { N_LIVES = 200, MOST_TRIES = 8 };
+    struct engine plain, lowered;
+    struct mdf_text want, got;
+
+    mdf_memory_init(&memory, NULL, 0);
+    begin(&plain, PRODUCTS, NULL, true);
+    begin(&lowered, PRODUCTS, NULL, false);
+    mdf_text_init(&want, &memory);
+    mdf_text_init(&got, &memory);
+    for (int i = 0; i < 2 * N_LIVES; i++) {
+        const char *x = i < N_LIVES ? "[0.5]" : "0.5";
+
+        cr_assert_eq(mdf_state_reset(plain.state, 0, NULL), MDF_OK);
+        cr_assert_eq(mdf_state_reset(lowered.state, 0, NULL), MDF_OK);
+        mdf_set_input_json(plain.state, "x", x, NULL);
+        mdf_set_input_json(lowered.state, "x", x, NULL);
+        step(&plain, NAN, &want);
+        step(&lowered, NAN, &got);
+        cr_expect_str_eq(got.bytes, want.bytes, "life %d", i);
+        if (i == N_LIVES - 1) {
+            cr_expect_null(fast_of_loop(&lowered)->lowered);
+            cr_expect(fast_of_loop(&lowered)->n_refused <= MOST_TRIES, "%u tries", fast_of_loop(&lowered)->n_refused);
+        }
+    }
+    cr_expect_not_null(fast_of_loop(&lowered)->lowered, "it is tried again after some time");
+    mdf_text_release(&want);
+    mdf_text_release(&got);
+    engine_end(&plain);
+    engine_end(&lowered);
+}
+
 /* ------------------------------------------------------------------ large results */
 
 /* Rows of 500 numbers, 20 times, from a scalar that each evaluation makes anew. */

@@ -43,7 +43,8 @@ static bool is_long_function(const struct mdf_lowered_nest *nest)
 
 static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)
 {
-    return (op->code == MDF_LOWERED_CALL && op->of.call->draw == NULL) || (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
+    return (op->code == MDF_LOWERED_CALL && op->of.call->draw == NULL) ||
+           (op->code == MDF_LOWERED_NEST && is_long_function(op->of.nest));
 }
 
 /* Whether one is there whose length is asked for. */
@@ -130,6 +131,7 @@ static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     informed.surprises = fast->surprises;
     informed.n_surprises = fast->n_surprises;
     fast->lowered = mdf_lower(&informed, &fast->refusal);
+    fast->n_refused = fast->lowered == NULL ? fast->n_refused + 1 : 0;
     if (fast->lowered != NULL && request->readers != NULL && !is_worth_it(fast->lowered)) {
         fast->refusal.reason =
             has_long_arrays(fast->lowered, &fast->lowered->region) ? MDF_REFUSED_LONG_ARRAYS : MDF_REFUSED_ONLY_KERNELS;
@@ -164,7 +166,7 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     bool is_new = false;
 
     fast->has_run = false;
-    if (fast->is_given_up) {
+    if (fast->is_given_up || fast->n_to_wait > 0) {
         return false;
     }
     /* Of a loop, nothing hangs on the time increment: bodies have no time derivatives. */
@@ -251,4 +253,9 @@ void mdf_fast_renew_loop(void *kept)
     struct mdf_fast *fast = kept;
 
     fast->n_tries = fast->lowered != NULL;
+    if (fast->n_to_wait > 0) {
+        fast->n_to_wait--;
+    } else if (fast->n_refused >= MAX_TRIES) {
+        fast->n_to_wait = (uint64_t)1 << (fast->n_refused < 63 ? fast->n_refused : 63);
+    }
 }

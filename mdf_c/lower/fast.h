@@ -10,6 +10,8 @@ struct mdf_fast {
     struct mdf_lowered *lowered; /* NULL: none */
     struct mdf_refusal refusal;  /* why there is none; NOT: there has been no try */
     unsigned n_tries, n_bail_outs;
+    unsigned n_refused; /* tries in a row, in all lives of the state, that gave no form */
+    uint64_t n_to_wait; /* lives of the state until the next try: after some in vain, twice as many each time */
     struct mdf_lowered_surprise *surprises; /* in the execution's arena; NULL: none */
     size_t n_surprises;
     uint64_t n_runs; /* that were done by it */
@@ -31,7 +33,8 @@ void mdf_fast_renew(struct mdf_fast *fast);
  * first; it lies in the execution's arena. */
 bool mdf_fast_run_loop(struct mdf_frame *frame, size_t at, void **kept);
 void mdf_fast_release_loop(void *kept);
-/* What it is called with begins anew, perhaps with other forms: it may be lowered as often as at first. */
+/* What it is called with begins anew, perhaps with other forms: it may be lowered as often as at first, but for one that was
+ * refused again and again, which each life would pay for with another try in vain. */
 void mdf_fast_renew_loop(void *kept);
 
 #endif

@@ -664,13 +664,16 @@ class State(Uncopied):
 
     def _evaluate_anew(self, inputs: Mapping[str, Any]) -> bool:
         """Makes the state as it was when it was new, and evaluates it, in one call, with inputs that are arrays like those of an
-        earlier one; False where they are not, and for a long evaluation, which is to be watched for Ctrl-C: nothing is done then.
-        The state is its caller's alone."""
-        arguments = None if self._may_be_long else self._point_at(inputs)
+        earlier one; False where they are not: nothing is done then. After a long one it is watched for Ctrl-C. The state is its
+        caller's alone."""
+        arguments = self._point_at(inputs)
         if arguments is None:
             return False
         start = _clock()
-        if _evaluate_anew(self._arguments[0], self._seed, *arguments):
+        if self._may_be_long:
+            self._guard(lambda: _evaluate_anew(self._arguments[0], self._seed, *arguments))
+            self._check(None)
+        elif _evaluate_anew(self._arguments[0], self._seed, *arguments):
             self._check(None)
         self._may_be_long = _clock() - start > _LONG_S
         return True

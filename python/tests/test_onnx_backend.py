@@ -13,6 +13,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the tests' own data divide by zero
     import onnx.backend.test
 
+    import mdf_c.engine
     import mdf_c.onnx_backend as backend
     from mdf_c.engine import load
 
@@ -89,6 +90,24 @@ def test_each_run_is_from_a_fresh_state():
         prepared.run([np.array(["a"])])
     for same in (prepared, copy.copy(prepared), copy.deepcopy(prepared), pickle.loads(pickle.dumps(prepared))):
         np.testing.assert_array_equal(same.run([x]).noise, first.noise)
+
+
+@pytest.mark.parametrize("long_s", [0.0, 1e9])
+def test_long_runs_and_short_ones_are_evaluated_alike(monkeypatch, long_s):
+    monkeypatch.setattr(mdf_c.engine, "_LONG_S", long_s)
+    helper, real, watched = onnx.helper, onnx.TensorProto.FLOAT, []
+    infos = [helper.make_tensor_value_info(name, real, [4]) for name in "xy"]
+    nodes = [helper.make_node("Mul", ["x", "x"], ["z"]), helper.make_node("Add", ["z", "x"], ["y"])]
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:])
+    prepared = backend.prepare(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    for i in range(6):
+        np.testing.assert_array_equal(prepared.run([np.full(4, i, np.float32)]).y, [i * i + i] * 4)
+        (state,) = prepared._idle
+        if i == 2:  # from now on in one call
+            monkeypatch.setattr(state, "evaluate", None)
+            monkeypatch.setattr(state, "_guard", lambda call, guard=state._guard: (watched.append(1), guard(call)))
+    assert state.explain().startswith("graph 'g': lowered")
+    assert len(watched) == (3 if long_s == 0 else 0)
 
 
 def test_maps_of_all_runs_are_the_callers_own():
