@@ -119,9 +119,15 @@ bool mdf_source_write_known_order(struct mdf_source_program *program)
 {
     struct mdf_known_order order;
     struct known_writer known = {.program = program, .order = &order};
+    bool is_known;
 
-    if (has_resets(program->graph->program) ||
-        !mdf_find_known_order(program->graph->program, MOST_SETS, &program->writer.arena, &order)) {
+    if (has_resets(program->graph->program)) {
+        return false;
+    }
+    if (!mdf_find_known_order(program->graph->program, MOST_SETS, &program->writer.arena, &order, &is_known)) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    if (!is_known) {
         return false;
     }
     write_sets(&known, 0, order.n_sets, 0);

@@ -232,24 +232,23 @@ static bool make_pass(struct course *course, size_t most_sets, struct mdf_known_
 }
 
 bool mdf_find_known_order(const struct mdf_program *program, size_t most_sets, struct mdf_arena *arena,
-                          struct mdf_known_order *order)
+                          struct mdf_known_order *order, bool *is_known)
 {
     uint64_t most_passes = program->max_passes < most_sets ? program->max_passes : most_sets;
     struct course course;
 
-    if (program->schedule == NULL || looks_beyond_the_evaluation(program->schedule) || !begin_course(&course, program, arena)) {
-        return false;
+    *is_known = program->schedule != NULL && !looks_beyond_the_evaluation(program->schedule);
+    if (!*is_known) {
+        return true;
     }
     order->nodes = mdf_arena_array(arena, most_sets * (program->n_nodes + 1), sizeof *order->nodes);
     order->ends = mdf_arena_array(arena, most_sets + 1, sizeof *order->ends);
     order->n_sets = 0;
-    if (order->nodes == NULL || order->ends == NULL) {
+    if (!begin_course(&course, program, arena) || order->nodes == NULL || order->ends == NULL) {
         return false;
     }
-    while (!is_over(&course)) {
-        if (!make_pass(&course, most_sets, order) || course.clocks[MDF_CLOCK_PASSES_IN_UPDATE] >= most_passes) {
-            return false;
-        }
+    while (*is_known && !is_over(&course)) {
+        *is_known = make_pass(&course, most_sets, order) && course.clocks[MDF_CLOCK_PASSES_IN_UPDATE] < most_passes;
     }
     return true;
 }

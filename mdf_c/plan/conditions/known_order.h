@@ -12,9 +12,9 @@ struct mdf_known_order {
     size_t *ends, n_sets;
 };
 
-/* False: it is not known, as conditions look at something else, or an evaluation does not end within `most_sets` passes and sets,
- * or memory has run out. Arrays lie in `arena`. */
+/* *is_known false: conditions look at something else, or an evaluation does not end within `most_sets` passes and sets. Arrays
+ * lie in `arena`. Returns false when out of memory. */
 bool mdf_find_known_order(const struct mdf_program *program, size_t most_sets, struct mdf_arena *arena,
-                          struct mdf_known_order *order);
+                          struct mdf_known_order *order, bool *is_known);
 
 #endif
