@@ -417,7 +417,7 @@ Test(whole, random_conditions_give_what_the_scheduler_gives)
     "\"" name "\": {\"parameters\": {\"p\": {\"value\": \"" value    \
     "\", \"default_initial_value\": 0}}, \"output_ports\": {\"o\": " \
     "{\"value\": \"p\"}}}"
-#define CONDITIONS_OF(a, b, of_a, of_b, end)                                               \
+#define CONDITIONS_OF(a, b, of_a, of_b, end)                                     \
     "\"conditions\": {\"node_specific\": {\"" a "\": " of_a ", \"" b "\": " of_b \
     "}, \"termination\": {\"environment_state_update\": " end "}}, "
 #define CONDITIONS(of_a, of_b, end) CONDITIONS_OF("A", "B", of_a, of_b, end)
@@ -662,12 +662,12 @@ Test(whole, a_state_that_changes_type_in_the_first_runs_is_lowered)
 /* A node that repeats itself, and one whose condition lets it run in some passes; the state begins anew in each evaluation, as an
  * array without a declared type, and is of a declared one after its first run. */
 #define BEGINNING(type, more)                                                                                                    \
-    "{\"m\": {\"graphs\": {\"g\": {" more "\"nodes\": {\"N0\": {\"repeat_until_finished\": 50, \"input_ports\": {\"x\": "            \
-    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [0.5, 0.25]}}, \"functions\": {\"is_finished\": {\"value\": "     \
-    "\"numpy.max(p) > 2\"}}, \"parameters\": {\"p\": {\"value\": \"p + x\", \"default_initial_value\": [0.1, 0.2], \"reset\": "    \
-    "\"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}, \"N1\": {\"input_ports\": {\"x\": "          \
-    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [1.5, 0.25]}}, \"parameters\": {\"p\": {\"value\": \"p * x\", "  \
-    "\"default_initial_value\": [1.0, 2.0], \"reset\": \"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": "    \
+    "{\"m\": {\"graphs\": {\"g\": {" more "\"nodes\": {\"N0\": {\"repeat_until_finished\": 50, \"input_ports\": {\"x\": "        \
+    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [0.5, 0.25]}}, \"functions\": {\"is_finished\": {\"value\": "   \
+    "\"numpy.max(p) > 2\"}}, \"parameters\": {\"p\": {\"value\": \"p + x\", \"default_initial_value\": [0.1, 0.2], \"reset\": "  \
+    "\"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}, \"N1\": {\"input_ports\": {\"x\": "         \
+    "{\"shape\": [2], \"type\": \"" type "\", \"default_value\": [1.5, 0.25]}}, \"parameters\": {\"p\": {\"value\": \"p * x\", " \
+    "\"default_initial_value\": [1.0, 2.0], \"reset\": \"environment_state_update\"}}, \"output_ports\": {\"o\": {\"value\": "   \
     "\"p\"}}}}}}}}"
 
 Test(whole, a_state_that_is_of_a_declared_type_after_its_first_run_is_lowered)
@@ -677,8 +677,11 @@ Test(whole, a_state_that_is_of_a_declared_type_after_its_first_run_is_lowered)
         bool is_lowered;
     } cases[] = {
         {BEGINNING("float64", ""), true},
-        {BEGINNING("float64", CONDITIONS_OF("N0", "N1", "{\"type\": \"Always\", \"kwargs\": {}}", "{\"type\": \"EveryNPasses\", \"kwargs\": "
-                                         "{\"n\": 2}}", "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 4}}")), true},
+        {BEGINNING("float64", CONDITIONS_OF("N0", "N1", "{\"type\": \"Always\", \"kwargs\": {}}",
+                                            "{\"type\": \"EveryNPasses\", \"kwargs\": "
+                                            "{\"n\": 2}}",
+                                            "{\"type\": \"AfterPass\", \"kwargs\": {\"n\": 4}}")),
+         true},
         {BEGINNING("float32", ""), false}, /* in the first run the sum is of float32, later too, but what begins is not */
     };
     struct pair pair;
@@ -828,4 +831,47 @@ Test(whole, a_trip_count_may_be_a_whole_real)
         step_both(&pair, 4, false, text);
     }
     end_pair(&pair);
+}
+
+/* Results that nobody looked at are made when they are, by a form that then meets other shapes than the one without them did: the
+ * state of before was freed, and what it was lowered to is there for the next. */
+Test(whole, what_nobody_read_is_there_when_it_is_read)
+{
+    static const char *const given[] = {"{\"sequence\": [{\"type\": \"float64\", \"shape\": [3], \"data\": [-0.397, 0.5, 0.53]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [0.5, 1.0, 1.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [0.0, -0.196, -0.818]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [-2.88, -1.0, -1.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [0.0, 0.0, 0.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [1.063, 0.5, 0.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [2.0, -1.0, 2.8]}]}",
+                                        "{\"sequence\": [{\"type\": \"float64\", \"shape\": [3], \"data\": [0.5, -1.11, 0.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [-1.99, 2.0, 0.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [-1.04, 0.5, 0.5]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [2.0, 0.5, 2.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [1.509, 1.0, 1.0]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [0.5, 1.0, 1.933]}, "
+                                        "{\"type\": \"float64\", \"shape\": [3], \"data\": [2.0, 0.0, 0.0]}]}"};
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_file("tests/data/onnx/unread_sequences.onnx", &error);
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    size_t round, step, i;
+
+    cr_assert_not_null(program, "%s", error.message);
+    for (round = 0; round < 2; round++) {
+        mdf_state *state = mdf_state_new(program, &error);
+
+        for (step = 0; step < 4; step++) {
+            cr_assert_eq(mdf_set_input_json(state, "v1", given[step / 2], &error), MDF_OK, "%s", error.message);
+            cr_assert_eq(mdf_evaluate(state, NAN, &error), MDF_OK, "%s", error.message);
+            for (i = 0; round > 0 && i < 2; i++) {
+                const mdf_value *value = mdf_output_at(state, 0, i);
+
+                cr_expect(mdf_value_kind(value) == MDF_KIND_LIST && mdf_value_length(value) == 7, "step %zu, output %zu", step,
+                          i);
+            }
+        }
+        mdf_state_free(state);
+    }
+    mdf_program_free(program);
+    mdf_model_free(model);
 }

@@ -204,6 +204,11 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     return outcome == MDF_LOWERED_DONE;
 }
 
+bool mdf_fast_has_learned(const struct mdf_fast *fast)
+{
+    return fast->lowered == NULL && !fast->is_given_up && fast->refusal.reason == MDF_REFUSED_OTHER_FORMS;
+}
+
 void mdf_fast_release(struct mdf_fast *fast)
 {
     drop(fast);

@@ -23,6 +23,8 @@ struct mdf_fast {
 /* Runs the instructions of a request, which are those of a node, lowering them first where they are not. False: they have not
  * run, nothing has changed, and they must be run as they stand. What was left or refused too often is given up. */
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request);
+/* Whether the last run bailed out as a call gave another shape, which the next try leaves open. */
+bool mdf_fast_has_learned(const struct mdf_fast *fast);
 void mdf_fast_release(struct mdf_fast *fast);
 /* Without a form, and as often as at first; what was learned of shapes stays. */
 void mdf_fast_begin_again(struct mdf_fast *fast);

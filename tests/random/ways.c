@@ -174,7 +174,7 @@ static bool run_threads(struct ways *ways, struct trace *trace)
 {
     mdf_options options = random_options(ways->what);
     mdf_error error = ways->error;
-    struct mdf_memory memory;
+    static struct mdf_memory memory; /* a trace that is looked at instead of another outlives the function */
     struct trace other;
     mdf_program *program;
     pthread_t thread;
@@ -469,7 +469,7 @@ static bool is_solved_by_library(const struct random_case *what)
 static bool run_copied(struct ways *ways, struct trace *trace)
 {
     struct copies copies = {.ways = ways};
-    struct mdf_memory memory;
+    static struct mdf_memory memory; /* a trace that is looked at instead of another outlives the function */
     struct trace other;
     mdf_error error = {0};
 

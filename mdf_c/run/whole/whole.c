@@ -696,7 +696,12 @@ bool mdf_whole_materialise(const struct mdf_state *state, size_t node, size_t ou
     mdf_fast_begin_again(&whole->single.fast);
     whole->single.request.may_go = NULL;
     whole->has_gone = false;
-    return mdf_fast_run(&whole->single.fast, &whole->single.request);
+    while (!mdf_fast_run(&whole->single.fast, &whole->single.request)) {
+        if (!mdf_fast_has_learned(&whole->single.fast)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
