@@ -121,6 +121,7 @@ Test(document, json_errors)
         {" \n \n", 1, 1, "the file is empty"},
         {"\xff\xfe{", 1, 1, "UTF-16"},
         {"{\"a\": 1} x", 1, 10, "the document has ended, but 'x' follows"},
+        {"1,2", 1, 2, "the document has ended, but ',' follows; several values stand in brackets: [1, 2]"},
         {"[1,\n 2,]", 2, 3, "a comma stands before the closing ']'"},
         {"{\"a\": 1,}", 1, 8, "a comma stands before the closing '}'"},
         {"{'a': 1}", 1, 2, "a key in double quotes is expected"},

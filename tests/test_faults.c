@@ -248,6 +248,13 @@ static const struct {
     {NODE("parameters: {p: {value: {a: 1}}, q: {value: \"p['b']\"}}, output_ports: {o: {value: q}}"),
      "m.yaml:3:49: error: node 'n', parameter 'q': operator '[]': the object has no key 'b'"},
     {PARAMETERS("p: {value: 'math.log(-1)'}"), "m.yaml:3:29: error: node 'n', parameter 'p': math.log: math domain error"},
+    {PARAMETERS("p: {value: '2 - 10,35'}"),
+     "m.yaml:3:33: warning: node 'n', parameter 'p': the comma parts two values, which make a list; a number with a fraction is "
+     "written with a point (10.35), and a list in brackets"},
+    {PARAMETERS("p: {value: 'max(1,2)'}"), ""},
+    {PARAMETERS("p: {default_initial_value: [1, 2, 3], time_derivative: '[1.0, 2.0]'}"),
+     "m.yaml:3:73: error: node 'n', parameter 'p', initial value and 'time_derivative': numpy.add: shapes do not broadcast: "
+     "float64[3] and float64[2]"},
     {PARAMETERS("p: {value: 'int([1,2])'}"), "m.yaml:3:29: error: node 'n', parameter 'p': int: does not apply to a list"},
     {PARAMETERS("p: {value: 'numpy.ones(6).reshape(4, 2)'}"),
      "m.yaml:3:29: error: node 'n', parameter 'p': numpy.ndarray.reshape: 6 elements do not fit the new shape"},

@@ -559,8 +559,8 @@ static bool read_after_value(struct json_reader *reader, bool *done)
     if (reader->at < reader->end) {
         char text[32];
 
-        return mdf_tree_fail(reader->tree, MDF_SYNTAX, reader->line, column(reader), "the document has ended, but %s follows",
-                             show(reader, text));
+        return mdf_tree_fail(reader->tree, MDF_SYNTAX, reader->line, column(reader), "the document has ended, but %s follows%s",
+                             show(reader, text), *reader->at == ',' ? "; several values stand in brackets: [1, 2]" : "");
     }
     return true;
 }

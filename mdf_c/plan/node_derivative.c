@@ -23,9 +23,20 @@ static bool note_integral(struct node_builder *builder, const struct item *item)
     return list_add(compiler, &compiler->integrals, &integral, sizeof integral);
 }
 
+/* Where a step is taken: what does not fit there is the initial value, or the derivative. */
+static struct place enter_step(struct compiler *compiler, const struct item *item)
+{
+    return place_enter(compiler, "initial value and", "time_derivative", item->parameter->time_derivative);
+}
+
 /* What is to be known of it for a right-hand side; `next` is what holds its value behind the step. */
 static struct solver_state new_state(const struct node_builder *builder, const struct item *item, mdf_operand next)
 {
+    struct compiler *compiler = builder->compiler;
+    struct place place = enter_step(compiler, item);
+    uint32_t step = compiler->origin;
+
+    place_leave(compiler, place);
     return (struct solver_state){
         .id = item->definition->id,
         .slot = item->slot,
@@ -37,7 +48,8 @@ static struct solver_state new_state(const struct node_builder *builder, const s
         .is_held = node_item_is_added(builder, item) && item->parameter->n_conditions > 0,
         .is_changed = (item->parameter->n_conditions > 0 && !node_leaves_conditions_to_solver(builder->compiler)) ||
                       item->parameter->declaration.type.dtype != MDF_DTYPE_NONE,
-        .origin = builder->compiler->origins[builder->compiler->origin]};
+        .step = step,
+        .origin = compiler->origins[compiler->origin]};
 }
 
 /* Of a graph within a node, or of what begins anew in each evaluation, there is no right-hand side. */
@@ -71,7 +83,8 @@ static bool step_by_itself(struct node_builder *builder, const struct item *item
     struct compiler *compiler = builder->compiler;
     struct target *target = &builder->target;
     struct solver_state state = new_state(builder, item, result);
-    mdf_operand change;
+    struct place place;
+    mdf_operand change, sum;
 
     state.derivative = compile_slope(target, item);
     state.over = unit_position(target->unit);
@@ -81,7 +94,10 @@ static bool step_by_itself(struct node_builder *builder, const struct item *item
         return false;
     }
     change = unit_call_two(target, PYTHON_MULTIPLY, state.derivative, compiler->dt, MDF_NO_OPERAND);
-    return unit_call_two(target, "numpy.add", item->slot, change, result) != MDF_NO_OPERAND;
+    place = enter_step(compiler, item);
+    sum = unit_call_two(target, "numpy.add", item->slot, change, result);
+    place_leave(compiler, place);
+    return sum != MDF_NO_OPERAND;
 }
 
 bool node_leaves_conditions_to_solver(const struct compiler *compiler)

@@ -127,11 +127,57 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     return compile_tree(target, tree, into);
 }
 
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+/* The comma of "0,3" outside of brackets and quotes, where it makes a tuple of the whole text; NULL: there is none. */
+static const char *find_decimal_comma(const char *text)
+{
+    char quote = '\0';
+    int depth = 0;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        if (quote != '\0') {
+            quote = *at == quote ? '\0' : quote;
+        } else if (*at == '\'' || *at == '"') {
+            quote = *at;
+        } else if (strchr("([{", *at) != NULL) {
+            depth++;
+        } else if (strchr(")]}", *at) != NULL) {
+            depth--;
+        } else if (*at == ',' && depth == 0 && at > text && is_digit(at[-1]) && is_digit(at[1])) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static void warn_of_decimal_comma(struct compiler *compiler)
+{
+    const char *comma = find_decimal_comma(compiler->text), *first = comma;
+
+    if (comma == NULL) {
+        return;
+    }
+    while (first > compiler->text && is_digit(first[-1])) {
+        first--;
+    }
+    compiler->offset = (size_t)(first - compiler->text);
+    compile_warning(compiler,
+                    "the comma parts two values, which make a list; a number with a fraction is written with a point "
+                    "(%.*s.%.*s), and a list in brackets",
+                    (int)(comma - first), first, (int)strspn(comma + 1, "0123456789"), comma + 1);
+    compiler->offset = 0;
+}
+
 /* The text of the node that the compiler is at: messages say where in it. */
 static mdf_operand compile_own_text(struct target *target, const struct mdf_node *node, mdf_operand into)
 {
     target->compiler->text = node->as.string.bytes;
     target->compiler->offset = 0;
+    warn_of_decimal_comma(target->compiler);
     return compile_text(target, node->as.string.bytes, into);
 }
 

@@ -22,6 +22,7 @@ struct solver_state {
     bool is_exact;           /* of an event in metadata: no part of what is wrong with a step */
     bool is_held;            /* its slope is 0 */
     bool is_changed;         /* once the solver has left it: by conditions that act at evaluations, or to a declared type */
+    uint32_t step;           /* the origin of what takes it over a step */
     struct mdf_origin origin;
 };
 

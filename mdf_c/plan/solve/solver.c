@@ -29,25 +29,30 @@ mdf_operand solver_compute(struct target *target, const char *name, const char *
     return name == NULL || solver_name(target, name, operand) ? operand : MDF_NO_OPERAND;
 }
 
-static mdf_operand compute_one(struct target *target, const char *expression, const struct solver_named *named, size_t n_named,
-                               size_t state)
+static mdf_operand compute_one(const struct solver *solver, struct target *target, const char *expression,
+                               const struct solver_named *named, size_t n_named, size_t state)
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
+    uint32_t origin = target->compiler->origin;
+    mdf_operand result;
 
     for (size_t k = 0; k < n_named; k++) {
         if (!solver_name(&inner, named[k].name, named[k].values[state])) {
             return MDF_NO_OPERAND;
         }
     }
-    return solver_compute(&inner, NULL, expression);
+    target->compiler->origin = solver->side.states[state].step;
+    result = solver_compute(&inner, NULL, expression);
+    target->compiler->origin = origin;
+    return result;
 }
 
 bool solver_compute_each(struct solver *solver, struct target *target, const char *expression, const struct solver_named *named,
                          size_t n_named, solver_values results)
 {
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        results[i] = compute_one(target, expression, named, n_named, i);
+        results[i] = compute_one(solver, target, expression, named, n_named, i);
         if (results[i] == MDF_NO_OPERAND) {
             return false;
         }
@@ -60,7 +65,8 @@ static bool take_stage(struct solver *solver, struct target *target, const char 
                        size_t n_named, solver_values results)
 {
     for (size_t i = 0; i < solver->side.n_states; i++) {
-        results[i] = solver->side.states[i].is_held ? named[0].values[i] : compute_one(target, expression, named, n_named, i);
+        results[i] =
+            solver->side.states[i].is_held ? named[0].values[i] : compute_one(solver, target, expression, named, n_named, i);
         if (results[i] == MDF_NO_OPERAND) {
             return false;
         }
