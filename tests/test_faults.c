@@ -253,7 +253,7 @@ static const struct {
      "written with a point (10.35), and a list in brackets"},
     {PARAMETERS("p: {value: 'max(1,2)'}"), ""},
     {PARAMETERS("p: {default_initial_value: [1, 2, 3], time_derivative: '[1.0, 2.0]'}"),
-     "m.yaml:3:73: error: node 'n', parameter 'p', initial value and 'time_derivative': numpy.add: shapes do not broadcast: "
+     "m.yaml:3:72: error: node 'n', parameter 'p', initial value and 'time_derivative': numpy.add: shapes do not broadcast: "
      "float64[3] and float64[2]"},
     {PARAMETERS("p: {value: 'int([1,2])'}"), "m.yaml:3:29: error: node 'n', parameter 'p': int: does not apply to a list"},
     {PARAMETERS("p: {value: 'numpy.ones(6).reshape(4, 2)'}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
@@ -75,6 +75,13 @@ class Result:
     times: np.ndarray = field(default_factory=lambda: np.empty(0))
     bodies: list[dict[str, Any]] = field(default_factory=list)
     profile: dict[str, Any] = field(default_factory=dict)
+
+    def __contains__(self, name: object) -> bool:
+        ports = [text for node, ports in self.outputs.items() for port in ports for text in (f"{node}.{port}", port)]
+        return name in self.results or ports.count(name) == 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
 
     def __getitem__(self, name: str) -> Any:
         if name in self.results:

@@ -87,8 +87,17 @@ class SweepResult:
     #: Whether instances were evaluated side by side, and why not; empty where a cluster evaluated them.
     explanation: str = field(default="", repr=False)
 
+    def _find(self, name: object) -> list[str]:
+        return [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
+
+    def __contains__(self, name: object) -> bool:
+        return len(self._find(name)) == 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.outputs)
+
     def __getitem__(self, name: str) -> np.ndarray:
-        found = [key for key in self.outputs if name in (key, key.split(".", 1)[-1])]
+        found = self._find(name)
         if len(found) != 1:
             raise KeyError(f"'{name}' is not one of the recorded ports {list(self.outputs)}{hint_of(name, [port for key in self.outputs for port in (key, key.split('.', 1)[-1])])}")
         return self.outputs[found[0]]

@@ -284,3 +284,9 @@ def test_a_trace_is_found_by_its_port_alone(examples):
         result.trace["drinkable"]
     assert copy.copy(result).trace["temperature"] is result.trace["temperature"]
     assert pickle.loads(pickle.dumps(result)).trace["temperature"][0] == 90
+
+
+def test_a_result_says_which_names_it_has():
+    result = mdf_c.run(model_of(DOUBLE), {"x": 4.0})
+    assert "y" in result and "n.y" in result and "z" not in result and "n" not in result and 0 not in result
+    assert list(result) == ["y", "count"]

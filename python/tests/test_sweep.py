@@ -363,3 +363,9 @@ def test_kernels_within_a_sweep_have_no_threads_of_their_own():
         [sys.executable, "-c", THREADS_OF_A_SWEEP], env=environment, capture_output=True, text=True, check=True
     )
     assert int(told.stdout) <= 3
+
+
+def test_a_sweep_says_which_ports_it_has():
+    swept = mdf_c.sweep(CELL, {"a": [0.5, 0.7]}, steps=2, dt=0.1, progress=False)
+    assert "V" in swept and "n.V" in swept and "W" not in swept and 0 not in swept
+    assert list(swept) == list(swept.outputs)
