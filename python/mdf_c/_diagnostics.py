@@ -51,15 +51,12 @@ class Diagnostic(ctypes.Structure):
         }
 
 
-# Name: result, arguments.
-_PROTOTYPES: dict[str, tuple] = {
-    "mdf_diagnostics_new": (c_void_p, c_void_p, POINTER(Error)),
-    "mdf_diagnostics_free": (None, c_void_p),
-    "mdf_diagnostics_length": (c_size_t, c_void_p),
-    "mdf_diagnostics_get": (c_bool, c_void_p, c_size_t, POINTER(Diagnostic)),
-    "mdf_check": (c_int, c_void_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, POINTER(Options), POINTER(Error)),
-}
-
-for _name, (_result, *_arguments) in _PROTOTYPES.items():
-    _function = getattr(lib, _name)
-    _function.restype, _function.argtypes = _result, _arguments
+lib.declare(
+    {
+        "mdf_diagnostics_new": (c_void_p, c_void_p, POINTER(Error)),
+        "mdf_diagnostics_free": (None, c_void_p),
+        "mdf_diagnostics_length": (c_size_t, c_void_p),
+        "mdf_diagnostics_get": (c_bool, c_void_p, c_size_t, POINTER(Diagnostic)),
+        "mdf_check": (c_int, c_void_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, POINTER(Options), POINTER(Error)),
+    }
+)

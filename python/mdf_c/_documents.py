@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from pickle import PicklingError
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,7 @@ Source = Any
 _PLAIN_TYPES = {"float64", "int64", "bool"}  # of numbers without a type of their own in a model
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """What a model is read from, so that it can be read again.
 
     Attributes

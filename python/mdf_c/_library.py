@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
+from typing import Any
 
 from .errors import BY_STATUS, MdfError
 
@@ -258,15 +259,30 @@ def native_file(name: str) -> Path:
     raise ImportError(f"{name} is not there: install the package with pip, or run make in the source (looked at {places})")
 
 
-def _load() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(native_file("libmdf.so")))
-    for name, (result, *arguments) in _PROTOTYPES.items():
-        function = getattr(library, name)
+class _Library(ctypes.CDLL):
+    """The functions, each with its prototype from when it is asked for: a process needs few of them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.prototypes: dict[str, tuple] = {}
+
+    def declare(self, prototypes: dict[str, tuple]) -> None:
+        """Adds functions: the type of what each returns, and those of its arguments, by name."""
+        self.prototypes.update(prototypes)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            result, *arguments = self.prototypes[name]
+        except KeyError:
+            raise AttributeError(f"{name} has not been declared") from None
+        function = self[name]
         function.restype, function.argtypes = result, arguments
-    return library
+        setattr(self, name, function)
+        return function
 
 
-lib = _load()
+lib = _Library(str(native_file("libmdf.so")))
+lib.declare(_PROTOTYPES)
 
 
 def checked(result, error: Error):

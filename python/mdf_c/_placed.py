@@ -16,8 +16,7 @@ from ._library import Error, Options, c_path, checked, lib
 from ._values import to_python
 from .errors import MdfError, MdfNameError
 
-lib.mdf_value_read_file.restype = c_void_p
-lib.mdf_value_read_file.argtypes = [c_char_p, c_char_p, POINTER(Options), POINTER(Error)]
+lib.declare({"mdf_value_read_file": (c_void_p, c_char_p, c_char_p, POINTER(Options), POINTER(Error))})
 
 
 class Placed:

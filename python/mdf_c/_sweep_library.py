@@ -73,23 +73,23 @@ class SweepOptions(ctypes.Structure):
     ]
 
 
-for _name, (_result, *_arguments) in {
-    "mdf_sweep_new": (c_void_p, c_void_p, POINTER(SweepOptions), POINTER(Error)),
-    "mdf_sweep_free": (None, c_void_p),
-    "mdf_sweep_n_rows": (c_size_t, c_void_p),
-    "mdf_sweep_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
-    "mdf_sweep_run": (c_int, c_void_p, POINTER(c_void_p), POINTER(Error)),
-    "mdf_sweep_interrupt": (None, c_void_p),
-    "mdf_explain_sweep": (c_size_t, c_void_p, c_char_p, c_size_t),
-    "mdf_sweep_reduced_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
-    "mdf_sweep_reduced": (c_int, c_void_p, c_size_t, c_void_p, POINTER(Error)),
-    "mdf_sweep_save_reduced": (c_size_t, c_void_p, c_void_p, c_size_t),
-    "mdf_sweep_add_reduced": (c_int, c_void_p, c_char_p, c_size_t, POINTER(Error)),
-    "mdf_sweep_seed": (c_uint64, c_uint64, c_uint64),
-    "mdf_model_save_file_parted": (c_int, c_void_p, c_char_p, c_size_t, POINTER(Error)),
-}.items():
-    _function = getattr(lib, _name)
-    _function.restype, _function.argtypes = _result, _arguments
+lib.declare(
+    {
+        "mdf_sweep_new": (c_void_p, c_void_p, POINTER(SweepOptions), POINTER(Error)),
+        "mdf_sweep_free": (None, c_void_p),
+        "mdf_sweep_n_rows": (c_size_t, c_void_p),
+        "mdf_sweep_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
+        "mdf_sweep_run": (c_int, c_void_p, POINTER(c_void_p), POINTER(Error)),
+        "mdf_sweep_interrupt": (None, c_void_p),
+        "mdf_explain_sweep": (c_size_t, c_void_p, c_char_p, c_size_t),
+        "mdf_sweep_reduced_form": (c_bool, c_void_p, c_size_t, POINTER(Tensor)),
+        "mdf_sweep_reduced": (c_int, c_void_p, c_size_t, c_void_p, POINTER(Error)),
+        "mdf_sweep_save_reduced": (c_size_t, c_void_p, c_void_p, c_size_t),
+        "mdf_sweep_add_reduced": (c_int, c_void_p, c_char_p, c_size_t, POINTER(Error)),
+        "mdf_sweep_seed": (c_uint64, c_uint64, c_uint64),
+        "mdf_model_save_file_parted": (c_int, c_void_p, c_char_p, c_size_t, POINTER(Error)),
+    }
+)
 
 
 @dataclass

@@ -22,10 +22,9 @@ class _NativeDistribution(ctypes.Structure):
     _fields_ = [("kind", c_int), ("a", c_double), ("b", c_double)]
 
 
-lib.mdf_sample.restype = c_int
-lib.mdf_sample.argtypes = [
-    c_int, c_uint64, POINTER(_NativeDistribution), c_size_t, c_size_t, POINTER(c_double), POINTER(Error),
-]  # fmt: skip
+lib.declare(
+    {"mdf_sample": (c_int, c_int, c_uint64, POINTER(_NativeDistribution), c_size_t, c_size_t, POINTER(c_double), POINTER(Error))}
+)
 
 
 @dataclass(frozen=True)

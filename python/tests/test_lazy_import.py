@@ -48,3 +48,14 @@ def test_types_of_ml_dtypes_are_known_when_they_are_met():
         "print('ml_dtypes' in sys.modules, mdf_c.run(model)['o'].dtype, 'ml_dtypes' in sys.modules)"
     )
     assert _in_a_new_process(code).split() == ["False", "bfloat16", "True"]
+
+
+def test_functions_of_the_library_have_prototypes_when_they_are_asked_for():
+    code = (
+        "import mdf_c, mdf_c.sampling\n"
+        "from mdf_c._library import lib\n"
+        "print(*(name in vars(lib) for name in ('mdf_compile_gradient', 'mdf_check', 'mdf_sample')))\n"
+        "print(*(len(function.argtypes) for function in (lib.mdf_compile_gradient, lib.mdf_check, lib.mdf_sample)), lib.mdf_check is lib.mdf_check)\n"
+        "print(hasattr(lib, 'mdf_no_function'))"
+    )
+    assert _in_a_new_process(code).split() == ["False"] * 3 + ["8", "7", "7", "True", "False"]
