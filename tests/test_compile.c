@@ -118,6 +118,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/layers.json --typed -n 2",
         "tests/data/compile/quantised.yaml --typed --trace -n 2",
         "tests/data/compile/resize.yaml --typed",
+        "tests/data/compile/grid.yaml --typed",
         "tests/data/compile/groups_18.yaml --typed",
         "tests/data/compile/groups_21.yaml --typed",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",

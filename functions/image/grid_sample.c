@@ -8,6 +8,7 @@
 #include "functions/moves/indexing.h"
 
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "mdf_c/base/processor.h"
 
@@ -38,12 +39,17 @@ struct neighbours {
 
 enum { CHANNELS_PER_LOOK = 1 << 10 };
 
+/* In front of the sizes, in C source. */
+enum { N_NUMBERS = 10 };
+
 /* Rough time of one neighbour, to judge what is worth a thread. */
 static const double tap_ns = 0.4;
 
 /* ------------------------------------------------------------------ neighbours */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#define INLINE static ALWAYS_INLINE
+#include "functions/image/grid_places_routine.inc"
 
 /* Adds to the `n_choices` neighbours of each point those that it has along one axis more. */
 static void combine_axis(struct neighbours *neighbours, size_t n_choices, size_t n_taps, const int64_t *offsets,
@@ -270,15 +276,6 @@ static bool grid_sample(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ AffineGrid */
 
-/* Place number `i` of `n` between -1 and 1: with `align_corners` the ends are places, else the ends of places. */
-static double spread(size_t i, size_t n, bool align_corners)
-{
-    if (align_corners) {
-        return n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : 0;
-    }
-    return (2 * (double)i + 1) / (double)n - 1;
-}
-
 /* Batch sizes, and the sizes of the grid. */
 static bool plan_affine(struct mdf_call *call, const struct mdf_value *theta, int64_t shape[5], size_t *rank)
 {
@@ -310,7 +307,7 @@ static void write_places(const struct mdf_call *call, const double *matrices, co
     for (size_t i = 1; i < rank; i++) {
         size_t size = (size_t)shape[rank - i];
 
-        point[i] = spread(left % size, size, settings->align_corners != 0);
+        point[i] = mdf_grid_spread((int64_t)(left % size), (int64_t)size, settings->align_corners != 0);
         left /= size;
     }
     for (size_t i = 0; i < rank; i++) {
@@ -346,12 +343,71 @@ static bool affine_grid(struct mdf_call *call)
         return false;
     }
     for (int64_t x = 0; x < shape[rank]; x++) {
-        across[x] = spread((size_t)x, (size_t)shape[rank], settings->align_corners != 0);
+        across[x] = mdf_grid_spread(x, shape[rank], settings->align_corners != 0);
     }
     for (size_t row = 0; shape[rank] > 0 && row < mdf_axes_product(shape, 0, rank); row++) {
         write_places(call, matrices, shape, rank, row, across, grid);
     }
     return mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ as plain C: grid_sample_routine.inc */
+
+static void write_sampling(const struct mdf_grid_sampling *job, bool is_float32, int64_t *whole)
+{
+    const int64_t numbers[N_NUMBERS] = {(int64_t)job->n_batches,
+                                        (int64_t)job->n_channels,
+                                        (int64_t)job->n_points,
+                                        (int64_t)job->n_plane,
+                                        (int64_t)job->rank,
+                                        (int64_t)job->n_taps,
+                                        job->padding,
+                                        job->align_corners,
+                                        is_float32,
+                                        (int64_t)job->n_choices};
+
+    memcpy(whole, numbers, sizeof numbers);
+    memcpy(whole + N_NUMBERS, job->sizes, job->rank * sizeof *whole);
+}
+
+static bool plan_sampling(struct mdf_call *call, struct mdf_routine_plan *routine)
+{
+    const struct mdf_value *x = call->inputs[0], *grid = call->inputs[1];
+    bool is_float32 = grid->dtype == MDF_DTYPE_FLOAT32;
+    struct mdf_grid_sampling job = {0};
+    struct mdf_workspace workspace;
+    int64_t *shape;
+
+    routine->dtype = (mdf_dtype)x->dtype;
+    if ((!is_float32 && grid->dtype != MDF_DTYPE_FLOAT64) || !read_settings(call, &job) ||
+        (job.n_taps > 1 && routine->dtype != MDF_DTYPE_FLOAT32 && routine->dtype != MDF_DTYPE_FLOAT64) ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !plan(&workspace, x, grid, &job, &shape) ||
+        job.n_plane == 0 || job.n_choices > BLOCK_CHOICES || !mdf_routine_room(routine, N_NUMBERS + job.rank, 0)) {
+        return false;
+    }
+    routine->function = job.n_taps == 1 ? "grid_pick" : "grid_sample";
+    routine->work_bytes = job.n_choices * (sizeof(int64_t) + sizeof(double));
+    write_sampling(&job, is_float32, routine->whole);
+    return true;
+}
+
+static bool plan_affine_grid(struct mdf_call *call, struct mdf_routine_plan *routine)
+{
+    const struct grid_settings *settings = call->settings;
+    size_t rank = 0;
+    int64_t shape[5];
+
+    routine->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    if (!mdf_call_is_constant(call, 1) || (routine->dtype != MDF_DTYPE_FLOAT32 && routine->dtype != MDF_DTYPE_FLOAT64) ||
+        !plan_affine(call, call->inputs[0], shape, &rank) || !mdf_routine_room(routine, 3 + rank, 0)) {
+        return false;
+    }
+    routine->function = "affine_grid";
+    routine->whole[0] = (int64_t)mdf_axes_product(shape, 0, rank + 1);
+    routine->whole[1] = (int64_t)rank;
+    routine->whole[2] = settings->align_corners != 0;
+    memcpy(routine->whole + 3, shape + 1, rank * sizeof *shape);
+    return true;
 }
 
 /* Where a point lies along an axis of `size` elements, number `i` of its coordinates; what pads moves it. */
@@ -384,6 +440,7 @@ static bool affine_grid(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_grid_sample[] = {
     {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_sampling, NULL),
      .meaning = MDF_MEANING(
          "result", NULL, {"wanted", "y.shape", NULL},
          {"checked", "gradient.refuse('a cubic sample') if mode == 'cubic' or mode == 'bicubic' else x0", NULL},
@@ -405,6 +462,7 @@ const struct mdf_operator mdf_operators_grid_sample[] = {
                                                                                                         "1") ", wanted)",
           NULL})},
     {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_affine_grid, NULL),
      .meaning = MDF_MEANING(
          "result", NULL, {"n", "x0.shape[1]", NULL}, {"plain", "self(numpy.zeros_like(x0) + numpy.eye(n, n + 1), x1)", NULL},
          {"rows", "numpy.reshape(plain, [x0.shape[0], plain.size // (x0.shape[0] * n), n])", NULL},

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum mdf_grid_padding { MDF_GRID_ZEROS, MDF_GRID_BORDER, MDF_GRID_REFLECTION };
+enum mdf_grid_padding { MDF_GRID_ZEROS = 0, MDF_GRID_BORDER = 1, MDF_GRID_REFLECTION = 2 /* as C source has them */ };
 
 enum { MDF_GRID_POINTS = 256 /* that are worked on at once, at most */ };
 
