@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import signal
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -108,6 +109,26 @@ def test_long_runs_and_short_ones_are_evaluated_alike(monkeypatch, long_s):
             monkeypatch.setattr(state, "_guard", lambda call, guard=state._guard: (watched.append(1), guard(call)))
     assert state.explain().startswith("graph 'g': lowered")
     assert len(watched) == (3 if long_s == 0 else 0)
+
+
+def test_a_long_run_after_others_hears_ctrl_c(monkeypatch):
+    monkeypatch.setattr(mdf_c.engine, "_LONG_S", 0.0)
+    helper, real, whole, truth = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+    info = helper.make_tensor_value_info
+    nodes = [helper.make_node("Sin", ["s"], ["t"]), helper.make_node("Identity", ["c"], ["d"])]
+    body = helper.make_graph(nodes, "b", [info("i", whole, []), info("c", truth, []), info("s", real, [])], [info("d", truth, []), info("t", real, [])])
+    loop = helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)
+    graph = helper.make_graph([loop], "g", [info("n", whole, []), info("x", real, [])], [info("y", real, [])])
+    prepared = backend.prepare(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    found = [prepared.run([np.int64(3), np.float32(0.5)]).y for _ in range(4)]
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            prepared.run([np.int64(2**60), np.float32(0.5)])
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert [prepared.run([np.int64(3), np.float32(0.5)]).y for _ in range(4)] == found
 
 
 def test_maps_of_all_runs_are_the_callers_own():
