@@ -195,6 +195,7 @@ struct mdf_operator {
     const char *nodes; /* Python: the same as nodes of ONNX, where element, fold and move do not say it (mdf_c/export/export_writing.h);
                           NULL: they do, or there are none */
     const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */
+    const char *called; /* Python: what mathematics and other languages call it, between blanks, " ln "; NULL: nothing else */
 };
 
 /* Whether of an input only type and shape count. */
@@ -239,6 +240,8 @@ const struct mdf_operator *mdf_operator_python_at(size_t i);
  */
 void mdf_operator_offer_onnx(struct mdf_nearest *nearest);
 void mdf_operator_offer_python(struct mdf_nearest *nearest);
+/* The Python function that is called so without its module, or elsewhere: "numpy.log" for "ln"; NULL: none is. */
+const struct mdf_operator *mdf_operator_called(const char *name);
 void mdf_operator_offer_methods(struct mdf_nearest *nearest);
 void mdf_operator_offer_attributes(struct mdf_nearest *nearest);
 

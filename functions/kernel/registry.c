@@ -90,6 +90,30 @@ const struct mdf_operator *mdf_operator_attribute(const char *name)
     return find_python(FAMILY_ATTRIBUTE, name, false, 0);
 }
 
+static bool is_called(const struct mdf_operator *row, const char *name)
+{
+    size_t length = strlen(name);
+    const char *at = row->called;
+
+    while (length > 0 && at != NULL && (at = strstr(at, name)) != NULL && (at[-1] != ' ' || at[length] != ' ')) {
+        at++;
+    }
+    return length > 0 && at != NULL;
+}
+
+const struct mdf_operator *mdf_operator_called(const char *name)
+{
+    const struct mdf_operator *found = find_python(FAMILY_FUNCTION, name, false, 0), *row;
+    const struct table *table;
+
+    for (table = tables; found == NULL && table->rows != NULL; table++) {
+        for (row = table->rows; found == NULL && family_of(table) == FAMILY_FUNCTION && row->name != NULL; row++) {
+            found = is_called(row, name) ? row : NULL;
+        }
+    }
+    return found;
+}
+
 /* The rows of a family that have all `flags`: methods by the last component of their names. */
 static void offer(enum family family, unsigned flags, struct mdf_nearest *nearest)
 {

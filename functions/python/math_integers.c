@@ -229,7 +229,8 @@ static bool run_prod(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_math_integers[] = {
-    MDF_FUNCTION("math.ceil", run_ceil, 0, "x", .form = MDF_FORM_CEILING, .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.ceil", run_ceil, 0, "x", .form = MDF_FORM_CEILING, .derivatives = mdf_derivatives_flat,
+                 .called = " ceiling "),
     MDF_FUNCTION("math.comb", run_comb, 0, "n k", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.factorial", run_factorial, 0, "x", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.floor", run_floor, 0, "x", .form = MDF_FORM_FLOOR, .derivatives = mdf_derivatives_flat),
@@ -240,5 +241,6 @@ const struct mdf_operator mdf_operators_python_math_integers[] = {
     MDF_FUNCTION("math.prod", run_prod, 0, "iterable start=",
                  .derivatives = MDF_DERIVATIVES({0, "dy * (1 if x1 is None else x1) * gradient.others(numpy.asarray(x0))"},
                                                 {1, "dy * numpy.prod(numpy.asarray(x0))"})),
-    MDF_FUNCTION("math.trunc", run_trunc, 0, "x", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.trunc", run_trunc, 0, "x", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat,
+                 .called = " truncate "),
     {NULL}};

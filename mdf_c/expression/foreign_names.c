@@ -1,4 +1,4 @@
-/* foreign_names.c - what other languages call what an expression has under another name. See foreign_names.h. */
+/* foreign_names.c - what other languages call the constants of expressions. See foreign_names.h. */
 #include "mdf_c/expression/foreign_names.h"
 
 #include <stddef.h>
@@ -6,25 +6,6 @@
 
 struct translation {
     const char *theirs, *ours;
-};
-
-static const struct translation functions[] = {
-    {"ln", "numpy.log"},
-    {"lg", "numpy.log10"},
-    {"sgn", "numpy.sign"},
-    {"sqr", "numpy.square"},
-    {"tg", "numpy.tan"},
-    {"ceiling", "math.ceil"},
-    {"avg", "numpy.mean"},
-    {"sd", "numpy.std"},
-    {"step", "numpy.heaviside"},
-    {"clamp", "numpy.clip"},
-    {"rem", "numpy.mod"},
-    {"fabs", "math.fabs"},
-    {"concat", "numpy.concatenate"},
-    {"cat", "numpy.concatenate"},
-    {"truncate", "math.trunc"},
-    {"prod", "numpy.prod"},
 };
 
 /* By the last part of a name: "np.pi", "Math.PI". */
@@ -35,24 +16,15 @@ static const struct translation constants[] = {
     {"FALSE", "False"},  {"null", "None"},    {"none", "None"},         {"nil", "None"},          {"tau", "math.tau"},
 };
 
-static const char *find(const struct translation *translations, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(translations[i].theirs, name) == 0) {
-            return translations[i].ours;
-        }
-    }
-    return NULL;
-}
-
-const char *mdf_foreign_function(const char *name)
-{
-    return find(functions, sizeof functions / sizeof *functions, name);
-}
-
 const char *mdf_foreign_constant(const char *name)
 {
     const char *point = strrchr(name, '.');
 
-    return find(constants, sizeof constants / sizeof *constants, point != NULL ? point + 1 : name);
+    name = point != NULL ? point + 1 : name;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        if (strcmp(constants[i].theirs, name) == 0) {
+            return constants[i].ours;
+        }
+    }
+    return NULL;
 }

@@ -204,6 +204,9 @@ mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a
 #define PYTHON_ADD "operator.add"
 #define PYTHON_MULTIPLY "operator.mul"
 #define PYTHON_SUM "numpy.sum"
+#define PYTHON_WHERE "numpy.where"
+#define PYTHON_EITHER "numpy.logical_or"
+#define PYTHON_SEND_BACK "gradient.send_back" /* to where a call took elements from, as their places say */
 #define PYTHON_SUM_TO "gradient.sum_to" /* over what was repeated, in the type of the second */
 #define PYTHON_ITEM "operator.getitem"
 #define PYTHON_OUTPUTS "build_outputs"

@@ -372,8 +372,8 @@ static mdf_operand unknown_function(struct target *target, const char *name)
     struct mdf_nearest nearest;
 
     compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
-    if (mdf_foreign_function(name) != NULL) {
-        mdf_error_suggest(target->compiler->error, mdf_foreign_function(name));
+    if (mdf_operator_called(name) != NULL) {
+        mdf_error_suggest(target->compiler->error, mdf_operator_called(name)->name);
         return MDF_NO_OPERAND;
     }
     mdf_nearest_begin(&nearest, name);

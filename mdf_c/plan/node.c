@@ -322,13 +322,14 @@ static bool note_event(struct node_builder *builder, const struct item *item, co
 /* Whether a condition holds, or one before it. */
 static bool add_test(struct target *target, mdf_operand test, mdf_operand *holds)
 {
-    *holds = *holds == MDF_NO_OPERAND ? test : unit_call_two(target, "numpy.logical_or", *holds, test, MDF_NO_OPERAND);
+    *holds = *holds == MDF_NO_OPERAND ? test : unit_call_two(target, PYTHON_EITHER, *holds, test, MDF_NO_OPERAND);
     return *holds != MDF_NO_OPERAND;
 }
 
 /* Each condition that holds replaces the value, elementwise; a later one sees what earlier ones made. *holds: whether one does;
  * NULL: nobody asks. */
-static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value, mdf_operand *holds)
+static mdf_operand compile_conditions(struct node_builder *builder, const struct item *item, mdf_operand value,
+                                      mdf_operand *holds)
 {
     mdf_operand triple[3];
     size_t i;
@@ -351,7 +352,7 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
         if (triple[1] == MDF_NO_OPERAND) {
             return triple[1];
         }
-        value = unit_call_python(&builder->target, "numpy.where", triple, 3, MDF_NO_OPERAND);
+        value = unit_call_python(&builder->target, PYTHON_WHERE, triple, 3, MDF_NO_OPERAND);
         if (value == MDF_NO_OPERAND || !note_event(builder, item, condition, triple[0]) ||
             (holds != NULL && !add_test(&builder->target, triple[0], holds))) {
             return MDF_NO_OPERAND;
@@ -439,7 +440,8 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         }
         if (is_located && operand != MDF_NO_OPERAND && operand != before) {
             operand = node_leave_to_solver(builder, before, operand, holds);
-        } else if (operand != before && !scope_bind(builder->compiler, &builder->before_conditions, item->definition->id, before)) {
+        } else if (operand != before &&
+                   !scope_bind(builder->compiler, &builder->before_conditions, item->definition->id, before)) {
             return false;
         }
     }

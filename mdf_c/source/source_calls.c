@@ -38,7 +38,7 @@ static bool refuse_types(struct mdf_source_writer *writer, const struct mdf_sour
         return mdf_source_refuse(writer,
                                  "%s yields one of its values as it is, and these are of several kinds (arrays, their elements, "
                                  "numbers without a type): numpy.%simum has a form in C",
-                                 call->operator->name, call->operator->form == MDF_FORM_LEAST ? "min" : "max");
+                                 call->operator->name, call->operator->name);
     }
     return mdf_source_refuse(writer, "there is no form in C of the operator %s%s", call->operator->name, types);
 }

@@ -582,10 +582,10 @@ static mdf_operand promote(struct gradient *gradient, struct longer_code *longer
                               ? add_call(gradient, longer, "numpy.not_equal", (const mdf_operand[]){value, value}, 2)
                               : same,
                 always = differs != MDF_NO_OPERAND
-                             ? add_call(gradient, longer, "numpy.logical_or", (const mdf_operand[]){same, differs}, 2)
+                             ? add_call(gradient, longer, PYTHON_EITHER, (const mdf_operand[]){same, differs}, 2)
                              : differs;
 
-    return always != MDF_NO_OPERAND ? add_call(gradient, longer, "numpy.where", (const mdf_operand[]){always, value, other}, 3)
+    return always != MDF_NO_OPERAND ? add_call(gradient, longer, PYTHON_WHERE, (const mdf_operand[]){always, value, other}, 3)
                                     : always;
 }
 

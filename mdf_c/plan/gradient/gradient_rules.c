@@ -301,7 +301,7 @@ static bool hand_back_moved(struct gradient *gradient, const struct mdf_code_cal
         if (three[0] == MDF_NO_OPERAND) {
             continue;
         }
-        part = unit_call_python(gradient->target, "gradient.send_back", three, 3, MDF_NO_OPERAND);
+        part = unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3, MDF_NO_OPERAND);
         if (part == MDF_NO_OPERAND || !gradient_add(gradient, call->inputs[input], part)) {
             return false;
         }
@@ -503,7 +503,7 @@ static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_cal
         three[0] = gradient_track(gradient, call->outputs[0])->gradient;
         three[1] = numbers;
         three[2] = gradient_track(gradient, input)->value;
-        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, "gradient.send_back", three, 3, MDF_NO_OPERAND)
+        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3, MDF_NO_OPERAND)
                                             : MDF_NO_OPERAND;
         if (numbers == MDF_NO_OPERAND || !gradient_add(gradient, input, numbers)) {
             return false;
