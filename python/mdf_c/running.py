@@ -78,7 +78,7 @@ class Result:
 
     def __contains__(self, name: object) -> bool:
         ports = [text for node, ports in self.outputs.items() for port in ports for text in (f"{node}.{port}", port)]
-        return name in self.results or ports.count(name) == 1
+        return name in self.results or sum(port == name for port in ports) == 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.results)
