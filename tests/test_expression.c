@@ -296,7 +296,7 @@ static const struct pair errors[] = {
     {"", "expression '': the expression is empty at column 1"},
     {" # nothing", "expression ' # nothing': the expression is empty at column 11"},
     {"1 +", "expression '1 +': a value is missing: unexpected end at column 4"},
-    {"a b", "expression 'a b': unexpected 'b' at column 3"},
+    {"a b", "expression 'a b': unexpected 'b', expected an operator, as '*', before it at column 3"},
     {"a 'b'", "expression 'a 'b'': unexpected string at column 3"},
     {"\u03b1 + ?", "expression '\u03b1 + ?': unexpected '?' at column 5; write 'A if CONDITION else B'"},
     {"a \u2212 b", "expression 'a \u2212 b': unexpected '\u2212' at column 3; the minus sign is '-'"},
@@ -304,7 +304,7 @@ static const struct pair errors[] = {
     {"a\x01", "expression 'a ': unexpected control character at column 2"},
     {"a\nb", "expression 'a b': unexpected line break outside brackets at column 2"},
     {"111111111111111111111111111111 + 2222222222222222222222 + b c + 333333333333333333333",
-     "expression '...11111 + 2222222222222222222222 + b c + 333333333333333333333': unexpected 'c' at column 61"},
+     "expression '...11111 + 2222222222222222222222 + b c + 333333333333333333333': unexpected 'c', expected an operator, as '*', before it at column 61"},
     {"a and and bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
      "expression 'a and and bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb...': unexpected 'and' at column 7"},
     /* Brackets. */

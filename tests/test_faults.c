@@ -252,6 +252,9 @@ static const struct {
      "m.yaml:3:33: warning: node 'n', parameter 'p': the comma parts two values, which make a list; a number with a fraction is "
      "written with a point (10.35), and a list in brackets"},
     {PARAMETERS("p: {value: 'max(1,2)'}"), ""},
+    {PARAMETERS("p: {value: 1, default_initial_value: 2, time_derivative: '3'}"),
+     "m.yaml:3:20: warning: node 'n', parameter 'p': its time_derivative has no effect, as it has a value too: leave one of them "
+     "out"},
     {PARAMETERS("p: {default_initial_value: [1, 2, 3], time_derivative: '[1.0, 2.0]'}"),
      "m.yaml:3:72: error: node 'n', parameter 'p', initial value and 'time_derivative': numpy.add: shapes do not broadcast: "
      "float64[3] and float64[2]"},

@@ -789,6 +789,15 @@ static struct mdf_expression *parse_text(struct parser *parser)
     return tuple;
 }
 
+/* A name or a number, which stands behind a whole expression. */
+static bool is_operand(const struct parser *parser)
+{
+    enum mdf_token_kind kind = parser->scanner.token.kind;
+    bool is_number = kind == MDF_TOKEN_INT || kind == MDF_TOKEN_REAL;
+
+    return kind == MDF_TOKEN_NAME || (is_number && parser->scanner.text[offset_of(parser)] != '.');
+}
+
 struct mdf_expression *mdf_expression_parse(struct mdf_arena *arena, const char *text, size_t *offset, mdf_error *error)
 {
     struct parser parser = {.depth = 0};
@@ -797,7 +806,7 @@ struct mdf_expression *mdf_expression_parse(struct mdf_arena *arena, const char 
     mdf_scanner_init(&parser.scanner, arena, text, error);
     tree = parse_text(&parser);
     if (tree != NULL && parser.scanner.token.kind != MDF_TOKEN_END) {
-        refuse_token(&parser, NULL);
+        refuse_token(&parser, is_operand(&parser) ? "an operator, as '*', before it" : NULL);
     }
     if (parser.scanner.failed) {
         *offset = parser.scanner.error_offset;

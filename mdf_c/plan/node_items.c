@@ -241,13 +241,18 @@ static bool bind_void(struct node_builder *builder, const struct item *item)
 static bool starts_somewhere(struct node_builder *builder, const struct item *item)
 {
     const struct mdf_parameter *parameter = item->parameter;
+    const char *definition = parameter->definition.value != NULL      ? "value"
+                             : parameter->definition.function != NULL ? "function"
+                                                                      : NULL;
     struct place place = node_enter_item(builder, item);
-    bool starts = parameter->time_derivative == NULL || parameter->default_initial_value != NULL ||
-                  parameter->definition.value != NULL || parameter->definition.function != NULL;
+    bool starts = parameter->time_derivative == NULL || parameter->default_initial_value != NULL || definition != NULL;
 
     if (!starts) {
         compile_error(builder->compiler, MDF_MODEL,
                       "it has a time_derivative, but nothing to start at: give it a default_initial_value");
+    } else if (parameter->time_derivative != NULL && definition != NULL) {
+        compile_warning(builder->compiler, "its time_derivative has no effect, as it has a %s too: leave one of them out",
+                        definition);
     }
     place_leave(builder->compiler, place);
     return starts;
