@@ -155,13 +155,16 @@ static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_c
 }
 
 /* Whether the array has the memory of an earlier time for as many items, which nobody else looks at: it is a row of them again.
- */
-static bool has_room_again(struct mdf_lowered_stack *stack, struct mdf_value *array, size_t capacity)
+ * What a slot gave for its result may be of another form. */
+static bool has_room_again(struct mdf_lowered_stack *stack, const struct mdf_value *form, struct mdf_value *array,
+                           size_t capacity)
 {
     size_t n_bytes = capacity * stack->item_bytes; /* which had room then */
 
-    if (stack->appends || stack->is_placed || stack->capacity != capacity || capacity == 0 ||
-        mdf_value_own_elements(array) == NULL || array->buffer->capacity_bytes - array->buffer->offset < n_bytes) {
+    if (stack->appends || stack->has_columns || stack->is_placed || stack->capacity != capacity || capacity == 0 ||
+        array->kind != MDF_KIND_TENSOR || array->dtype != form->dtype || array->strength != form->strength ||
+        array->rank != form->rank || mdf_value_own_elements(array) == NULL ||
+        array->buffer->capacity_bytes - array->buffer->offset < n_bytes) {
         return false;
     }
     stack->items = array->data;
@@ -177,7 +180,7 @@ static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *s
     int64_t length;
     size_t n;
 
-    if (is_fixed && has_room_again(stack, array, capacity)) {
+    if (is_fixed && has_room_again(stack, form, array, capacity)) {
         return true;
     }
     if (!stack->is_placed) {
