@@ -39,17 +39,28 @@ static void read_twister(const int64_t *words, struct mdf_twister *twister)
     }
 }
 
+/* Streams that something was drawn from: there may be room for more. */
+static size_t count_begun(const struct mdf_context *context)
+{
+    size_t n = context->n_streams;
+
+    while (n > 0 && !context->streams[n - 1].has_begun) {
+        n--;
+    }
+    return n;
+}
+
 /* The settings are how many streams there may be. */
 static bool run_mark(struct mdf_call *call)
 {
     const struct mdf_gradient_mark *settings = call->settings;
     const struct mdf_context *context = call->context;
-    size_t n_streams = settings != NULL ? settings->n_streams : 0;
+    size_t n_streams = settings != NULL ? settings->n_streams : 0, n_begun = count_begun(context);
     int64_t n = (int64_t)count_words(n_streams), *words;
 
-    if (context->n_streams > n_streams) {
-        return mdf_call_error(call, MDF_VALUE, "random numbers of %zu streams are to be drawn again, not of %zu",
-                              context->n_streams, n_streams);
+    if (n_begun > n_streams) {
+        return mdf_call_error(call, MDF_VALUE, "random numbers of %zu streams are to be drawn again, not of %zu", n_begun,
+                              n_streams);
     }
     words = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &n);
     if (words == NULL) {
@@ -59,7 +70,7 @@ static bool run_mark(struct mdf_call *call)
     write_twister(words + XOSHIRO_WORDS, &context->numpy_random);
     write_twister(words + XOSHIRO_WORDS + TWISTER_WORDS, &context->python_random);
     memset(words + count_words(0), 0, (count_words(n_streams) - count_words(0)) * sizeof *words);
-    for (size_t i = 0; i < context->n_streams; i++) {
+    for (size_t i = 0; i < n_begun; i++) {
         const struct mdf_stream *stream = &context->streams[i];
 
         if (stream->has_begun) {
@@ -84,20 +95,21 @@ static bool run_draw_again(struct mdf_call *call)
 {
     const struct mdf_value *mark = mdf_call_tensor(call, 0);
     struct mdf_context *context = call->context;
+    size_t n_begun = count_begun(context);
     const int64_t *words;
     int64_t *done;
 
     if (mark == NULL) {
         return false;
     }
-    if (mark->dtype != MDF_DTYPE_INT64 || mark->length < count_words(context->n_streams)) {
+    if (mark->dtype != MDF_DTYPE_INT64 || mark->length < count_words(n_begun)) {
         return mdf_call_error(call, MDF_VALUE, "this is no mark of random numbers");
     }
     words = mark->data;
     memcpy(context->random_state, words, sizeof context->random_state);
     read_twister(words + XOSHIRO_WORDS, &context->numpy_random);
     read_twister(words + XOSHIRO_WORDS + TWISTER_WORDS, &context->python_random);
-    for (size_t i = 0; i < context->n_streams; i++) {
+    for (size_t i = 0; i < n_begun; i++) { /* what began behind the mark has not begun again */
         read_stream(words + count_words(i), &context->streams[i]);
     }
     done = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL);

@@ -91,13 +91,19 @@ static bool is_drawing_branch(const struct view *view, size_t at)
 
 /* ------------------------------------------------------------------ streams */
 
-/* What a constant holds, through captures; NULL: it is none. */
+/* Goes through captures to where an operand is made, or is a constant. */
+static void resolve(const struct view **view, mdf_operand *operand)
+{
+    while ((*view)->code != NULL && *operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(*operand) == MDF_OPERAND_CAPTURE) {
+        *operand = (*view)->code->captures[MDF_OPERAND_INDEX(*operand)];
+        *view = (*view)->outer;
+    }
+}
+
+/* What a constant holds; NULL: it is none. */
 static const struct mdf_value *constant_of(const struct view *view, mdf_operand operand)
 {
-    while (view->code != NULL && operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE) {
-        operand = view->code->captures[MDF_OPERAND_INDEX(operand)];
-        view = view->outer;
-    }
+    resolve(&view, &operand);
     if (view->unit != NULL) {
         return operand != MDF_NO_OPERAND ? unit_constant(view->unit, operand) : NULL;
     }
@@ -106,19 +112,37 @@ static const struct mdf_value *constant_of(const struct view *view, mdf_operand 
                : NULL;
 }
 
+/* The first number of a constant row, or of a list that is written out. */
+static bool find_first(const struct view *view, mdf_operand operand, double *number)
+{
+    const int64_t first = 0;
+    const struct mdf_value *row = constant_of(view, operand);
+
+    if (row != NULL) {
+        return mdf_value_number_at(row, &first, 1, number);
+    }
+    resolve(&view, &operand);
+    for (size_t at = 0; at < count_instructions(view); at++) {
+        const struct mdf_code_call *call = call_at(view, at);
+
+        if (call != NULL && call->n_outputs == 1 && call->outputs[0] == operand && call->n_inputs > 0 &&
+            call->operator == mdf_operator_python(PYTHON_LIST)) {
+            row = constant_of(view, call->inputs[0]);
+            return row != NULL && mdf_value_to_double(row, number);
+        }
+    }
+    return false;
+}
+
 /* Streams that a call may draw from: up to that which its first input names, where that is a generator's description. */
 static size_t count_streams(const struct view *view, const struct mdf_code_call *call)
 {
     static const char generator[] = "generator ";
-    const int64_t first = 0;
     const char *formals = call->operator->formals;
-    const struct mdf_value *row =
-        gradient_is_draw(call) && formals != NULL && strncmp(formals, generator, sizeof generator - 1) == 0
-            ? constant_of(view, call->inputs[0])
-            : NULL;
+    bool is_named = gradient_is_draw(call) && formals != NULL && strncmp(formals, generator, sizeof generator - 1) == 0;
     double number;
 
-    return row != NULL && mdf_value_number_at(row, &first, 1, &number) && number >= 0 && number < 0x1p31 ? (size_t)number + 1 : 0;
+    return is_named && find_first(view, call->inputs[0], &number) && number >= 0 && number < 0x1p31 ? (size_t)number + 1 : 0;
 }
 
 static size_t most_streams(const struct view *view, size_t first)
