@@ -43,6 +43,11 @@ static size_t *number_of(struct function_text *text, struct name_table *table, c
     return found;
 }
 
+static bool is_member(const char *from, const char *first)
+{
+    return (first > from && first[-1] == '.') || (first > from + 1 && first[-1] == '>' && first[-2] == '-');
+}
+
 /* Adds `by` for each identifier of a text. */
 static bool count_mentions(struct function_text *text, const char *from, const char *end, size_t by)
 {
@@ -55,7 +60,7 @@ static bool count_mentions(struct function_text *text, const char *from, const c
         while (at < end && is_part(*at)) {
             at++;
         }
-        if (at == first || !is_letter(*first) || (first > from && (first[-1] == '>' || first[-1] == '.'))) {
+        if (at == first || !is_letter(*first) || is_member(from, first)) {
             at += at == first;
             continue;
         }
