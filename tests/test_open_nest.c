@@ -136,7 +136,7 @@ static const char *run_ended(struct engine *engine, bool plain, int type, int n,
 
 Test(open_nest, columns_have_room_for_more)
 {
-    static const int lengths[] = {0, 5, 30, 1500}, types[] = {1, 11};
+    static const int lengths[] = {0, 5, 30, 300}, types[] = {1, 11};
     static const char *const rows[][3] = {{"0.5, -1.25, 2.0", "0.25, 1.5, -0.0", "0.3, -0.7, 1.1"},
                                           {"0.5, -1.25, 2.0, 0.125, 3.0, -0.5, 0.75, 1.0, -2.0, 0.0, 1.5, -1.0",
                                            "0.25, 1.5, -0.0, 2.0, 0.5, 1.0, -3.0, 0.25, 1.25, -0.5, 0.0, 2.5",
