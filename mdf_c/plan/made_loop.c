@@ -5,7 +5,7 @@
 
 enum { LOOP_SINCE = 13, FIRST_STATE = 2 };
 
-static mdf_operand add_truth(struct target *target)
+mdf_operand made_loop_truth(struct target *target)
 {
     struct mdf_value yes = {0};
 
@@ -39,7 +39,7 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
     struct list all_formals = {0}, all_yields = {0}, types = {0};
     struct mdf_code *code;
 
-    goes_on = goes_on != MDF_NO_OPERAND ? goes_on : add_truth(body);
+    goes_on = goes_on != MDF_NO_OPERAND ? goes_on : made_loop_truth(body);
     if (!add(compiler, &all_formals, iteration) || !add(compiler, &all_formals, condition) ||
         !add_all(compiler, &all_formals, formals) || !add(compiler, &all_yields, goes_on) ||
         !add_all(compiler, &all_yields, yields)) {

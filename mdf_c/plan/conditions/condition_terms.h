@@ -17,7 +17,6 @@ union mdf_term {
     struct {
         bool may_count, is_open; /* of a number: it may be other than 0; it may be any whole number from 0 on */
     } number;
-    double known; /* the number itself; of a truth, 1 or 0 */
 };
 
 struct mdf_condition_terms {

@@ -611,17 +611,6 @@ static bool yield_condition(struct compiler *compiler, struct mdf_code *code)
     return true;
 }
 
-static mdf_operand add_truth(struct target *target)
-{
-    struct mdf_value yes = {0};
-
-    if (!mdf_value_make_bool(target->compiler->memory, &yes, true)) {
-        return compile_out_of_memory(target->compiler);
-    }
-    yes.strength = MDF_STRENGTH_TYPED;
-    return unit_add_constant(target, &yes, OPERAND_IS_BOOL);
-}
-
 static bool emit_of_any_length(const struct segments *segments);
 
 /* A segment: the same Loop from the number `first` on, of so many iterations at most, with one more state: whether it goes on. */
@@ -643,7 +632,7 @@ static bool emit_segment(const struct segments *segments, struct target *target,
         return false;
     }
     inputs[INPUT_COUNT] = count;
-    inputs[INPUT_CONDITION] = ends ? add_truth(target) : MDF_NO_OPERAND;
+    inputs[INPUT_CONDITION] = ends ? made_loop_truth(target) : MDF_NO_OPERAND;
     memcpy(inputs + FIRST_STATE, states, n * sizeof *states);
     inputs[FIRST_STATE + n] = inputs[INPUT_CONDITION];
     if (ends && inputs[INPUT_CONDITION] == MDF_NO_OPERAND) {

@@ -1,12 +1,11 @@
 /* run_ahead.c - see run_ahead.h.
  *
  * Comes in: programs whose conditions are compiled, and the evaluations that are asked for. Goes out: a sequence of sets.
- * Conditions are asked by their terms (mdf_c/plan/conditions/condition_terms.h), whose values are numbers here. Equal sets are
- * one item, so that what repeats is found by comparing pointers. */
+ * Equal sets are one item, so that what repeats is found by comparing pointers. */
 #include "mdf_c/plan/gradient/run_ahead.h"
 
 #include "mdf_c/base/text.h"
-#include "mdf_c/plan/conditions/condition_terms.h"
+#include "mdf_c/plan/conditions/known_course.h"
 
 #include <string.h>
 
@@ -14,16 +13,12 @@
  * written. */
 enum { MOST_SETS = 1 << 22, LONGEST_BLOCK = 64, MOST_ROUNDS = 8, MOST_WRITTEN = 4096 };
 
-/* What a scheduler counts, as of one graph. */
+/* One graph. */
 struct walk {
     struct ahead *ahead;
     size_t frame;
-    const struct mdf_program *program;
-    uint32_t *counts[MDF_SCOPE_COUNT], *marks, *spent;
-    uint64_t *last_sets, clocks[MDF_CLOCK_COUNT], n_sets;
-    size_t n_have_run[MDF_SCOPE_COUNT];
-    int64_t time;
-    bool *in_set, *has_run;
+    struct mdf_course course;
+    bool *has_run;
     uint8_t *n_runs;        /* of each node, up to 2 */
     struct ahead_run *runs; /* the set under way */
     bool *brings;           /* of each edge */
@@ -33,8 +28,8 @@ struct walk {
 struct ahead {
     struct tracer *tracer;
     struct compiler *compiler;
-    struct walk *walks;     /* of each frame */
-    bool has_dt, is_broken; /* a condition can not be told */
+    struct walk *walks; /* of each frame */
+    bool has_dt;
     size_t n_sets;
     struct name_table known; /* keys of items: their numbers, from 1 */
     struct list items;       /* const struct ahead_item * */
@@ -49,134 +44,6 @@ static void *new_array(struct ahead *ahead, size_t n, size_t size)
         compile_out_of_memory(ahead->compiler);
     }
     return items;
-}
-
-/* ------------------------------------------------------------------ conditions */
-
-static union mdf_term number(uint32_t n)
-{
-    return (union mdf_term){.id = n};
-}
-
-static union mdf_term tell_truth(void *context, bool truth)
-{
-    (void)context;
-    return number(truth);
-}
-
-static union mdf_term tell_both(void *context, union mdf_term a, union mdf_term b)
-{
-    (void)context;
-    return number(a.id != 0 && b.id != 0);
-}
-
-static union mdf_term tell_either(void *context, union mdf_term a, union mdf_term b)
-{
-    (void)context;
-    return number(a.id != 0 || b.id != 0);
-}
-
-static union mdf_term tell_not(void *context, union mdf_term a)
-{
-    (void)context;
-    return number(a.id == 0);
-}
-
-static union mdf_term tell_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
-{
-    const struct walk *walk = context;
-    uint32_t sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        sum += walk->counts[scope][nodes[i]];
-    }
-    return number(sum);
-}
-
-static union mdf_term tell_usable(void *context, uint32_t usable)
-{
-    const struct walk *walk = context;
-
-    return number(walk->counts[MDF_SCOPE_UPDATE][walk->program->schedule->usables[usable].dependency] - walk->marks[usable]);
-}
-
-static union mdf_term tell_clock(void *context, enum mdf_clock clock)
-{
-    return number((uint32_t)((const struct walk *)context)->clocks[clock]);
-}
-
-static union mdf_term tell_spent(void *context, uint32_t index)
-{
-    return number(((const struct walk *)context)->spent[index]);
-}
-
-static union mdf_term tell_compared(void *context, union mdf_term count, enum mdf_comparison comparison, double n)
-{
-    (void)context;
-    return number(mdf_compare_count(count.id, comparison, n));
-}
-
-static union mdf_term tell_all_have_run(void *context, enum mdf_count_scope scope)
-{
-    const struct walk *walk = context;
-
-    return number(walk->n_have_run[scope] == walk->program->n_nodes);
-}
-
-static union mdf_term tell_just_ran(void *context, const struct mdf_condition *condition)
-{
-    const struct walk *walk = context;
-
-    walk->ahead->is_broken = walk->ahead->is_broken || walk->n_sets == 0;
-    return number(walk->n_sets > 0 && walk->last_sets[condition->index] == walk->n_sets);
-}
-
-static union mdf_term tell_in_window(void *context, const struct mdf_time_window *window)
-{
-    int64_t time = ((const struct walk *)context)->time;
-
-    return number(time >= window->first && time <= window->last &&
-                  (window->repeat == 0 || (time - window->offset) % window->repeat == 0));
-}
-
-static union mdf_term tell_threshold(void *context, const struct mdf_condition *condition)
-{
-    (void)condition;
-    ((const struct walk *)context)->ahead->is_broken = true;
-    return number(0);
-}
-
-static union mdf_term tell_finished(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
-{
-    (void)watch;
-    return tell_threshold(context, condition);
-}
-
-static union mdf_term spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
-{
-    ((const struct walk *)context)->spent[index] += reached.id != 0 && truth.id != 0;
-    return truth;
-}
-
-static const struct mdf_condition_terms terms = {.truth = tell_truth,
-                                                 .both = tell_both,
-                                                 .either = tell_either,
-                                                 .negate = tell_not,
-                                                 .runs = tell_runs,
-                                                 .usable = tell_usable,
-                                                 .clock = tell_clock,
-                                                 .spent = tell_spent,
-                                                 .compare = tell_compared,
-                                                 .all_have_run = tell_all_have_run,
-                                                 .just_ran = tell_just_ran,
-                                                 .in_window = tell_in_window,
-                                                 .threshold = tell_threshold,
-                                                 .finished = tell_finished,
-                                                 .spend = spend};
-
-static bool holds(struct walk *walk, uint32_t condition)
-{
-    return mdf_condition_express(&terms, walk, walk->program->schedule, condition, number(1)).id != 0;
 }
 
 /* ------------------------------------------------------------------ items */
@@ -353,14 +220,14 @@ static struct walk *inner_walk(const struct walk *walk, const struct mdf_program
 /* What a node finds that runs now. */
 static bool begin_run(struct walk *walk, size_t number, bool *brings, struct ahead_run *run)
 {
-    const struct mdf_program_node *node = &walk->program->nodes[number];
-    bool is_first_in_evaluation = walk->program->schedule == NULL || walk->counts[MDF_SCOPE_UPDATE][number] <= 1;
+    const struct mdf_program_node *node = &walk->course.program->nodes[number];
+    bool is_first_in_evaluation = walk->course.program->schedule == NULL || walk->course.counts[MDF_SCOPE_UPDATE][number] <= 1;
 
     if (node->finished != MDF_NO_OPERAND && node->has_graph) {
         return trace_refuse(walk->ahead->tracer, "nodes with a graph that run until they are finished, under conditions");
     }
     for (size_t i = 0; i < node->n_edges; i++) {
-        const struct mdf_program_edge *edge = &walk->program->edges[node->edges[i]];
+        const struct mdf_program_edge *edge = &walk->course.program->edges[node->edges[i]];
 
         brings[i] = walk->has_run[edge->sender] || edge->has_initial;
     }
@@ -373,7 +240,7 @@ static bool begin_run(struct walk *walk, size_t number, bool *brings, struct ahe
 
 static bool end_run(struct walk *walk, struct ahead_run *run)
 {
-    struct walk *inner = inner_walk(walk, &walk->program->nodes[run->node]);
+    struct walk *inner = inner_walk(walk, &walk->course.program->nodes[run->node]);
 
     if (inner != NULL) {
         inner->items.n = 0;
@@ -395,7 +262,7 @@ static void write_key(struct walk *walk, const struct ahead_set *set)
         const struct ahead_run *run = &set->runs[i];
 
         mdf_text_printf(key, " %zu %d %d %p ", run->node, walk->n_runs[run->node], run->resets, (const void *)run->inner);
-        for (size_t k = 0; k < walk->program->nodes[run->node].n_edges; k++) {
+        for (size_t k = 0; k < walk->course.program->nodes[run->node].n_edges; k++) {
             mdf_text_printf(key, "%d", run->brings[k]);
         }
     }
@@ -408,7 +275,7 @@ static struct ahead_set *copy_set(struct walk *walk, const struct ahead_set *set
     struct ahead_run *runs = new_array(walk->ahead, set->n_runs, sizeof *runs);
 
     for (size_t i = 0; copy != NULL && runs != NULL && i < set->n_runs; i++) {
-        size_t n = walk->program->nodes[set->runs[i].node].n_edges;
+        size_t n = walk->course.program->nodes[set->runs[i].node].n_edges;
         bool *brings = new_array(walk->ahead, n, sizeof *brings);
 
         if (brings == NULL) {
@@ -459,13 +326,13 @@ static bool run_set(struct walk *walk, const struct mdf_program_layer *layer)
     for (size_t i = 0; i < layer->n_nodes; i++) {
         size_t node = layer->nodes[i];
 
-        if (!walk->in_set[node]) {
+        if (!walk->course.in_set[node]) {
             continue;
         }
         if (!begin_run(walk, node, brings, &runs[set.n_runs++])) {
             return false;
         }
-        brings += walk->program->nodes[node].n_edges;
+        brings += walk->course.program->nodes[node].n_edges;
         walk->has_run[node] = walk->has_run[node] || !layer->takes_first; /* what follows sees that */
     }
     for (size_t i = 0; i < set.n_runs; i++) {
@@ -481,140 +348,76 @@ static bool run_set(struct walk *walk, const struct mdf_program_layer *layer)
 
         walk->has_run[node] = true;
         walk->n_runs[node] = walk->n_runs[node] == 0 ? 1 : 2;
-        walk->in_set[node] = false;
-        walk->last_sets[node] = walk->n_sets;
+        walk->course.in_set[node] = false;
+        walk->course.last_sets[node] = walk->course.n_sets;
     }
     return true;
 }
 
 /* ------------------------------------------------------------------ passes */
 
-static void count_run(struct walk *walk, size_t node)
-{
-    const struct mdf_schedule *schedule = walk->program->schedule;
-    const struct mdf_schedule_node *own = &schedule->nodes[node];
-
-    for (size_t scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
-        walk->n_have_run[scope] += walk->counts[scope][node]++ == 0;
-    }
-    for (uint32_t i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
-        walk->marks[i] = walk->counts[MDF_SCOPE_UPDATE][schedule->usables[i].dependency] - schedule->usables[i].own;
-    }
-}
-
-static void reset_counts(struct walk *walk, enum mdf_count_scope scope)
-{
-    memset(walk->counts[scope], 0, walk->program->n_nodes * sizeof *walk->counts[scope]);
-    walk->n_have_run[scope] = 0;
-}
-
-/* Nodes whose conditions hold, in rounds, until a round adds none; how many. */
-static size_t make_set(struct walk *walk, const struct mdf_program_layer *layer)
-{
-    size_t n = 0, before = SIZE_MAX;
-
-    while (n != before && n < layer->n_nodes) {
-        before = n;
-        for (size_t i = 0; i < layer->n_nodes; i++) {
-            size_t node = layer->nodes[i];
-
-            if (!walk->in_set[node] && holds(walk, walk->program->schedule->nodes[node].condition)) {
-                walk->in_set[node] = true;
-                count_run(walk, node);
-                n++;
-            }
-        }
-    }
-    return n;
-}
-
-static bool is_over(struct walk *walk)
-{
-    const struct mdf_schedule *schedule = walk->program->schedule;
-
-    return holds(walk, schedule->end_of_update) || holds(walk, schedule->end_of_sequence);
-}
-
 static bool end_set(struct walk *walk)
 {
-    const struct mdf_schedule *schedule = walk->program->schedule;
-
-    walk->clocks[MDF_CLOCK_SETS_IN_UPDATE]++;
-    walk->clocks[MDF_CLOCK_SETS_IN_LIFE]++;
-    return !schedule->is_absolute || !__builtin_add_overflow(walk->time, schedule->interval, &walk->time) ||
-           trace_refuse(walk->ahead->tracer, "times that can not be counted exactly");
+    return mdf_course_end_set(&walk->course) || trace_refuse(walk->ahead->tracer, "times that can not be counted exactly");
 }
 
 static bool walk_pass(struct walk *walk)
 {
-    const struct mdf_program *program = walk->program;
+    const struct mdf_program *program = walk->course.program;
     size_t n_in_pass = 0;
 
-    reset_counts(walk, MDF_SCOPE_PASS);
-    for (size_t i = 0; i < program->n_layers && !walk->ahead->is_broken; i++) {
+    mdf_course_begin_pass(&walk->course);
+    for (size_t i = 0; i < program->n_layers && !walk->course.is_broken; i++) {
         size_t n;
 
-        if (is_over(walk)) {
+        if (mdf_course_is_over(&walk->course)) {
             break;
         }
-        n = make_set(walk, &program->layers[i]);
+        n = mdf_course_make_set(&walk->course, &program->layers[i]);
         n_in_pass += n;
         if (n > 0 || program->schedule->is_absolute) {
-            walk->n_sets++;
+            walk->course.n_sets++;
             if (!run_set(walk, &program->layers[i]) || !end_set(walk)) {
                 return false;
             }
         }
     }
     if (n_in_pass == 0 && !program->schedule->is_absolute) {
-        walk->n_sets++;
+        walk->course.n_sets++;
         return end_set(walk);
     }
     return true;
-}
-
-static void begin_update(struct walk *walk)
-{
-    const struct mdf_schedule *schedule = walk->program->schedule;
-
-    reset_counts(walk, MDF_SCOPE_PASS);
-    reset_counts(walk, MDF_SCOPE_UPDATE);
-    memset(walk->marks, 0, schedule->n_usables * sizeof *walk->marks);
-    walk->clocks[MDF_CLOCK_PASSES_IN_UPDATE] = walk->clocks[MDF_CLOCK_SETS_IN_UPDATE] = 0;
-    if (schedule->is_absolute && walk->time < schedule->start) {
-        walk->time = schedule->start;
-    }
 }
 
 static bool walk_scheduled(struct walk *walk)
 {
     struct ahead *ahead = walk->ahead;
 
-    begin_update(walk);
-    while (!ahead->is_broken && !is_over(walk)) {
+    mdf_course_begin_update(&walk->course);
+    while (!walk->course.is_broken && !mdf_course_is_over(&walk->course)) {
         if (!walk_pass(walk)) {
             return false;
         }
-        walk->clocks[MDF_CLOCK_PASSES_IN_UPDATE]++;
-        walk->clocks[MDF_CLOCK_PASSES_IN_LIFE]++;
-        if (walk->clocks[MDF_CLOCK_PASSES_IN_UPDATE] >= walk->program->max_passes ||
-            walk->clocks[MDF_CLOCK_PASSES_IN_LIFE] > MOST_SETS) {
+        walk->course.clocks[MDF_CLOCK_PASSES_IN_UPDATE]++;
+        walk->course.clocks[MDF_CLOCK_PASSES_IN_LIFE]++;
+        if (walk->course.clocks[MDF_CLOCK_PASSES_IN_UPDATE] >= walk->course.program->max_passes ||
+            walk->course.clocks[MDF_CLOCK_PASSES_IN_LIFE] > MOST_SETS) {
             return trace_refuse(ahead->tracer, "conditions by which so many passes are made");
         }
     }
-    walk->clocks[MDF_CLOCK_UPDATES]++;
-    holds(walk, walk->program->schedule->end_of_sequence); /* which counts for an NWhen in it */
-    return !ahead->is_broken || trace_refuse(ahead->tracer, "conditions that look at values");
+    walk->course.clocks[MDF_CLOCK_UPDATES]++;
+    mdf_course_holds(&walk->course, walk->course.program->schedule->end_of_sequence); /* which counts for an NWhen in it */
+    return !walk->course.is_broken || trace_refuse(ahead->tracer, "conditions that look at values");
 }
 
 /* Each node once, layer by layer. */
 static bool walk_layers(struct walk *walk)
 {
-    for (size_t i = 0; i < walk->program->n_layers; i++) {
-        const struct mdf_program_layer *layer = &walk->program->layers[i];
+    for (size_t i = 0; i < walk->course.program->n_layers; i++) {
+        const struct mdf_program_layer *layer = &walk->course.program->layers[i];
 
         for (size_t k = 0; k < layer->n_nodes; k++) {
-            walk->in_set[layer->nodes[k]] = true;
+            walk->course.in_set[layer->nodes[k]] = true;
         }
         if (!run_set(walk, layer)) {
             return false;
@@ -625,7 +428,7 @@ static bool walk_layers(struct walk *walk)
 
 static bool walk_evaluation(struct walk *walk)
 {
-    return walk->program->schedule != NULL ? walk_scheduled(walk) : walk_layers(walk);
+    return walk->course.program->schedule != NULL ? walk_scheduled(walk) : walk_layers(walk);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -634,26 +437,17 @@ static bool begin_walk(struct ahead *ahead, size_t frame)
 {
     struct walk *walk = &ahead->walks[frame];
     const struct mdf_program *program = ahead->tracer->frames[frame].program;
-    const struct mdf_schedule *schedule = program->schedule;
     size_t n = program->n_nodes;
 
-    *walk = (struct walk){.ahead = ahead, .frame = frame, .program = program};
-    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
-        walk->counts[i] = new_array(ahead, n, sizeof *walk->counts[i]);
-        if (walk->counts[i] == NULL) {
-            return false;
-        }
+    *walk = (struct walk){.ahead = ahead, .frame = frame};
+    if (!mdf_course_begin(&walk->course, program, &ahead->compiler->scratch)) {
+        return compile_out_of_memory(ahead->compiler) != MDF_NO_OPERAND;
     }
-    walk->marks = new_array(ahead, schedule != NULL ? schedule->n_usables : 0, sizeof *walk->marks);
-    walk->spent = new_array(ahead, schedule != NULL ? schedule->n_spent : 0, sizeof *walk->spent);
-    walk->last_sets = new_array(ahead, n, sizeof *walk->last_sets);
-    walk->in_set = new_array(ahead, n, sizeof *walk->in_set);
     walk->has_run = new_array(ahead, n, sizeof *walk->has_run);
     walk->n_runs = new_array(ahead, n, sizeof *walk->n_runs);
     walk->runs = new_array(ahead, n, sizeof *walk->runs);
     walk->brings = new_array(ahead, program->n_edges, sizeof *walk->brings);
-    return walk->runs != NULL && walk->brings != NULL && walk->marks != NULL && walk->spent != NULL && walk->last_sets != NULL &&
-           walk->in_set != NULL && walk->has_run != NULL && walk->n_runs != NULL;
+    return walk->has_run != NULL && walk->n_runs != NULL && walk->runs != NULL && walk->brings != NULL;
 }
 
 /* Sets whose code is written, those within graphs within nodes among them. */
