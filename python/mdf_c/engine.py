@@ -594,9 +594,7 @@ class State(Uncopied):
         if type(inputs) is not dict and not isinstance(inputs, Mapping):
             raise TypeError(f"inputs are a dict of values by name, not a {type(inputs).__name__}")
         with self._free():
-            known, arguments = self._known.get(tuple(inputs), (None, None))
-            if lend or known is None or not known.point_at(inputs):
-                arguments = None
+            arguments = None if lend else self._point_at(inputs)
             if arguments is None:
                 for name, value in inputs.items():
                     self._set_input(name, value, lend)

@@ -574,7 +574,8 @@ static mdf_operand next_of(const struct backward *backward, mdf_operand value)
     return MDF_NO_OPERAND;
 }
 
-/* A value in the type that it has together with another. */
+/* A value in the type that it has together with another: chosen by a condition that always holds, for NaN too, and has its shape.
+ */
 static mdf_operand promote(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand other)
 {
     mdf_operand same = add_call(gradient, longer, "numpy.equal", (const mdf_operand[]){value, value}, 2),
