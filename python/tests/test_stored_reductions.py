@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-import yaml
+
 from conftest import ROOT
 from test_reductions import WALK, same
 
@@ -49,8 +49,8 @@ def run(tmp_path):
     if not os.path.exists(os.path.join(BUILD, "mdf-run")):
         pytest.skip("mdf-run is not here")
     (tmp_path / "walk.json").write_text(json.dumps(WALK))
-    (tmp_path / "every.yaml").write_text(yaml.dump(SWEEP, sort_keys=False))
-    (tmp_path / "reduced.yaml").write_text(yaml.dump({**SWEEP, "reduce": REDUCE}, sort_keys=False))
+    (tmp_path / "every.yaml").write_text(json.dumps(SWEEP))
+    (tmp_path / "reduced.yaml").write_text(json.dumps({**SWEEP, "reduce": REDUCE}))
 
     def call(file, *arguments):
         command = [os.path.join(BUILD, "mdf-run"), "--sweep", file, "walk.json", *arguments]
@@ -147,7 +147,7 @@ def test_the_size_of_chunks_and_the_number_of_parts_change_no_bit(run, tmp_path,
 
 
 def test_reductions_of_a_sweep_that_is_killed_five_times_have_the_same_bits(run, tmp_path):
-    (tmp_path / "reduced.yaml").write_text(yaml.dump({**SWEEP, "reduce": REDUCE, "trials": 4000}, sort_keys=False))
+    (tmp_path / "reduced.yaml").write_text(json.dumps({**SWEEP, "reduce": REDUCE, "trials": 4000}))
     assert run("reduced.yaml", "-o", "whole.zarr", "--chunk", "100") == (0, "")
     command = [os.path.join(BUILD, "mdf-run"), "--sweep", "reduced.yaml", "walk.json", "-o", "r.zarr", "--resume", "--chunk", "100"]
     numbers, n_killed = random.Random(3), 0
@@ -171,7 +171,7 @@ def test_reductions_of_a_sweep_that_is_killed_five_times_have_the_same_bits(run,
 def test_another_stop_or_reduction_is_another_sweep(run, tmp_path):
     assert run("reduced.yaml", "-o", "r.zarr") == (0, "")
     for other in ({"stop_when": "abs(d.X) >= 0.6"}, {"reduce": {**REDUCE, "over": ["sample"]}}, {"sample_seed": 3}, {"trials": 41}):
-        (tmp_path / "other.yaml").write_text(yaml.dump({**SWEEP, "reduce": REDUCE, **other}))
+        (tmp_path / "other.yaml").write_text(json.dumps({**SWEEP, "reduce": REDUCE, **other}))
         status, message = run("other.yaml", "-o", "r.zarr", "--resume")
         assert status == 1 and "results of another sweep" in message
 
@@ -198,7 +198,7 @@ def test_another_stop_or_reduction_is_another_sweep(run, tmp_path):
 )
 def test_mistakes_in_the_file_are_told(run, tmp_path, change, message):
     changed = {key: value for key, value in {**SWEEP, **change}.items() if value is not None}
-    (tmp_path / "wrong.yaml").write_text(yaml.dump(changed))
+    (tmp_path / "wrong.yaml").write_text(json.dumps(changed))
     status, told = run("wrong.yaml", "-o", "x.npz")
     assert status == 1
     assert message in told
