@@ -167,6 +167,7 @@ def test_over_all_axes_and_over_the_first_and_with_steps():
     over_first = sweep(record="X", every=20, reduce={"over": ["d.drift"], "mean": "d.X"})
     assert over_first.dims == ("trial", "step")
     np.testing.assert_allclose(over_first["X.mean"], every["X"].mean(axis=0), rtol=1e-12)
+    pytest.importorskip("xarray")
     assert set(over_first.to_xarray()["d.X.mean"].dims) == {"trial", "step"}
 
 

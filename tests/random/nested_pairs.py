@@ -253,8 +253,13 @@ class Runner:
     def __init__(self):
         self.module = load_library()
         self.library = self.module.lib
-        self.library.mdf_output.restype, self.library.mdf_output.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
-        self.library.mdf_set_input_json.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
+        self.library.declare(
+            {
+                "mdf_dtype_size": (ctypes.c_size_t, ctypes.c_int),
+                "mdf_output": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p),
+                "mdf_set_input_json": (ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p),
+            }
+        )
 
     def options(self, plain):
         options = self.module.Options()
