@@ -132,9 +132,12 @@ static char *line_before(const struct mdf_text *lines, char *end)
 
 static bool count(struct function_text *text, const struct mdf_text *lines)
 {
-    char *end = lines->bytes + lines->length, *line;
+    char *end, *line;
 
-    for (; end > lines->bytes; end = line) {
+    if (lines->length == 0) { /* which may have no bytes at all */
+        return true;
+    }
+    for (end = lines->bytes + lines->length; end > lines->bytes; end = line) {
         size_t length, *n;
         const char *name;
 
@@ -147,7 +150,7 @@ static bool count(struct function_text *text, const struct mdf_text *lines)
             return false;
         }
     }
-    return lines->length == 0 || count_mentions(text, lines->bytes, lines->bytes + lines->length, 1);
+    return count_mentions(text, lines->bytes, lines->bytes + lines->length, 1);
 }
 
 /* Puts a line before `kept`: of a definition "const TYPE NAME = ...;" only what it calls. Returns where it begins. */
