@@ -867,6 +867,22 @@ static void write_hostile_model(const char *file, size_t model, size_t shift)
     free(text);
 }
 
+/* Where both that may be chosen are one value there is no choice, of which gcc would warn; the bits are the same. */
+Test(compile, no_choice_between_one_value)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output,
+                    "$BUILD/mdf-compile tests/data/compile/same_operands.yaml -o %s/same.c 2>&1 && ${CC:-cc} -std=c11 -Wall "
+                    "-Wextra -Wpedantic -Werror -Wno-unknown-warning-option -Wduplicated-branches -O1 -c %s/same.c -o "
+                    "%s/same.o 2>&1",
+                    compile_folder, compile_folder, compile_folder),
+        0, "%.2000s", output);
+    free(output);
+    expect_same(compile_quick, "tests/data/compile/same_operands.yaml --typed");
+}
+
 /* Whatever things are called, the C compiles without a word, links, and computes the same. */
 Test(compile, names_that_c_does_not_allow)
 {

@@ -81,6 +81,29 @@ static const char *expand(struct mdf_source_writer *writer, const char *text, co
     return copy;
 }
 
+/* The operand that an expression comes to whatever its condition says, as it chooses between two that are the same value (the
+ * maximum of x and x), of which compilers warn; NULL: it is no such choice. The text is a row's, with $a $b $c. */
+static const char *chosen_either_way(const char *text, const char *const operands[])
+{
+    const char *choice = strchr(text, '?');
+
+    if (choice == NULL || strlen(choice) != strlen("? $a : $b") || choice[2] != '$' || choice[7] != '$' ||
+        memcmp(choice + 4, " : ", 3) != 0 || strcmp(operands[choice[3] - 'a'], operands[choice[8] - 'a']) != 0) {
+        return NULL;
+    }
+    return operands[choice[3] - 'a'];
+}
+
+/* An expression of a row of functions/elements/elements.def on these operands. */
+static const char *express_form(struct mdf_source_writer *writer, const struct mdf_element_form *form,
+                                const struct expansion *expansion)
+{
+    const char *text = mdf_source_element_text(writer, form->text);
+    const char *chosen = chosen_either_way(text, expansion->operands);
+
+    return chosen != NULL ? chosen : expand(writer, text, expansion);
+}
+
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression)
@@ -97,7 +120,7 @@ bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct 
         return mdf_source_refuse(writer, "there is no form in C of the operator %s on elements of type %s", operator->name,
                                  mdf_dtype_name(dtype));
     }
-    expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
+    expression->text = express_form(writer, form, &expansion);
     if (expression->text == NULL) {
         return mdf_source_refuse(writer, "an attribute of the operator %s is not given", operator->name);
     }
@@ -232,7 +255,7 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
     }
     expression->text = compared_with_itself(op, operands);
     if (expression->text == NULL) {
-        expression->text = expand(writer, mdf_source_element_text(writer, form->text), &expansion);
+        expression->text = express_form(writer, form, &expansion);
     }
     if (!is_plain) {
         express_refusal(writer, op, operands, expression);
