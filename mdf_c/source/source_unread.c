@@ -119,6 +119,12 @@ static const char *set_name(const char *line, const char *end, size_t *length)
     return at;
 }
 
+/* Behind the last byte of a text, which may have no bytes at all: no address is moved then. */
+static char *end_of(const struct mdf_text *lines)
+{
+    return lines->length > 0 ? lines->bytes + lines->length : lines->bytes;
+}
+
 /* Where the line before `end` begins. */
 static char *line_before(const struct mdf_text *lines, char *end)
 {
@@ -132,12 +138,9 @@ static char *line_before(const struct mdf_text *lines, char *end)
 
 static bool count(struct function_text *text, const struct mdf_text *lines)
 {
-    char *end, *line;
+    char *end = end_of(lines), *line;
 
-    if (lines->length == 0) { /* which may have no bytes at all */
-        return true;
-    }
-    for (end = lines->bytes + lines->length; end > lines->bytes; end = line) {
+    for (; end > lines->bytes; end = line) {
         size_t length, *n;
         const char *name;
 
@@ -150,7 +153,7 @@ static bool count(struct function_text *text, const struct mdf_text *lines)
             return false;
         }
     }
-    return count_mentions(text, lines->bytes, lines->bytes + lines->length, 1);
+    return count_mentions(text, lines->bytes, end_of(lines), 1);
 }
 
 /* Puts a line before `kept`: of a definition "const TYPE NAME = ...;" only what it calls. Returns where it begins. */
@@ -173,7 +176,7 @@ static char *keep_call(char *kept, const char *line, const char *name, size_t le
 /* Takes out, from the last line to the first, those that set what nothing reads. */
 static bool drop(struct function_text *text, struct mdf_text *lines)
 {
-    char *kept = lines->bytes + lines->length, *end = kept, *line;
+    char *kept = end_of(lines), *end = kept, *line;
 
     for (; end > lines->bytes; end = line) {
         size_t length, *settings = NULL, *mentions = NULL;
@@ -197,7 +200,7 @@ static bool drop(struct function_text *text, struct mdf_text *lines)
         }
     }
     if (lines->length > 0) {
-        lines->length = (size_t)(lines->bytes + lines->length - kept);
+        lines->length = (size_t)(end_of(lines) - kept);
         memmove(lines->bytes, kept, lines->length + 1);
     }
     return true;
@@ -220,7 +223,7 @@ void mdf_source_drop_unread_constants(struct mdf_source_writer *writer, const st
     const struct mdf_source_constant *constant; /* from the last to the first */
 
     if (constants->failed || functions->failed || functions->length == 0 ||
-        !count_mentions(&text, functions->bytes, functions->bytes + functions->length, 1)) {
+        !count_mentions(&text, functions->bytes, end_of(functions), 1)) {
         return;
     }
     for (constant = writer->constant_list; constant != NULL; constant = constant->next) {
