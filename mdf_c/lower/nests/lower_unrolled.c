@@ -120,9 +120,10 @@ static uint8_t term(struct unrolling *unrolling, const struct mdf_nest_step *fol
  * of nothing but such only, the result has the same bits. */
 static uint8_t begin_total(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t i)
 {
-    return i > 0 ? term(unrolling, fold, i)
-                 : add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0),
-                       term(unrolling, fold, 0));
+    uint8_t first = term(unrolling, fold, i); /* before the number: the order of steps is that of the calls here */
+
+    return i > 0 ? first
+                 : add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0), first);
 }
 
 /* The additions, each as soon as what it adds is there, so that little has to be kept. */
