@@ -3,6 +3,7 @@
 #include "mdf_c/export/exporter.h"
 
 #include "mdf_c/run/state.h"
+#include "schemas/onnx_names.h"
 
 #include <math.h>
 #include <string.h>
@@ -399,7 +400,7 @@ static bool put_array(struct exporter *exporter, const char *wanted, const struc
                              OPSET_OF_IDENTITY_OF_SEQUENCES);
     }
     source = symbol_name(exporter, &array);
-    done = source != NULL && export_node(exporter, exporter->main, "", "Identity", &source, 1, &name, 1, NULL);
+    done = source != NULL && export_node(exporter, exporter->main, "", ONNX_IDENTITY, &source, 1, &name, 1, NULL);
     mdf_text_init(&message, exporter->memory);
     export_put_value(&message, name, &array, true);
     onnx_put_message(&exporter->main->outputs, GRAPH_OUTPUT, &message);

@@ -1,11 +1,12 @@
 /* export_primitives.c - the operators that the exporter itself puts between those of a model: types, shapes, rows. */
 #include "mdf_c/export/exporter.h"
+#include "schemas/onnx_names.h"
 
 #include <string.h>
 
 bool export_identity(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, struct symbol *result)
 {
-    return export_op(exporter, graph, "Identity", &symbol, 1, NULL, symbol, result);
+    return export_op(exporter, graph, ONNX_IDENTITY, &symbol, 1, NULL, symbol, result);
 }
 
 bool export_reshape(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, const int64_t *shape,
@@ -15,7 +16,7 @@ bool export_reshape(struct exporter *exporter, struct onnx_graph *graph, const s
     const struct symbol *inputs[] = {symbol, &listed};
 
     return symbol_of_integers(exporter, shape, rank, &listed) &&
-           export_op(exporter, graph, "Reshape", inputs, 2, NULL, like, result);
+           export_op(exporter, graph, ONNX_RESHAPE, inputs, 2, NULL, like, result);
 }
 
 bool export_concat(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *const *rows, size_t n,
@@ -26,7 +27,7 @@ bool export_concat(struct exporter *exporter, struct onnx_graph *graph, const st
 
     mdf_text_init(&attributes, exporter->memory);
     export_attribute_integer(&attributes, "axis", 0);
-    done = export_op(exporter, graph, "Concat", rows, n, &attributes, like, result);
+    done = export_op(exporter, graph, ONNX_CONCAT, rows, n, &attributes, like, result);
     mdf_text_release(&attributes);
     return done;
 }
@@ -36,7 +37,7 @@ bool export_gather(struct exporter *exporter, struct onnx_graph *graph, const st
 {
     const struct symbol *inputs[] = {rows, places};
 
-    return export_op(exporter, graph, "Gather", inputs, 2, NULL, like, result);
+    return export_op(exporter, graph, ONNX_GATHER, inputs, 2, NULL, like, result);
 }
 
 bool export_cast(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, mdf_dtype dtype,

@@ -4,6 +4,7 @@
  * initializers and the outputs of its nodes, then those of the graph around it. Outputs are declared before anything is looked
  * up: nodes may stand in any order, the compiler sorts them. */
 #include "mdf_c/document/onnx/onnx_import.h"
+#include "schemas/onnx_names.h"
 
 #include <string.h>
 
@@ -444,7 +445,7 @@ static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph 
 
 bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source, struct onnx_value *target)
 {
-    struct onnx_node *node = new_node(import, target->graph, "", "", "Identity");
+    struct onnx_node *node = new_node(import, target->graph, "", "", ONNX_IDENTITY);
 
     if (node == NULL) {
         return false;

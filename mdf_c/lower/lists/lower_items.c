@@ -2,6 +2,7 @@
  * together, for the runs of a loop that stand before it and for sequences; arrays in another shape. They are lowered as calls of a
  * model are. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
+#include "schemas/onnx_names.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array,
 {
     const mdf_lowered_id inputs[] = {array, index};
 
-    return call(lowering, "Gather", inputs, 2, NULL);
+    return call(lowering, ONNX_GATHER, inputs, 2, NULL);
 }
 
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index)
@@ -99,14 +100,14 @@ mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id ar
 
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n)
 {
-    return n == 1 ? arrays[0] : call(lowering, "Concat", arrays, n, NULL);
+    return n == 1 ? arrays[0] : call(lowering, ONNX_CONCAT, arrays, n, NULL);
 }
 
 mdf_lowered_id lowering_reshape(struct lowering *lowering, mdf_lowered_id array, const int64_t *shape, size_t rank)
 {
     const mdf_lowered_id inputs[] = {array, lowering_add_wholes(lowering, shape, rank, 1)};
 
-    return call(lowering, "Reshape", inputs, 2, NULL);
+    return call(lowering, ONNX_RESHAPE, inputs, 2, NULL);
 }
 
 mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id array, size_t from, size_t to)

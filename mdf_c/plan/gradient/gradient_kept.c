@@ -574,17 +574,10 @@ static mdf_operand next_of(const struct backward *backward, mdf_operand value)
     return MDF_NO_OPERAND;
 }
 
-/* A value in the type that it has together with another: chosen by a condition that always holds, for NaN too, and has its shape.
- */
+/* A value in the type that it has together with another: chosen by a condition that always holds and has its shape. */
 static mdf_operand promote(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand other)
 {
-    mdf_operand same = add_call(gradient, longer, "numpy.equal", (const mdf_operand[]){value, value}, 2),
-                differs = same != MDF_NO_OPERAND
-                              ? add_call(gradient, longer, "numpy.not_equal", (const mdf_operand[]){value, value}, 2)
-                              : same,
-                always = differs != MDF_NO_OPERAND
-                             ? add_call(gradient, longer, PYTHON_EITHER, (const mdf_operand[]){same, differs}, 2)
-                             : differs;
+    mdf_operand always = add_call(gradient, longer, PYTHON_ONES_LIKE, &value, 1);
 
     return always != MDF_NO_OPERAND ? add_call(gradient, longer, PYTHON_WHERE, (const mdf_operand[]){always, value, other}, 3)
                                     : always;
