@@ -731,3 +731,9 @@ void build_finish(struct build *build)
     }
     finish_region(build, &lowered->region);
 }
+
+bool build_same(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank && a->length == b->length &&
+           a->strength == b->strength && mdf_elements_same((mdf_dtype)a->dtype, a->data, b->data, a->length);
+}
