@@ -207,7 +207,7 @@ static size_t work_of(const struct growing *growing, size_t n)
 
 Test(growth, work_is_in_proportion_to_the_items)
 {
-    enum { N = 150, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
+    enum { N = 100, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
     size_t i;
 
     for (i = 0; i < sizeof models / sizeof *models; i++) {
