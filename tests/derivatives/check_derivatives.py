@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The derivative of every operator and function of expressions that has one, against central differences with Richardson's extrapolation.
 
-    check_derivatives.py [--only WORD] [--table] [--second]
+    check_derivatives.py [--only WORD] [--page] [--second]
 
 cases.py has, for each, calls at random points. What the engine gives in a random direction is held against differences, of three widths,
-extrapolated to none. --table prints the largest relative error by operator; --second checks the Hessian times a vector too, where there is one.
+extrapolated to none. --second checks the Hessian times a vector too, where there is one. --page prints docs/derivatives.md, with the largest
+relative errors by operator, and checks it as --second does.
 An operator whose column in docs/operators.md says "yes" and that has no case is a failure."""
 import argparse
+import math
 import os
 import sys
 import warnings
@@ -62,30 +64,31 @@ class Case:
         return {name: self.arrays[name[2:]] + h * self.direction[name] for name in self.wrt}
 
     def check(self, second):
-        """The relative error, and what is wrong; None: nothing."""
+        """The relative errors, of the derivative and of the Hessian where it is checked, and what is wrong; None: nothing."""
         programs = [mdf_c.gradient(self.model, "z", self.wrt, graph="g", plain=plain) for plain in (True, False)]
         results = [program(self.moved(0.0)) for program in programs]
         for _ in range(2):
             results.append(programs[1](self.moved(0.0)))
         for value, by in results[1:]:
             if np.asarray(value).tobytes() != np.asarray(results[0][0]).tobytes() or any(by[name].tobytes() != results[0][1][name].tobytes() for name in self.wrt):
-                return 0.0, "plain and lowered have other bits"
+                return [], "plain and lowered have other bits"
         value, by = results[0]
         ran = next(iter(mdf_c.run(self.model, graph="g").outputs["n"].values()))
         if not np.array_equal(np.asarray(ran), np.asarray(value)):
-            return 0.0, f"the value is {value}, not {ran}"
+            return [], f"the value is {value}, not {ran}"
         got = sum(float(np.sum(by[name] * self.direction[name])) for name in self.wrt)
         error, wrong = self.compare("derivative", got, lambda h: float(programs[1](self.moved(h))[0]))
         if wrong or not second:
-            return error, wrong
+            return [error], wrong
         try:
             hessian = mdf_c.hvp(self.model, "z", self.wrt, graph="g")
         except mdf_c.MdfError as refused:
-            return error, None if "there is no derivative" in refused.message else refused.message
+            return [error], None if "there is no derivative" in refused.message else refused.message
         _, along = hessian(self.direction, self.moved(0.0))
         got = sum(float(np.sum(along[name] * self.direction[name])) for name in self.wrt)
         slope = lambda h: sum(float(np.sum(array * self.direction[name])) for name, array in programs[1](self.moved(h))[1].items())
-        return error, self.compare("Hessian", got, slope)[1]
+        error_of_hessian, wrong = self.compare("Hessian", got, slope)
+        return [error, error_of_hessian], wrong
 
     def compare(self, what, got, function):
         differences = [(function(h) - function(-h)) / (2 * h) for h in (STEP, STEP / 2, STEP / 4)]
@@ -120,32 +123,55 @@ def with_derivative():
     return names
 
 
+PAGE = """# Derivatives of the operators
+
+Made by `python3 tests/derivatives/check_derivatives.py --page`; a test checks it. How right the derivative of each operator and function is that has one
+([operators.md](operators.md) has all of them, [gradients.md](gradients.md) how they are used): what the engine gives in a random direction, beside central differences of
+three widths that Richardson's extrapolation takes to none. *calls*: so many calls, each with other settings, types or shapes. *derivative* and *Hessian*: the largest error of them,
+relative to 1 and what is expected, is at most this power of ten; differences themselves are right to some 1e-12. No entry: the Hessian is refused. Kernels that compute with
+float32 have errors of float32.
+
+| operator | calls | derivative | Hessian |
+|---|---|---|---|
+"""
+LEAST = -12  # powers of ten below it are the differences' own error
+
+
+def as_power(error):
+    return f"1e{max(LEAST, math.ceil(math.log10(error)) if error > 0 else LEAST)}"
+
+
+def print_page(errors):
+    print(PAGE, end="")
+    for name, calls in sorted(errors.items(), key=lambda item: item[0].lower()):
+        largest = [as_power(max(call[i] for call in calls if len(call) > i)) if any(len(call) > i for call in calls) else "" for i in range(2)]
+        print(f"| {name} | {len(calls)} | {largest[0]} | {largest[1]} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="names that have this in them")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("--second", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    errors, n_passed, n_failed = {}, 0, 0
+    errors, n_passed, n_failed, told = {}, 0, 0, sys.stderr if asked.page else sys.stdout
     for case in cases(asked.only):
         try:
-            error, wrong = case.check(asked.second)
+            found, wrong = case.check(asked.second or asked.page)
         except mdf_c.MdfError as failure:
-            error, wrong = 0.0, failure.message
-        errors[case.name] = max(errors.get(case.name, 0.0), error)
+            found, wrong = [], failure.message
+        errors.setdefault(case.name, []).append(found)
         n_passed, n_failed = n_passed + (wrong is None), n_failed + (wrong is not None)
         if wrong:
-            print(f"{case.name}: {next(iter(case.model.values()))['graphs']['g']['nodes']['n']['parameters']['p']}: {wrong}")
-    if asked.table:
-        print("| operator | largest relative error |\n|---|---|")
-        for name, error in errors.items():
-            print(f"| {name} | {error:.1e} |")
+            print(f"{case.name}: {next(iter(case.model.values()))['graphs']['g']['nodes']['n']['parameters']['p']}: {wrong}", file=told)
+    if asked.page:
+        print_page(errors)
     if not asked.only:
         for name in sorted(with_derivative() - {name.removeprefix("onnx::").split("::")[-1] for name in errors} - errors.keys() - ELSEWHERE):
-            print(f"{name}: has a derivative, but no case")
+            print(f"{name}: has a derivative, but no case", file=told)
             n_failed += 1
-    print(f"{n_passed} passed, {n_failed} failed")
+    print(f"{n_passed} passed, {n_failed} failed", file=told)
     return 1 if n_failed else 0
 
 
