@@ -1,6 +1,7 @@
 /* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the
- * answer does not depend on the machine. A search through a collection for each of its items shows as sixteen times the work for
- * four times the items. And what it costs that a sequence grows in a loop: counted in bytes of lists. */
+ * answer does not depend on the machine; what making a program of it costs, in processor time. A search through a collection for
+ * each of its items shows as sixteen times the work for four times the items. And what it costs that a sequence grows in a loop:
+ * counted in bytes of lists. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/source/source.h"
 #include "tests/engine.h"
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static size_t n_comparisons;
 
@@ -356,6 +358,45 @@ Test(growth, long_chains_need_no_stack)
     cr_assert_eq(pthread_create(&thread, &attributes, run_chains, NULL), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+/* ------------------------------------------------------------------ lowering */
+
+/* Processor time of the first evaluations of so many nodes, in which they become one program. */
+static double first_evaluations_s(size_t n)
+{
+    static const struct growing nodes = {"nodes", {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}}}}}"}};
+    struct mdf_memory memory;
+    struct mdf_text text;
+    struct engine engine;
+    double seconds;
+    clock_t start;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_model(&text, &nodes, 0, n);
+    cr_assert(engine_begin(&engine, text.bytes, &(mdf_options){.n_threads = 1}), "%s", engine.error.message);
+    start = clock();
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    engine_end(&engine);
+    mdf_text_release(&text);
+    return seconds;
+}
+
+/* A look through all slots for each of them took 22 times as long for four times the nodes. */
+Test(growth, programs_are_made_in_proportion_to_the_nodes)
+{
+    enum { N = 10000, TIMES = 4, MOST = 8, N_TRIALS = 3 }; /* between 4 and 16; the least of a few, as other things run too */
+    double few = first_evaluations_s(N), many = first_evaluations_s(TIMES * N);
+
+    for (size_t i = 1; i < N_TRIALS && many > MOST * few; i++) {
+        few = fmax(few, first_evaluations_s(N));
+        many = fmin(many, first_evaluations_s(TIMES * N));
+    }
+    cr_expect_lt(many, MOST * few, "%g s for %d nodes, %g s for %d", few, N, many, TIMES * N);
 }
 
 /* ------------------------------------------------------------------ sequences that grow */

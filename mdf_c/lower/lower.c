@@ -360,7 +360,7 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
     bool goes;
     size_t i, j;
 
-    if (request->may_go == NULL || !request->may_go[MDF_OPERAND_INDEX(binding->operand)] || binding->id == MDF_LOWERED_NONE) {
+    if (request->may_go == NULL || !request->may_go[MDF_OPERAND_INDEX(binding->operand)]) {
         return false;
     }
     form = lowering_example(lowering, binding->id);
@@ -381,20 +381,21 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
     return goes;
 }
 
-/* Whether all slots that are left with a value need not have it. */
-static bool is_left_out(const struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
-                        mdf_lowered_id id)
+/* For each value, whether a slot that is left with it must have it; NULL on failure. */
+static const bool *find_kept(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
-    bool goes = true;
+    bool *is_kept = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *is_kept);
     size_t i;
 
-    for (i = 0; request->may_go != NULL && goes && i < scope->capacity; i++) {
+    for (i = 0; is_kept != NULL && i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
 
-        goes = binding->operand == MDF_NO_OPERAND || binding->id != id || !binding->is_written ||
-               !is_observed(request, binding) || may_go(lowering, request, binding);
+        if (binding->operand != MDF_NO_OPERAND && binding->id != MDF_LOWERED_NONE && binding->is_written &&
+            !is_kept[binding->id] && is_observed(request, binding)) {
+            is_kept[binding->id] = !may_go(lowering, request, binding);
+        }
     }
-    return request->may_go != NULL && goes;
+    return is_kept;
 }
 
 static bool is_array_of_numbers(const struct lowering *lowering, mdf_lowered_id id)
@@ -431,10 +432,11 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     struct mdf_lowered *lowered = lowering->lowered;
+    const bool *is_kept = find_kept(lowering, request, scope);
     size_t i;
 
     lowered->outputs = mdf_arena_array(&lowered->arena, count_outputs(lowering, scope), sizeof *lowered->outputs);
-    if (lowered->outputs == NULL) {
+    if (lowered->outputs == NULL || is_kept == NULL) {
         return lowering_out_of_memory(lowering);
     }
     if (request->may_go != NULL) {
@@ -463,7 +465,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
             lowering->origin = find_writer(scope->code, binding->operand);
             return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
         }
-        if (is_left_out(lowering, request, scope, binding->id)) {
+        if (!is_kept[binding->id]) {
             request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
             continue;
         }
