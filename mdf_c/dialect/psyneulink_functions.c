@@ -147,7 +147,7 @@ static void correct_draws(const struct mechanism *mechanism, struct mdf_node *fu
     }
 }
 
-/* "WALK[0]" and "WALK[1]", as ports and parameters have them, by names of their own. */
+/* "WALK[0]" and "WALK[1]", as ports, parameters and functions that read it have them, by names of their own. */
 static void name_parts(const struct mechanism *mechanism, const char *collection, const char *walk, const char *const names[2])
 {
     struct mdf_node *own = rewriting_find(mechanism->node, collection);
@@ -207,6 +207,7 @@ static void let_time_pass(const struct mechanism *mechanism, const char *walk, c
     name_parts(mechanism, "output_ports", walk, names);
     name_parts(mechanism, "parameters", walk, names);
     rewriting_remove(functions, walk);
+    name_parts(mechanism, "functions", walk, names);
 }
 
 /* What the exporter makes of an integrator of drift and diffusion. */

@@ -533,7 +533,7 @@ def _count_executions(part: Part, mechanism: Any, written: Part) -> None:
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    for complete in (input_functions, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _noise, _generators, _code_of_mechanism, counts, output_functions, defaults):
+    for complete in (input_functions, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _integrated, _noise, _generators, _code_of_mechanism, counts, output_functions, defaults):
         complete(part, mechanism)
 
 
@@ -733,6 +733,20 @@ def _functions(mechanism: Any) -> list[tuple[str, Any]]:
     found = [("function", mechanism.function)]
     integrator = getattr(mechanism, "integrator_function", None)
     return found + ([("integrator_function", integrator)] if integrator is not None else [])
+
+
+def _integrated(part: Part, mechanism: Any) -> None:
+    """Where a transfer mechanism's integrator has several values (of what is integrated, and the time), its function gets them as an array."""
+    integrator, written = getattr(mechanism, "integrator_function", None), part.get("functions", {}).get(function_id(mechanism), {})
+    if integrator is None or written.get("args", {}).get("variable0") != function_id(mechanism, integrator):
+        return
+    items = [np.shape(item) for item in np.asarray(integrator.defaults.value, dtype=object)]
+    if not isinstance(integrator.parameters.value.get(None), (list, tuple)) and len(integrator.stateful_attributes) < 2:
+        return
+    name, shape = function_id(mechanism, integrator), list(items[0])
+    values = ", ".join(f"numpy.broadcast_to(numpy.reshape({name}[{i}], (-1,)), {[int(np.prod(shape))]})" for i in range(len(items)))
+    value = f"numpy.reshape(numpy.stack([{values}]), {[len(items), *shape]})"
+    written["args"]["variable0"] = add_function(part, f"{name}_values", value)
 
 
 def _noise(part: Part, mechanism: Any) -> None:

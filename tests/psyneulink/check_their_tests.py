@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """PsyNeuLink's own tests, with each composition that they run, or have learn, tried by the live door beside it.
 
-    check_their_tests.py [--report FILE] TEST_FILE_OR_FOLDER... [-- PYTEST_ARGUMENT...]
+    check_their_tests.py [--report FILE] [--timeout SECONDS] TEST_FILE_OR_FOLDER... [-- PYTEST_ARGUMENT...]
 
 TEST_FILE_OR_FOLDER is of `tests` of PsyNeuLink's source (a source distribution has them). They are run by this Python, which has
 PsyNeuLink and pytest; mdf_c is found by PYTHONPATH. Before the first `run` or `learn` of a composition it is compiled; after it the program
 does the same, and results of all trials must agree. What is refused is counted by the reason. Of PsyNeuLink's conftest.py, which a
 source distribution lacks, this file has what these tests use; what they ask of LLVM mode is left out.
 
---report FILE: a line of JSON for each composition. The last line is `N compositions: N agree, N refused, N not compared, N found`.
+--report FILE: a line of JSON for each composition. --timeout SECONDS: a test that takes longer is ended, and told of as not compared. The last line is `N compositions: N agree, N refused, N not compared, N found`.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import inspect
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from agreement import agree
 import mdf_c
 
 REPORT = "MDF_C_REPORT_OF_THEIR_TESTS"
+TIMEOUT = "MDF_C_SECONDS_OF_THEIR_TESTS"
 ARGUMENTS = {"inputs", "num_trials", "execution_mode"}
 ARGUMENTS_OF_RUN = ARGUMENTS | {"termination_processing", "scheduler", "scheduling_mode", "initialize_cycle_values", "reset_stateful_functions_when"}
 ARGUMENTS_OF_LEARN = ARGUMENTS | {
@@ -238,6 +240,21 @@ def pytest_collection_modifyitems(items):
     items[:] = [item for item in items if not {"llvm", "cuda", "stress"} & {mark.name for mark in item.iter_markers()}]
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Each test has so much time, with what making its fixtures takes."""
+    seconds = int(os.environ[TIMEOUT])
+
+    def end(*_):
+        watch.tell("test", "not compared", f"it takes more than {seconds} s")
+        pytest.fail(f"more than {seconds} s", pytrace=False)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+
+
 def pytest_runtest_call(item):
     import numpy as np
     import torch
@@ -260,6 +277,7 @@ def pytest_runtest_teardown(item):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--report")
+    parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument("paths", nargs="+")
     own = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     arguments, further = parser.parse_args(own), sys.argv[len(own) + 2 :]
@@ -267,7 +285,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         report = Path(arguments.report or f"{folder}/report").resolve()
         report.write_text("")
-        environment = {**os.environ, REPORT: str(report), "PYTHONWARNINGS": "ignore"}
+        environment = {**os.environ, REPORT: str(report), TIMEOUT: str(arguments.timeout), "PYTHONWARNINGS": "ignore"}
         here = str(Path(__file__).resolve().parent)
         environment["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         options = ["-q", "--no-header", "--tb=line", "-W", "ignore", "-p", "no:cacheprovider", "-p", Path(__file__).stem]

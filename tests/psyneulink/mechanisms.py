@@ -55,6 +55,22 @@ def drift_on_a_circle():
 
 
 @composition
+def neurons_within_a_transfer():
+    integrating = pnl.FitzHughNagumoIntegrator(default_variable=[[0.0, 0.0]], initial_v=[0.0, 0.1], initial_w=[0.0, 0.2])
+    ports = [pnl.RESULT, *({pnl.NAME: name, pnl.VARIABLE: (pnl.OWNER_VALUE, i)} for i, name in ((1, "w"), (2, "time")))]
+    mechanism = pnl.TransferMechanism(name="T", input_shapes=2, function=pnl.Logistic(gain=2.0), integrator_mode=True, integrator_function=integrating, output_ports=ports)
+    of_a_class = pnl.TransferMechanism(name="C", integrator_mode=True, integrator_function=pnl.FitzHughNagumoIntegrator)
+    return comp([mechanism, of_a_class]), {"T": [[1.0, 0.5], [2.0, 1.0], [0.3, -0.2]]}, 4
+
+
+@composition
+def walks_within_a_transfer():
+    walking = pnl.DriftDiffusionIntegrator(default_variable=[[0.0, 0.0]], noise=0.1, threshold=2.0, seed=3)
+    mechanism = pnl.TransferMechanism(name="T", input_shapes=2, function=pnl.Logistic(gain=2.0), integrator_mode=True, integrator_function=walking)
+    return alone(mechanism, [[1.0, 0.5], [2.0, 1.0], [0.3, -0.2]])
+
+
+@composition
 def losses():
     function, shapes = pnl.LossFunction(default_variable=[[0.0, 0.0], [0.0, 0.0]], loss=pnl.Loss.CROSS_ENTROPY), [[0.0, 0.0], [0.0, 0.0]]
     soft = pnl.ProcessingMechanism(name="T", default_variable=shapes, function=function)
