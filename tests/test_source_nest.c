@@ -574,6 +574,21 @@ static void make_distances(struct nest_case *test, size_t number)
           NULL);
 }
 
+/* The last two axes of an array in turn, alone or of each of some matrices; sizes that tiles divide, or not. */
+static void make_turned(struct nest_case *test, size_t number)
+{
+    static const size_t sizes[][2] = {{13, 21}, {16, 32}, {300, 9}, {9, 300}};
+    const size_t *size = sizes[number % 4], n_axes = number % 8 < 4 ? 2 : 3;
+    const size_t extents[3] = {3, size[0], size[1]};
+    const int64_t strides[3] = {(int64_t)(size[0] * size[1]), 1, (int64_t)size[0]};
+
+    begin_case(test, number, n_axes, extents + 3 - n_axes);
+    store(test,
+          load(test, input(test, number % 3 == 0 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32, 3 * size[0] * size[1]), n_axes, 0,
+               strides + 3 - n_axes),
+          NULL, NULL);
+}
+
 static void make_known(struct nest_case *test, size_t number)
 {
     static const int64_t keys_last[3] = {VALUES * KEYS, KEYS, 1}, values_last[3] = {VALUES * KEYS, 1, VALUES};
@@ -588,14 +603,16 @@ static void make_known(struct nest_case *test, size_t number)
         make_product(test, number, columns[number - 4]);
     } else if (number < 22) {
         make_index(test, number);
-    } else {
+    } else if (number < 28) {
         make_distances(test, number);
+    } else {
+        make_turned(test, number);
     }
 }
 
 Test(source_nest, known_nests)
 {
-    check_cases(0, 28, in_vectors, make_known);
+    check_cases(0, 36, in_vectors, make_known);
 }
 
 /* ------------------------------------------------------------------ plans */
@@ -624,6 +641,36 @@ Test(source_nest, the_vector_axis_is_where_elements_are_adjacent)
     nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
     build_end(&test.build);
+}
+
+/* What is turned goes through few columns of all rows at a time; not where there are few, or something is computed too. */
+Test(source_nest, what_is_turned_has_tiles_around_its_rows)
+{
+    const int64_t by_column[2] = {1, 40};
+    struct nest_case test;
+    struct nest_plan plan;
+    size_t number, n_columns;
+
+    for (number = 28; number < 36; number++) {
+        make_known(&test, number);
+        nest_plan_make(&plan, test.nest, all_steps);
+        cr_expect_eq(plan.vector, test.nest->n_axes - 1);
+        cr_expect_eq(plan.tile, (size_t)NEST_TURNED_LENGTH);
+        cr_expect_eq(plan.events[test.nest->n_axes - 2].kind, NEST_TILE);
+        cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
+        build_end(&test.build);
+    }
+    for (n_columns = 8; n_columns < 10; n_columns++) {
+        uint8_t turned;
+
+        begin_case(&test, 0, 2, (const size_t[]){40, n_columns});
+        turned = load(&test, input(&test, MDF_DTYPE_FLOAT32, 40 * n_columns), 2, 0, by_column);
+        turned = n_columns == 9 ? element(&test, MDF_LOWERED_NEGATE, turned, turned) : turned;
+        store(&test, turned, NULL, NULL);
+        nest_plan_make(&plan, test.nest, all_steps);
+        cr_expect_eq(plan.tile, (size_t)NEST_TILE_LENGTH);
+        build_end(&test.build);
+    }
 }
 
 /* Sums of few elements, or in few lanes, have their lanes for each of many rows. */

@@ -209,6 +209,46 @@ static void choose_vector(struct nest_plan *plan)
     }
 }
 
+/* Whether a nest moves rows of the last axis to what is along the one around it, and does nothing else. */
+static bool is_turned(const struct nest_plan *plan)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    size_t n = nest->n_axes, i;
+    bool loads = false, stores = false;
+
+    if (n < 2 || nest->is_open || nest->extents[n - 1] <= NEST_TURNED_LENGTH || nest->extents[n - 2] <= NEST_TURNED_LENGTH) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        const int64_t *strides = step->view.strides;
+
+        if (!is_in(plan->steps, i)) {
+            continue;
+        }
+        if (step->level != n || (step->kind != MDF_NEST_LOAD && step->kind != MDF_NEST_STORE)) {
+            return false;
+        }
+        loads = loads || (step->kind == MDF_NEST_LOAD && strides[n - 2] == 1 && strides[n - 1] != 0 && strides[n - 1] != 1);
+        stores = stores || step->kind == MDF_NEST_STORE;
+        if (step->kind == MDF_NEST_STORE && strides[n - 1] != 1) {
+            return false;
+        }
+    }
+    return loads && stores;
+}
+
+static void choose_tiles(struct nest_plan *plan)
+{
+    plan->tile = NEST_TILE_LENGTH;
+    plan->tile_depth = plan->vector;
+    if (is_turned(plan)) {
+        plan->vector = plan->nest->n_axes - 1;
+        plan->tile = NEST_TURNED_LENGTH;
+        plan->tile_depth = plan->vector - 1;
+    }
+}
+
 /* ------------------------------------------------------------------ which loop a step is in */
 
 /* Whether a step in the loop of a depth calls a function, or is made of one that does. */
@@ -438,7 +478,8 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
     uint8_t places[MDF_NEST_MOST_STEPS];
     size_t n_loops = place_steps(plan, depth, todo, places), loop;
     struct mdf_nest_set inner[MDF_NEST_MOST_STEPS + 1];
-    bool is_cut = depth == plan->vector && depth < plan->nest->n_axes && plan->nest->extents[depth] > NEST_TILE_LENGTH;
+    bool is_cut =
+        depth == plan->tile_depth && plan->vector < plan->nest->n_axes && plan->nest->extents[plan->vector] > plan->tile;
 
     sink_steps(plan, depth, todo, places);
     for (loop = 0; loop < n_loops; loop++) {
@@ -499,6 +540,7 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
         }
         mark_steps(plan, steps);
         choose_vector(plan);
+        choose_tiles(plan);
         plan_body(plan, 0, plan->steps, (struct mdf_nest_set){{0}});
         keeps_all = true;
     } while (plan->has_failed && !plan->keeps_all);

@@ -9,6 +9,9 @@
  * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays, of a fold in
  * few lanes one for each lane.
  *
+ * What is only moved and turned meanwhile (a transposed matrix) goes through few columns of what it stores at a time, row by row:
+ * so many streams of what is loaded, and whole pieces of cache lines of what is stored, stay in the nearest cache.
+ *
  * What functions (exp) give for each index of a loop around others is made in a loop of its own, which can be one of vectors. */
 #ifndef MDF_SOURCE_NEST_PLAN_H
 #define MDF_SOURCE_NEST_PLAN_H
@@ -31,12 +34,14 @@ struct nest_event {
     uint8_t index; /* of the step, or axis */
 };
 
-enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128 };
+enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128, NEST_TURNED_LENGTH = 8 };
 
 struct nest_plan {
     const struct mdf_lowered_nest *nest;
     struct mdf_nest_set steps;           /* a bit for each that is written */
     size_t vector;                       /* the vector axis; n_axes: none */
+    size_t tile;                         /* the indices of the vector axis in a piece, where it has more */
+    size_t tile_depth;                   /* of the loop over these pieces */
     uint8_t kept[MDF_NEST_MOST_STEPS];   /* the depth from which on the array of a register has axes; MDF_NEST_NONE: no array */
     uint8_t starts[MDF_NEST_MOST_STEPS]; /* mdf_nest_start of each step */
     uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */

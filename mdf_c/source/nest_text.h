@@ -62,7 +62,7 @@ static inline size_t tile_length(const struct nest_text *text)
 {
     size_t n = text->nest->extents[text->plan->vector];
 
-    return n < NEST_TILE_LENGTH ? n : NEST_TILE_LENGTH;
+    return n < text->plan->tile ? n : text->plan->tile;
 }
 
 static inline bool is_open_axis(const struct nest_text *text, size_t axis)

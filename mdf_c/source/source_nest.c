@@ -99,8 +99,8 @@ void nest_text_enter(struct nest_text *text, size_t step)
         nest_text_close_group(text);
     } else if (!text->is_group) {
         const char *index = text->axes[vector].index;
-        const char *end = text->nest->extents[vector] <= NEST_TILE_LENGTH ? nest_text_extent(text, vector)
-                          : is_even(text, vector, NEST_TILE_LENGTH)       ? mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH)
+        const char *end = text->nest->extents[vector] <= text->plan->tile ? nest_text_extent(text, vector)
+                          : is_even(text, vector, text->plan->tile)       ? mdf_source_text(text->writer, "%zu", text->plan->tile)
                                                                           : text->axes[vector].end;
 
         open_innermost(text, true, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
@@ -115,7 +115,7 @@ static void open_tile(struct nest_text *text)
     nest_text_close_group(text);
     text->opens[text->n_loops] = NULL;
     text->outside[text->n_loops++] = text->n_blocks;
-    open_pieces(text, vector, NEST_TILE_LENGTH, mdf_source_text(text->writer, "%d", NEST_TILE_LENGTH),
+    open_pieces(text, vector, text->plan->tile, mdf_source_text(text->writer, "%zu", text->plan->tile),
                 mdf_source_text(text->writer, "%s - %s", nest_text_extent(text, vector), text->axes[vector].block));
 }
 
@@ -278,7 +278,7 @@ static const char *add_term(struct nest_text *text, const char *sum, const char 
 /* The index of an axis: of the vector axis, where the tile begins and that within it. */
 static const char *whole_index(struct nest_text *text, size_t axis)
 {
-    return axis == text->plan->vector && text->nest->extents[axis] > NEST_TILE_LENGTH
+    return axis == text->plan->vector && text->nest->extents[axis] > text->plan->tile
                ? mdf_source_text(text->writer, "(%s + %s)", text->axes[axis].block, text->axes[axis].index)
                : text->axes[axis].index;
 }
