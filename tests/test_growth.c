@@ -1,7 +1,7 @@
-/* test_growth.c - what loading and compiling a model cost as its collections grow: counted in comparisons of texts, so that the
- * answer does not depend on the machine; what making a program of it costs, in processor time. A search through a collection for
- * each of its items shows as sixteen times the work for four times the items. And what it costs that a sequence grows in a loop:
- * counted in bytes of lists. */
+/* test_growth.c - what a model costs as its collections grow. Loading and compiling: counted in comparisons of texts, so that the
+ * answer does not depend on the machine; making one program of it: in processor time. A search through a collection for each of
+ * its items shows as sixteen times the work for four times the items. And what it costs that a sequence grows in a loop: counted
+ * in bytes of lists. */
 #include "mdf_c/base/text.h"
 #include "mdf_c/source/source.h"
 #include "tests/engine.h"
