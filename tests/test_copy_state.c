@@ -192,7 +192,7 @@ Test(copy_state, where_memory_is_refused_it_is_as_new)
         cr_expect_eq(memcmp(values, fresh, sizeof fresh) == 0, was_refused, "piece %zu", n);
         end(&fixture);
     }
-    cr_expect_gt(n, 2u, "nothing was refused");
+    cr_expect_gt(n, 1u, "nothing was refused");
 }
 
 /* A value that is one of two others is a view of it, which is made anew in each evaluation: copied, it might outlive what it is
@@ -212,7 +212,7 @@ Test(copy_state, what_both_ways_of_a_choice_make_is_not_kept)
     code = engine.program->code;
     mdf_memory_init(&memory, NULL, 0);
     mdf_arena_init(&arena, &memory);
-    kept = mdf_program_kept_slots(engine.program, &memory, &arena);
+    kept = mdf_program_kept_slots(engine.program, &arena);
     cr_assert_not_null(kept);
     for (i = 0; i < code->n_instructions; i++) {
         if (code->instructions[i].opcode == MDF_OPCODE_BORROW) {

@@ -3,6 +3,7 @@
  * its items shows as sixteen times the work for four times the items. And what it costs that a sequence grows in a loop: counted
  * in bytes of lists. */
 #include "mdf_c/base/text.h"
+#include "mdf_c/export/export_onnx.h"
 #include "mdf_c/source/source.h"
 #include "tests/engine.h"
 
@@ -360,12 +361,46 @@ Test(growth, long_chains_need_no_stack)
     pthread_attr_destroy(&attributes);
 }
 
-/* ------------------------------------------------------------------ lowering */
+/* ------------------------------------------------------------------ what is made of a whole model */
 
-/* Processor time of the first evaluations of so many nodes, in which they become one program. */
-static double first_evaluations_s(size_t n)
+/* The first evaluations, in which it becomes one program. */
+static void evaluate(struct engine *engine)
 {
-    static const struct growing nodes = {"nodes", {MODEL "{\"nodes\": {", "\"N#\": {" STATE ", " OUTPUT "}", "}}}}}"}};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(mdf_evaluate(engine->state, NAN, &engine->error), MDF_OK, "%s", engine->error.message);
+    }
+}
+
+static void write_c(struct engine *engine)
+{
+    struct mdf_memory memory;
+
+    mdf_memory_init(&memory, NULL, 0);
+    write_source(engine->state, &memory);
+}
+
+static void write_onnx(struct engine *engine)
+{
+    struct mdf_memory memory;
+    struct mdf_text bytes;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&bytes, &memory);
+    cr_assert_eq(mdf_export_onnx(engine->model, engine->program, &bytes, &engine->error), MDF_OK, "%s", engine->error.message);
+    mdf_text_release(&bytes);
+}
+
+static const struct {
+    const char *what;
+    void (*make)(struct engine *engine);
+} made[] = {{"one program", evaluate}, {"C", write_c}, {"ONNX", write_onnx}};
+
+/* Processor time in which it is made of so many nodes. */
+static double seconds_of(size_t what, size_t n)
+{
+    static const struct growing nodes = {
+        "nodes",
+        {MODEL "{\"nodes\": {", "\"N#\": {\"input_ports\": {\"i\": {\"default_value\": 1.5}}, " STATE ", " OUTPUT "}", "}}}}}"}};
     struct mdf_memory memory;
     struct mdf_text text;
     struct engine engine;
@@ -377,9 +412,7 @@ static double first_evaluations_s(size_t n)
     write_model(&text, &nodes, 0, n);
     cr_assert(engine_begin(&engine, text.bytes, &(mdf_options){.n_threads = 1}), "%s", engine.error.message);
     start = clock();
-    for (size_t i = 0; i < 3; i++) {
-        cr_assert_eq(mdf_evaluate(engine.state, NAN, &engine.error), MDF_OK, "%s", engine.error.message);
-    }
+    made[what].make(&engine);
     seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     engine_end(&engine);
     mdf_text_release(&text);
@@ -389,14 +422,17 @@ static double first_evaluations_s(size_t n)
 /* A look through all slots for each of them took 22 times as long for four times the nodes. */
 Test(growth, programs_are_made_in_proportion_to_the_nodes)
 {
-    enum { N = 10000, TIMES = 4, MOST = 8, N_TRIALS = 3 }; /* between 4 and 16; the least of a few, as other things run too */
-    double few = first_evaluations_s(N), many = first_evaluations_s(TIMES * N);
+    enum { N = 5000, TIMES = 4, MOST = 8, N_TRIALS = 3 }; /* between 4 and 16; the least of a few, as other things run too */
 
-    for (size_t i = 1; i < N_TRIALS && many > MOST * few; i++) {
-        few = fmax(few, first_evaluations_s(N));
-        many = fmin(many, first_evaluations_s(TIMES * N));
+    for (size_t what = 0; what < sizeof made / sizeof *made; what++) {
+        double few = seconds_of(what, N), many = seconds_of(what, TIMES * N);
+
+        for (size_t i = 1; i < N_TRIALS && many > MOST * few; i++) {
+            few = fmax(few, seconds_of(what, N));
+            many = fmin(many, seconds_of(what, TIMES * N));
+        }
+        cr_expect_lt(many, MOST * few, "%s: %g s for %d nodes, %g s for %d", made[what].what, few, N, many, TIMES * N);
     }
-    cr_expect_lt(many, MOST * few, "%g s for %d nodes, %g s for %d", few, N, many, TIMES * N);
 }
 
 /* ------------------------------------------------------------------ sequences that grow */

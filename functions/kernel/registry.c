@@ -49,7 +49,9 @@ const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_versio
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
-        for (row = table->rows; family_of(table) == FAMILY_ONNX && row->name != NULL; row++) {
+        bool is_onnx = family_of(table) == FAMILY_ONNX;
+
+        for (row = table->rows; is_onnx && row->name != NULL; row++) {
             if (row->since <= schema_version && schema_version <= row->until && row->name[0] == name[0] &&
                 strcmp(row->name, name) == 0) {
                 return row;

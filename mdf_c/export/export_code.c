@@ -79,10 +79,14 @@ struct environment *export_environment(struct exporter *exporter, const struct m
     return made;
 }
 
-/* A slot that nothing has written in this evaluation holds what the last one left: a state. */
+/* A slot that nothing has written in this evaluation holds what the last one left: a state. Initial values are looked for among what
+ * is known before the first evaluation. */
 static const struct symbol *read_state(struct exporter *exporter, const struct environment *environment, size_t slot)
 {
-    return environment->outer == NULL && !exporter->is_first_run ? export_state(exporter, slot) : &environment->slots[slot];
+    if (environment->outer == NULL && !exporter->is_first_run) {
+        return export_state(exporter, slot);
+    }
+    return environment == exporter->first ? &exporter->environment->slots[slot] : &environment->slots[slot];
 }
 
 const struct symbol *export_operand(struct exporter *exporter, const struct environment *environment, mdf_operand operand,

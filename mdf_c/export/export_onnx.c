@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRAPH_INITIALIZER = 5, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { GRAPH_INITIALIZER = 5, GRAPH_NAME = 2, GRAPH_OUTPUT = 12 };
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
-enum { OPSET_OF_EXPRESSIONS = 18, OPSET_OF_IDENTITY_OF_SEQUENCES = 14, MOST_DOMAINS = 8, MOST_TRIES = 12, MOST_COPIES = 4 };
+enum { OPSET_OF_EXPRESSIONS = 18, OPSET_OF_IDENTITY_OF_SEQUENCES = 14, MOST_DOMAINS = 8, MOST_TRIES = 12 };
 
 /* ------------------------------------------------------------------ versions */
 
@@ -47,195 +47,49 @@ static int ir_version(int opset)
     return opset <= 18 ? 8 : opset <= 20 ? 9 : opset <= 22 ? 10 : opset == 23 ? 11 : 12;
 }
 
-/* ------------------------------------------------------------------ inputs */
+/* ------------------------------------------------------------------ states */
 
-static void put_input(struct exporter *exporter, const char *name, const struct symbol *symbol, const struct mdf_value *value)
+static void label_slot(struct exporter *exporter, mdf_operand operand, const char *node, const char *id)
 {
-    struct mdf_text message;
+    struct slot_label *label = operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT
+                                   ? &exporter->labels[MDF_OPERAND_INDEX(operand)]
+                                   : NULL;
 
-    mdf_text_init(&message, exporter->memory);
-    export_put_value(&message, name, symbol, true);
-    onnx_put_message(&exporter->main->inputs, GRAPH_INPUT, &message);
-    if (value != NULL) {
-        onnx_put_tensor(&message, name, value);
-        onnx_put_message(&exporter->initializers, GRAPH_INITIALIZER, &message);
+    if (label != NULL && label->id == NULL) {
+        *label = (struct slot_label){node, id};
     }
-    mdf_text_release(&message);
 }
 
-/* What the graph calls the input: the name of its interface, else PORT, or NODE.PORT where several have that name. */
-static const char *input_name(struct exporter *exporter, size_t index)
+/* Which slots hold ports and parameters. */
+static bool label_slots(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
-    const struct mdf_program_port *port = &program->ports[index];
-    size_t n_same = 0, i;
-
-    if (port->input_name != NULL) {
-        return port->input_name;
-    }
-    for (i = 0; i < program->n_ports; i++) {
-        n_same += strcmp(program->ports[i].id, port->id) == 0 && !mdf_program_is_fed(program, i);
-    }
-    return n_same > 1 && port->node != SIZE_MAX
-               ? mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[port->node].id, port->id)
-               : port->id;
-}
-
-/* An input that several ports have is one. */
-static const struct symbol *find_input(const struct exporter *exporter, size_t index, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < index; i++) {
-        const struct symbol *other = &exporter->environment->slots[MDF_OPERAND_INDEX(exporter->program->ports[i].slot)];
-
-        if (!mdf_program_is_fed(exporter->program, i) && other->name != NULL && strcmp(other->name, name) == 0) {
-            return other;
-        }
-    }
-    return NULL;
-}
-
-/* The element type that a call needs of a slot, which says nothing of its own: that of all reals, unless they are not allowed. */
-static mdf_dtype type_of_formal(const struct mdf_code_call *call, size_t input, mdf_dtype real)
-{
-    static const mdf_dtype others[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_INT64, MDF_DTYPE_BOOL, MDF_DTYPE_INT32, MDF_DTYPE_UINT8};
-    mdf_dtype_set allowed;
-    size_t i;
-
-    if (call->operator->form == MDF_FORM_LOOP && input < 2) {
-        return input == 0 ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL;
-    }
-    if (call->operator->form == MDF_FORM_IF) {
-        return MDF_DTYPE_BOOL;
-    }
-    if (call->signature == NULL || input >= call->signature->n_inputs) {
-        return real;
-    }
-    allowed = call->signature->inputs[input].tensors;
-    for (i = 0; (allowed & MDF_DTYPE_BIT(real)) == 0 && i < sizeof others / sizeof *others; i++) {
-        if ((allowed & MDF_DTYPE_BIT(others[i])) != 0) {
-            return others[i];
-        }
-    }
-    return real;
-}
-
-/* The element type that the first call that takes a slot, or a copy of it, needs of it, where that is no real. */
-static mdf_dtype type_of_use(const struct mdf_program *program, mdf_operand slot, int depth)
-{
-    const struct mdf_code *code = program->code;
-    mdf_dtype dtype = program->real;
     size_t i, j;
 
-    for (i = 0; i < code->n_calls; i++) {
-        for (j = 0; j < code->calls[i].n_inputs && dtype == program->real; j++) {
-            dtype = code->calls[i].inputs[j] == slot ? type_of_formal(&code->calls[i], j, program->real) : dtype;
-        }
-    }
-    for (i = 0; i < code->n_instructions && depth > 0 && dtype == program->real; i++) {
-        const struct mdf_instruction *instruction = &code->instructions[i];
+    exporter->labels = mdf_arena_array(&exporter->arena, program->code->n_slots, sizeof *exporter->labels);
+    for (i = 0; exporter->labels != NULL && i < program->n_nodes; i++) {
+        const struct mdf_program_node *node = &program->nodes[i];
+        const struct mdf_program_parts *parts = &node->parts[MDF_PART_PARAMETER];
 
-        if (instruction->b == slot && (instruction->opcode == MDF_OPCODE_ARRAY || instruction->opcode == MDF_OPCODE_COPY ||
-                                       instruction->opcode == MDF_OPCODE_BORROW)) {
-            dtype = type_of_use(program, instruction->a, depth - 1);
+        for (j = node->first_port; j < node->first_port + node->n_ports; j++) {
+            label_slot(exporter, program->ports[j].slot, node->id, program->ports[j].id);
+        }
+        for (j = 0; j < parts->n; j++) {
+            if (parts->items[j].n_operands == 1) {
+                label_slot(exporter, parts->items[j].operands[0], node->id, parts->items[j].id);
+            }
         }
     }
-    return dtype;
+    return exporter->labels != NULL;
 }
-
-static bool add_input(struct exporter *exporter, size_t index)
-{
-    const struct mdf_program_port *port = &exporter->program->ports[index];
-    const struct mdf_declaration *declaration = &port->declaration;
-    struct symbol *slot = &exporter->environment->slots[MDF_OPERAND_INDEX(port->slot)], constant, given;
-    const char *name = input_name(exporter, index);
-    const struct symbol *same = name != NULL ? find_input(exporter, index, name) : NULL;
-    const struct mdf_value *value = NULL;
-    size_t *number;
-
-    exporter->at = &port->origin;
-    if (name == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    if (same != NULL) {
-        *slot = *same;
-        return true;
-    }
-    if (declaration->type.optional || declaration->type.map) {
-        return export_refuse(exporter, "an input that is optional, or an object");
-    }
-    if (port->is_required && declaration->type.dtype != MDF_DTYPE_NONE && declaration->type.exact && !declaration->type.sequence &&
-        !declaration->has_shape) { /* of an .onnx file it may be any */
-        return export_refuse(exporter, "the input '%s' has a type and no shape, which onnx.checker asks for: declare its shape", name);
-    }
-    *slot = (struct symbol){.kind = declaration->type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
-                            .dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype
-                                                                               : type_of_use(exporter->program, port->slot, MOST_COPIES),
-                            .strength = declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL,
-                            .has_shape = true, /* of what has none: one number */
-                            .rank = declaration->has_shape ? declaration->rank : 0,
-                            .shape = declaration->shape};
-    if (port->default_value != MDF_NO_OPERAND) {
-        const struct symbol *found = export_operand(exporter, exporter->environment, port->default_value, &constant);
-
-        if (found == NULL || !export_declare(exporter, exporter->main, found, &declaration->type, &given) ||
-            !export_as_array(exporter, exporter->main, &given, &constant)) {
-            return false;
-        }
-        value = constant.constant;
-        slot->dtype = constant.dtype;
-        slot->strength = constant.strength;
-        if (!declaration->has_shape) {
-            slot->rank = constant.rank;
-            slot->shape = constant.shape;
-        }
-    }
-    number = name_table_add(&exporter->names, &exporter->arena, name);
-    if (number == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    *number = 1;
-    slot->name = name;
-    put_input(exporter, name, slot, value);
-    return true;
-}
-
-static bool add_inputs(struct exporter *exporter)
-{
-    size_t i;
-
-    for (i = 0; i < exporter->program->n_ports; i++) {
-        if (!mdf_program_is_fed(exporter->program, i) && !add_input(exporter, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------ states */
 
 /* NODE.PARAMETER of a slot. */
 static const char *name_state(struct exporter *exporter, size_t slot)
 {
-    const struct mdf_program *program = exporter->program;
-    size_t i, j;
+    const struct slot_label *label = &exporter->labels[slot];
 
-    for (i = 0; i < program->n_nodes; i++) {
-        const struct mdf_program_parts *parts = &program->nodes[i].parts[MDF_PART_PARAMETER];
-
-        for (j = program->nodes[i].first_port; j < program->nodes[i].first_port + program->nodes[i].n_ports; j++) {
-            if (program->ports[j].slot == MDF_OPERAND(MDF_OPERAND_SLOT, slot)) {
-                return export_name(exporter, mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, program->ports[j].id));
-            }
-        }
-        for (j = 0; j < parts->n; j++) {
-            if (parts->items[j].n_operands == 1 && parts->items[j].operands[0] == MDF_OPERAND(MDF_OPERAND_SLOT, slot)) {
-                return export_name(exporter, mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, parts->items[j].id));
-            }
-        }
-    }
-    return export_name(exporter, "state");
+    return export_name(exporter,
+                       label->id != NULL ? mdf_arena_printf(&exporter->arena, "%s.%s", label->node, label->id) : "state");
 }
 
 /* The time increment: 0, which stands for none, unless it is given. */
@@ -251,7 +105,7 @@ static const struct symbol *add_increment(struct exporter *exporter, struct symb
     slot->name = name;
     slot->constant = NULL;
     slot->strength = MDF_STRENGTH_PYTHON;
-    put_input(exporter, name, slot, zero.constant);
+    export_put_input(exporter, name, slot, zero.constant);
     return slot;
 }
 
@@ -261,7 +115,7 @@ static const struct symbol *begin_with(struct exporter *exporter, const char *na
     *slot = *initial;
     slot->name = name;
     slot->constant = NULL;
-    put_input(exporter, name, slot, initial->constant);
+    export_put_input(exporter, name, slot, initial->constant);
     return slot;
 }
 
@@ -284,7 +138,7 @@ static const struct symbol *ask_whether_first(struct exporter *exporter)
     }
     is_first->name = name;
     is_first->constant = NULL;
-    put_input(exporter, name, is_first, truth);
+    export_put_input(exporter, name, is_first, truth);
     return is_first;
 }
 
@@ -574,10 +428,10 @@ static bool build(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
     exporter->states = mdf_arena_array(&exporter->arena, exporter->program->code->n_slots, sizeof *exporter->states);
     exporter->domain_names = mdf_arena_array(&exporter->arena, MOST_DOMAINS, sizeof *exporter->domain_names);
     if (exporter->main == NULL || exporter->environment == NULL || exporter->first == NULL || exporter->states == NULL ||
-        exporter->domain_names == NULL) {
+        exporter->domain_names == NULL || !label_slots(exporter)) {
         return export_out_of_memory(exporter);
     }
-    return add_inputs(exporter) && export_nodes(exporter) && add_results(exporter) &&
+    return export_inputs(exporter) && export_nodes(exporter) && add_results(exporter) &&
            add_next_states(exporter, types, is_settled);
 }
 

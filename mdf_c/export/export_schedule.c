@@ -157,7 +157,7 @@ static bool take(struct exporter *exporter, size_t index)
 {
     const struct mdf_program *program = exporter->program;
     const struct mdf_program_node *node = &program->nodes[index];
-    bool *has_value = mdf_arena_array(&exporter->arena, program->n_ports, sizeof *has_value);
+    bool *has_value = mdf_arena_array(&exporter->arena, node->n_ports, sizeof *has_value);
     struct symbol value;
     size_t i;
 
@@ -170,9 +170,9 @@ static bool take(struct exporter *exporter, size_t index)
     for (i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
 
-        if (!(exporter->has_run[edge->sender]
-                  ? carry(exporter, exporter->environment, edge, &value) && arrive(exporter, edge->port, &value, &has_value[edge->port])
-                  : take_late(exporter, edge))) {
+        if (!(exporter->has_run[edge->sender] ? carry(exporter, exporter->environment, edge, &value) &&
+                                                    arrive(exporter, edge->port, &value, &has_value[edge->port - node->first_port])
+                                              : take_late(exporter, edge))) {
             return false;
         }
     }
@@ -181,20 +181,12 @@ static bool take(struct exporter *exporter, size_t index)
 
 /* ------------------------------------------------------------------ nodes */
 
-/* Initial values are looked for among what is known before the first evaluation. */
 static bool find_initial_values(struct exporter *exporter, const struct mdf_program_node *node)
 {
-    struct environment *first = exporter->first;
-    size_t i;
     bool done;
 
-    for (i = 0; i < first->code->n_slots; i++) {
-        if (exporter->environment->slots[i].kind != SYMBOL_UNKNOWN && first->slots[i].kind == SYMBOL_UNKNOWN) {
-            first->slots[i] = exporter->environment->slots[i];
-        }
-    }
     exporter->is_first_run = true;
-    done = export_instructions(exporter, first, node->initial, node->main);
+    done = export_instructions(exporter, exporter->first, node->initial, node->main);
     exporter->is_first_run = false;
     return done;
 }

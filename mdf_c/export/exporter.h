@@ -58,6 +58,11 @@ struct exported_state {
     const struct mdf_program_edge *late; /* which brings it from the evaluation before; NULL: it is a parameter */
 };
 
+/* What a slot of the outermost unit holds; `id` NULL: no port or parameter. */
+struct slot_label {
+    const char *node, *id;
+};
+
 struct exporter {
     const struct mdf_model *model;
     const struct mdf_program *program;
@@ -83,6 +88,7 @@ struct exporter {
     bool is_first_run;                /* these are being found */
     struct exported_state *states;    /* as many as there is room for: one for each slot */
     size_t n_states;
+    struct slot_label *labels; /* of each slot */
     struct symbol is_first;  /* whether this is the first evaluation; UNKNOWN: nothing asks */
     bool *has_run, *runs;    /* nodes: in this evaluation so far, in an evaluation at all */
     const struct mdf_state *state; /* after an evaluation; NULL: there could be none */
@@ -173,6 +179,12 @@ void export_end_graph(struct exporter *exporter, struct onnx_graph *graph, struc
 bool export_nodes(struct exporter *exporter);
 /* What an edge, whose sender runs behind its receiver, brings to the next evaluation: the symbol of the port. */
 bool export_bring_late(struct exporter *exporter, const struct mdf_program_edge *edge);
+
+/* --- export_inputs.c */
+/* Adds an input of the graph; `value`: its default, NULL: it has none. */
+void export_put_input(struct exporter *exporter, const char *name, const struct symbol *symbol, const struct mdf_value *value);
+/* Adds those that ports are. */
+bool export_inputs(struct exporter *exporter);
 
 /* --- export_onnx.c */
 /* The value that a slot of the outermost graph has from the evaluation before: an input of the model. */

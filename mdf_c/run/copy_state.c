@@ -75,7 +75,7 @@ static bool copy_slots(struct mdf_state *target, const struct mdf_state *source)
     size_t i;
 
     if (target->kept_slots == NULL) {
-        target->kept_slots = mdf_program_kept_slots(target->program, &shared->memory, &shared->execution.arena);
+        target->kept_slots = mdf_program_kept_slots(target->program, &shared->execution.arena);
     }
     for (i = 0; target->kept_slots != NULL && i < target->program->code->n_slots; i++) {
         if (target->kept_slots[i] != MDF_READ_BY_NOBODY && !mdf_frame_copy_slot(target->frame, source->frame, i)) {

@@ -10,9 +10,9 @@ struct part {
     size_t end, otherwise; /* where that begins; 0: there is none */
 };
 
-/* One stretch while it is gone through. Jumps go forward: what lies between a jump and its target may be jumped over, and what is
- * written there is written for certain only for those who read there. */
-struct reading {
+/* Stretches while they are gone through. Jumps go forward: what lies between a jump and its target may be jumped over, and what
+ * is written there is written for certain only for those who read there. */
+struct mdf_slot_reads {
     const struct mdf_code *code;
     size_t at;             /* the instruction */
     uint32_t *is_read;     /* of each slot: before it is written for certain */
@@ -22,24 +22,24 @@ struct reading {
 };
 
 /* What is done and what is done else overlap in the jump between them: one may end while one that began later goes on. */
-static void leave_parts(struct reading *reading)
+static void leave_parts(struct mdf_slot_reads *reads)
 {
     size_t i, n = 0;
 
-    for (i = 0; i < reading->n_parts; i++) {
-        if (reading->parts[i].end > reading->at) {
-            reading->parts[n++] = reading->parts[i];
+    for (i = 0; i < reads->n_parts; i++) {
+        if (reads->parts[i].end > reads->at) {
+            reads->parts[n++] = reads->parts[i];
         }
     }
-    reading->n_parts = n;
+    reads->n_parts = n;
 }
 
 static bool read_operand(void *context, mdf_operand operand)
 {
-    const struct reading *reading = context;
+    const struct mdf_slot_reads *reads = context;
 
-    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && reading->written_until[MDF_OPERAND_INDEX(operand)] <= reading->at) {
-        reading->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && reads->written_until[MDF_OPERAND_INDEX(operand)] <= reads->at) {
+        reads->is_read[MDF_OPERAND_INDEX(operand)] = MDF_READ_BY_ALL;
     }
     return false;
 }
@@ -47,30 +47,30 @@ static bool read_operand(void *context, mdf_operand operand)
 /* A slot that both what is done and what is done else write is written for certain behind them. */
 static bool write_operand(void *context, mdf_operand operand)
 {
-    const struct reading *reading = context;
-    size_t n = reading->n_parts, *until;
+    const struct mdf_slot_reads *reads = context;
+    size_t n = reads->n_parts, *until;
 
     if (MDF_OPERAND_KIND(operand) != MDF_OPERAND_SLOT) {
         return false;
     }
-    until = &reading->written_until[MDF_OPERAND_INDEX(operand)];
-    while (n > 0 && reading->parts[n - 1].otherwise != 0 && *until >= reading->parts[n - 1].otherwise) {
+    until = &reads->written_until[MDF_OPERAND_INDEX(operand)];
+    while (n > 0 && reads->parts[n - 1].otherwise != 0 && *until >= reads->parts[n - 1].otherwise) {
         n--;
     }
     if (n == 0) {
         *until = SIZE_MAX;
-    } else if (*until < reading->parts[n - 1].end) {
-        *until = reading->parts[n - 1].end;
+    } else if (*until < reads->parts[n - 1].end) {
+        *until = reads->parts[n - 1].end;
     }
     return false;
 }
 
-static void go_through(struct reading *reading)
+static void go_through(struct mdf_slot_reads *reads)
 {
-    const struct mdf_code *code = reading->code;
-    const struct mdf_instruction *instruction = &code->instructions[reading->at];
+    const struct mdf_code *code = reads->code;
+    const struct mdf_instruction *instruction = &code->instructions[reads->at];
 
-    mdf_any_read(instruction, code->calls, code->bodies, read_operand, reading);
+    mdf_any_read(instruction, code->calls, code->bodies, read_operand, reads);
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_SWAP: /* these may leave a slot as it was, or with what it was */
     case MDF_OPCODE_APPEND:
@@ -80,34 +80,63 @@ static void go_through(struct reading *reading)
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
     case MDF_OPCODE_JUMP_WITHOUT_DT:
-        if (instruction->target > reading->at + 1) {
-            reading->parts[reading->n_parts++] =
-                (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? reading->at + 1 : 0};
+        if (instruction->target > reads->at + 1) {
+            reads->parts[reads->n_parts++] =
+                (struct part){instruction->target, instruction->opcode == MDF_OPCODE_JUMP ? reads->at + 1 : 0};
         }
         return;
     default:
-        mdf_any_written(instruction, code->calls, write_operand, reading);
+        mdf_any_written(instruction, code->calls, write_operand, reads);
     }
 }
 
-bool mdf_slot_reads_add(const struct mdf_code *code, struct mdf_memory *memory, const struct mdf_lowering_range ranges[],
-                        size_t n, uint32_t *is_read)
+static bool forget_operand(void *context, mdf_operand operand)
 {
-    struct reading reading = {.code = code, .is_read = is_read};
+    const struct mdf_slot_reads *reads = context;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+        reads->written_until[MDF_OPERAND_INDEX(operand)] = 0;
+    }
+    return false;
+}
+
+/* What is noted of slots that these instructions write does not count for other stretches. */
+static void forget_written(struct mdf_slot_reads *reads, const struct mdf_lowering_range *range)
+{
+    size_t at;
+
+    for (at = range->first; at < range->end; at++) {
+        mdf_any_written(&reads->code->instructions[at], reads->code->calls, forget_operand, reads);
+    }
+}
+
+struct mdf_slot_reads *mdf_slot_reads_begin(const struct mdf_code *code, struct mdf_arena *arena, uint32_t *is_read)
+{
+    struct mdf_slot_reads *reads = mdf_arena_allocate(arena, sizeof *reads);
+
+    if (reads == NULL) {
+        return NULL;
+    }
+    *reads = (struct mdf_slot_reads){.code = code, .is_read = is_read};
+    reads->written_until = mdf_arena_array(arena, code->n_slots + 1, sizeof *reads->written_until);
+    reads->parts = mdf_arena_array(arena, code->n_instructions + 1, sizeof *reads->parts);
+    return reads->written_until != NULL && reads->parts != NULL ? reads : NULL;
+}
+
+void mdf_slot_reads_add(struct mdf_slot_reads *reads, const struct mdf_lowering_range ranges[], size_t n)
+{
     size_t i;
 
-    reading.written_until = mdf_memory_allocate_zeroed(memory, code->n_slots + 1, sizeof *reading.written_until);
-    reading.parts = mdf_memory_allocate_zeroed(memory, code->n_instructions + 1, sizeof *reading.parts);
-    for (i = 0; i < n && reading.written_until != NULL && reading.parts != NULL; i++) {
-        reading.n_parts = 0;
-        for (reading.at = ranges[i].first; reading.at < ranges[i].end; reading.at++) {
-            leave_parts(&reading);
-            go_through(&reading);
+    for (i = 0; i < n; i++) {
+        reads->n_parts = 0;
+        for (reads->at = ranges[i].first; reads->at < ranges[i].end; reads->at++) {
+            leave_parts(reads);
+            go_through(reads);
         }
     }
-    mdf_memory_release(memory, reading.written_until);
-    mdf_memory_release(memory, reading.parts);
-    return i == n;
+    for (i = 0; i < n; i++) {
+        forget_written(reads, &ranges[i]);
+    }
 }
 
 /* ------------------------------------------------------------------ what lasts between evaluations */
@@ -120,8 +149,7 @@ static void keep(uint32_t *is_kept, mdf_operand operand)
 }
 
 /* What can be looked at by name, and what a node reads of an earlier run: its first, a later one, and what begins anew. */
-static bool keep_of_node(const struct mdf_program *program, const struct mdf_program_node *node, struct mdf_memory *memory,
-                         uint32_t *is_kept)
+static void keep_of_node(const struct mdf_program_node *node, struct mdf_slot_reads *reads, uint32_t *is_kept)
 {
     const struct mdf_lowering_range anew = {node->reset, node->initial};
     const struct mdf_lowering_range first[2] = {{node->first, node->reset}, {node->initial, node->end}};
@@ -139,28 +167,26 @@ static bool keep_of_node(const struct mdf_program *program, const struct mdf_pro
             }
         }
     }
-    return mdf_slot_reads_add(program->code, memory, &anew, 1, is_kept) &&
-           mdf_slot_reads_add(program->code, memory, first, 2, is_kept) &&
-           mdf_slot_reads_add(program->code, memory, later, 2, is_kept);
+    mdf_slot_reads_add(reads, &anew, 1);
+    mdf_slot_reads_add(reads, first, 2);
+    mdf_slot_reads_add(reads, later, 2);
 }
 
-static bool keep_of_port(const struct mdf_program *program, const struct mdf_program_port *port, struct mdf_memory *memory,
-                         uint32_t *is_kept)
+static void keep_of_port(const struct mdf_program_port *port, struct mdf_slot_reads *reads, uint32_t *is_kept)
 {
     const struct mdf_lowering_range combine = {port->combine.first, port->combine.end};
 
     keep(is_kept, port->slot);
     keep(is_kept, port->source);
-    return mdf_slot_reads_add(program->code, memory, &combine, 1, is_kept);
+    mdf_slot_reads_add(reads, &combine, 1);
 }
 
-static bool keep_of_edge(const struct mdf_program *program, const struct mdf_program_edge *edge, struct mdf_memory *memory,
-                         uint32_t *is_kept)
+static void keep_of_edge(const struct mdf_program_edge *edge, struct mdf_slot_reads *reads, uint32_t *is_kept)
 {
     const struct mdf_lowering_range weigh = {edge->weigh.first, edge->weigh.end};
 
     keep(is_kept, edge->source);
-    return mdf_slot_reads_add(program->code, memory, &weigh, 1, is_kept);
+    mdf_slot_reads_add(reads, &weigh, 1);
 }
 
 static void keep_of_graph(const struct mdf_program *program, uint32_t *is_kept)
@@ -179,23 +205,33 @@ static void keep_of_graph(const struct mdf_program *program, uint32_t *is_kept)
     }
 }
 
-uint32_t *mdf_program_kept_slots(const struct mdf_program *program, struct mdf_memory *memory, struct mdf_arena *arena)
+static void keep_of_program(const struct mdf_program *program, struct mdf_slot_reads *reads, uint32_t *is_kept)
 {
-    uint32_t *is_kept = mdf_arena_array(arena, program->code->n_slots, sizeof *is_kept);
-    bool done = is_kept != NULL;
     size_t i;
 
-    if (done) {
-        keep_of_graph(program, is_kept);
+    keep_of_graph(program, is_kept);
+    for (i = 0; i < program->n_nodes; i++) {
+        keep_of_node(&program->nodes[i], reads, is_kept);
     }
-    for (i = 0; done && i < program->n_nodes; i++) {
-        done = keep_of_node(program, &program->nodes[i], memory, is_kept);
+    for (i = 0; i < program->n_ports; i++) {
+        keep_of_port(&program->ports[i], reads, is_kept);
     }
-    for (i = 0; done && i < program->n_ports; i++) {
-        done = keep_of_port(program, &program->ports[i], memory, is_kept);
+    for (i = 0; i < program->n_edges; i++) {
+        keep_of_edge(&program->edges[i], reads, is_kept);
     }
-    for (i = 0; done && i < program->n_edges; i++) {
-        done = keep_of_edge(program, &program->edges[i], memory, is_kept);
+}
+
+uint32_t *mdf_program_kept_slots(const struct mdf_program *program, struct mdf_arena *arena)
+{
+    uint32_t *is_kept = mdf_arena_array(arena, program->code->n_slots, sizeof *is_kept);
+    struct mdf_slot_reads *reads;
+    struct mdf_arena notes;
+
+    mdf_arena_init(&notes, arena->memory);
+    reads = is_kept != NULL ? mdf_slot_reads_begin(program->code, &notes, is_kept) : NULL;
+    if (reads != NULL) {
+        keep_of_program(program, reads, is_kept);
     }
-    return done ? is_kept : NULL;
+    mdf_arena_release(&notes);
+    return reads != NULL ? is_kept : NULL;
 }

@@ -4,44 +4,35 @@
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/source/program_writer.h"
 
-/* Which node a stretch is of, counted in the order in which nodes run; SIZE_MAX: of none. */
-static size_t place_of(const struct mdf_source_program *program, const struct mdf_source_stretch *stretch)
+/* What happens to a slot in an evaluation. Places are numbers of nodes in the order in which they run. */
+struct life {
+    size_t written;                 /* the place of the only node that gives it its value; NOWHERE: there is none */
+    bool is_written_elsewhere;      /* so do others, or what is no node */
+    size_t read;                    /* the first place where it is read; NOWHERE: at none */
+    const struct mdf_value *passed; /* the slot that all that write it pass on; NULL: there is none */
+    bool is_given;                  /* what a port takes, or a parameter: it has a value before a node runs */
+};
+
+static const size_t NOWHERE = SIZE_MAX;
+
+/* The place of the node that each instruction is of. NULL: out of memory. */
+static size_t *find_places(const struct mdf_program *program, struct mdf_arena *arena)
 {
-    const struct mdf_program *own = program->graph->program;
-    size_t place = 0, first = stretch->ranges[0].first, layer, i;
+    size_t *places = mdf_arena_array(arena, program->code->n_instructions + 1, sizeof *places), place = 0, layer, i, at;
 
-    for (layer = 0; layer < own->n_layers; layer++) {
-        for (i = 0; i < own->layers[layer].n_nodes; i++, place++) {
-            const struct mdf_program_node *node = &own->nodes[own->layers[layer].nodes[i]];
+    for (at = 0; places != NULL && at <= program->code->n_instructions; at++) {
+        places[at] = NOWHERE;
+    }
+    for (layer = 0; places != NULL && layer < program->n_layers; layer++) {
+        for (i = 0; i < program->layers[layer].n_nodes; i++, place++) {
+            const struct mdf_program_node *node = &program->nodes[program->layers[layer].nodes[i]];
 
-            if (first >= node->first && first < node->end) {
-                return place;
+            for (at = node->first; at < node->end; at++) {
+                places[at] = place;
             }
         }
     }
-    return SIZE_MAX;
-}
-
-/* The place of the only node that gives a slot its value; SIZE_MAX: there are more, or none. */
-static size_t place_written(const struct mdf_source_program *program, const struct mdf_value *slot)
-{
-    const struct mdf_source_stretch *stretch;
-    size_t found = SIZE_MAX, i;
-
-    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        for (i = 0; i < stretch->lowered->n_outputs; i++) {
-            size_t place = place_of(program, stretch);
-
-            if (stretch->lowered->outputs[i].slot != slot) {
-                continue;
-            }
-            if (place == SIZE_MAX || (found != SIZE_MAX && found != place)) {
-                return SIZE_MAX;
-            }
-            found = place;
-        }
-    }
-    return found;
+    return places;
 }
 
 /* The slot that an output passes on as it is; NULL: none. */
@@ -63,83 +54,100 @@ static const struct mdf_value *passed_on(const struct mdf_source_program *progra
     return source != NULL && mdf_source_graph_of(program, source) == program->graph ? source : NULL;
 }
 
-/* The slot that all runs of a node pass on as another one; NULL: there is none. */
-static const struct mdf_value *always_passed_on(const struct mdf_source_program *program, const struct mdf_value *slot)
+/* The slot of the graph at hand that a value is; SIZE_MAX: it is none. */
+static size_t number_of(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    const struct mdf_source_stretch *stretch;
-    const struct mdf_value *found = NULL;
-    size_t i;
-
-    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        for (i = 0; i < stretch->lowered->n_outputs; i++) {
-            const struct mdf_lowered_output *output = &stretch->lowered->outputs[i];
-            const struct mdf_value *source = output->slot == slot ? passed_on(program, stretch->lowered, output) : found;
-
-            if (output->slot == slot && (source == NULL || (found != NULL && source != found))) {
-                return NULL;
-            }
-            found = source;
-        }
-    }
-    return found;
+    return mdf_source_graph_of(program, value) == program->graph ? (size_t)(value - program->graph->values) : SIZE_MAX;
 }
 
-/* Whether nobody reads a slot before the node at a place has run. */
-static bool is_read_behind(const struct mdf_source_program *program, const struct mdf_value *slot, size_t place)
+static void note_written(struct life *life, size_t place, const struct mdf_value *passed)
 {
-    const struct mdf_source_stretch *stretch;
-    size_t i;
+    bool is_first = life->written == NOWHERE && !life->is_written_elsewhere;
 
-    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        size_t own = place_of(program, stretch);
-
-        for (i = 0; i < stretch->lowered->n_inputs; i++) {
-            if (stretch->lowered->values[stretch->lowered->inputs[i]].source == slot && (own == SIZE_MAX || own <= place)) {
-                return false;
-            }
-        }
-    }
-    return true;
+    life->passed = is_first || life->passed == passed ? passed : NULL;
+    life->is_written_elsewhere = life->is_written_elsewhere || place == NOWHERE || (!is_first && life->written != place);
+    life->written = place;
 }
 
-/* Whether a slot is what a port takes, or a parameter, which have values before a node runs. */
-static bool is_given(const struct mdf_source_program *program, size_t index)
+static void note_stretch(const struct mdf_source_program *program, const struct mdf_source_stretch *stretch, size_t place,
+                         struct life *lives)
+{
+    const struct mdf_lowered *lowered = stretch->lowered;
+    size_t i, slot;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        slot = number_of(program, lowered->outputs[i].slot);
+        if (slot != SIZE_MAX) {
+            note_written(&lives[slot], place, passed_on(program, lowered, &lowered->outputs[i]));
+        }
+    }
+    for (i = 0; i < lowered->n_inputs; i++) {
+        slot = number_of(program, lowered->values[lowered->inputs[i]].source);
+        if (slot != SIZE_MAX && (place == NOWHERE || place < lives[slot].read)) {
+            lives[slot].read = place == NOWHERE ? 0 : place;
+        }
+    }
+}
+
+static void note_given(mdf_operand operand, struct life *lives)
+{
+    if (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+        lives[MDF_OPERAND_INDEX(operand)].is_given = true;
+    }
+}
+
+static void follow_slots(const struct mdf_source_program *program, struct life *lives, const size_t *places)
 {
     const struct mdf_program *own = program->graph->program;
-    mdf_operand operand = MDF_OPERAND(MDF_OPERAND_SLOT, index);
+    const struct mdf_source_stretch *stretch;
     size_t i;
 
+    for (i = 0; i < own->code->n_slots; i++) {
+        lives[i] = (struct life){.written = NOWHERE, .read = NOWHERE};
+    }
+    for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
+        note_stretch(program, stretch, places[stretch->ranges[0].first], lives);
+    }
     for (i = 0; i < own->n_ports; i++) {
-        if (own->ports[i].slot == operand) {
-            return true;
-        }
+        note_given(own->ports[i].slot, lives);
     }
     for (i = 0; i < own->n_parameters; i++) {
-        if (own->parameters[i].slot == operand) {
-            return true;
-        }
+        note_given(own->parameters[i].slot, lives);
     }
-    return false;
 }
 
-size_t mdf_source_find_alias(const struct mdf_source_program *program, size_t index)
+/* The slot that a slot is the same as whenever it is read; SIZE_MAX: none. */
+static size_t find_alias(const struct mdf_source_program *program, const struct life *lives, const struct life *life)
 {
-    const struct mdf_source_graph *graph = program->graph;
-    const struct mdf_value *slot = &graph->values[index], *source;
-    size_t place, made, number;
+    size_t source = life->passed != NULL ? number_of(program, life->passed) : SIZE_MAX;
+    const struct life *made = source != SIZE_MAX ? &lives[source] : NULL;
 
-    if (program->n_graphs > 1 || program->n_lanes > 0 || program->has_derivatives || graph->program->schedule != NULL) {
-        return SIZE_MAX;
-    }
-    source = always_passed_on(program, slot);
-    if (source == NULL) {
-        return SIZE_MAX;
-    }
-    number = (size_t)(source - graph->values);
-    place = place_written(program, slot);
-    made = place_written(program, source);
-    return place != SIZE_MAX && made != SIZE_MAX && made < place && graph->is_read[number] != MDF_READ_BY_NOBODY &&
-                   !is_given(program, index) && !is_given(program, number) && is_read_behind(program, slot, place)
-               ? number
+    return made != NULL && !life->is_written_elsewhere && !made->is_written_elsewhere && made->written != NOWHERE &&
+                   made->written < life->written && program->graph->is_read[source] != MDF_READ_BY_NOBODY && !life->is_given &&
+                   !made->is_given && life->read > life->written
+               ? source
                : SIZE_MAX;
+}
+
+bool mdf_source_find_aliases(struct mdf_source_program *program)
+{
+    struct mdf_source_graph *graph = program->graph;
+    struct mdf_arena *arena = &program->writer.arena;
+    size_t n = graph->program->code->n_slots, i;
+    bool is_simple =
+        program->n_graphs == 1 && program->n_lanes == 0 && !program->has_derivatives && graph->program->schedule == NULL;
+    struct life *lives = mdf_arena_array(arena, n + 1, sizeof *lives);
+    size_t *places = find_places(graph->program, arena);
+
+    graph->aliases = mdf_arena_array(arena, n + 1, sizeof *graph->aliases);
+    if (lives == NULL || places == NULL || graph->aliases == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    if (is_simple) {
+        follow_slots(program, lives, places);
+    }
+    for (i = 0; i < n; i++) {
+        graph->aliases[i] = is_simple ? find_alias(program, lives, &lives[i]) : SIZE_MAX;
+    }
+    return true;
 }

@@ -27,7 +27,7 @@ const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_progra
 {
     const struct mdf_source_stretch *found;
 
-    for (found = program->graph->stretches; found != NULL; found = found->next) {
+    for (found = program->graph->stretches_from[ranges[0].first]; found != NULL; found = found->next_here) {
         if (found->has_dt == has_dt && found->n_ranges == n && memcmp(found->ranges, ranges, n * sizeof *ranges) == 0) {
             return found->lowered;
         }
@@ -155,6 +155,8 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
     }
     added->next = program->graph->stretches;
     program->graph->stretches = added;
+    added->next_here = program->graph->stretches_from[ranges[0].first];
+    program->graph->stretches_from[ranges[0].first] = added;
     note_changes(program, added->lowered);
     return true;
 }
@@ -262,8 +264,8 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
 static bool visit_reads(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     (void)has_dt;
-    return mdf_slot_reads_add(program->graph->program->code, program->writer.memory, ranges, n, program->graph->is_read) ||
-           mdf_source_out_of_memory(&program->writer);
+    mdf_slot_reads_add(program->graph->reads, ranges, n);
+    return true;
 }
 
 static bool pass_over(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
@@ -599,7 +601,7 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     struct mdf_source_slot *slot = &program->graph->slots[index];
     const char *type, *member;
     struct mdf_value form, *value = &form;
-    size_t alias = mdf_source_find_alias(program, index);
+    size_t alias = program->graph->aliases[index];
 
     if (slot->name != NULL) { /* as another one is the same */
         return true;
@@ -716,16 +718,21 @@ static bool make_tables(struct mdf_source_program *program)
     graph->either = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->either);
     graph->hints = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->hints);
     graph->constants = mdf_arena_array(arena, code->n_constants + 1, sizeof *graph->constants);
+    graph->stretches_from = mdf_arena_array(arena, code->n_instructions + 1, sizeof *graph->stretches_from);
     return (graph->slots != NULL && graph->is_read != NULL && graph->stays != NULL && graph->changes != NULL &&
-            graph->either != NULL && graph->hints != NULL && graph->constants != NULL) ||
+            graph->either != NULL && graph->hints != NULL && graph->constants != NULL && graph->stretches_from != NULL) ||
            mdf_source_out_of_memory(&program->writer);
 }
 
 static bool read_all(struct mdf_source_program *program)
 {
+    struct mdf_source_graph *graph = program->graph;
+
     read_from_outside(program);
     read_by_conditions(program);
-    return fill_all(program) && for_each_stretch(program, visit_reads, pass_over);
+    graph->reads = mdf_slot_reads_begin(graph->program->code, &program->writer.arena, graph->is_read);
+    return graph->reads != NULL ? fill_all(program) && for_each_stretch(program, visit_reads, pass_over)
+                                : mdf_source_out_of_memory(&program->writer);
 }
 
 static bool lower_all(struct mdf_source_program *program)
@@ -740,6 +747,7 @@ static bool forget_forms(struct mdf_source_program *program)
 
     memset(graph->stays, 0, n * sizeof *graph->stays);
     memset(graph->changes, 0, n * sizeof *graph->changes);
+    memset(graph->stretches_from, 0, graph->program->code->n_instructions * sizeof(struct mdf_source_stretch *));
     graph->stretches = NULL;
     return true;
 }
@@ -780,6 +788,9 @@ static bool make_slots(struct mdf_source_program *program)
     size_t i;
 
     take_hints(program);
+    if (!mdf_source_find_aliases(program)) {
+        return false;
+    }
     for (i = 0; i < program->graph->program->code->n_slots; i++) {
         if (program->graph->is_read[i] != MDF_READ_BY_NOBODY && !make_slot(program, i)) {
             return false;

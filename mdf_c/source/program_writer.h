@@ -8,7 +8,7 @@
 
 /* Instructions that run one after the other, lowered. */
 struct mdf_source_stretch {
-    struct mdf_source_stretch *next;
+    struct mdf_source_stretch *next, *next_here; /* of all; of those that begin with the same instruction */
     struct mdf_lowering_range ranges[2];
     size_t n_ranges;
     bool has_dt; /* lowered for evaluations with a time increment */
@@ -20,15 +20,18 @@ struct mdf_source_stretch {
 struct mdf_source_graph {
     const struct mdf_program *program;
     struct mdf_state *state;
-    struct mdf_value *values;          /* the frame's slots */
-    struct mdf_source_slot *slots;     /* by number of slot; name NULL: nobody reads it */
-    uint32_t *is_read;                 /* of each slot: MDF_READ_BY_ALL, or by nobody */
-    bool *stays, *changes;             /* of each slot: its value is the same in all runs; is not, as far as is known */
-    struct mdf_either *either;         /* of each slot that is not always left with one strength */
-    const char **hints;                /* of each slot */
-    struct mdf_source_slot *constants; /* of the unit's constants that something reads */
-    struct mdf_source_stretch *stretches;
-    const char **node_functions; /* of each node, what runs it */
+    struct mdf_value *values;      /* the frame's slots */
+    struct mdf_source_slot *slots; /* by number of slot; name NULL: nobody reads it */
+    uint32_t *is_read;             /* of each slot: MDF_READ_BY_ALL, or by nobody */
+    struct mdf_slot_reads *reads;  /* what finds that out */
+    bool *stays, *changes;         /* of each slot: its value is the same in all runs; is not, as far as is known */
+    struct mdf_either *either;     /* of each slot that is not always left with one strength */
+    const char **hints;            /* of each slot */
+    size_t *aliases; /* of each slot: the one that it is the same as whenever it is read, in whose memory it can lie; SIZE_MAX:
+                        none */
+    struct mdf_source_slot *constants;                      /* of the unit's constants that something reads */
+    struct mdf_source_stretch *stretches, **stretches_from; /* all; by their first instruction */
+    const char **node_functions;                            /* of each node, what runs it */
     const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */
     const char *prefix;          /* of what each graph has by the same name; "": the outermost */
     size_t outer;                /* the graph around, in program->graphs */
@@ -76,9 +79,8 @@ size_t mdf_source_ranges_before(const struct mdf_program *program, const struct 
 /* Those behind it; empty where the node has none. */
 struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *program, const struct mdf_program_node *node);
 
-/* --- program_aliases.c: the slot that a slot of the graph at hand is the same as whenever it is read, so that it can lie in its
- * memory; SIZE_MAX: none. */
-size_t mdf_source_find_alias(const struct mdf_source_program *program, size_t index);
+/* --- program_aliases.c: makes the aliases of the graph at hand. */
+bool mdf_source_find_aliases(struct mdf_source_program *program);
 
 /* --- program_graphs.c: graphs within nodes. */
 /* Makes program->graphs. */
