@@ -96,6 +96,9 @@ static const struct {
     {"$RUN $M --steps", 2, "mdf-run: error: there is no argument after the option '--steps'\n"},
     {"$COMPILE $M --nmae a", 2, "mdf-compile: error: unknown option '--nmae'; did you mean '--name'?\n"},
     {"$COMPILE $M -o", 2, "mdf-compile: error: there is no argument after the option '-o'\n"},
+    {"$COMPILE tests/data/waits_for_input.yaml --time-limit 0.1 -o $OUT/a.c", 1,
+     "tests/data/waits_for_input.yaml:10:15: error: node 'A', function 'reached': the evaluations that show types and shapes have "
+     "not ended in 0.1 s: give inputs with which they end (--input NAME=VALUE, --inputs FILE), or more time (--time-limit SECONDS)\n"},
     {"$CONVERT -x", 2, "mdf-convert: error: unknown option '-x'\nTry 'mdf-convert --help'.\n"},
     {"$CONVERT --weights $M $OUT/a.json", 2,
      "mdf-convert: error: the option '--weights' can mean --weights-beside, --weights-inside\n"},

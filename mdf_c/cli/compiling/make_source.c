@@ -2,7 +2,10 @@
 #include "mdf_c/cli/compiling/make_source.h"
 
 #include "mdf_c/base/machine_memory.h"
+#include "mdf_c/base/stop.h"
 #include "mdf_c/cli/run_inputs.h"
+
+#include <stdio.h>
 
 struct feeding {
     struct run_inputs inputs;
@@ -46,6 +49,28 @@ static bool feed(void *context, struct mdf_state *state, uint64_t step, mdf_erro
     return feeding->exit_status == EXIT_DONE;
 }
 
+/* Without --time-limit: what waits for an input that is not given may wait for ever. */
+enum { WARM_UP_S = 10 };
+
+static bool warm_up(const struct run_options *options, struct mdf_state *state, struct feeding *feeding, mdf_error *error)
+{
+    double limit_s = options->library.time_limit_s > 0 ? options->library.time_limit_s : WARM_UP_S;
+    double end_s = mdf_clock_s() + limit_s;
+
+    mdf_state_limit_time(state, limit_s);
+    if (mdf_source_warm_up(state, feed, feeding, options->dt, error)) {
+        mdf_state_limit_time(state, options->library.time_limit_s);
+        return true;
+    }
+    if (error->code == MDF_LIMIT && mdf_clock_s() >= end_s) {
+        snprintf(error->message, sizeof error->message,
+                 "the evaluations that show types and shapes have not ended in %g s: give inputs with which they end "
+                 "(--input NAME=VALUE, --inputs FILE), or more time (--time-limit SECONDS)",
+                 limit_s);
+    }
+    return false;
+}
+
 int with_warm_state(const struct run_options *options, const mdf_program *program, struct warning_printer *warnings,
                     const struct warm_state_user *user, mdf_error *error)
 {
@@ -68,7 +93,7 @@ int with_warm_state(const struct run_options *options, const mdf_program *progra
         mdf_state_limit_time(state, options->library.time_limit_s);
     }
     if (state != NULL && (user->prepare == NULL || user->prepare(user->context, state, error)) &&
-        mdf_source_warm_up(state, feed, &feeding, options->dt, error) && user->use(user->context, state, error)) {
+        warm_up(options, state, &feeding, error) && user->use(user->context, state, error)) {
         exit_status = EXIT_DONE;
     }
     mdf_state_free(state);
