@@ -22,12 +22,14 @@ import numpy as np
 from . import _psyneulink_random as _random
 from ._psyneulink_names import (
     Part,
+    by_itself,
     held_at_first,
     identifier,
     is_composition,
     is_interface,
     is_randomization,
     matrix_of,
+    modulating,
     own_port,
     owner,
     plain,
@@ -106,7 +108,7 @@ def exported(composition: Any) -> Part:
     """What PsyNeuLink's exporter writes."""
     from psyneulink.core.globals.mdf import PNLJSONEncoder, get_mdf_model
 
-    simpler = (_counts_as_values, _noise_as_lists, _rates_as_numbers)
+    simpler = (_counts_as_values, _controlled_by_themselves, _noise_as_lists, _rates_as_numbers)
     with warnings.catch_warnings(), contextlib.ExitStack() as stack:
         for change in simpler:
             stack.enter_context(change(composition))
@@ -131,6 +133,16 @@ def _counts_as_values(composition: Any) -> Iterator[None]:
     finally:
         for port, spec in specs.items():
             port._variable_spec = spec
+
+
+@contextlib.contextmanager
+def _controlled_by_themselves(composition: Any) -> Iterator[None]:
+    """Values of parameters that were given with what modulates them."""
+    mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "function")]
+    holders = [*mechanisms, *(function for mechanism in mechanisms for _, function in _functions(mechanism))]
+    given = {parameter: parameter.default_value for holder in holders if hasattr(holder, "parameters") for parameter in holder.parameters}
+    with _other_defaults({parameter: by_itself(value) for parameter, value in given.items() if by_itself(value) is not value}):
+        yield
 
 
 @contextlib.contextmanager
@@ -755,7 +767,7 @@ def _noise(part: Part, mechanism: Any) -> None:
 
     if not isinstance(mechanism, TransferMechanism) or mechanism.defaults.integrator_mode:
         return
-    noise = mechanism.defaults.noise
+    noise = by_itself(mechanism.defaults.noise)
     if not _is_number(noise) or not np.any(noise):  # what is drawn the file has
         return
     part.setdefault("parameters", {})["noise"] = {"value": plain(noise)}
@@ -820,7 +832,7 @@ def _locus_coeruleus(part: Part, mechanism: Any, function: str) -> None:
 def _integrator(part: Part, mechanism: Any, function: str) -> None:
     """In a run in which its parameter `reset` is not 0 it begins anew, and its value is the initial one."""
     port = next((port for port in mechanism.parameter_ports if port.name == "reset"), None)
-    if port is None or not port.mod_afferents and not np.any(mechanism.parameters.reset.get(None)):
+    if port is None or not modulating(port) and not np.any(mechanism.parameters.reset.get(None)):
         return
     kept = {name: parameter for name, parameter in part["parameters"].items() if "default_initial_value" in parameter}
     if list(mechanism.function.stateful_attributes) != ["previous_value"] or [one["value"] for one in kept.values()] != [function]:
@@ -853,7 +865,9 @@ def _modulations(part: Part, mechanism: Any) -> list[Inlet]:
     """Input ports for what modulates the mechanism, with which the modulated values become expressions."""
     inlets = []
     for port in [*mechanism.input_ports, *mechanism.parameter_ports, *mechanism.output_ports]:
-        for projection in port.mod_afferents:
+        if len(modulating(port)) < len(port.mod_afferents):
+            _modulated(part, port)  # the exporter leaves out the value that it has by itself
+        for projection in modulating(port):
             if _has_no_effect(mechanism, port, projection):
                 continue
             signal = source(projection.sender)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _psyneulink_document as _document
-from ._psyneulink_names import Part, identifier, is_composition, is_interface, matrix_of, plain, port_id, source, unsupported
+from ._psyneulink_names import Part, identifier, is_composition, is_interface, matrix_of, modulating, plain, port_id, source, unsupported
 
 _SUPERVISED = ("BackPropagation", "Reinforcement", "TDLearning")
 _LOSSES = ("Loss.MSE", "Loss.SSE", "Loss.L0")
@@ -180,7 +180,7 @@ def _check_mechanism(mechanism: Any) -> None:
         raise unsupported(mechanism, "it has a learning_condition: learning in each trial (UPDATE) is covered")
     if len(mechanism.learning_signals) != 1 or any(len(port.path_afferents) != 1 for port in mechanism.input_ports):
         raise unsupported(mechanism, "its ports have more than one projection: that is not covered")
-    if any(port.mod_afferents for port in mechanism.parameter_ports):
+    if any(modulating(port) for port in mechanism.parameter_ports):
         raise unsupported(mechanism, "its parameters are controlled: give a number as learning_rate")
 
 
@@ -289,7 +289,7 @@ def _derivative(mechanism: Any, output: str) -> str:
     receiver = mechanism.output_source
     function = receiver.function
     kind = type(function).__name__
-    controlled = [port for port in receiver.parameter_ports if port.source._owner._owner is function and port.mod_afferents]
+    controlled = [port for port in receiver.parameter_ports if port.source._owner._owner is function and modulating(port)]
     if controlled:
         raise unsupported(receiver, f"its parameter '{controlled[0].name}' is controlled, and it is learned by: that is not covered")
 

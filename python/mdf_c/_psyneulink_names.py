@@ -109,6 +109,22 @@ def owner(port: Any) -> Any:
     return port.owner.composition if is_interface(port.owner) else port.owner
 
 
+def modulating(port: Any) -> list[Any]:
+    """The projections that modulate it. One that waits for a signal, of a parameter under CONTROL that no controller has taken up, does
+    nothing."""
+    from psyneulink.core.globals.context import ContextFlags
+
+    return [projection for projection in port.mod_afferents if projection.initialization_status != ContextFlags.DEFERRED_INIT]
+
+
+def by_itself(value: Any) -> Any:
+    """The value of a parameter that was given with what modulates it, as (0.5, CONTROL)."""
+    from psyneulink.core.components.ports.modulatorysignals.modulatorysignal import _is_modulatory_spec
+
+    is_modulated = isinstance(value, tuple) and len(value) == 2 and _is_modulatory_spec(value[1], include_matrix_spec=False)
+    return value[0] if is_modulated else value
+
+
 def is_randomization(signal: Any) -> bool:
     """Whether it gives the mechanisms that draw another seed for each estimate of an allocation."""
     from psyneulink.core.components.mechanisms.modulatory.control.optimizationcontrolmechanism import RANDOMIZATION_CONTROL_SIGNAL

@@ -25,6 +25,16 @@ def nested_origin():
 
 
 @composition
+def control_without_a_controller():
+    """What is under control has the value that it was given with."""
+    x = pnl.TransferMechanism(name="X", input_shapes=2, function=pnl.Linear(slope=(3.0, pnl.CONTROL)), noise=(0.5, pnl.CONTROL))
+    y = pnl.TransferMechanism(name="Y", input_shapes=2, function=pnl.Logistic(gain=(2.0, pnl.CONTROL)))
+    inner = comp([x, y], name="inner")
+    a = pnl.TransferMechanism(name="A", input_shapes=2)
+    return comp([a, inner], name="outer"), {"A": [[1.0, 0.2], [0.0, -1.0]]}, 2
+
+
+@composition
 def mdf_model_nested_comp_with_scheduler():
     e, f = (pnl.TransferMechanism(name=name) for name in "EF")
     inner = comp(e, f, name="Inner Composition")
