@@ -130,6 +130,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown.yaml --typed --trace -n 2",
         "tests/data/compile/grown_product.yaml --typed --trace -n 4",
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
+        "tests/data/compile/written_out.yaml --typed --trace -n 2",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
@@ -304,19 +305,52 @@ Test(compile, refusals_are_clear)
     free(output);
 }
 
-/* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
-/* An operator on what grows that depends on how long it is now: the cure is told. */
+/* An operator on what grows that depends on how long it is now: where there are many runs, the cure is told. */
 Test(compile, what_grows_is_refused_where_it_has_no_form)
 {
-    char *output = compile_new_output();
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": 18, \"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"shape\": [1], "
+        "\"default_value\": [1.5]}}, \"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": %d, "
+        "\"v_initial\": \"[x]\", \"body\": \"longer\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}}}}, "
+        "\"longer\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"b.c\", \"b.s\"]}, \"nodes\": {\"b\": "
+        "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"mean\": {\"function\": \"onnx::ReduceMean\", "
+        "\"args\": {\"data\": \"s\", \"keepdims\": 1}}, \"s2\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": "
+        "\"[s, mean]\", \"axis\": 0}}}, \"output_ports\": {\"c\": {\"value\": \"c\"}, \"s\": {\"value\": \"s2\"}}}}}}}}";
+    static const int n_runs[] = {128, 129};
+    char *output = compile_new_output(), text[1200];
+    size_t i;
 
-    cr_expect_eq(compile_run(output, "sed s/ReduceMin/ReduceMean/ tests/data/compile/grown.yaml > %s/mean.yaml", compile_folder),
-                 0);
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/mean.yaml 2>&1", compile_folder), 1, "%s", output);
+    for (i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, model, n_runs[i]);
+        compile_write_file("mean.json", text);
+        cr_expect_eq(compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/mean.json 2>&1", compile_folder),
+                     (int)i, "%s", output);
+    }
     cr_expect(strstr(output, "has no form for any length; put functions of elements") != NULL, "%s", output);
     free(output);
 }
 
+/* A Loop that is written out run by run runs as often as it did when it was compiled. */
+Test(compile, other_runs_of_changing_shapes_are_refused)
+{
+    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]"},
+                             *const nodes[] = {"node 'beams': types or shapes other", "node 'until': types or shapes other"};
+    char *output = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        compile_write_file("inputs.json", inputs[i]);
+        cr_expect_eq(compile_run(output,
+                                 "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/written_out.yaml "
+                                 "--inputs %s/inputs.json -n 2 2>&1",
+                                 compile_folder),
+                     1);
+        cr_expect(strstr(output, nodes[i]) != NULL, "%s", output);
+    }
+    free(output);
+}
+
+/* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
 Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
 {
     char *output = compile_new_output();

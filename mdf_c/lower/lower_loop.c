@@ -57,18 +57,8 @@ static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_low
     return *id != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
 }
 
-enum { FIRST_STATE = 2, FIRST_YIELD = 1 };
-
-/* How often a Loop's body still runs, as in struct mdf_lowered_loop. */
-struct bounds {
-    size_t n_runs;
-    mdf_lowered_id trip_count, condition;
-    uint64_t limit;
-    int64_t n_done; /* runs before these */
-};
-
 /* The number of the run and whether the loop goes on, as the body gets them. */
-static bool add_loop_formals(struct loop *loop, const struct bounds *bounds)
+static bool add_loop_formals(struct loop *loop, const struct loop_bounds *bounds)
 {
     static const int64_t first_number = 0;
     const int64_t second_number = bounds->n_done + 1;
@@ -107,11 +97,11 @@ static bool is_always_true(const struct loop *loop, mdf_lowered_id condition)
            loop_hands_on(body, body->yields[0], body->formals[1]);
 }
 
-static bool read_bounds(struct loop *loop, struct bounds *bounds)
+bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds)
 {
     struct lowering *lowering = loop->lowering;
 
-    *bounds = (struct bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
+    *bounds = (struct loop_bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
     if (!read_bound(loop, 0, MDF_DTYPE_INT64, &bounds->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &bounds->condition)) {
         return false;
     }
@@ -132,7 +122,7 @@ static bool read_bounds(struct loop *loop, struct bounds *bounds)
 }
 
 /* Whether there may be no run, after which a scan output would not be what the body declares, or a list has no item. */
-static bool needs_run(const struct loop *loop, const struct bounds *bounds, size_t n_states)
+static bool needs_run(const struct loop *loop, const struct loop_bounds *bounds, size_t n_states)
 {
     size_t i;
 
@@ -145,18 +135,18 @@ static bool needs_run(const struct loop *loop, const struct bounds *bounds, size
         }
     }
     for (i = n_states; i < loop->n_outputs; i++) {
-        if (loop->results[i] == MDF_LOWERED_NONE ||
-            !loop_declares_item(&loop->body->yield_types[FIRST_YIELD + i], lowering_example(loop->lowering, loop->results[i]))) {
+        if (loop->results[i] == MDF_LOWERED_NONE || !loop_declares_item(&loop->body->yield_types[LOOP_FIRST_YIELD + i],
+                                                                        lowering_example(loop->lowering, loop->results[i]))) {
             return true;
         }
     }
     return false;
 }
 
-static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds);
+static bool begin_peeled_run(struct lowering *lowering, const struct loop_bounds *bounds);
 
 /* How often the body runs, where the model gives it a condition that does nothing but count; else SIZE_MAX. */
-static size_t count_runs(struct loop *loop, const struct bounds *bounds)
+static size_t count_runs(struct loop *loop, const struct loop_bounds *bounds)
 {
     const struct lowering *lowering = loop->lowering;
     int64_t most = INT64_MAX;
@@ -174,16 +164,16 @@ static size_t count_runs(struct loop *loop, const struct bounds *bounds)
     return bounds->limit != 0 && n > bounds->limit ? SIZE_MAX : n;
 }
 
-/* The loop with its body, whose states may change their forms (*changes), or whose runs may be counted (*n_counted; NULL: they are
- * not): then nothing of it is there afterwards but values that no op makes. */
-static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_states, size_t *n_counted, bool *changes,
+/* The loop with its body, whose states may change their forms (*changes), or whose runs may be counted (*n_counted; NULL: they
+ * are not): then nothing of it is there afterwards but values that no op makes. */
+static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size_t n_states, size_t *n_counted, bool *changes,
                        size_t *changing)
 {
     struct lowering *lowering = loop->lowering;
     mdf_lowered_id truth;
     size_t i;
 
-    if (!loop_begin(loop, FIRST_YIELD)) {
+    if (!loop_begin(loop, LOOP_FIRST_YIELD)) {
         return false;
     }
     loop->result->n_runs = bounds->n_runs;
@@ -194,7 +184,7 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        if (!loop_add_state(loop, i, FIRST_STATE + i)) {
+        if (!loop_add_state(loop, i, LOOP_FIRST_STATE + i)) {
             return false;
         }
     }
@@ -225,7 +215,7 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
         }
     }
     for (i = n_states; i < loop->n_outputs; i++) {
-        if (!loop_add_stack(loop, loop->yields[FIRST_YIELD + i], i, false)) {
+        if (!loop_add_stack(loop, loop->yields[LOOP_FIRST_YIELD + i], i, false)) {
             return false;
         }
     }
@@ -237,7 +227,7 @@ static bool lower_runs(struct loop *loop, const struct bounds *bounds, size_t n_
 
 /* Bails out where the loop may not run once more, as its results would have other forms then. A compiled model can not bail out.
  */
-static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bounds)
+static bool begin_peeled_run(struct lowering *lowering, const struct loop_bounds *bounds)
 {
     bool is_sure = (bounds->trip_count == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->trip_count)) &&
                    (bounds->condition == MDF_LOWERED_NONE || lowering_is_constant(lowering, bounds->condition));
@@ -254,8 +244,7 @@ static bool begin_peeled_run(struct lowering *lowering, const struct bounds *bou
            lowering_bail_out_if(lowering, mdf_term_not(lowering, bounds->condition));
 }
 
-/* One run of the body before the loop: afterwards the states begin with what it yields. */
-static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
+bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
 {
     struct lowering *lowering = loop->lowering;
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
@@ -269,7 +258,7 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        if (!lowering_bind(lowering, &inner, body->formals[FIRST_STATE + i], loop_show_state(loop, i, loop->initial[i]))) {
+        if (!lowering_bind(lowering, &inner, body->formals[LOOP_FIRST_STATE + i], loop_show_state(loop, i, loop->initial[i]))) {
             return false;
         }
     }
@@ -277,7 +266,7 @@ static bool peel(struct loop *loop, struct bounds *bounds, size_t n_states)
         return false;
     }
     truth = lowering_truth(lowering, lowering_either_value_of(lowering, &inner, body->yields[0]));
-    if (!loop_keep_run(loop, &inner, n_states, FIRST_YIELD, false)) {
+    if (!loop_keep_run(loop, &inner, n_states, LOOP_FIRST_YIELD, false)) {
         return false;
     }
     if (bounds->trip_count != MDF_LOWERED_NONE) {
@@ -316,7 +305,7 @@ static bool has_other_shape(const struct mdf_value *next, const struct mdf_value
 
 /* The same once more, where states that were found to change only grow, or (`opens`) are left to calls in any shape; else
  * *changes stays true, and nothing of it is there. */
-static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct bounds *bounds, size_t n_states,
+static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct loop_bounds *bounds, size_t n_states,
                                bool opens, bool *changes)
 {
     struct lowering *lowering = loop->lowering;
@@ -334,7 +323,7 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
         return false;
     }
     for (i = 0; i < n_states; i++) {
-        next[i] = lowering_example(lowering, loop->yields[FIRST_YIELD + i]);
+        next[i] = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
         grows[i] = opens ? has_other_shape(next[i], lowering_example(lowering, outside->initial[i]))
                          : (outside->grows != NULL && outside->grows[i]) ||
                                is_longer(next[i], lowering_example(lowering, loop->initial[i]));
@@ -368,15 +357,16 @@ static bool mark_lists(struct loop *loop, size_t n_states)
     return true;
 }
 
-bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* As a loop, with a few runs before it. */
+static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    size_t n_states = source->n_inputs > FIRST_STATE ? source->n_inputs - FIRST_STATE : 0, changing = 0, n_counted;
+    size_t n_states = source->n_inputs > LOOP_FIRST_STATE ? source->n_inputs - LOOP_FIRST_STATE : 0, changing = 0, n_counted;
     struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop, first;
     size_t *first_counts = lowering_count_ops(lowering);
-    struct bounds bounds, first_bounds;
+    struct loop_bounds bounds, first_bounds;
     bool changes = true;
 
-    if (!read_bounds(&outside, &bounds) || !loop_read_initial(&outside, FIRST_STATE, n_states) ||
+    if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
         !mark_lists(&outside, n_states) || first_counts == NULL) {
         return false;
     }
@@ -414,16 +404,38 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
         if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
             (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX))) {
             lowering_restore_ops(lowering, first_counts);
-            if (lowering->is_for_source ||
-                !lower_growing_runs(&loop, &first, &first_bounds, n_states, true, &changes) || changes) {
+            if (lowering->is_for_source || !lower_growing_runs(&loop, &first, &first_bounds, n_states, true, &changes) ||
+                changes) {
                 return loop_refuse_state(&loop, changing);
             }
             outside = first;
             break;
         }
-        if (!peel(&outside, &bounds, n_states)) {
+        if (!loop_peel(&outside, &bounds, n_states)) {
             return loop_refuse_state(&loop, changing);
         }
     }
     return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL)) && loop_bind_results(&outside);
+}
+
+bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    struct lowering_attempt attempt;
+    struct mdf_refusal why;
+
+    if (!lowering_begin_attempt(lowering, &attempt)) {
+        return false;
+    }
+    if (lower_as_loop(lowering, scope, source)) {
+        return true;
+    }
+    why = lowering->refusal;
+    if (!loop_may_be_written_out(lowering) || !lowering_take_back(lowering, &attempt)) {
+        return false;
+    }
+    if (!loop_write_out(lowering, scope, source)) {
+        lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
+        return false;
+    }
+    return true;
 }

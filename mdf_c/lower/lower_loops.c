@@ -70,10 +70,11 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     loop->numbers = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->numbers);
     loop->stays = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->stays);
     loop->is_sequence = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->is_sequence);
+    loop->items = mdf_arena_array(&loop->lowering->scratch, MOST_WRITTEN_OUT, sizeof *loop->items);
     loop->n_initial = n;
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
     if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL ||
-        loop->is_sequence == NULL) {
+        loop->is_sequence == NULL || loop->items == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -604,9 +605,13 @@ static bool have_same_items(const struct mdf_value *a, const struct mdf_value *b
 static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id rest, bool has_rest, bool is_reversed)
 {
     struct lowering *lowering = loop->lowering;
-    mdf_lowered_id parts[MOST_PEELED + 1];
     size_t n = loop->n_peeled + has_rest, i;
+    mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts);
 
+    if (parts == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
     for (i = 0; i < n; i++) {
         size_t at = is_reversed ? n - 1 - i : i;
 

@@ -6,8 +6,10 @@
 
 #include "mdf_c/lower/lowering.h"
 
-/* So many runs may stand before a loop. */
-enum { MOST_PEELED = 3 };
+/* So many runs may stand before a loop; so many are written out, where there is no loop. */
+enum { MOST_PEELED = 3, MOST_WRITTEN_OUT = 128 };
+/* Of ONNX's Loop: where the states are among the inputs of the call and of the body, and among what the body yields. */
+enum { LOOP_FIRST_STATE = 2, LOOP_FIRST_YIELD = 1 };
 
 /* A Loop or Scan that is being lowered. */
 struct loop {
@@ -29,12 +31,13 @@ struct loop {
     mdf_lowered_id *yields;
     size_t n_outputs; /* of the body: states, then stacks, from first_yield on */
     size_t first_formal, first_yield;
-    size_t n_carried;                   /* states of the model; behind them stand those of loop_add_own_state */
-    size_t *last_outputs;               /* of these: which output of the call each becomes; SIZE_MAX: none */
-    mdf_lowered_id *results;            /* what each output of the call is, once its loop has ended */
-    mdf_lowered_id *items[MOST_PEELED]; /* of the runs before the loop: what each gives to each stack */
+    size_t n_carried;        /* states of the model; behind them stand those of loop_add_own_state */
+    size_t *last_outputs;    /* of these: which output of the call each becomes; SIZE_MAX: none */
+    mdf_lowered_id *results; /* what each output of the call is, once its loop has ended */
+    mdf_lowered_id **items;  /* of the runs before the loop: what each gives to each stack */
     size_t n_peeled;
-    struct mdf_refusal grown; /* why it can not be that a state only grows; MDF_REFUSED_NOT: nobody knows better than that it changes */
+    struct mdf_refusal
+        grown; /* why it can not be that a state only grows; MDF_REFUSED_NOT: nobody knows better than that it changes */
 };
 
 /* --- lower_loops.c: false where it fails. In this order: */
@@ -98,8 +101,25 @@ bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt
 bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal);
 bool loop_append_state(struct loop *loop, size_t i);
 
-/* --- lower_counted.c: how often the body runs, at most so many times, where it goes on as the value `goes_on` of a run says, which
- * does nothing but count; SIZE_MAX: it does something else. The body has been gone through, and its states not yet carried on. */
+/* --- lower_loop.c: how often a Loop's body still runs, as in struct mdf_lowered_loop. */
+struct loop_bounds {
+    size_t n_runs;
+    mdf_lowered_id trip_count, condition;
+    uint64_t limit;
+    int64_t n_done; /* runs before these */
+};
+bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds);
+/* One run of the body before the loop: afterwards the states begin with what it yields. */
+bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states);
+
+/* --- lower_written_out.c: for C source, a Loop whose states change their shapes: its runs, one behind the other. Whether that
+ * may help where it has been refused as a loop; false where it fails, too. */
+bool loop_may_be_written_out(const struct lowering *lowering);
+bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
+
+/* --- lower_counted.c: how often the body runs, at most so many times, where it goes on as the value `goes_on` of a run says,
+ * which does nothing but count; SIZE_MAX: it does something else. The body has been gone through, and its states not yet carried
+ * on. */
 size_t loop_count_runs(struct loop *loop, mdf_lowered_id goes_on, uint64_t trip_count);
 
 /* --- lower_loop.c, lower_scan.c */

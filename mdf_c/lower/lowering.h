@@ -347,8 +347,8 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along
- * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays (at
- * most five) one behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it
+ * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays one behind
+ * the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it
  * failed. */
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);

@@ -1,12 +1,12 @@
 /* lower_items.c - operators of ONNX that lowering itself puts in: items of arrays along their first axis, taken out and put
- * together, for the runs of a loop that stand before it and for sequences; arrays in another shape. They are lowered as calls of a
- * model are. See lowering.h. */
+ * together, for the runs of a loop that stand before it and for sequences; arrays in another shape. They are lowered as calls of
+ * a model are. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "schemas/onnx_names.h"
 
 #include <string.h>
 
-enum { VERSION = 13, MOST_INPUTS = 5 };
+enum { VERSION = 13 };
 
 /* Settings of an operator that has none but `axis`, which is the first, or `perm`. */
 static const void *make_settings(struct lowering *lowering, const struct mdf_operator *operator,
@@ -33,18 +33,19 @@ static const void *make_settings(struct lowering *lowering, const struct mdf_ope
 static mdf_lowered_id call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n,
                            const struct mdf_ints *permutation)
 {
-    const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, MOST_INPUTS);
-    mdf_operand operands[MOST_INPUTS], output = result;
-    struct mdf_code_call source = {.operator= mdf_operator_onnx(name, VERSION),
-                                   .inputs = operands,
-                                   .n_inputs = n,
-                                   .outputs = &output,
-                                   .n_outputs = 1};
+    const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, n);
+    mdf_operand *operands = mdf_arena_array(&lowering->scratch, n, sizeof *operands), output = result;
+    struct mdf_code_call source = {
+        .operator= mdf_operator_onnx(name, VERSION), .inputs = operands, .n_inputs = n, .outputs = &output, .n_outputs = 1};
     struct scope scope = {0}; /* of its own: for the operands */
     mdf_lowered_id id;
     uint8_t strength;
     size_t i;
 
+    if (operands == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
     source.settings = make_settings(lowering, source.operator, permutation);
     if (source.settings == NULL) {
         return MDF_LOWERED_NONE;
@@ -58,7 +59,7 @@ static mdf_lowered_id call(struct lowering *lowering, const char *name, const md
     id = lowering_call(lowering, &scope, &source) ? lowering_any_value_of(lowering, &scope, result) : MDF_LOWERED_NONE;
     strength = lowering_example(lowering, inputs[0])->strength;
     return id == MDF_LOWERED_NONE || strength == lowering_example(lowering, id)->strength ? id
-                                                                                            : lowering_copy(lowering, id, strength);
+                                                                                          : lowering_copy(lowering, id, strength);
 }
 
 mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank)
