@@ -7,10 +7,14 @@ const struct mdf_derivative mdf_derivatives_flat[] = {{MDF_DERIVATIVE_ANY, NULL}
 const struct mdf_derivative mdf_derivatives_reshaped[] = {
     {0, "numpy.reshape(dy, x0.shape)"}, {MDF_DERIVATIVE_ANY, NULL}, {MDF_DERIVATIVE_END, NULL}};
 const struct mdf_derivative mdf_derivatives_parts[] = {{MDF_DERIVATIVE_END, NULL}};
+/* What meets a vector is one product of two numbers an element, and no sum of such. */
+#define MATMUL_BACK "gradient.product_of_matrices(dy, x0, x1)"
+#define MATMUL_LEFT "gradient.turn(gradient.row(x0), True)"
+#define MATMUL_RIGHT "gradient.turn(gradient.column(x1), True)"
 const struct mdf_derivative mdf_derivatives_matmul[] = {
-    {0, "numpy.matmul(gradient.product_of_matrices(dy, x0, x1), gradient.turn(gradient.column(x1), True))"},
-    {1, "gradient.without_column(numpy.matmul(gradient.turn(gradient.row(x0), True), "
-        "gradient.product_of_matrices(dy, x0, x1)), x1)"},
+    {0, MATMUL_BACK " * " MATMUL_RIGHT " if x1.ndim == 1 else numpy.matmul(" MATMUL_BACK ", " MATMUL_RIGHT ")"},
+    {1, "gradient.without_column(" MATMUL_LEFT " * " MATMUL_BACK " if x0.ndim == 1 else numpy.matmul(" MATMUL_LEFT
+        ", " MATMUL_BACK "), x1)"},
     {MDF_DERIVATIVE_END, NULL}};
 
 const struct mdf_derivative mdf_derivatives_clip[] = {

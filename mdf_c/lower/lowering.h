@@ -114,6 +114,7 @@ struct lowering {
     struct nest_draft *drafts[2]; /* of draft_merge */
     size_t *made_at;              /* of lower_group.c: of each value, where it is made */
     size_t n_made_at, n_grouped;
+    bool has_dropped_folds; /* lower_unread.c: from nests */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */
@@ -423,6 +424,8 @@ mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowere
 mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial);
 /* --- lower_group.c: element ops on arrays become nests, and nests of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
+/* The same in all regions, where nests have lost folds that nothing reads: these had said in which order axes come. */
+bool lowering_group_again(struct lowering *lowering);
 /* --- lower.c: whether others than these instructions look at a slot after they have run. */
 bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot);
 /* --- lower_passed_on.c: slots that branches only pass on to the next run, for which nobody looks, are no inputs any more. */

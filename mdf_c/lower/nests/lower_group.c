@@ -610,3 +610,28 @@ bool lowering_group(struct lowering *lowering, struct region *region)
     }
     return !lowering_has_failed(lowering);
 }
+
+static bool group_again(struct lowering *lowering, struct mdf_lowered_region *region)
+{
+    struct region ops = {.ops = region->ops, .n_ops = region->n_ops};
+    bool done = true;
+    size_t i;
+
+    for (i = 0; done && i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_LOOP) {
+            done = group_again(lowering, &op->of.loop->body);
+        } else if (op->code == MDF_LOWERED_IF) {
+            done = group_again(lowering, &op->of.branches->then) && group_again(lowering, &op->of.branches->otherwise);
+        }
+    }
+    done = done && lowering_group(lowering, &ops);
+    region->n_ops = done ? ops.n_ops : region->n_ops;
+    return done;
+}
+
+bool lowering_group_again(struct lowering *lowering)
+{
+    return !lowering->has_dropped_folds || group_again(lowering, &lowering->lowered->region);
+}

@@ -93,6 +93,7 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
             if (step.kind == MDF_NEST_STORE) {
                 counting->lowering->facts[step.view.id].is_nested = false;
             }
+            counting->lowering->has_dropped_folds = counting->lowering->has_dropped_folds || step.kind == MDF_NEST_FOLD;
             continue;
         }
         for (k = 0; k < step.n_in; k++) {
@@ -266,6 +267,23 @@ static void drop_stacks(const struct counting *counting, struct mdf_lowered_loop
     loop->n_stacks = n;
 }
 
+/* Drops rows that the body does not read, but where products are computed ahead of rows. */
+static void drop_rows(const struct counting *counting, struct mdf_lowered_loop *loop)
+{
+    size_t n = 0, i;
+
+    for (i = 0; loop->n_products == 0 && i < loop->n_rows; i++) {
+        mdf_lowered_id parameter = loop->rows[i].parameter;
+
+        if (counting->n_reads[parameter] > 0 || counting->lowering->facts[parameter].is_watched) {
+            loop->rows[n++] = loop->rows[i];
+        } else {
+            counting->n_reads[loop->rows[i].source]--;
+        }
+    }
+    loop->n_rows = loop->n_products == 0 ? n : loop->n_rows;
+}
+
 /* Whether a load is at a place that a number says which is one for all indices; a nest has such a load with that number. */
 static const struct mdf_nest_step *outer_index(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *load)
 {
@@ -342,6 +360,7 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
             }
             count_op(counting, op);
             drop_region(counting, &op->of.loop->body);
+            drop_rows(counting, op->of.loop);
         } else if (op->code == MDF_LOWERED_NEST) {
             trim_nest(counting, op->of.nest);
             draft_join_axes(op->of.nest);

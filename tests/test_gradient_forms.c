@@ -1,0 +1,76 @@
+/* test_gradient_forms.c - what the way back of a loop costs: how many nests it has, and what is in them. */
+#include "mdf_c/machine/emit.h"
+#include "mdf_c/mdf.h"
+#include "mdf_c/run/dump.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* The delta rule: S moves towards what it should give for a key. */
+static const char delta_rule[] =
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {"
+    "\"i\": {\"value\": \"numpy.reshape(numpy.arange(192), [6, 32])\"}, \"q\": {\"value\": \"numpy.cos(i)\"}, "
+    "\"k\": {\"value\": \"numpy.sin(i)\"}, \"v\": {\"value\": \"numpy.sin(3 * i)\"}, "
+    "\"s\": {\"value\": \"numpy.zeros([32, 32])\"}, \"scale\": {\"value\": 1.0}, "
+    "\"p\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": \"[s, scale * q, scale * k, scale * "
+    "v]\", "
+    "\"num_scan_inputs\": 3, \"body\": \"cell\"}}}, "
+    "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(p[1] * p[1])\"}}}}}, "
+    "\"cell\": {\"metadata\": {\"inputs\": [\"s\", \"qt\", \"kt\", \"vt\"], \"outputs\": [\"o\", \"y\"]}, "
+    "\"nodes\": {\"m\": {\"input_ports\": {\"s\": {}, \"qt\": {}, \"kt\": {}, \"vt\": {}}, "
+    "\"parameters\": {\"e\": {\"value\": \"0.5 * (vt - numpy.matmul(s, kt))\"}, "
+    "\"a\": {\"value\": \"s + numpy.reshape(e, [-1, 1]) * kt\"}}, "
+    "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"y\": {\"value\": \"numpy.matmul(a, qt)\"}}}}}}}}";
+
+/* The lowered form of a gradient that has been evaluated often enough; the caller releases it. */
+static void dump_gradient(const char *text, const char *of, const char *by, struct mdf_text *dump)
+{
+    mdf_error error = {0};
+    mdf_model *loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+    mdf_program *program = mdf_compile_gradient(loaded, of, &by, 1, 1, (double)NAN, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+
+    cr_assert_not_null(state, "%s", error.message);
+    for (size_t run = 0; run < 4; run++) {
+        cr_assert_eq(mdf_state_reset(state, 0, &error), MDF_OK);
+        cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
+    }
+    cr_assert(mdf_state_dump(dump, state, MDF_DUMP_LOWERED));
+    cr_assert(strncmp(dump->bytes, "an evaluation of graph g", 24) == 0, "%s", dump->bytes);
+    *strstr(dump->bytes, "\n\n") = '\0'; /* other forms */
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(loaded);
+}
+
+static size_t count(const char *text, const char *word)
+{
+    size_t n = 0;
+
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+/* What meets a vector is multiplied, not summed from 0 on; what nothing reads says nothing about the order in which others go
+ * through an array, so that what is computed again is in one nest with the product that needs it. */
+Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
+{
+    struct mdf_memory memory;
+    struct mdf_text dump;
+    const char *back;
+
+    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+        cr_skip(); /* products are calls there */
+    }
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+    dump_gradient(delta_rule, "y", "n.scale", &dump);
+    back = strstr(dump.bytes, "the last first");
+    cr_assert_not_null(back, "%s", dump.bytes);
+    cr_expect_eq(count(back, "nest over 32, 32"), 3, "%s", dump.bytes);
+    cr_expect_eq(count(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
+    mdf_text_release(&dump);
+}
