@@ -192,8 +192,8 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
         return false;
     }
     *changes = !loop_keeps_forms(loop, changing);
-    if (n_counted != NULL) {
-        *n_counted = count_runs(loop, bounds);
+    if (n_counted != NULL) { /* what the shape of a state says is another thing in the next run */
+        *n_counted = *changes ? SIZE_MAX : count_runs(loop, bounds);
     }
     if (*changes || (n_counted != NULL && *n_counted != SIZE_MAX)) {
         lowering->region = loop->region.outer;

@@ -560,8 +560,10 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
                           ? find_place(&folding, trial, rule, register_number)
                           : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
     for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
-        if ((set >> d & 1) == 0 || result->rank == operand->rank) {
-            axes[n++] = (set >> d & 1) == 0 ? folding.axes[d] : DRAFT_NO_AXIS;
+        bool is_left = (set >> d & 1) == 0;
+
+        if (is_left || result->rank == operand->rank) {
+            axes[n++] = is_left && mdf_value_shape(operand)[d] != 1 ? folding.axes[d] : DRAFT_NO_AXIS;
         }
     }
     return n != result->rank || result->dtype != folding.draft->steps[register_number].step.dtype
