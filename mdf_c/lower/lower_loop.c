@@ -80,7 +80,7 @@ static bool add_loop_formals(struct loop *loop, const struct loop_bounds *bounds
         id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
     }
     /* What is as long as the number says has another length in the next run. */
-    if (!lowering->is_for_source && bounds->n_runs > 1 && id != MDF_LOWERED_NONE && !lowering_open(lowering, id, &second)) {
+    if (bounds->n_runs > 1 && id != MDF_LOWERED_NONE && !lowering_open(lowering, id, &second)) {
         return false;
     }
     return lowering_bind(lowering, &loop->inner, loop->body->formals[0], id) &&
@@ -433,7 +433,7 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
     if (!loop_may_be_written_out(lowering) || !lowering_take_back(lowering, &attempt)) {
         return false;
     }
-    if (!loop_write_out(lowering, scope, source)) {
+    if (!loop_write_out(lowering, scope, source, why.reason)) {
         lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
         return false;
     }

@@ -1,5 +1,6 @@
-/* lower_written_out.c - for C source, a Loop whose states have other shapes from run to run and for which no form of any length
- * stands: its runs, one behind the other, each of them with the shapes that it has. See lower_loops.h.
+/* lower_written_out.c - for C source, a Loop whose states, or whose parts that its number says, have other shapes from run to
+ * run, for which no form of any length stands: its runs, one behind the other, each with the shapes that it has. See
+ * lower_loops.h.
  *
  * In: a Loop that has been refused as one. There are as many runs as on the examples. Where a trip count or a condition says so
  * that is not known beforehand, it bails out wherever these say something else. */
@@ -11,12 +12,18 @@
 
 enum { MOST_OPS = 8192 }; /* of all runs of one Loop */
 
+/* Whether shapes are known to change from run to run: that of an array that grows, or of what the loop's number says. */
+static bool changes_shapes(enum mdf_refusal_reason why)
+{
+    return why == MDF_REFUSED_GROWN || why == MDF_REFUSED_OPEN_LENGTH;
+}
+
 bool loop_may_be_written_out(const struct lowering *lowering)
 {
-    enum mdf_refusal_reason reason = lowering->refusal.reason;
+    enum mdf_refusal_reason why = lowering->refusal.reason;
 
     return lowering->is_for_source &&
-           (reason == MDF_REFUSED_CHANGING_STATE || reason == MDF_REFUSED_GROWN || reason == MDF_REFUSED_CHANGING_ITEM);
+           (changes_shapes(why) || why == MDF_REFUSED_CHANGING_STATE || why == MDF_REFUSED_CHANGING_ITEM);
 }
 
 /* ------------------------------------------------------------------ how often */
@@ -137,12 +144,12 @@ static bool write_run(struct loop *loop, struct loop_bounds *bounds, size_t n_st
     return true;
 }
 
-/* Runs until the examples say that there is none; states whose shapes stay are left to loops. */
-static bool write_runs(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
+/* Runs until the examples say that there is none; where it is not known that shapes change, those of states have to. */
+static bool write_runs(struct loop *loop, struct loop_bounds *bounds, size_t n_states, bool changes)
 {
     struct lowering *lowering = loop->lowering;
     const struct region *region = lowering->region;
-    bool has_condition = bounds->condition != MDF_LOWERED_NONE, goes_on = true, changes = false;
+    bool has_condition = bounds->condition != MDF_LOWERED_NONE, goes_on = true;
     size_t first_op = region->n_ops;
 
     if (!settle_count(lowering, bounds) || (bounds->n_runs > MOST_WRITTEN_OUT && !has_condition)) {
@@ -163,7 +170,8 @@ static bool write_runs(struct loop *loop, struct loop_bounds *bounds, size_t n_s
     return true;
 }
 
-bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                    enum mdf_refusal_reason why)
 {
     const struct mdf_code *body = scope->code->bodies[source->bodies[0]];
     size_t n_states = source->n_inputs > LOOP_FIRST_STATE ? source->n_inputs - LOOP_FIRST_STATE : 0;
@@ -171,7 +179,7 @@ bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct
     struct loop_bounds bounds;
 
     if (body->program != NULL || !loop_read_bounds(&loop, &bounds) || !loop_read_initial(&loop, LOOP_FIRST_STATE, n_states) ||
-        !write_runs(&loop, &bounds, n_states)) {
+        !write_runs(&loop, &bounds, n_states, changes_shapes(why))) {
         return false;
     }
     loop.n_outputs = body->n_yields - LOOP_FIRST_YIELD;
