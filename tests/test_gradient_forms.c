@@ -72,5 +72,6 @@ Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
     cr_assert_not_null(back, "%s", dump.bytes);
     cr_expect_eq(count(back, "nest over 32, 32"), 3, "%s", dump.bytes);
     cr_expect_eq(count(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
+    cr_expect_eq(count(dump.bytes, "where the state lies"), 1, "%s", dump.bytes);
     mdf_text_release(&dump);
 }

@@ -1,4 +1,5 @@
 /* test_lowered_loop.c - LOOP in the lowered form, run plainly: bounds, states, rows, stacks, loops in loops. */
+#include "mdf_c/machine/emit.h"
 #include "tests/lowered_builder.h"
 
 #include <criterion/criterion.h>
@@ -330,6 +331,64 @@ Test(lowered_loop, rows_and_stacks)
 {
     for (int i = 0; i < 8; i++) {
         check_scan((i & 1) != 0, (i & 2) != 0, (i & 4) != 0);
+    }
+}
+
+/* A state that is stacked as each run finds it lies in that stack, and with it what it is next, where that is stacked, too; each
+ * time from where it begins now. */
+static void check_held_state(size_t n_runs, bool stacks_next, bool is_emitted)
+{
+    const int64_t sizes[] = {N_ROWS, N_COLUMNS};
+    double matrix[N_ROWS * N_COLUMNS];
+    mdf_lowered_id v, row, next, before, both;
+    struct mdf_value *start, *sums, *last;
+    struct mdf_lowered_loop *loop;
+    struct build b;
+
+    for (int i = 0; i < N_ROWS * N_COLUMNS; i++) {
+        matrix[i] = 1 + i * i;
+    }
+    build_begin(&b, NULL);
+    start = build_array(&b, MDF_DTYPE_FLOAT64, 1, two, NULL);
+    loop = build_loop(&b, REGION, n_runs);
+    v = build_state(&b, loop, build_input(&b, start));
+    row = build_rows(&b, loop, build_input(&b, build_array(&b, MDF_DTYPE_FLOAT64, 2, sizes, matrix)), false);
+    next = build_group_element(&b, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(v, row));
+    build_next(&b, loop, v, next);
+    before = build_stack(&b, loop, v, false);
+    both = stacks_next ? build_stack(&b, loop, next, false) : before;
+    both = build_group_element(&b, REGION, MDF_LOWERED_SUBTRACT, MDF_DTYPE_FLOAT64, IDS(both, before));
+    build_output(&b, sums = build_slot(&b),
+                 build_group_element(&b, REGION, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, IDS(both, before)));
+    build_output(&b, last = build_slot(&b), v);
+    build_finish(&b);
+    cr_expect(loop->stacks[0].is_direct && loop->states[0].storage == MDF_LOWERED_IN_STACK);
+    if (is_emitted) {
+        mdf_lowered_emit(b.lowered);
+    }
+    for (int run = 0; run < 3; run++) {
+        double sum[N_COLUMNS];
+
+        for (size_t j = 0; j < N_COLUMNS; j++) {
+            ((double *)start->data)[j] = sum[j] = 1000.0 * run + (double)j;
+        }
+        cr_assert_eq(mdf_lowered_run(b.lowered), MDF_LOWERED_DONE);
+        for (size_t i = 0; i < n_runs * N_COLUMNS; i++) {
+            double old = sum[i % N_COLUMNS];
+
+            sum[i % N_COLUMNS] += matrix[i];
+            cr_expect_eq(build_element_of(sums, i), stacks_next ? sum[i % N_COLUMNS] : old);
+        }
+        cr_expect(build_element_of(last, 0) == sum[0] && build_element_of(last, 1) == sum[1]);
+    }
+    build_end(&b);
+}
+
+Test(lowered_loop, states_lie_in_their_stacks)
+{
+    for (int i = 0; i < 4; i++) {
+        check_held_state(N_ROWS, (i & 1) != 0, (i & 2) != 0);
+        check_held_state(1, (i & 1) != 0, (i & 2) != 0);
     }
 }
 

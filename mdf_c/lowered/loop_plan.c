@@ -268,6 +268,71 @@ static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lo
            !(may_grow(loop) && is_next(loop, item));
 }
 
+static const struct mdf_lowered_state *state_found_in(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].parameter == parameter) {
+            return &loop->states[i];
+        }
+    }
+    return NULL;
+}
+
+const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_stack *stack)
+{
+    return stack->is_direct ? state_found_in(loop, stack->item) : NULL;
+}
+
+const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
+                                                          const struct mdf_lowered_stack *stack)
+{
+    size_t i;
+
+    for (i = 0; stack->is_direct && i < loop->n_stacks; i++) {
+        const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, &loop->stacks[i]);
+
+        if (held != NULL && held->next == stack->item) {
+            return &loop->stacks[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_output(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs && lowered->outputs[i].id != id; i++) {
+    }
+    return i < lowered->n_outputs;
+}
+
+/* Whether a stack has memory of its own, of which nobody else disposes, for items from the first to the last run. */
+static bool is_own_row(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack)
+{
+    return !stack->is_reversed && !stack->is_placed && !stack->appends && !stack->is_put && !stack->is_behind &&
+           !is_output(lowered, stack->stack);
+}
+
+/* Whether a stack may hold a state. */
+static bool may_hold_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t number)
+{
+    const struct mdf_lowered_stack *stack = &loop->stacks[number];
+    const struct mdf_lowered_state *state = state_found_in(loop, stack->item);
+    const struct mdf_lowered_value *parameter = &lowered->values[stack->item];
+    size_t maker = state == NULL ? SIZE_MAX : mdf_lowered_find_maker(&loop->body, state->next), other;
+
+    if (maker == SIZE_MAX || loop->body.ops[maker].code != MDF_LOWERED_NEST || parameter->is_scalar ||
+        parameter->open_axes != 0 || loop->n_padded > 0 || may_grow(loop) || stack_of(loop, stack->item) != number ||
+        !is_own_row(lowered, stack) || stack->item_bytes == 0 || stack->item_bytes > INT32_MAX) {
+        return false;
+    }
+    other = stack_of(loop, state->next);
+    return other == loop->n_stacks || is_own_row(lowered, &loop->stacks[other]);
+}
+
 static const struct mdf_lowered_op *put_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t maker = mdf_lowered_find_maker(&loop->body, id);
@@ -317,6 +382,10 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
     if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {
         return MDF_LOWERED_IN_STACK;
     }
+    stack = stack_of(loop, state->parameter);
+    if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {
+        return MDF_LOWERED_IN_STACK;
+    }
     return is_told(lowered, loop, state->next) && stack_of(loop, state->parameter) == loop->n_stacks &&
                    may_lie_in_state(lowered, loop, state->parameter, state->next)
                ? MDF_LOWERED_IN_PLACE
@@ -332,7 +401,7 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *inner = inner_stack(loop, loop->stacks[i].item);
 
-        loop->stacks[i].is_direct = may_be_direct(lowered, loop, i);
+        loop->stacks[i].is_direct = may_be_direct(lowered, loop, i) || may_hold_state(lowered, loop, i);
         if (inner != NULL && loop->stacks[i].is_direct) {
             inner->is_placed = true;
         }
@@ -372,7 +441,7 @@ bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].is_direct && !may_be_direct(lowered, loop, i)) {
+        if (loop->stacks[i].is_direct && !may_be_direct(lowered, loop, i) && !may_hold_state(lowered, loop, i)) {
             return false;
         }
     }

@@ -8,6 +8,16 @@
 /* Sets `storage` of all states, `is_direct` of all stacks, and `is_in_place` of values. */
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered);
 
+/* The state that a direct stack holds: its items are what the runs find in `parameter`, `next` is written as the item behind, for
+ * the last of which there is room behind the stack. NULL: none. */
+const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_loop *loop,
+                                                       const struct mdf_lowered_stack *stack);
+
+/* The direct stack that holds a state whose `next` another direct stack has as its items: these lie in its memory, from its
+ * second item on. NULL: none. */
+const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
+                                                          const struct mdf_lowered_stack *stack);
+
 /* Whether the plan of a loop holds, of which the body may have been changed since. */
 bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
 

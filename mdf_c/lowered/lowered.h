@@ -177,7 +177,8 @@ struct mdf_lowered_call {
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
     struct mdf_lowered_draw *draw;       /* the same of random numbers */
     /* Of the loop in whose own region it is, where there is no kernel: the result is what the stack has so far; with two inputs,
-     * the second is put there before, and the first is what it had. NULL: a kernel's call. Outputs behind the first are columns. */
+     * the second is put there before, and the first is what it had. NULL: a kernel's call. Outputs behind the first are columns.
+     */
     struct mdf_lowered_stack *stack;
 };
 
@@ -251,8 +252,8 @@ struct mdf_lowered_stack {
     mdf_lowered_id item, stack;
     bool is_reversed; /* filled from the end: n_runs is known then */
     bool is_direct;   /* `item` is an array that a NEST op of the body's own region makes, or a stack of a LOOP op there: it is
-                         told to write into the stack, by   arrays[item].data, before each run; else the item is copied there
-                         after each run. loop_plan.h chooses it */
+                         told to write into the stack, by   arrays[item].data, before each run; or a state that lies in it
+                         (mdf_lowered_held_state). Else the item is copied there. loop_plan.h chooses it */
     bool is_placed;   /* it is such an item of the loop around, which says where it lies */
     bool appends;     /* then it is not reversed */
     bool is_put;      /* a CALL of the body puts the item there; not reversed */

@@ -1,6 +1,7 @@
 /* lowered_loop.c - LOOP: its states, rows and stacks, and its runs one after the other. See lowered.h. */
 #include "functions/moves/indexing.h"
 #include "mdf_c/lowered/code_price.h"
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
 #include <string.h>
@@ -157,9 +158,9 @@ static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_c
 /* Whether the array has the memory of an earlier time for as many items, which nobody else looks at: it is a row of them again.
  * What a slot gave for its result may be of another form. */
 static bool has_room_again(struct mdf_lowered_stack *stack, const struct mdf_value *form, struct mdf_value *array,
-                           size_t capacity)
+                           size_t capacity, size_t n_behind)
 {
-    size_t n_bytes = capacity * stack->item_bytes; /* which had room then */
+    size_t n_bytes = (capacity + n_behind) * stack->item_bytes; /* which had room then */
 
     if (stack->appends || stack->has_columns || stack->is_placed || stack->capacity != capacity || capacity == 0 ||
         array->kind != MDF_KIND_TENSOR || array->dtype != form->dtype || array->strength != form->strength ||
@@ -172,19 +173,30 @@ static bool has_room_again(struct mdf_lowered_stack *stack, const struct mdf_val
     return true;
 }
 
-/* `is_fixed`: it will not be made longer. */
-static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity, bool is_fixed)
+/* A stack of what a state is next lies in the one that holds the state. */
+static void begin_within(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, const struct mdf_lowered_stack *holding)
+{
+    struct mdf_value *array = &lowered->arrays[stack->stack];
+
+    array->data = stack->items = holding->items + holding->item_bytes;
+    stack->capacity = holding->capacity;
+    stack->n_put = 0;
+}
+
+/* `is_fixed`: it will not be made longer; `n_behind`: items more that there is room for. */
+static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack, size_t capacity, bool is_fixed,
+                        size_t n_behind)
 {
     struct mdf_value *array = &lowered->arrays[stack->stack];
     const struct mdf_value *form = &lowered->values[stack->stack].form;
     int64_t length;
     size_t n;
 
-    if (is_fixed && has_room_again(stack, form, array, capacity)) {
+    if (is_fixed && has_room_again(stack, form, array, capacity, n_behind)) {
         return true;
     }
     if (!stack->is_placed) {
-        if (!count_elements(lowered, stack, capacity, &n)) {
+        if (capacity > SIZE_MAX - n_behind || !count_elements(lowered, stack, capacity + n_behind, &n)) {
             return false;
         }
         length = (int64_t)n;
@@ -290,6 +302,22 @@ static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_st
     return true;
 }
 
+/* Begins a state that a stack holds; false: none does. */
+static bool begin_held_state(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                             const struct mdf_lowered_state *state)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_stacks; i++) {
+        if (mdf_lowered_held_state(loop, &loop->stacks[i]) == state) {
+            lowered->arrays[state->parameter].data = loop->stacks[i].items;
+            copy_bytes(loop->stacks[i].items, lowered->arrays[state->initial].data, loop->stacks[i].item_bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = first_capacity(loop, n_runs), i;
@@ -299,8 +327,18 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         return 1;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        if (!begin_stack(lowered, &loop->stacks[i], capacity, is_fixed)) {
+        struct mdf_lowered_stack *stack = &loop->stacks[i];
+
+        if (mdf_lowered_holding_stack(loop, stack) == NULL &&
+            !begin_stack(lowered, stack, capacity, is_fixed, mdf_lowered_held_state(loop, stack) != NULL)) {
             return 1;
+        }
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        const struct mdf_lowered_stack *holding = mdf_lowered_holding_stack(loop, &loop->stacks[i]);
+
+        if (holding != NULL) {
+            begin_within(lowered, &loop->stacks[i], holding);
         }
     }
     for (i = 0; i < loop->n_states; i++) {
@@ -309,7 +347,7 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         if (lowered->values[state->parameter].is_scalar) {
             continue;
         }
-        if (!begin_state(lowered, state)) {
+        if (!begin_held_state(lowered, loop, state) && !begin_state(lowered, state)) {
             return 1;
         }
         if (state->storage == MDF_LOWERED_IN_PLACE) {
@@ -423,7 +461,11 @@ static bool open_items(struct mdf_lowered *lowered, struct mdf_lowered_loop *loo
         return false;
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].is_direct) {
+        const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, &loop->stacks[i]);
+
+        if (held != NULL) {
+            lowered->arrays[held->next].data = item_place(&loop->stacks[i], n_runs, run) + loop->stacks[i].item_bytes;
+        } else if (loop->stacks[i].is_direct) {
             lowered->arrays[loop->stacks[i].item].data = item_place(&loop->stacks[i], n_runs, run);
         }
     }

@@ -2,6 +2,7 @@
 #include "mdf_c/lowered/print_lowered.h"
 
 #include "mdf_c/code/code.h"
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/tensor/print_value.h"
@@ -354,9 +355,11 @@ static void print_loop(const struct printing *printing, const struct mdf_lowered
             mdf_text_printf(printing->text, ", by columns in v%u", (unsigned)loop->stacks[i].columns);
         }
         mdf_text_printf(printing->text, "%s%s\n", loop->stacks[i].is_reversed ? ", from the end" : "",
-                        loop->stacks[i].is_direct   ? ", written there"
-                        : loop->stacks[i].is_behind ? ", computed behind"
-                                                    : "");
+                        mdf_lowered_held_state(loop, &loop->stacks[i]) != NULL      ? ", where the state lies"
+                        : mdf_lowered_holding_stack(loop, &loop->stacks[i]) != NULL ? ", behind the first state there"
+                        : loop->stacks[i].is_direct                                 ? ", written there"
+                        : loop->stacks[i].is_behind                                 ? ", computed behind"
+                                                                                    : "");
     }
 }
 

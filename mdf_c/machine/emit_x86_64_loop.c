@@ -5,6 +5,7 @@
  *           ...
  *           items are stored; states = what they are next; pointers and counter advance; go to body, or bail out at the limit
  *   end:    stacks are ended */
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -223,9 +224,15 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
         load_row(emission, loop->rows[i].parameter, emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX));
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].is_direct) {
-            assemble_store(assembler, 8, emission_general(emission, (mdf_lowered_id)(plan->stacks + i), RAX),
-                           emission_array_data(loop->stacks[i].item));
+        const struct mdf_lowered_stack *stack = &loop->stacks[i];
+        const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, stack);
+        uint8_t pointer = stack->is_direct ? emission_general(emission, (mdf_lowered_id)(plan->stacks + i), RAX) : RAX;
+
+        if (held != NULL) {
+            assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, in_memory(pointer, (int32_t)stack->item_bytes));
+            assemble_store(assembler, 8, RAX, emission_array_data(held->next));
+        } else if (stack->is_direct) {
+            assemble_store(assembler, 8, pointer, emission_array_data(stack->item));
         }
     }
 }

@@ -2,6 +2,7 @@
  *
  * Scalar states are variables; array states lie where loop_plan.h says. What nothing needs is not there at all. */
 #include "functions/moves/indexing.h"
+#include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <stdlib.h>
@@ -38,6 +39,12 @@ static bool is_stacked(const struct mdf_source_writer *writer, const struct mdf_
         }
     }
     return false;
+}
+
+/* Whether items are written where the stack has them; one that holds a state gets copies here. */
+static bool is_written_there(const struct mdf_lowered_loop *loop, const struct mdf_lowered_stack *stack)
+{
+    return stack->is_direct && mdf_lowered_held_state(loop, stack) == NULL;
 }
 
 static enum state_form form_of(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
@@ -338,7 +345,7 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
         struct mdf_source_value *item = &writer->values[stack->item];
 
-        if (!mdf_source_is_live(writer, stack->stack) || !stack->is_direct || item->is_buffered) {
+        if (!mdf_source_is_live(writer, stack->stack) || !is_written_there(plan->loop, stack) || item->is_buffered) {
             continue;
         }
         item->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, stack->item));
@@ -403,7 +410,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
         name = items_of(writer, stack);
         if (value_of(writer, stack->item)->is_scalar) {
             mdf_source_line(writer, "%s[%s] = %s;", name, number, mdf_source_element(writer, stack->item, "0"));
-        } else if (!stack->is_direct && length > 0) {
+        } else if (!is_written_there(loop, stack) && length > 0) {
             mdf_source_line(writer, "memcpy(%s + %s * %zu, %s, %zu * sizeof *%s);", name, number, length,
                             mdf_source_address(writer, stack->item), length, name);
         }
