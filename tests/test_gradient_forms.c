@@ -54,8 +54,8 @@ static size_t count(const char *text, const char *word)
     return n;
 }
 
-/* What meets a vector is multiplied, not summed from 0 on; what nothing reads says nothing about the order in which others go
- * through an array, so that what is computed again is in one nest with the product that needs it. */
+/* What meets a vector is multiplied, not summed from 0 on; states, as they were and as they are next, lie in one stack, where
+ * they are read. */
 Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
 {
     struct mdf_memory memory;
@@ -73,5 +73,6 @@ Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
     cr_expect_eq(count(back, "nest over 32, 32"), 3, "%s", dump.bytes);
     cr_expect_eq(count(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
     cr_expect_eq(count(dump.bytes, "where the state lies"), 1, "%s", dump.bytes);
+    cr_expect_eq(count(dump.bytes, "behind the first state there"), 1, "%s", dump.bytes);
     mdf_text_release(&dump);
 }

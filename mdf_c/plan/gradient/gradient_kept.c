@@ -1,10 +1,10 @@
 /* gradient_kept.c - what a Scan or Loop keeps for its way back.
  *
  * Comes in: a body behind whose instructions stand those that hand gradients back. Goes out: the same body without what nobody
- * needs. Of its own values, those that are cheap are computed again; states, and what is dear to compute (products, functions
- * that take longer than an addition) come from the loop itself, which yields what they were in each iteration. Only what has one
- * type and shape in all iterations can be kept so. Where nothing but the form of a value counts, it is computed again, too, from
- * states as they were at first: lowered, that takes no time. */
+ * needs. Of its own values, those that are cheap are computed again; states, what they are next, and what is dear to compute
+ * (products, functions that take longer than an addition) come from the loop itself, which yields what they were in each
+ * iteration. Only what has one type and shape in all iterations can be kept so. Where nothing but the form of a value counts, it
+ * is computed again, too, from states as they were at first: lowered, that takes no time. */
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
 #include "functions/kernel/setting.h"
@@ -206,6 +206,7 @@ struct keeping {
     bool *stays;               /* of each instruction of the body */
     struct list kept;          /* mdf_operand, of the body */
     struct list first;         /* struct mdf_instruction that come before all others: forms of states */
+    mdf_operand *next;         /* of each state: what the body makes for it */
 };
 
 static enum gradient_reading reading_of(const struct gradient *gradient, mdf_operand operand)
@@ -309,9 +310,21 @@ static bool may_change_type(struct gradient *gradient, const struct mdf_code_cal
         ->is_active;
 }
 
-/* Whether what an instruction writes is kept rather than computed again. */
-static bool is_kept(struct gradient *gradient, size_t at, size_t end)
+/* Whether a value is what a state is next: a stack of these is that of the states, but for the first one and the last one. */
+static bool is_next_state(const struct keeping *keeping, mdf_operand value)
 {
+    for (size_t i = 0; keeping->backward != NULL && i < keeping->backward->control->n_states; i++) {
+        if (keeping->next[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether what an instruction writes is kept rather than computed again. */
+static bool is_kept(const struct keeping *keeping, size_t at, size_t end)
+{
+    struct gradient *gradient = keeping->gradient;
     const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
     const struct mdf_code_call *call;
 
@@ -319,7 +332,8 @@ static bool is_kept(struct gradient *gradient, size_t at, size_t end)
         return false;
     }
     call = gradient_call(gradient, instruction);
-    if (!gradient_is_draw(call) && (!is_of_arrays(call) || !is_dear(call) || may_change_type(gradient, call))) {
+    if (!gradient_is_draw(call) && (!is_of_arrays(call) || may_change_type(gradient, call) ||
+                                    (!is_dear(call) && !is_next_state(keeping, call->outputs[0])))) {
         return false;
     }
     for (size_t i = 0; i < call->n_outputs; i++) {
@@ -416,7 +430,7 @@ static bool choose_one(struct keeping *keeping, size_t at, size_t end, size_t be
     if (draw != NULL && (keeping->backward == NULL || reading != GRADIENT_UNREAD)) { /* others draw what comes behind */
         reading = GRADIENT_VALUE;
     }
-    if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(gradient, at, end)) {
+    if (reading == GRADIENT_VALUE && at < gradient->n_instructions && is_kept(keeping, at, end)) {
         return keep_outputs(keeping, at);
     }
     if (reading != GRADIENT_UNREAD) {
@@ -739,6 +753,35 @@ static bool keep_formals(struct keeping *keeping)
     return true;
 }
 
+static bool hands_on(const struct mdf_instruction *instruction)
+{
+    return instruction->opcode == MDF_OPCODE_COPY || instruction->opcode == MDF_OPCODE_BORROW ||
+           instruction->opcode == MDF_OPCODE_ARRAY;
+}
+
+/* What the body makes for each state, which may be handed on before it is yielded. */
+static bool find_next(struct keeping *keeping)
+{
+    const struct control *control = keeping->backward->control;
+    struct gradient *gradient = keeping->gradient;
+
+    keeping->next = gradient_new_array(gradient, control->n_states, sizeof *keeping->next);
+    if (keeping->next == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < control->n_states; i++) {
+        keeping->next[i] = control->bodies[0].code->yields[control->first_yield + i];
+        for (size_t at = gradient->n_instructions; at-- > 0;) {
+            const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
+
+            if (hands_on(instruction) && instruction->a == keeping->next[i]) {
+                keeping->next[i] = instruction->b;
+            }
+        }
+    }
+    return true;
+}
+
 bool gradient_keep(struct backward *backward)
 {
     struct gradient *gradient = &backward->control->bodies[0].gradient;
@@ -746,7 +789,7 @@ bool gradient_keep(struct backward *backward)
 
     keeping.stays = gradient_new_array(gradient, unit_position(gradient->unit), sizeof *keeping.stays);
     gradient->readings = gradient_new_array(gradient, gradient->unit->slot_facts.n, sizeof *gradient->readings);
-    if (keeping.stays == NULL || gradient->readings == NULL) {
+    if (keeping.stays == NULL || gradient->readings == NULL || !find_next(&keeping)) {
         return false;
     }
     mark_all(gradient, &backward->state_yields);
