@@ -724,18 +724,6 @@ static const struct refused {
       3,
       0},
      "there is no derivative of onnx::BitCast"},
-    {{"a condition that looks at an input port",
-      "'A': {'input_ports': {'u': {}}, 'parameters': {'v': {'value': 'v + u', 'default_initial_value': 0.5}}, 'output_ports': "
-      "{'o': {'value': 'v'}}}, "
-      "'n': {'input_ports': {'x': {}}, 'output_ports': {'y': {'value': 'x * 2'}}}",
-      "'e': {'sender': 'A', 'sender_port': 'o', 'receiver': 'n', 'receiver_port': 'x'}",
-      "",
-      "y",
-      {"A.v"},
-      3,
-      0,
-      "'n': {'type': 'Threshold', 'kwargs': {'dependency': 'A', 'parameter': 'u', 'threshold': 2.0, 'comparator': '>'}}"},
-     "a graph with a condition that looks at an input port"},
     {{"a node that does not run",
       "'A': {'parameters': {'u': {'value': 2.0}}, 'output_ports': {'o': {'value': 'u'}}}, 'n': {'parameters': {'a': {'value': "
       "1.5}}, "

@@ -252,6 +252,7 @@ struct mdf_program {
     size_t n_nodes;
     struct mdf_program_port *ports;
     size_t n_ports;
+    mdf_operand *is_given; /* of each port: set to whether something is given to it, before each evaluation; NULL: nobody asks */
     struct name_table port_names; /* the first of named_ports, from 1, that has a name */
     struct mdf_named_port *named_ports;
     size_t n_named_ports;

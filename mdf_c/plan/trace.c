@@ -164,7 +164,7 @@ static bool emit_in_segments(struct tracer *tracer, uint32_t from, const struct 
         types[i] = traced->inputs[i] != MDF_NO_OPERAND ? unit_type(tracer->from, traced->inputs[i]) : mdf_static_unknown;
     }
     return types != NULL ? segments_emit_call(&tracer->target, call,
-                                             &(struct traced_call){tracer->from, inputs, types, tracer->bound_bytes})
+                                              &(struct traced_call){tracer->from, inputs, types, tracer->bound_bytes})
                          : out_of_memory(tracer);
 }
 
@@ -200,7 +200,7 @@ static bool trace_call(struct tracer *tracer, const struct mdf_instruction *inst
     call.inputs = operands;
     call.outputs = operands + call.n_inputs;
     return tracer->bound_bytes > 0 && !keeps_outputs ? emit_in_segments(tracer, instruction->target, &call)
-                                                : unit_emit_call(&tracer->target, &call);
+                                                     : unit_emit_call(&tracer->target, &call);
 }
 
 static bool trace_swap(struct tracer *tracer, const struct mdf_instruction *instruction)
@@ -583,6 +583,31 @@ static bool trace_arrival_now(struct tracer *tracer, const struct mdf_program_no
     return trace_where(tracer, brings, trace_arrival, arrival);
 }
 
+static bool trace_default(struct tracer *tracer, void *context)
+{
+    return fill_default(tracer, ((const struct arrival *)context)->port);
+}
+
+/* What is given to a port from outside; where that has been read in this evaluation, its default value. */
+static bool trace_given(struct tracer *tracer, const struct mdf_program_node *node, const struct mdf_program_port *port)
+{
+    size_t slot = MDF_OPERAND_INDEX(port->slot);
+    mdf_operand again;
+
+    if (!tracer->is_written[slot]) {
+        return true; /* it holds */
+    }
+    if (tracer->has_read_now == NULL && tracer->has_read) {
+        return fill_default(tracer, port);
+    }
+    tracer->now[slot] = unit_capture(&tracer->target, tracer->target.unit, tracer->from, port->slot);
+    if (tracer->has_read_now == NULL || tracer->now[slot] == MDF_NO_OPERAND) {
+        return tracer->now[slot] != MDF_NO_OPERAND;
+    }
+    again = tracer->has_read_now(tracer, node);
+    return trace_where(tracer, again, trace_default, &(struct arrival){.port = port});
+}
+
 /* What edges, or the node around the graph, bring to it; else its default value. */
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index)
 {
@@ -617,7 +642,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
     if (tracer->frames != NULL) {
         tracer->frames[tracer->frame].is_fed[index] = is_fed;
     }
-    return !has_edges || is_fed || fill_default(tracer, port);
+    return has_edges ? is_fed || fill_default(tracer, port) : trace_given(tracer, node, port);
 }
 
 static const struct mdf_program *program_of(const struct tracer *tracer)
@@ -808,6 +833,22 @@ void trace_mark_fed(const struct mdf_program *program, bool *is_written)
         is_written[MDF_OPERAND_INDEX(port->slot)] = true;
         if (port->reduce != MDF_REDUCE_OVERWRITE) {
             is_written[MDF_OPERAND_INDEX(port->arriving)] = true;
+        }
+    }
+}
+
+void trace_mark_given(const struct mdf_program *program, bool *is_written)
+{
+    bool repeats = program->schedule != NULL;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        repeats = repeats || program->nodes[i].finished != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; repeats && i < program->n_ports; i++) {
+        const struct mdf_program_port *port = &program->ports[i];
+
+        if (!port->holds && port->node != SIZE_MAX && !mdf_program_is_fed(program, i)) {
+            is_written[MDF_OPERAND_INDEX(port->slot)] = true;
         }
     }
 }

@@ -16,8 +16,8 @@ struct trace_frame {
     const bool *is_written;
     size_t n_slots;
     mdf_operand *now, *before, *constants;
-    size_t *marks; /* of each slot, 0: for trace_choice alone */
-    bool *is_fed; /* of each port of the program: an edge, or the node around, has brought something to its node's run */
+    size_t *marks;       /* of each slot, 0: for trace_choice alone */
+    bool *is_fed;        /* of each port of the program: an edge, or the node around, has brought something to its node's run */
     const bool *is_kept; /* of each slot: behind what is run under a condition it holds something, which it may have held before;
                             NULL: of none */
 };
@@ -47,6 +47,10 @@ struct tracer {
      * brings something: a truth, which is a constant where it is known. NULL: `brings` says it. */
     const struct schedules *schedules;
     mdf_operand (*brings_now)(struct tracer *tracer, const struct mdf_program_edge *edge);
+    /* Whether the node that runs has run before in this evaluation, and read what was given to its ports: a truth, as above.
+     * NULL: has_read says it. */
+    mdf_operand (*has_read_now)(struct tracer *tracer, const struct mdf_program_node *node);
+    bool has_read;
     /* Behind the run of a node that runs until it is finished: the others. NULL: that is refused. */
     bool (*repeat)(struct tracer *tracer, const struct mdf_program_node *node);
     size_t bound_bytes;  /* of the memory, 0: none: rather compute again than keep */
@@ -80,13 +84,17 @@ mdf_operand *trace_copy_operands(struct tracer *tracer, const mdf_operand *opera
 bool *trace_writes(struct tracer *tracer, size_t first, size_t end);
 /* Marks the slots that edges fill. */
 void trace_mark_fed(const struct mdf_program *program, bool *is_written);
+/* And those of ports that hold what is given to them for one run of their node in an evaluation, then their default value: where
+ * nodes may run several times. */
+void trace_mark_given(const struct mdf_program *program, bool *is_written);
 /* An instruction, or all those that a jump chooses from, which *next is behind. */
 bool trace_one(struct tracer *tracer, size_t at, size_t *next);
 bool trace_range(struct tracer *tracer, size_t first, size_t end);
 /* The two arms of the jump at `at`, [at + 1, first_end) and [second, end). */
 bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t second, size_t end);
 /* What `trace` traces is run where the condition holds; else slots hold what they held before. */
-bool trace_where(struct tracer *tracer, mdf_operand condition, bool (*trace)(struct tracer *tracer, void *context), void *context);
+bool trace_where(struct tracer *tracer, mdf_operand condition, bool (*trace)(struct tracer *tracer, void *context),
+                 void *context);
 /* What fills a node's port number `index` of the program at run time. */
 bool trace_port(struct tracer *tracer, const struct mdf_program *program, const struct mdf_program_node *node, size_t index);
 /* The same for all of its ports. */

@@ -61,6 +61,9 @@ static bool find_inputs(struct mdf_state *state, struct mdf_given_rows *rows)
     size_t i;
 
     rows->n_inputs = 0;
+    if (state->program->is_given != NULL) {
+        return false; /* whether something is given is asked */
+    }
     for (i = 0; i < state->program->n_ports; i++) {
         const struct mdf_value *slot = mdf_frame_slot(state->frame, state->program->ports[i].slot);
         struct row_input *input = &rows->inputs[rows->n_inputs];

@@ -283,10 +283,27 @@ bool mdf_state_leaves_default(const struct mdf_program *program, const struct md
     return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
 }
 
+/* Says what is given, where code asks. */
+static bool note_inputs(struct mdf_state *state)
+{
+    const mdf_operand *is_given = state->program->is_given;
+
+    for (size_t i = 0; is_given != NULL && i < state->program->n_ports; i++) {
+        if (is_given[i] != MDF_NO_OPERAND &&
+            !mdf_value_make_bool(&state->shared->memory, mdf_frame_slot(state->frame, is_given[i]), state->ports[i].has_input)) {
+            return mdf_state_out_of_memory(state);
+        }
+    }
+    return true;
+}
+
 bool mdf_state_take_inputs(struct mdf_state *state)
 {
     size_t i;
 
+    if (!note_inputs(state)) {
+        return false;
+    }
     for (i = 0; i < state->program->n_ports; i++) {
         const struct mdf_program_port *port = &state->program->ports[i];
         struct mdf_state_port *filled = &state->ports[i];

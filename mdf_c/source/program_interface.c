@@ -216,6 +216,18 @@ static bool write_before_solver(struct mdf_source_program *program)
     return true;
 }
 
+/* Where code asks whether something is given. */
+static void write_is_given(struct mdf_source_program *program, size_t port)
+{
+    const mdf_operand *is_given = program->graph->program->is_given;
+    const struct mdf_source_slot *slot =
+        is_given != NULL && is_given[port] != MDF_NO_OPERAND ? mdf_source_find_operand(program, is_given[port]) : NULL;
+
+    if (slot != NULL) {
+        mdf_source_line(&program->writer, "%s = s->is_given[%zu];", mdf_source_operand_element(program, slot, 0), port);
+    }
+}
+
 /* take_inputs: what was set before the step goes into its port. */
 static bool write_take_inputs(struct mdf_source_program *program, const struct mdf_source_slot **places)
 {
@@ -237,6 +249,7 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
                                    "the input has no value; set it before each step");
             mdf_source_line(writer, "s->has_value[%zu] = false;", i);
         }
+        write_is_given(program, i);
         mdf_source_open(writer, "if (s->is_given[%zu])", i);
         mdf_source_line(writer, "s->is_given[%zu] = false;", i);
         places[i] = slot;

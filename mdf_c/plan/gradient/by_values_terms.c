@@ -240,36 +240,128 @@ static union mdf_term window_term(void *context, const struct mdf_time_window *w
     return term(by_values_both(context, within, since));
 }
 
-/* The number that a watch sees. */
-static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
-{
-    struct compiler *compiler = tracer->target.compiler;
-    const char *text = "numpy.sum(a";
-    struct mdf_value initial = {0};
-    mdf_operand value, before;
+/* ------------------------------------------------------------------ values that conditions look at */
 
-    if (watch->is_input) {
-        trace_refuse(tracer, "a condition that looks at an input port");
-        return MDF_NO_OPERAND;
+/* What waits in an input port while its node does not run. */
+enum waiting {
+    WAITS_NEVER,    /* edges and the node around bring something only while the node runs */
+    WAITS_ALWAYS,   /* what is given is there in all of an evaluation */
+    WAITS_IF_GIVEN, /* there is a default value, and only a run tells whether something is given instead, which is read once */
+};
+
+static enum waiting waits(const struct tracer *tracer, size_t frame, size_t index)
+{
+    const struct trace_frame *own = &tracer->frames[frame];
+    const struct mdf_program_port *port = &own->program->ports[index];
+
+    if (mdf_program_is_fed(own->program, index) || (frame > 0 && port->outer_port == SIZE_MAX)) {
+        return WAITS_NEVER;
     }
+    if (frame == 0) {
+        return port->holds && (port->is_required || !own->program->nodes[port->node].has_graph) ? WAITS_ALWAYS : WAITS_IF_GIVEN;
+    }
+    if (port->is_required) {
+        return WAITS_ALWAYS;
+    }
+    return waits(tracer, own->outer, port->outer_port) == WAITS_IF_GIVEN ? WAITS_IF_GIVEN : WAITS_NEVER;
+}
+
+/* An expression that takes one number of a. */
+static const char *text_of_item(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    struct mdf_arena *scratch = &tracer->target.compiler->scratch;
+    const char *text = "numpy.sum(a";
+
     for (size_t i = 0; i < watch->n_indices && text != NULL; i++) {
-        text = mdf_arena_printf(&compiler->scratch, "%s[%lld]", text, (long long)watch->indices[i]);
+        text = mdf_arena_printf(scratch, "%s[%lld]", text, (long long)watch->indices[i]);
     }
-    text = text != NULL ? mdf_arena_printf(&compiler->scratch, "%s)", text) : NULL;
-    value = by_values_compute(tracer, text, trace_operand(tracer, watch->value), MDF_NO_OPERAND, MDF_NO_OPERAND);
-    if (watch->always || value == MDF_NO_OPERAND) {
-        return value;
-    }
+    return text != NULL ? mdf_arena_printf(scratch, "%s)", text) : NULL;
+}
+
+static mdf_operand take_item(struct tracer *tracer, const struct mdf_watch *watch, mdf_operand value)
+{
+    return by_values_compute(tracer, text_of_item(tracer, watch), value, MDF_NO_OPERAND, MDF_NO_OPERAND);
+}
+
+/* What counts before the node's first run. */
+static mdf_operand look_before(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    struct mdf_value initial = {0};
+
     if (watch->initial_value != MDF_NO_OPERAND) {
-        before = by_values_compute(tracer, text, trace_operand(tracer, watch->initial_value), MDF_NO_OPERAND, MDF_NO_OPERAND);
-    } else {
-        before = mdf_value_make_double(compiler->memory, &initial, watch->has_initial ? watch->initial : NAN)
-                     ? unit_add_constant(&tracer->target, &initial, 0)
-                     : compile_out_of_memory(compiler);
+        return take_item(tracer, watch, trace_operand(tracer, watch->initial_value));
     }
+    return mdf_value_make_double(tracer->target.compiler->memory, &initial, watch->has_initial ? watch->initial : NAN)
+               ? unit_add_constant(&tracer->target, &initial, 0)
+               : compile_out_of_memory(tracer->target.compiler);
+}
+
+static mdf_operand look_once_run(struct tracer *tracer, const struct mdf_watch *watch, mdf_operand value, mdf_operand before)
+{
     return by_values_compute(tracer, "numpy.where(c, a, b)", value, before,
                              by_values_get(tracer, by_values_counters_of(tracer)->has_run[watch->node]));
 }
+
+/* What is given to the port for all of an evaluation. Within a node it is the node's, as the port itself is filled when its own
+ * node runs. */
+static mdf_operand given_to(struct tracer *tracer, const struct mdf_program_port *port)
+{
+    mdf_operand value = trace_operand(tracer, tracer->frame > 0 ? port->source : port->slot);
+
+    return value != MDF_NO_OPERAND && tracer->frame > 0 && port->declaration.type.dtype != MDF_DTYPE_NONE
+               ? unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND)
+               : value;
+}
+
+/* Something is given to the port, and its node has not read it in this evaluation. */
+static mdf_operand is_unread(struct tracer *tracer, size_t node, size_t port)
+{
+    const mdf_operand *is_given = by_values_program_of(tracer)->is_given;
+    mdf_operand given = unit_capture(&tracer->target, tracer->target.unit, tracer->frames[0].from, is_given[port]);
+
+    return given != MDF_NO_OPERAND
+               ? by_values_both(tracer, given,
+                                by_values_negate(tracer, by_values_get(tracer, by_values_counters_of(tracer)->has_read[node])))
+               : given;
+}
+
+/* What is read counts as 0. */
+static mdf_operand look_at_port(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    const struct mdf_program_port *port = watch->port != SIZE_MAX ? &by_values_program_of(tracer)->ports[watch->port] : NULL;
+    enum waiting waiting = port != NULL ? waits(tracer, tracer->frame, watch->port) : WAITS_NEVER;
+    mdf_operand zero, spent, given;
+
+    if (waiting == WAITS_ALWAYS) {
+        return take_item(tracer, watch, given_to(tracer, port));
+    }
+    zero = by_values_compute(tracer, "0.0", MDF_NO_OPERAND, MDF_NO_OPERAND, MDF_NO_OPERAND);
+    spent = look_once_run(tracer, watch, zero, look_before(tracer, watch));
+    if (waiting == WAITS_NEVER || spent == MDF_NO_OPERAND) {
+        return spent;
+    }
+    if (tracer->frame > 0) {
+        trace_refuse(tracer, "a condition, of a graph within a node, on an input port to which something may be given or not");
+        return MDF_NO_OPERAND;
+    }
+    given = unit_capture(&tracer->target, tracer->target.unit, tracer->from, port->slot);
+    return by_values_compute(tracer, "numpy.where(c, a, b)", take_item(tracer, watch, given), spent,
+                             is_unread(tracer, watch->node, watch->port));
+}
+
+/* The number that a watch sees. */
+static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
+{
+    mdf_operand value;
+
+    if (watch->is_input) {
+        return look_at_port(tracer, watch);
+    }
+    value = take_item(tracer, watch, trace_operand(tracer, watch->value));
+    return watch->always || value == MDF_NO_OPERAND ? value : look_once_run(tracer, watch, value, look_before(tracer, watch));
+}
+
+/* ------------------------------------------------------------------ terms that look at them */
 
 static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
 {
@@ -337,4 +429,38 @@ mdf_operand by_values_is_over(struct tracer *tracer)
     mdf_operand update = by_values_holds(tracer, schedule->end_of_update, by_values_truth(tracer, true));
 
     return by_values_either(tracer, update, by_values_holds(tracer, schedule->end_of_sequence, by_values_negate(tracer, update)));
+}
+
+static bool new_questions(struct compiler *compiler)
+{
+    struct mdf_program *program = compiler->program;
+
+    program->is_given = mdf_arena_array(compiler->arena, program->n_ports, sizeof *program->is_given);
+    for (size_t i = 0; program->is_given != NULL && i < program->n_ports; i++) {
+        program->is_given[i] = MDF_NO_OPERAND;
+    }
+    return program->is_given != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
+bool by_values_ask_inputs(struct target *target, struct tracer *tracer)
+{
+    struct compiler *compiler = target->compiler;
+    struct mdf_program *program = compiler->program;
+    size_t n_watches = program->schedule != NULL ? program->schedule->n_watches : 0;
+
+    for (size_t i = 0; i < n_watches; i++) {
+        const struct mdf_watch *watch = &program->schedule->watches[i];
+
+        if (!watch->is_input || watch->port == SIZE_MAX || waits(tracer, 0, watch->port) != WAITS_IF_GIVEN) {
+            continue;
+        }
+        if (program->is_given == NULL && !new_questions(compiler)) {
+            return false;
+        }
+        program->is_given[watch->port] = unit_new_slot(target, OPERAND_IS_BOOL);
+        if (program->is_given[watch->port] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return true;
 }

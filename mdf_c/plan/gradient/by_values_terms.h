@@ -7,7 +7,7 @@
 
 /* What is counted of one graph: slots of the outermost unit, MDF_NO_OPERAND where nobody looks at it. */
 struct counters {
-    mdf_operand *counts[MDF_SCOPE_COUNT], *has_run, *last_sets, *marks, *spent, clocks[MDF_CLOCK_COUNT], n_sets, time;
+    mdf_operand *counts[MDF_SCOPE_COUNT], *has_run, *has_read, *last_sets, *marks, *spent, clocks[MDF_CLOCK_COUNT], n_sets, time;
     mdf_operand is_over, any_ran; /* the pass is broken off; something has run in it */
 };
 
@@ -17,6 +17,13 @@ struct schedules {
     mdf_operand **later;       /* what slots held behind the runs that are traced for types */
 };
 
+/* New slots for what is counted of a graph. */
+bool by_values_add_counters(struct target *target, const struct mdf_program *program, struct counters *counters);
+/* The same, of the outermost graph: of each node with a port to which something may be given for one run, whether that is read.
+ */
+bool by_values_add_reads(struct target *target, const struct mdf_program *program, struct counters *counters);
+/* Asks which ports of the outermost graph are given something, where conditions look at those that may be. */
+bool by_values_ask_inputs(struct target *target, struct tracer *tracer);
 /* An expression over a, b and c, as far as these are given. */
 mdf_operand by_values_compute(struct tracer *tracer, const char *text, mdf_operand a, mdf_operand b, mdf_operand c);
 mdf_operand by_values_whole(struct tracer *tracer, int64_t number);

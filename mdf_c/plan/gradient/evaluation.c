@@ -124,6 +124,7 @@ static bool trace_again(struct tracer *tracer, void *context, mdf_operand *goes_
     const struct mdf_program_node *node = repeats->node;
 
     tracer->is_first = false;
+    tracer->has_read = true;
     tracer->brings = repeats->brings;
     if (!trace_ports(tracer, node) || !trace_range(tracer, node->first, node->reset) ||
         !trace_range(tracer, node->main, node->end)) {
@@ -165,6 +166,7 @@ static bool trace_run(struct tracer *tracer, const struct ahead_set *set, const 
     const struct mdf_program_node *node = &tracer->frames[tracer->frame].program->nodes[run->node];
 
     tracer->has_dt = set->has_dt;
+    tracer->has_read = run->has_read;
     tracer->brings = run->brings;
     tracer->inner = run->inner;
     return (set->takes_first || trace_ports(tracer, node)) && (!run->resets || trace_range(tracer, node->reset, node->initial)) &&
@@ -178,6 +180,7 @@ static bool trace_set(struct tracer *tracer, const struct ahead_set *set)
 
     for (size_t i = 0; set->takes_first && i < set->n_runs; i++) {
         tracer->has_dt = set->has_dt;
+        tracer->has_read = set->runs[i].has_read;
         tracer->brings = set->runs[i].brings;
         if (!trace_ports(tracer, &program->nodes[set->runs[i].node])) {
             return false;
@@ -310,6 +313,7 @@ bool compile_evaluations(struct graph_builder *builder, const struct mdf_gradien
         return false;
     }
     trace_mark_fed(builder->compiler->program, is_written);
+    trace_mark_given(builder->compiler->program, is_written);
     if (!trace_find_frames(&first)) {
         return false;
     }

@@ -234,6 +234,7 @@ static bool begin_run(struct walk *walk, size_t number, bool *brings, struct ahe
     *run = (struct ahead_run){.node = number,
                               .is_first = !walk->has_run[number],
                               .resets = node->reset < node->initial && is_first_in_evaluation,
+                              .has_read = !is_first_in_evaluation && node->n_ports > 0,
                               .brings = brings};
     return true;
 }
@@ -261,7 +262,8 @@ static void write_key(struct walk *walk, const struct ahead_set *set)
     for (size_t i = 0; i < set->n_runs; i++) {
         const struct ahead_run *run = &set->runs[i];
 
-        mdf_text_printf(key, " %zu %d %d %p ", run->node, walk->n_runs[run->node], run->resets, (const void *)run->inner);
+        mdf_text_printf(key, " %zu %d %d %d %p ", run->node, walk->n_runs[run->node], run->resets, run->has_read,
+                        (const void *)run->inner);
         for (size_t k = 0; k < walk->course.program->nodes[run->node].n_edges; k++) {
             mdf_text_printf(key, "%d", run->brings[k]);
         }

@@ -12,6 +12,7 @@ struct ahead_sequence;
 struct ahead_run {
     size_t node;
     bool is_first, resets;              /* it is its first run of all; initial values of each evaluation are set */
+    bool has_read;                      /* it has run before in this evaluation */
     const bool *brings;                 /* of each of its edges: there is something to bring */
     const struct ahead_sequence *inner; /* of a node with a graph: what runs in that; NULL: nothing */
 };

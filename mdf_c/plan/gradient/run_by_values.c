@@ -70,7 +70,15 @@ static bool trace_initial(struct tracer *tracer, void *context)
 
 static bool take_ports(struct tracer *tracer, void *context)
 {
-    return trace_ports(tracer, node_of(tracer, context));
+    const struct run *run = context;
+    mdf_operand has_read = by_values_counters_of(tracer)->has_read[run->node];
+
+    return trace_ports(tracer, node_of(tracer, run)) && by_values_set(tracer, has_read, by_values_truth(tracer, true));
+}
+
+static mdf_operand has_read_now(struct tracer *tracer, const struct mdf_program_node *node)
+{
+    return by_values_get(tracer, by_values_counters_of(tracer)->has_read[node - by_values_program_of(tracer)->nodes]);
 }
 
 /* Its first run in an evaluation: initial values are set. */
@@ -393,9 +401,23 @@ static bool trace_layers(struct tracer *tracer)
     return true;
 }
 
+static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n, mdf_operand value)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!by_values_set(tracer, counters[i], value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool trace_evaluation(struct tracer *tracer)
 {
-    return by_values_program_of(tracer)->schedule != NULL ? trace_scheduled(tracer) : trace_layers(tracer);
+    return set_all(tracer, by_values_counters_of(tracer)->has_read, by_values_program_of(tracer)->n_nodes,
+                   by_values_truth(tracer, false)) &&
+                   by_values_program_of(tracer)->schedule != NULL
+               ? trace_scheduled(tracer)
+               : trace_layers(tracer);
 }
 
 static bool trace_step(struct tracer *tracer, void *context, mdf_operand *goes_on)
@@ -483,104 +505,6 @@ static mdf_operand brings_now(struct tracer *tracer, const struct mdf_program_ed
 
 /* ------------------------------------------------------------------ the beginning */
 
-struct reader {
-    const struct mdf_program *program;
-    struct counters *counters;
-    struct target *target;
-};
-
-static void add_counter(struct target *target, mdf_operand *counter, bool is_bool)
-{
-    *counter = *counter == MDF_NO_OPERAND ? unit_new_slot(target, is_bool ? OPERAND_IS_BOOL : 0) : *counter;
-}
-
-/* What conditions look at is counted. */
-static void add_read(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
-{
-    const struct reader *reader = context;
-    struct counters *counters = reader->counters;
-
-    switch (what) {
-    case MDF_READ_RUNS:
-        add_counter(reader->target, &counters->counts[scope][index], false);
-        break;
-    case MDF_READ_ALL_RUNS:
-        for (size_t i = 0; i < reader->program->n_nodes; i++) {
-            add_counter(reader->target, &counters->counts[scope][i], false);
-        }
-        break;
-    case MDF_READ_USABLE:
-        add_counter(reader->target, &counters->marks[index], false);
-        add_counter(reader->target, &counters->counts[MDF_SCOPE_UPDATE][reader->program->schedule->usables[index].dependency],
-                    false);
-        break;
-    case MDF_READ_CLOCK:
-        add_counter(reader->target, &counters->clocks[index], false);
-        break;
-    case MDF_READ_SPENT:
-        add_counter(reader->target, &counters->spent[index], false);
-        break;
-    case MDF_READ_LAST_SET:
-        add_counter(reader->target, &counters->n_sets, false);
-        add_counter(reader->target, &counters->last_sets[index], false);
-        break;
-    case MDF_READ_TIME:
-    case MDF_READ_VALUE:
-        break;
-    }
-}
-
-static bool new_counters(struct compiler *compiler, const struct mdf_program *program, struct counters *counters)
-{
-    size_t n_usables = program->schedule != NULL ? program->schedule->n_usables : 0,
-           n_spent = program->schedule != NULL ? program->schedule->n_spent : 0;
-
-    *counters = (struct counters){.n_sets = MDF_NO_OPERAND, .time = MDF_NO_OPERAND};
-    for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
-        counters->clocks[i] = MDF_NO_OPERAND;
-    }
-    counters->is_over = counters->any_ran = MDF_NO_OPERAND;
-    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
-        counters->counts[i] = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
-        if (counters->counts[i] == NULL) {
-            return false;
-        }
-    }
-    counters->has_run = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
-    counters->last_sets = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
-    counters->marks = trace_new_operands(compiler, n_usables + 1, MDF_NO_OPERAND);
-    counters->spent = trace_new_operands(compiler, n_spent + 1, MDF_NO_OPERAND);
-    return counters->has_run != NULL && counters->last_sets != NULL && counters->marks != NULL && counters->spent != NULL;
-}
-
-static bool add_counters(struct target *target, const struct mdf_program *program, struct counters *counters)
-{
-    struct reader reader = {program, counters, target};
-    const struct mdf_schedule *schedule = program->schedule;
-
-    if (!new_counters(target->compiler, program, counters)) {
-        return false;
-    }
-    for (size_t i = 0; i < program->n_nodes; i++) {
-        add_counter(target, &counters->has_run[i], true);
-        if (schedule != NULL && program->nodes[i].reset < program->nodes[i].initial) {
-            add_counter(target, &counters->counts[MDF_SCOPE_UPDATE][i], false);
-        }
-    }
-    if (schedule != NULL) {
-        add_counter(target, &counters->is_over, true);
-        add_counter(target, &counters->any_ran, true);
-        add_counter(target, &counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], false);
-        if (schedule->is_absolute) {
-            add_counter(target, &counters->time, false);
-        }
-        for (uint32_t i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
-            mdf_conditions_read(schedule, i, add_read, &reader);
-        }
-    }
-    return target->compiler->error->code == MDF_OK;
-}
-
 bool by_values_is_needed(const struct tracer *tracer)
 {
     for (size_t i = 0; i < tracer->n_frames; i++) {
@@ -622,7 +546,9 @@ static void keep_of_program(const struct mdf_program *program, bool *is_kept, si
         keep(is_kept, n, program->edges[i].source);
     }
     for (size_t i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
-        keep(is_kept, n, program->schedule->watches[i].value);
+        if (!program->schedule->watches[i].is_input) {
+            keep(is_kept, n, program->schedule->watches[i].value);
+        }
     }
     for (size_t i = 0; i < program->n_layers; i++) {
         for (size_t k = 0; program->layers[i].takes_first && k < program->layers[i].n_nodes; k++) {
@@ -683,13 +609,19 @@ bool by_values_begin(struct tracer *tracer, struct graph_builder *builder)
         return compile_out_of_memory(compiler) != MDF_NO_OPERAND;
     }
     for (size_t i = 0; i < tracer->n_frames; i++) {
-        if (!add_counters(&target, tracer->frames[i].program, &counters[i])) {
+        if (!by_values_add_counters(&target, tracer->frames[i].program, &counters[i])) {
             return false;
         }
+    }
+    if (!by_values_add_reads(&target, tracer->frames[0].program, &counters[0])) {
+        return false;
     }
     *schedules = (struct schedules){.counters = counters, .is_ended = unit_new_slot(&target, OPERAND_IS_BOOL)};
     tracer->schedules = schedules;
     if (schedules->is_ended == MDF_NO_OPERAND || !widen(tracer, builder->unit->slot_facts.n)) {
+        return false;
+    }
+    if (!by_values_ask_inputs(&target, tracer)) {
         return false;
     }
     for (size_t i = 0; i < tracer->n_frames; i++) {
@@ -713,16 +645,6 @@ bool by_values_begin(struct tracer *tracer, struct graph_builder *builder)
 
 /* ------------------------------------------------------------------ all */
 
-static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n, mdf_operand value)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!by_values_set(tracer, counters[i], value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool clear_counters(struct tracer *tracer)
 {
     mdf_operand zero = by_values_whole(tracer, 0), no = by_values_truth(tracer, false);
@@ -736,6 +658,7 @@ static bool clear_counters(struct tracer *tracer)
             !set_all(tracer, counters->counts[MDF_SCOPE_UPDATE], program->n_nodes, zero) ||
             !set_all(tracer, counters->counts[MDF_SCOPE_LIFE], program->n_nodes, zero) ||
             !set_all(tracer, counters->has_run, program->n_nodes, no) ||
+            !set_all(tracer, counters->has_read, program->n_nodes, no) ||
             !set_all(tracer, counters->last_sets, program->n_nodes, zero) ||
             !set_all(tracer, counters->marks, schedule != NULL ? schedule->n_usables : 0, zero) ||
             !set_all(tracer, counters->spent, schedule != NULL ? schedule->n_spent : 0, zero) ||
@@ -853,6 +776,7 @@ bool by_values_trace(struct tracer *tracer, const struct mdf_gradient_request *r
     }
     tracer->schedules = schedules;
     tracer->brings_now = brings_now;
+    tracer->has_read_now = has_read_now;
     tracer->trace_inner = trace_evaluation;
     tracer->read_before = begin_slot;
     return set_initials(tracer) && cast_initials(tracer) && clear_counters(tracer) && trace_evaluation(tracer) &&
