@@ -42,6 +42,7 @@ struct mdf_program_port {
     bool is_required;          /* a declared input of the graph that neither an edge nor a default value fills */
     bool is_open;              /* the same, but not declared: 0 unless it is given */
     bool holds;                /* what is given, or the default value, is there in each run of the node in an evaluation */
+    bool is_closed;            /* nothing may be given: what is computed has the default value */
     enum mdf_reduce reduce;
     struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
     mdf_operand arriving;

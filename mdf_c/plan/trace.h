@@ -103,6 +103,8 @@ bool trace_ports(struct tracer *tracer, const struct mdf_program_node *node);
 bool trace_brings(const struct tracer *tracer, const struct mdf_program_edge *edge);
 /* Whether something of the graph has written a slot. */
 bool trace_has_value(const struct tracer *tracer, size_t slot);
+/* A truth: whether something is given to a port of the outermost graph. */
+mdf_operand trace_is_given(struct tracer *tracer, size_t port);
 /* All nodes in their order. */
 bool trace_nodes(struct tracer *tracer, bool is_first);
 

@@ -314,6 +314,12 @@ bool mdf_state_take_inputs(struct mdf_state *state)
                 return false;
             }
         }
+        if (filled->has_input && port->is_closed) {
+            mdf_error_set(&state->shared->execution.context.error, MDF_UNSUPPORTED,
+                          "there are no derivatives with a value given to the port, which several runs of a graph within the node "
+                          "would not read alike: declare it as an input of the graph, or change its default_value");
+            return port_error(state, port);
+        }
         if (filled->has_input) {
             filled->has_input = false;
             if (!mdf_declared_shape_holds(state, &port->declaration, &port->origin, &filled->input)) {

@@ -250,6 +250,10 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
             mdf_source_line(writer, "s->has_value[%zu] = false;", i);
         }
         write_is_given(program, i);
+        if (port->is_closed) {
+            mdf_source_bail_out_if(writer, mdf_source_text(writer, "s->is_given[%zu]", i),
+                                   "there are no derivatives with a value given to the port");
+        }
         mdf_source_open(writer, "if (s->is_given[%zu])", i);
         mdf_source_line(writer, "s->is_given[%zu] = false;", i);
         places[i] = slot;

@@ -120,3 +120,34 @@ def test_and_by_nodes_that_run_until_they_are_finished():
     node["metadata"] = {"execute_until_finished": True}
     for inputs in ({}, {"A.u": 0.7}):
         is_derived(model_of(nodes={"A": node}), "y", "A", {"A.v": 0.47, "A.k": 0.9}, 2, inputs)
+
+
+def within(port, inner_port, conditions=None, outer=None):
+    """A node whose graph has an input, in a graph that may run it several times."""
+    graph = {"nodes": {"I": {"input_ports": {"x": inner_port}, "parameters": {"k": {"value": 0.3}, "v": {"value": "v + x * k + 0.2", "default_initial_value": 0.1}}, "output_ports": {"y": {"value": "v"}}}}}
+    if conditions is not None:
+        graph["conditions"] = conditions
+    model = model_of(nodes={"n": {"input_ports": {"x": port}, "graph": graph, "parameters": {"z": {"value": 1.5}}, "output_ports": {"r": {"value": "y * z"}}}})
+    if outer is not None:
+        model["m"]["graphs"]["g"]["conditions"] = outer
+    return model
+
+
+PORTS = [({}, {}), ({"default_value": 2.5}, {}), ({"shape": []}, {}), ({}, {"default_value": 0.7}), ({"default_value": 2.5}, {"default_value": 0.7})]
+
+
+@pytest.mark.parametrize("port, inner_port", PORTS)
+def test_a_graph_within_a_node_is_given_something_or_has_its_default_value(port, inner_port):
+    values = {float(is_derived(within(port, inner_port), "r", "n", {"n.z": 1.5}, 3, inputs)) for inputs in ({}, {"n.x": 0.4})}
+    assert len(values) == 2
+
+
+@pytest.mark.parametrize("port, inner_port", PORTS)
+def test_what_several_runs_of_such_a_graph_would_not_read_alike_is_refused(port, inner_port):
+    twice = {"termination": {"environment_state_update": {"type": "AfterNPasses", "kwargs": {"n": 2}}}}
+    for model in (within(port, inner_port, conditions=twice), within(port, inner_port, outer=twice)):
+        is_derived(model, "r", "n", {"n.z": 1.5}, 2, {})
+        try:
+            is_derived(model, "r", "n", {"n.z": 1.5}, 2, {"n.x": 0.4})
+        except mdf_c.MdfError as error:
+            assert "there are no derivatives with a value given to the port" in str(error)

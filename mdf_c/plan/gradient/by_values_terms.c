@@ -316,8 +316,7 @@ static mdf_operand given_to(struct tracer *tracer, const struct mdf_program_port
 /* Something is given to the port, and its node has not read it in this evaluation. */
 static mdf_operand is_unread(struct tracer *tracer, size_t node, size_t port)
 {
-    const mdf_operand *is_given = by_values_program_of(tracer)->is_given;
-    mdf_operand given = unit_capture(&tracer->target, tracer->target.unit, tracer->frames[0].from, is_given[port]);
+    mdf_operand given = trace_is_given(tracer, port);
 
     return given != MDF_NO_OPERAND
                ? by_values_both(tracer, given,
@@ -429,38 +428,4 @@ mdf_operand by_values_is_over(struct tracer *tracer)
     mdf_operand update = by_values_holds(tracer, schedule->end_of_update, by_values_truth(tracer, true));
 
     return by_values_either(tracer, update, by_values_holds(tracer, schedule->end_of_sequence, by_values_negate(tracer, update)));
-}
-
-static bool new_questions(struct compiler *compiler)
-{
-    struct mdf_program *program = compiler->program;
-
-    program->is_given = mdf_arena_array(compiler->arena, program->n_ports, sizeof *program->is_given);
-    for (size_t i = 0; program->is_given != NULL && i < program->n_ports; i++) {
-        program->is_given[i] = MDF_NO_OPERAND;
-    }
-    return program->is_given != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND;
-}
-
-bool by_values_ask_inputs(struct target *target, struct tracer *tracer)
-{
-    struct compiler *compiler = target->compiler;
-    struct mdf_program *program = compiler->program;
-    size_t n_watches = program->schedule != NULL ? program->schedule->n_watches : 0;
-
-    for (size_t i = 0; i < n_watches; i++) {
-        const struct mdf_watch *watch = &program->schedule->watches[i];
-
-        if (!watch->is_input || watch->port == SIZE_MAX || waits(tracer, 0, watch->port) != WAITS_IF_GIVEN) {
-            continue;
-        }
-        if (program->is_given == NULL && !new_questions(compiler)) {
-            return false;
-        }
-        program->is_given[watch->port] = unit_new_slot(target, OPERAND_IS_BOOL);
-        if (program->is_given[watch->port] == MDF_NO_OPERAND) {
-            return false;
-        }
-    }
-    return true;
 }

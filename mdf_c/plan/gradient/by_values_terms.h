@@ -22,8 +22,6 @@ bool by_values_add_counters(struct target *target, const struct mdf_program *pro
 /* The same, of the outermost graph: of each node with a port to which something may be given for one run, whether that is read.
  */
 bool by_values_add_reads(struct target *target, const struct mdf_program *program, struct counters *counters);
-/* Asks which ports of the outermost graph are given something, where conditions look at those that may be. */
-bool by_values_ask_inputs(struct target *target, struct tracer *tracer);
 /* An expression over a, b and c, as far as these are given. */
 mdf_operand by_values_compute(struct tracer *tracer, const char *text, mdf_operand a, mdf_operand b, mdf_operand c);
 mdf_operand by_values_whole(struct tracer *tracer, int64_t number);

@@ -621,9 +621,6 @@ bool by_values_begin(struct tracer *tracer, struct graph_builder *builder)
     if (schedules->is_ended == MDF_NO_OPERAND || !widen(tracer, builder->unit->slot_facts.n)) {
         return false;
     }
-    if (!by_values_ask_inputs(&target, tracer)) {
-        return false;
-    }
     for (size_t i = 0; i < tracer->n_frames; i++) {
         size_t n = tracer->frames[i].n_slots;
         bool *is_kept = mdf_arena_array(&compiler->scratch, n + 1, sizeof *is_kept);
