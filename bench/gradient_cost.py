@@ -240,7 +240,8 @@ def gradient(workload: Workload) -> Callable[[], Any]:
     def once() -> Any:
         state.reset()
         state.evaluate(workload.dt)
-        return state.output("gradient", "value"), {name: state.output("gradient", name) for name in workload.wrt}
+        results = state.results()
+        return results["value"], {name: results[name] for name in workload.wrt}
 
     return once
 

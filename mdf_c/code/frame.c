@@ -20,7 +20,8 @@ struct frame_call {
      * signature need not be looked at. */
     uint64_t *stable_forms;
     bool is_stable, is_weak;
-    void *fast; /* execution->run_fast's */
+    bool may_have_scratch; /* it has run, or whoever runs it has asked for it, since the frame was forgotten */
+    void *fast;            /* execution->run_fast's */
 };
 
 struct body_handle {
@@ -67,6 +68,7 @@ struct mdf_value *mdf_frame_slot(struct mdf_frame *frame, mdf_operand slot)
 
 struct mdf_call *mdf_frame_call(struct mdf_frame *frame, size_t index)
 {
+    frame->calls[index].may_have_scratch = true;
     return &frame->calls[index].call;
 }
 
@@ -252,6 +254,9 @@ static void forget(struct mdf_value *value)
 {
     static const struct mdf_value nothing;
 
+    if (value->kind == MDF_KIND_NONE && value->length == 0 && (value->buffer != NULL || value->data == NULL)) {
+        return; /* as most are of what has not run */
+    }
     if (value->buffer == NULL) {
         *value = nothing;
     }
@@ -267,9 +272,10 @@ void mdf_frame_forget(struct mdf_frame *frame)
         forget(&frame->slots[i]);
     }
     for (i = 0; i < frame->code->n_calls; i++) {
-        for (j = 0; j < MDF_CALL_SCRATCH; j++) {
+        for (j = 0; frame->calls[i].may_have_scratch && j < MDF_CALL_SCRATCH; j++) {
             forget(&frame->calls[i].call.scratch[j]);
         }
+        frame->calls[i].may_have_scratch = false;
         if (frame->calls[i].fast != NULL) {
             frame->execution->renew_fast(frame->calls[i].fast);
         }
@@ -557,6 +563,7 @@ static bool run_kernel(struct mdf_call *call)
 
 static bool run_call(struct frame_call *call)
 {
+    call->may_have_scratch = true;
     if (call->signature == NULL) {
         return run_kernel(&call->call);
     }
@@ -576,7 +583,8 @@ static bool run_call_some_way(struct mdf_frame *frame, size_t at, bool *was_fast
     if (call->call.epilogue != NULL) {
         call->call.epilogue->is_done = false;
     }
-    *was_fast = call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast);
+    *was_fast =
+        call->call.bodies != NULL && frame->execution->run_fast != NULL && frame->execution->run_fast(frame, at, &call->fast);
     return *was_fast || run_call(call);
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,20 +91,40 @@ class Gradient(Program):
         gradients : dict of str to array
             By each parameter, in its shape: of the value, or the sum of its elements.
         """
-        state = self._evaluated(parameters, inputs)
-        return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+        results = self._results(parameters, inputs)
+        return results[_VALUE], {name: results[name] for name in self.wrt}
 
-    def _evaluated(
+    def _results(
         self,
         parameters: Mapping[str, Any] | None,
         inputs: Mapping[str, Any] | None,
         vectors: Mapping[str, Any] | None = None,
-    ) -> State:
-        state = self.state({**(parameters or {}), **(vectors or {})})
-        state.set_inputs(inputs or {})
-        state._take_as_checked()
-        state.evaluate(self.dt)
-        return state
+    ) -> dict[str, Any]:
+        """The values of all output ports, by name."""
+        with self._idle_state() as state:
+            for name, value in {**(parameters or {}), **(vectors or {})}.items():
+                state.set_parameter(name, value)
+            state.set_inputs(inputs or {})
+            state._take_as_checked()
+            state.evaluate(self.dt)
+            return state.results()
+
+    @contextlib.contextmanager
+    def _idle_state(self) -> Iterator[State]:
+        """The state of an earlier call, which has found its ways to run and has its memory, as new; a new one where there is none, or
+        another thread has it. An idle state does not refer to its program, which so ends when nobody else does."""
+        idle: list[State] = self.__dict__.setdefault("_idle", [])
+        try:
+            state = idle.pop()
+        except IndexError:
+            state = self.state()
+        else:
+            state.program = self
+            state.reset()
+        yield state
+        if not idle:
+            del state.program
+            idle.append(state)
 
 
 class VectorJacobian(Gradient):
@@ -128,8 +149,8 @@ class VectorJacobian(Gradient):
         cotangent : array
             The vector, in the shape of the value; a number: that in all elements.
         """
-        state = self._evaluated(parameters, inputs, {"cotangent": cotangent})
-        return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+        results = self._results(parameters, inputs, {"cotangent": cotangent})
+        return results[_VALUE], {name: results[name] for name in self.wrt}
 
 
 class _Along(Gradient):
@@ -145,10 +166,10 @@ class _Along(Gradient):
         directions: Mapping[str, Any],
         parameters: Mapping[str, Any] | None,
         inputs: Mapping[str, Any] | None,
-    ) -> State:
+    ) -> dict[str, Any]:
         self._check_names(directions)
         vectors = {f"direction.{name}": directions.get(name, 0.0) for name in self.wrt}
-        return self._evaluated(parameters, inputs, vectors)
+        return self._results(parameters, inputs, vectors)
 
 
 class JacobianVector(_Along):
@@ -177,8 +198,8 @@ class JacobianVector(_Along):
         -------
         value, tangent : array
         """
-        state = self._along(directions, parameters, inputs)
-        return state.output(_NODE, _VALUE), state.output(_NODE, "tangent")
+        results = self._along(directions, parameters, inputs)
+        return results[_VALUE], results["tangent"]
 
     def many(
         self,
@@ -246,8 +267,8 @@ class HessianVector(_Along):
         directions, parameters, inputs
             As of a :class:`JacobianVector`.
         """
-        state = self._along(directions, parameters, inputs)
-        return state.output(_NODE, _VALUE), {name: state.output(_NODE, name) for name in self.wrt}
+        results = self._along(directions, parameters, inputs)
+        return results[_VALUE], {name: results[name] for name in self.wrt}
 
 
 class ForwardSensitivities(Gradient):
@@ -283,9 +304,9 @@ class ForwardSensitivities(Gradient):
         derivatives : dict of str to dict of str to array
             By port and parameter: shape (steps, *shape of the value, *shape of the parameter).
         """
-        state = self._evaluated(parameters, inputs)
-        values = {port: state.output(_NODE, port) for port in self.ports}
-        return values, {port: {name: state.output(_NODE, f"{port} by {name}") for name in self.wrt} for port in self.ports}
+        results = self._results(parameters, inputs)
+        values = {port: results[port] for port in self.ports}
+        return values, {port: {name: results[f"{port} by {name}"] for name in self.wrt} for port in self.ports}
 
 
 def _read(model: Source | Model, settings: Mapping[str, Any]) -> Model:

@@ -1,6 +1,7 @@
 """gradient, value_and_grad: derivatives by parameters, of one step and of many."""
 
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -69,6 +70,29 @@ def test_a_gradient_is_called_with_other_values_by_threads_and_from_a_pickle(exa
         assert value == run["V"]
         above, below = (neuron({"membrane.current": current + h})[0] for h in (1e-6, -1e-6))
         assert by["membrane.current"] == pytest.approx((above - below) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+def test_calls_take_turns_in_one_state_which_forgets(examples):
+    neuron = mdf_c.gradient(examples / "fitzhugh_nagumo.yaml", "V", ["membrane.current", "membrane.a"], steps=50, dt=0.05)
+    value, by = neuron()
+    state = neuron._idle[0]
+    assert neuron({"membrane.a": 0.9})[0] != value
+    with pytest.raises(mdf_c.MdfError):
+        neuron({"membrane.a": [1.0, 2.0]})
+    for _ in range(4):  # lowered from the third on; parameters of earlier calls are forgotten
+        again, derived = neuron()
+        assert again == value
+        assert derived == by
+    assert len(neuron._idle) == 1
+    assert neuron._idle[0] is not state  # a state in which a call failed is not used again
+
+
+def test_a_gradient_with_an_idle_state_ends_when_nobody_refers_to_it():
+    gradient = mdf_c.gradient(rnn(), "last", ["cell.w"])
+    gradient()
+    ended = weakref.ref(gradient)
+    del gradient
+    assert ended() is None
 
 
 def test_newton_steps_down_the_gradient_find_a_parameter(examples):
