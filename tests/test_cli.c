@@ -209,6 +209,20 @@ Test(cli, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
+Test(cli, puts_of_conditions)
+{
+    const struct outcome *outcome = call("mdf-run tests/data/compile/chosen_puts.yaml -n 4 --dump lowered");
+    size_t n_in_place = 0, n_puts = 0;
+    const char *at;
+
+    for (at = outcome->output; (at = strstr(at, " = put ")) != NULL; at++) {
+        n_puts++;
+        n_in_place += strstr(at, "\n") > strstr(at, ", in place  ;");
+    }
+    cr_expect(n_puts >= 4 && n_in_place == n_puts, "%s", outcome->output);
+}
+
 /* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */
 Test(cli, short_sums_in_c)
 {

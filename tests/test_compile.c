@@ -131,6 +131,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_product.yaml --typed --trace -n 4",
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
+        "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",

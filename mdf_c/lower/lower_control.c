@@ -70,7 +70,8 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
                            struct mdf_lowered_if *branches)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
-    mdf_lowered_id *yields[2];
+    struct chosen_puts *chosen = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *chosen);
+    mdf_lowered_id *yields[2], out;
     size_t i;
 
     for (i = 0; i < 2; i++) {
@@ -79,8 +80,9 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
             return lowering_out_of_memory(lowering);
         }
     }
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * source->n_outputs, sizeof *branches->merges);
-    if (branches->merges == NULL) {
+    branches->merges = mdf_arena_array(&lowering->lowered->arena, (2 + 2 * LOWERING_MOST_CHOSEN_PUTS) * source->n_outputs,
+                                       sizeof *branches->merges);
+    if (branches->merges == NULL || chosen == NULL) {
         return lowering_out_of_memory(lowering);
     }
     if (!run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
@@ -88,9 +90,13 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {
-        mdf_lowered_id out;
-
         if (source->outputs[i] == MDF_NO_OPERAND) {
+            continue;
+        }
+        if (!lowering_choose_puts(lowering, branches, yields, source->n_outputs, i, &chosen[i])) {
+            return false;
+        }
+        if (chosen[i].n > 0) {
             continue;
         }
         out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
@@ -101,7 +107,18 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
             return false;
         }
     }
-    return lowering_add_op(lowering, lowering->region, &op);
+    if (!lowering_add_op(lowering, lowering->region, &op)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        if (chosen[i].n > 0) {
+            out = lowering_put_chosen(lowering, &chosen[i]);
+            if (out == MDF_LOWERED_NONE || !lowering_bind(lowering, scope, source->outputs[i], out)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* The branch that is taken now: where the condition is another one, it bails out. */

@@ -376,6 +376,18 @@ bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *r
 /* --- lower_put.c: PUT for a call that puts an element, or a row, into an array at one index; *taken: it is such a call. */
 struct trial;
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
+/* --- lower_chosen_puts.c: in place of a merge, for what the sides of an IF that is not added yet yield as number `yield`, where
+ * these put elements into a state of the loop around: what is put, behind the IF. n is 0 where that is not so. False: it failed. */
+enum { LOWERING_MOST_CHOSEN_PUTS = 8 };
+struct chosen_puts {
+    size_t n;
+    mdf_lowered_id base;
+    const struct mdf_value *example;
+    struct mdf_lowered_op puts[LOWERING_MOST_CHOSEN_PUTS];
+};
+bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id *const yields[2],
+                          size_t n_yields, size_t yield, struct chosen_puts *chosen);
+mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chosen_puts *chosen);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* A list of items that are known one by one, which last; NONE: memory ran out. */
