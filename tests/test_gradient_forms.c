@@ -23,6 +23,20 @@ static const char delta_rule[] =
     "\"a\": {\"value\": \"s + numpy.reshape(e, [-1, 1]) * kt\"}}, "
     "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"y\": {\"value\": \"numpy.matmul(a, qt)\"}}}}}}}}";
 
+/* Two gates, by the same rows, and a matrix that both states go through. */
+static const char net[] =
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {"
+    "\"i\": {\"value\": \"numpy.reshape(numpy.arange(256), [16, 16])\"}, \"w\": {\"value\": \"0.1 * numpy.sin(i)\"}, "
+    "\"u\": {\"value\": \"0.1 * numpy.cos(i)\"}, \"s\": {\"value\": \"numpy.zeros([16])\"}, \"scale\": {\"value\": 1.0}, "
+    "\"p\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": \"[s, scale * u]\", "
+    "\"num_scan_inputs\": 1, \"body\": \"cell\"}}}, "
+    "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(p[0] * p[0])\"}}}}}, "
+    "\"cell\": {\"metadata\": {\"inputs\": [\"s\", \"t\"], \"outputs\": [\"o\", \"q\"]}, "
+    "\"nodes\": {\"m\": {\"input_ports\": {\"s\": {}, \"t\": {}}, "
+    "\"parameters\": {\"r\": {\"value\": \"numpy.tanh(numpy.matmul(s, w) + t)\"}, "
+    "\"a\": {\"value\": \"numpy.tanh(numpy.matmul(r * s + t, u))\"}}, "
+    "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"q\": {\"value\": \"r\"}}}}}}}}";
+
 /* The lowered form of a gradient that has been evaluated often enough; the caller releases it. */
 static void dump_gradient(const char *text, const char *of, const char *by, struct mdf_text *dump)
 {
@@ -74,5 +88,25 @@ Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
     cr_expect_eq(count(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
     cr_expect_eq(count(dump.bytes, "where the state lies"), 1, "%s", dump.bytes);
     cr_expect_eq(count(dump.bytes, "behind the first state there"), 1, "%s", dump.bytes);
+    mdf_text_release(&dump);
+}
+
+/* Gradients that go through a matrix have another shape there: no copies are made for that. */
+Test(gradient_forms, products_read_what_they_multiply_in_its_own_shape)
+{
+    struct mdf_memory memory;
+    struct mdf_text dump;
+    const char *back;
+
+    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+        cr_skip();
+    }
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+    dump_gradient(net, "y", "n.scale", &dump);
+    back = strstr(dump.bytes, "the last first");
+    cr_assert_not_null(back, "%s", dump.bytes);
+    cr_expect_eq(count(back, "product numpy.matmul"), 2, "%s", dump.bytes);
+    cr_expect_eq(count(back, "copy"), 0, "%s", dump.bytes);
     mdf_text_release(&dump);
 }
