@@ -71,7 +71,7 @@ struct top {
     const void *elements;
     size_t n, inner, k; /* elements of a line, how far apart they lie; how many are selected */
     bool largest;
-    struct ranked *selected; /* [line, k] */
+    struct ranked *selected; /* [line, k]; NULL: they are few */
     void *values;            /* of output 0, or NULL */
     int64_t *indices;        /* of output 1, or NULL */
 };
@@ -99,7 +99,7 @@ static size_t find_below(const uint64_t *keys, size_t i, size_t n, uint64_t boun
 
 /* The first of the elements so far are held as a heap, whose root stands behind all others; if they are few, sorted: that is
  * moving each by one place or none, without a branch that goes now this way, now that. */
-enum { FEW = 24 };
+enum { FEW = 24, SHORT_LINE = 16 };
 
 /* Puts an element into sorted ones, behind those of its key; what was the last one then comes out. */
 static struct ranked insert(struct ranked *sorted, size_t n, struct ranked next)
@@ -149,6 +149,30 @@ static void sort_held(struct ranked *held, size_t k)
     }
 }
 
+/* The same of a short line, all of whose keys are there: an element's place is how many stand before it. Of each two it is one.
+ */
+static void place_all(const uint64_t *keys, size_t n, size_t k, struct ranked *held)
+{
+    uint8_t places[SHORT_LINE] = {0};
+
+    for (size_t i = 1; i < n; i++) {
+        uint8_t before = 0;
+
+        for (size_t j = 0; j < i; j++) {
+            uint8_t is_before = keys[j] <= keys[i];
+
+            before = (uint8_t)(before + is_before);
+            places[j] = (uint8_t)(places[j] + 1 - is_before);
+        }
+        places[i] = before;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (places[i] < k) {
+            held[places[i]] = (struct ranked){keys[i], (int64_t)i};
+        }
+    }
+}
+
 /* The first k elements of a line by their order, in it; k > 0. */
 static void select_first(const struct top *job, const void *line, struct ranked *held)
 {
@@ -156,6 +180,11 @@ static void select_first(const struct top *job, const void *line, struct ranked 
     uint64_t keys[CHUNK];
     size_t n_held = 0, k = job->k, last = k <= FEW ? k - 1 : 0;
 
+    if (job->n <= SHORT_LINE && 2 * k >= job->n) {
+        mdf_order_keys(job->dtype, line, job->inner, job->n, job->largest, job->largest ? MDF_NAN_FIRST : MDF_NAN_LAST, keys);
+        place_all(keys, job->n, k, held);
+        return;
+    }
     for (size_t first = 0; first < job->n; first += CHUNK) {
         size_t n_chunk = job->n - first < CHUNK ? job->n - first : CHUNK, i = 0;
 
@@ -172,28 +201,42 @@ static void select_first(const struct top *job, const void *line, struct ranked 
     sort_held(held, k);
 }
 
+/* The selected elements of a line, `step` apart, as those of `values` from number `to` on, as far apart. */
+static void copy_selected(const struct top *job, const char *line, const struct ranked *selected, size_t to)
+{
+    size_t size_bytes = mdf_dtype_size(job->dtype);
+    char *target = mdf_element_to_write(job->dtype, job->values, to);
+
+    for (size_t j = 0; j < job->k; j++, target += job->inner * size_bytes) {
+        const char *from = line + (size_t)selected[j].index * job->inner * size_bytes;
+
+        if (size_bytes == sizeof(uint32_t)) {
+            memcpy(target, from, sizeof(uint32_t));
+        } else if (size_bytes == sizeof(uint64_t)) {
+            memcpy(target, from, sizeof(uint64_t));
+        } else {
+            memcpy(target, from, size_bytes);
+        }
+    }
+}
+
 /* Lines [first, last): selects, and writes what was selected to the outputs. */
 static void select_lines(void *context, size_t first, size_t last)
 {
     const struct top *job = context;
-    size_t size_bytes = mdf_dtype_size(job->dtype);
+    struct ranked few[FEW];
 
     for (size_t i = first; i < last; i++) {
-        size_t outer = i / job->inner, column = i % job->inner;
+        size_t outer = i / job->inner, column = i % job->inner, to = outer * job->k * job->inner + column;
         const char *line = mdf_element_at(job->dtype, job->elements, outer * job->n * job->inner + column);
-        struct ranked *selected = job->selected + i * job->k;
+        struct ranked *selected = job->selected == NULL ? few : job->selected + i * job->k;
 
         select_first(job, line, selected);
-        for (size_t j = 0; j < job->k; j++) {
-            size_t to = (outer * job->k + j) * job->inner + column;
-
-            if (job->values != NULL) {
-                memcpy(mdf_element_to_write(job->dtype, job->values, to),
-                       line + (size_t)selected[j].index * job->inner * size_bytes, size_bytes);
-            }
-            if (job->indices != NULL) {
-                job->indices[to] = selected[j].index;
-            }
+        if (job->values != NULL) {
+            copy_selected(job, line, selected, to);
+        }
+        for (size_t j = 0; job->indices != NULL && j < job->k; j++) {
+            job->indices[to + j * job->inner] = selected[j].index;
         }
     }
 }
@@ -227,6 +270,9 @@ static bool prepare_top(struct mdf_call *call, struct top *job, size_t rank, con
             return false;
         }
     }
+    if (job->k <= FEW) {
+        return true;
+    }
     job->selected = mdf_call_scratch(call, MDF_SCRATCH_FIRST, MDF_DTYPE_COMPLEX128, n); /* of the size of struct ranked */
     return job->selected != NULL;
 }
@@ -236,13 +282,13 @@ static bool top_k(struct mdf_call *call)
     const double element_ns = 0.8; /* rough time, to judge what is worth a thread */
     const struct top_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    int64_t *shape, k;
+    int64_t few_sizes[MDF_INLINE_RANK], *shape = few_sizes, k;
     size_t axis, n;
     struct mdf_box box;
     struct top job = {.largest = settings->largest != 0};
 
     if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
-        !read_k(call, data, axis, &k) || !mdf_box_prepare(call, 0, data->rank, &box, &shape)) {
+        !read_k(call, data, axis, &k) || (data->rank > MDF_INLINE_RANK && !mdf_box_prepare(call, 0, data->rank, &box, &shape))) {
         return false;
     }
     memcpy(shape, mdf_value_shape(data), data->rank * sizeof *shape);
