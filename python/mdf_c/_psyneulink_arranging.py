@@ -61,7 +61,8 @@ class Arrangement:
         scheduler = own if self.scheduler is None else self.scheduler
         before = scheduler.termination_conds, scheduler.mode, {node: node.reset_stateful_function_when for node in resets}
         try:
-            composition.scheduler = scheduler
+            if scheduler is not own:
+                composition.scheduler = scheduler
             if self.termination_processing is not None:
                 of_run = {scale: condition for scale, condition in before[0].items() if scale == TimeScale.RUN}
                 scheduler.termination_conds = {**of_run, **self.termination_processing}  # others are the scheduler's defaults
@@ -71,7 +72,8 @@ class Arrangement:
                 node.reset_stateful_function_when = condition
             yield
         finally:
-            composition.scheduler = own
+            if scheduler is not own:
+                composition.scheduler = own
             scheduler.termination_conds, scheduler.mode = before[:2]
             for node, condition in before[2].items():
                 node.reset_stateful_function_when = condition

@@ -83,7 +83,7 @@ def document(composition: Any) -> tuple[Part, list[Inlet]]:
     MdfUnsupportedError
         A component has a meaning that MDF can not express; the message names it.
     """
-    _prepare(composition)
+    prepare(composition)
     _check_schedule(composition)
     _check_kinds(composition)
     _check_controller(composition)
@@ -185,11 +185,11 @@ def graph_of(model: Part) -> Part:
     return graph
 
 
-def _prepare(composition: Any) -> None:
-    """What Composition.run does before its first trial: projections from the interface are there, roles are known."""
+def prepare(composition: Any) -> None:
+    """What Composition.run does before its first trial: projections from the interface are there, roles are known, and who waits for whom."""
     from psyneulink.core.globals.context import Context, ContextFlags
 
-    context = Context(source=ContextFlags.COMMAND_LINE, execution_id=None)
+    context = Context(source=ContextFlags.COMPOSITION, execution_id=None)  # as run says it: of other sources projections make other edges
     composition._complete_init_of_partially_initialized_nodes(context=context)
     composition._analyze_graph(context=context)
 
@@ -318,6 +318,23 @@ def _complete_edges(graph: Part, composition: Any) -> None:
             raise unsupported(ends[0], f"{what}: that is not covered, let a mechanism between keep the value")
         for edge in written.values() if ends in feedback else ():
             edge.setdefault("metadata", {})["feedback"] = True
+    for node in composition.nodes:
+        if getattr(node, "recurrent_projection", None) is not None:
+            _write_lone_recurrence(edges, node.recurrent_projection)
+
+
+def _write_lone_recurrence(edges: Part, projection: Any) -> None:
+    """A recurrent projection by itself: where nothing else leads to its port, the file has no port of its own for it, by which it is known."""
+    if list(projection.receiver.path_afferents) != [projection]:
+        return
+    mechanism = identifier(projection.receiver.owner.name)
+    edges[f"{mechanism}_recurrent_projection"] = {
+        "sender": mechanism,
+        "sender_port": port_id(projection.sender),
+        "receiver": mechanism,
+        "receiver_port": port_id(projection.receiver),
+        "metadata": {"functions": {"matrix": {"function": "onnx::MatMul", "args": {"B": matrix_of(projection).tolist()}}}},
+    }
 
 
 def _may_run_first(composition: Any, receiver: Any, sender: Any) -> bool:
@@ -545,7 +562,7 @@ def _count_executions(part: Part, mechanism: Any, written: Part) -> None:
 
 def complete_mechanism(part: Part, mechanism: Any) -> None:
     """Adds to a mechanism's node what the exporter leaves out."""
-    for complete in (input_functions, _recurrence, _settled_arguments, _current_values, _python_functions, _resets, _states, _directions, _integrated, _noise, _generators, _code_of_mechanism, counts, output_functions, defaults):
+    for complete in (input_functions, _recurrence, _current_values, _python_functions, _resets, _states, _directions, _integrated, _noise, _generators, _code_of_mechanism, counts, output_functions, defaults):
         complete(part, mechanism)
 
 
@@ -578,7 +595,8 @@ def _check_parameter_ports(component: Any) -> None:
     for port in component.parameter_ports:
         function = port.function
         if type(function).__name__ == "AccumulatorIntegrator":
-            is_plain = np.all(function.rate == 1) and not np.any(function.noise) and not np.any(function.increment)
+            rate, noise, increment = (getattr(function.parameters, name).get(None) for name in ("rate", "noise", "increment"))
+            is_plain = np.all(rate == 1) and not np.any(noise) and not np.any(increment)
         else:
             is_plain = function._is_identity(defaults=True)
         if not is_plain:
@@ -606,20 +624,6 @@ def _recurrence(part: Part, mechanism: Any) -> None:
     for key in ("auto", "hetero"):
         parameters.pop(key, None)
     parameters["matrix"] = {"value": matrix_of(projection).tolist()}
-
-
-def _settled_arguments(part: Part, mechanism: Any) -> None:
-    """Arguments that were given with how they are to be controlled: the exporter writes that in place of the number."""
-    for name, function in _functions(mechanism):
-        written = part.get("functions", {}).get(function_id(mechanism, function))
-        if written is None:
-            continue
-        metadata = written.get("metadata", {})
-        for key in [key for key, value in metadata.items() if _has_projection(value)]:
-            parameter = getattr(function.parameters, key, None)
-            if parameter is not None:
-                written.setdefault("args", {})[key] = plain(parameter.default_value)
-                del metadata[key]
 
 
 def _current_values(part: Part, mechanism: Any) -> None:
@@ -735,10 +739,6 @@ def _directions(part: Part, mechanism: Any) -> None:
         written = part.get("functions", {}).get(function_id(mechanism, function))
         if direction is not None and written is not None:
             written.setdefault("metadata", {})["drift_dir"] = _list(direction.get(None))
-
-
-def _has_projection(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(item, dict) and "receiver_port" in item for item in value)
 
 
 def _functions(mechanism: Any) -> list[tuple[str, Any]]:

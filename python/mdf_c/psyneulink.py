@@ -111,6 +111,7 @@ class Program:
     def _arrange(self, arrangement: _arranging.Arrangement) -> None:
         """Compiles the composition, with what is different in this program."""
         composition, self._arrangement = self.composition, arrangement
+        _document.prepare(composition)  # which gives it another scheduler
         with arrangement.applied(composition):
             self.model, inlets = _document.document(composition)
             arrangement.complete(self.model, composition)

@@ -35,6 +35,15 @@ def control_without_a_controller():
 
 
 @composition
+def recurrence_by_itself():
+    """The port that the recurrent projection leads to has no other one."""
+    t = pnl.TransferMechanism(name="T")
+    r = pnl.RecurrentTransferMechanism(name="R", input_shapes=3, function=pnl.Logistic(gain=0.5, bias=-0.9, offset=0.2), auto=0.3, hetero=-0.4)
+    control = pnl.ControlMechanism(name="C", monitor_for_control=t, control_signals=[pnl.ControlSignal(modulates=("gain", r))])
+    return comp(t, r, control), {"T": [[0.5], [-1.0], [2.0]]}, 3
+
+
+@composition
 def mdf_model_nested_comp_with_scheduler():
     e, f = (pnl.TransferMechanism(name=name) for name in "EF")
     inner = comp(e, f, name="Inner Composition")

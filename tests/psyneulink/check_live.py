@@ -26,6 +26,9 @@ from agreement import TOLERANCE, agree, rows  # noqa: E402
 import mdf_c  # noqa: E402
 
 def check(name):
+    """Against a composition that no program was made of, then against the one that was, which must run as before."""
+    untouched, inputs, num_trials = compositions.COMPOSITIONS[name]()
+    first = untouched.run(inputs=dict(inputs), num_trials=num_trials), untouched.results
     composition, inputs, num_trials = compositions.COMPOSITIONS[name]()
     program = mdf_c.psyneulink.compile(composition)
     for turn in range(2):
@@ -33,6 +36,8 @@ def check(name):
             last = program.run(inputs, num_trials)
         except mdf_c.MdfUnsupportedError as error:  # a program has one run, where something looks at what was in it
             return None if turn == 1 and "looks at what was in the run" in str(error) else str(error)
+        if turn == 0 and (why := agree([last], [first[0]]) or agree(program.results, first[1])):
+            return f"of a composition by itself: {why}"
         want = composition.run(inputs=dict(inputs), num_trials=num_trials)
         why = agree([last], [want]) or agree(program.results, composition.results)
         if why:

@@ -286,7 +286,8 @@ def check(seed):
         return None
     if not all(np.isfinite(np.concatenate([np.ravel(port).astype(float) for port in trial])).all() for trial in composition.results):
         return None  # what overflows does so in the order of sums
-    program = mdf_c.psyneulink.compile(composition)
+    again, inputs, _ = made(seed)  # generators that all runs share stand elsewhere in the one that has run
+    program = mdf_c.psyneulink.compile(again)
     program.run(inputs, n_trials)
     return agree(program.results, composition.results)
 
