@@ -171,6 +171,17 @@ enum mdf_form {
     MDF_FORM_SEQUENCE_JOIN
 };
 
+/* What a call comes to where the lists that it gets are written out, so that their items are known: in derivatives, and in
+ * expressions that have the lists as their arguments (mdf_c/plan/unrolled.c). */
+enum mdf_written_out {
+    MDF_WRITTEN_OUT_NOT,
+    MDF_WRITTEN_OUT_CHOICES,  /* of lists of conditions and values, and another value: one `where` within the other */
+    MDF_WRITTEN_OUT_ITEMS,    /* a list of the same items */
+    MDF_WRITTEN_OUT_BACKWARD, /* of them from the last to the first */
+    MDF_WRITTEN_OUT_NUMBERED, /* of pairs: a number, which input 1 begins with, and an item */
+    MDF_WRITTEN_OUT_TOGETHER  /* of lists: the first items of all inputs, the second ones, as long as all have one */
+};
+
 /* Columns from `fold` on are named where a row has them. */
 struct mdf_operator {
     const char *name; /* ONNX: "Gather"; Python: "numpy.sum", "math.sin", "abs", "operator.add"; NULL ends a table */
@@ -192,6 +203,7 @@ struct mdf_operator {
     const struct mdf_routine *routine; /* a call as a function of plain C (functions/kernel/routine.h); NULL: there is none */
     const struct mdf_operator
         *of_items;                /* Python, of a list in input 0: the same with its items as inputs; NULL: there is none */
+    enum mdf_written_out written_out; /* Python, of lists */
     const char *nodes; /* Python: the same as nodes of ONNX, where element, fold and move do not say it (mdf_c/export/export_writing.h);
                           NULL: they do, or there are none */
     const struct mdf_rule *infer; /* ONNX: what is known of its results before it runs; NULL: as element and fold say */

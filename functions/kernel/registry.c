@@ -170,7 +170,7 @@ const struct mdf_operator *mdf_operator_python_at(size_t i)
 
 static const char *lowered_as(const struct mdf_operator *row)
 {
-    bool is_op = row->element != NULL || row->element_of != NULL || (row->move != NULL && row->move->in_order);
+    bool is_op = row->element != NULL || row->element_of != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES || (row->move != NULL && row->move->in_order);
 
     return row->form >= MDF_FORM_IF                                          ? "control"
            : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM      ? "product"
@@ -182,7 +182,8 @@ static const char *lowered_as(const struct mdf_operator *row)
 static const char *derivative_of(const struct mdf_operator *row)
 {
     bool any = row->move != NULL || row->meaning != NULL || row->of_items != NULL || row->form == MDF_FORM_LIST ||
-               row->form == MDF_FORM_OUTPUTS || row->derivatives == mdf_derivatives_parts,
+               row->form == MDF_FORM_OUTPUTS || row->derivatives == mdf_derivatives_parts ||
+               row->written_out != MDF_WRITTEN_OUT_NOT,
          flat = false;
 
     any = any || (row->form >= MDF_FORM_IF && row->form <= MDF_FORM_SCAN); /* body by body */
@@ -210,6 +211,6 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
 
     ways.has_c = row->element != NULL || row->element_of != NULL || row->fold != NULL ||
                  (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL || row->routine != NULL ||
-                 row->of_items != NULL;
+                 row->of_items != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES;
     return ways;
 }

@@ -207,7 +207,7 @@ mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a
 #define PYTHON_WHERE "numpy.where"
 #define PYTHON_EITHER "numpy.logical_or"
 #define PYTHON_SEND_BACK "gradient.send_back" /* to where a call took elements from, as their places say */
-#define PYTHON_SUM_TO "gradient.sum_to" /* over what was repeated, in the type of the second */
+#define PYTHON_SUM_TO "gradient.sum_to"       /* over what was repeated, in the type of the second */
 #define PYTHON_ITEM "operator.getitem"
 #define PYTHON_OUTPUTS "build_outputs"
 #define PYTHON_ONES_LIKE "numpy.ones_like"
@@ -286,6 +286,12 @@ bool compile_bind_item(struct target *target, const struct mdf_expression *names
 /* --- unrolled.c: a comprehension of as many items as are known; false: it is not known how many. *list: MDF_NO_OPERAND on error.
  */
 bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand into, mdf_operand *list);
+/* An item of a list that is made of operands, where derivatives are made of the code; MDF_NO_OPERAND: it is no such list. */
+mdf_operand compile_listed_item(struct target *target, mdf_operand all, int64_t index);
+/* The call of a function of lists whose items are known (enum mdf_written_out), written out; false: they are not known, or it is
+ * no such function. `are_there`: the lists stand in the expression. *result: MDF_NO_OPERAND on error. */
+bool compile_written_out(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n_inputs,
+                         bool are_there, mdf_operand *result);
 /* The operand itself, or its copy (a view) in `into`. */
 mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
 /* The operand, as an array where it holds a list that is one; into slot `into` where that is not MDF_NO_OPERAND. */

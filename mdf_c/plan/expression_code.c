@@ -444,6 +444,17 @@ static mdf_operand compile_derived(struct target *target, const struct mdf_opera
     return outputs[output] != MDF_NO_OPERAND && unit_emit_call(target, &call) ? outputs[output] : MDF_NO_OPERAND;
 }
 
+/* Whether the first two arguments are lists as they stand there. */
+static bool has_lists(const struct mdf_expression *tree)
+{
+    bool is_so = tree->as.list.n > 2;
+
+    for (size_t i = 1; is_so && i < 3; i++) {
+        is_so = tree->as.list.items[i]->kind == MDF_EXPRESSION_LIST && (tree->names == NULL || tree->names[i - 1] == NULL);
+    }
+    return is_so;
+}
+
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     const struct mdf_expression *callee = tree->as.list.items[0];
@@ -488,7 +499,9 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     }
     if (collect_arguments(target, row, tree, self, arguments)) {
         result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
-                                : unit_call_python(target, row->name, arguments->operands, arguments->n, into);
+                 : compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
+                     ? compile_move(target, result, into)
+                     : unit_call_python(target, row->name, arguments->operands, arguments->n, into);
     }
     mdf_memory_release(target->compiler->memory, arguments);
     return result;
@@ -716,8 +729,9 @@ bool compile_bind_item(struct target *target, const struct mdf_expression *names
         return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
     }
     for (i = 0; i < names->as.list.n; i++) {
-        mdf_operand part = compile_item(target, item, (int64_t)i);
+        mdf_operand part = target->compiler->gradient != NULL ? compile_listed_item(target, item, (int64_t)i) : MDF_NO_OPERAND;
 
+        part = part != MDF_NO_OPERAND ? part : compile_item(target, item, (int64_t)i);
         if (part == MDF_NO_OPERAND || !compile_bind_item(target, names->as.list.items[i], part)) {
             return false;
         }

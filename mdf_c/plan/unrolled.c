@@ -3,6 +3,7 @@
  *
  * Comes in: the tree of a comprehension. Goes out: the list; or nothing, and no code, where something that it goes through has a
  * length that is not known before, or a test is not known: then it is gone through item by item. */
+#include "functions/kernel/derivatives.h"
 #include "mdf_c/code/operands.h"
 #include "mdf_c/plan/compiler.h"
 
@@ -166,6 +167,29 @@ static bool any_left_out(const struct mdf_code_call *call)
     return i < call->n_inputs;
 }
 
+/* How many parts a call makes of arrays: as many as it gets, or as a number or places to cut at say. */
+static bool count_parts(struct target *target, const struct mdf_code_call *call, size_t *n)
+{
+    struct mdf_value sections = {0};
+    int64_t number = -1;
+
+    *n = call->n_inputs;
+    if (call->operator->formals[0] == '*') {
+        return !any_left_out(call);
+    }
+    if (call->n_inputs < 2 || call->inputs[1] == MDF_NO_OPERAND || !know(target, call->inputs[1], &sections)) {
+        return false;
+    }
+    if (sections.kind == MDF_KIND_LIST || (sections.kind == MDF_KIND_TENSOR && sections.rank == 1)) {
+        number = (int64_t)sections.length + 1;
+    } else if (sections.kind == MDF_KIND_TENSOR && sections.rank == 0 && sections.dtype == MDF_DTYPE_INT64) {
+        memcpy(&number, sections.data, sizeof number);
+    }
+    mdf_value_clear(target->compiler->memory, &sections);
+    *n = (size_t)number;
+    return number >= 0;
+}
+
 static bool find_items(struct target *target, mdf_operand operand, struct items *items)
 {
     const struct mdf_code_call *call = find_call(target->unit, operand);
@@ -183,6 +207,9 @@ static bool find_items(struct target *target, mdf_operand operand, struct items 
                    : items->known.kind == MDF_KIND_TENSOR && items->known.rank > 0 ? (size_t)mdf_value_shape(&items->known)[0]
                                                                                    : SIZE_MAX;
         return items->n != SIZE_MAX;
+    }
+    if (call != NULL && call->operator->derivatives == mdf_derivatives_parts) {
+        return count_parts(target, call, &items->n);
     }
     changeable = keep_shape(target, operand);
     if (changeable != NULL && changeable->kind == MDF_KIND_TENSOR && changeable->rank > 0) {
@@ -207,6 +234,14 @@ static mdf_operand item_of(struct target *target, const struct items *items, siz
     return mdf_value_share(target->compiler->memory, &copy, &mdf_value_items(&items->known)[i])
                ? unit_add_constant(target, &copy, 0)
                : compile_out_of_memory(target->compiler);
+}
+
+mdf_operand compile_listed_item(struct target *target, mdf_operand all, int64_t index)
+{
+    const struct mdf_code_call *call = find_call(target->unit, all);
+    int64_t n = call != NULL && call->operator->form == MDF_FORM_LIST ? (int64_t)call->n_inputs : 0;
+
+    return index >= -n && index < n ? call->inputs[index < 0 ? index + n : index] : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ clauses */
@@ -285,4 +320,175 @@ bool compile_unrolled(struct target *target, const struct mdf_expression *tree, 
         return false;
     }
     return true;
+}
+
+/* ------------------------------------------------------------------ functions of lists */
+
+/* Lists that a call gets, and the items of what it makes. */
+struct written_out {
+    struct items *lists;
+    size_t n_lists;
+    struct list items; /* mdf_operand */
+};
+
+static bool find_lists(struct target *target, const mdf_operand *inputs, size_t n, struct written_out *written)
+{
+    written->lists = mdf_arena_array(&target->compiler->scratch, n + 1, sizeof *written->lists);
+    if (written->lists == NULL) {
+        return compile_out_of_memory(target->compiler) != MDF_NO_OPERAND;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (inputs[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+        written->n_lists++;
+        if (!find_items(target, inputs[i], &written->lists[i]) || written->lists[i].n > MOST_ITEMS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_item(struct target *target, struct written_out *written, mdf_operand item)
+{
+    return item != MDF_NO_OPERAND && list_add(target->compiler, &written->items, &item, sizeof item);
+}
+
+static bool add_pair(struct target *target, struct written_out *written, const mdf_operand *pair, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (pair[i] == MDF_NO_OPERAND) {
+            return false;
+        }
+    }
+    return add_item(target, written, unit_call_python(target, PYTHON_LIST, pair, n, MDF_NO_OPERAND));
+}
+
+static bool add_together(struct target *target, struct written_out *written)
+{
+    mdf_operand *together = mdf_arena_array(&target->compiler->scratch, written->n_lists + 1, sizeof *together);
+    size_t n = written->n_lists > 0 ? written->lists[0].n : 0;
+
+    for (size_t k = 0; k < written->n_lists; k++) {
+        n = written->lists[k].n < n ? written->lists[k].n : n;
+    }
+    for (size_t i = 0; together != NULL && i < n; i++) {
+        for (size_t k = 0; k < written->n_lists; k++) {
+            together[k] = item_of(target, &written->lists[k], i);
+        }
+        if (!add_pair(target, written, together, written->n_lists)) {
+            return false;
+        }
+    }
+    return together != NULL || compile_out_of_memory(target->compiler) != MDF_NO_OPERAND;
+}
+
+/* The number that counting begins with. */
+static bool find_start(struct target *target, const mdf_operand *inputs, size_t n_inputs, int64_t *start)
+{
+    struct mdf_value value = {0};
+    bool is_known = true;
+
+    *start = 0;
+    if (n_inputs > 1 && inputs[1] != MDF_NO_OPERAND) {
+        is_known =
+            know(target, inputs[1], &value) && value.kind == MDF_KIND_TENSOR && value.rank == 0 && value.dtype == MDF_DTYPE_INT64;
+        if (is_known) {
+            memcpy(start, value.data, sizeof *start);
+        }
+        mdf_value_clear(target->compiler->memory, &value);
+    }
+    return is_known && *start >= -INT32_MAX && *start <= INT32_MAX;
+}
+
+static bool add_numbered(struct target *target, struct written_out *written, int64_t start)
+{
+    for (size_t i = 0; i < written->lists[0].n; i++) {
+        const mdf_operand pair[] = {unit_add_int(target, start + (int64_t)i), item_of(target, &written->lists[0], i)};
+
+        if (!add_pair(target, written, pair, 2)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_items(struct target *target, struct written_out *written, bool backward)
+{
+    size_t n = written->lists[0].n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!add_item(target, written, item_of(target, &written->lists[0], backward ? n - 1 - i : i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The value whose condition is the first that holds, else the last one. */
+static mdf_operand choose(struct target *target, const struct written_out *written, mdf_operand otherwise)
+{
+    mdf_operand chosen = otherwise != MDF_NO_OPERAND ? otherwise : unit_add_int(target, 0);
+
+    for (size_t i = written->lists[0].n; chosen != MDF_NO_OPERAND && i-- > 0;) {
+        const mdf_operand three[] = {item_of(target, &written->lists[0], i), item_of(target, &written->lists[1], i), chosen};
+
+        chosen = three[0] != MDF_NO_OPERAND && three[1] != MDF_NO_OPERAND
+                     ? unit_call_python(target, PYTHON_WHERE, three, 3, MDF_NO_OPERAND)
+                     : MDF_NO_OPERAND;
+    }
+    return chosen;
+}
+
+static bool write_out(struct target *target, enum mdf_written_out how, struct written_out *written, int64_t start)
+{
+    switch (how) {
+    case MDF_WRITTEN_OUT_ITEMS:
+        return add_items(target, written, false);
+    case MDF_WRITTEN_OUT_BACKWARD:
+        return add_items(target, written, true);
+    case MDF_WRITTEN_OUT_NUMBERED:
+        return add_numbered(target, written, start);
+    case MDF_WRITTEN_OUT_TOGETHER:
+        return add_together(target, written);
+    case MDF_WRITTEN_OUT_NOT:
+    case MDF_WRITTEN_OUT_CHOICES:
+        break;
+    }
+    return false;
+}
+
+/* Whether it is known what stands in the lists. */
+static bool is_known_list(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n_inputs,
+                          struct written_out *written, int64_t *start)
+{
+    bool chooses = row->written_out == MDF_WRITTEN_OUT_CHOICES, together = row->written_out == MDF_WRITTEN_OUT_TOGETHER;
+    size_t n = together ? n_inputs : chooses ? 2 : 1;
+
+    return n_inputs >= n && n > 0 && find_lists(target, inputs, n, written) &&
+           (!chooses || (written->lists[0].n == written->lists[1].n && written->lists[0].n > 0)) &&
+           (row->written_out != MDF_WRITTEN_OUT_NUMBERED || find_start(target, inputs, n_inputs, start));
+}
+
+bool compile_written_out(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n_inputs,
+                         bool are_there, mdf_operand *result)
+{
+    bool chooses = row->written_out == MDF_WRITTEN_OUT_CHOICES, done;
+    struct written_out written = {0};
+    int64_t start = 0;
+
+    if (row->written_out == MDF_WRITTEN_OUT_NOT || (target->compiler->gradient == NULL && !(chooses && are_there))) {
+        return false;
+    }
+    done = is_known_list(target, row, inputs, n_inputs, &written, &start);
+    *result = MDF_NO_OPERAND;
+    if (done && chooses) {
+        *result = choose(target, &written, n_inputs > 2 ? inputs[2] : MDF_NO_OPERAND);
+    } else if (done && write_out(target, row->written_out, &written, start)) {
+        *result = unit_call_python(target, PYTHON_LIST, written.items.items, written.items.n, MDF_NO_OPERAND);
+    }
+    for (size_t i = 0; i < written.n_lists; i++) {
+        mdf_value_clear(target->compiler->memory, &written.lists[i].known);
+    }
+    return done || target->compiler->error->code != MDF_OK;
 }

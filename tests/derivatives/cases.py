@@ -158,7 +158,7 @@ EXPRESSIONS = {
     "numpy.trace": [("numpy.trace(a)", {"a": (3, 3)}), ("numpy.trace(a, 1)", {"a": (3, 4)})],
     "numpy.convolve": [(f"numpy.convolve(a, b, '{mode}')", {"a": (5,), "b": (n,)}) for mode in ("full", "same", "valid") for n in (2, 3, 7)],
     "numpy.correlate": [(f"numpy.correlate(a, b, '{mode}')", {"a": (5,), "b": (n,)}) for mode in ("full", "same", "valid") for n in (2, 3, 7)],
-    "numpy.split": [("numpy.split(a, 2)[1] * numpy.split(a, 2)[-2]", {"a": (4, 3)}), ("numpy.split(a, [1, 2], axis=1)[2]", {"a": (2, 4)})],
+    "numpy.split": [("numpy.concatenate(numpy.split(a, [1, 2], 1), 1) * 2", {"a": (2, 4)}), ("numpy.split(a, 2)[1] * numpy.split(a, 2)[-2]", {"a": (4, 3)}), ("numpy.split(a, [1, 2], axis=1)[2]", {"a": (2, 4)})],
     "numpy.array_split": [("numpy.array_split(a, 3)[0]", {"a": (4, 2)})],
     "numpy.meshgrid": [("numpy.meshgrid(a, b)[0] * numpy.exp(numpy.meshgrid(a, b)[1])", {"a": (3,), "b": (2,)})],
     "numpy.sort": [("numpy.sort(a)", {"a": M}), ("numpy.sort(a, 0)", {"a": (4, 2)})],
@@ -185,6 +185,11 @@ EXPRESSIONS = {
     "numpy.linspace": [("numpy.linspace(a, b, 5)", {"a": (), "b": ()}), ("numpy.linspace(a, b, 4, endpoint=False)", {"a": (), "b": ()})],
     "numpy.logspace": [("numpy.logspace(a, b, 5)", {"a": (), "b": ()})],
     "numpy.float64": [("numpy.float64(a) * a", {"a": M})],
+    "numpy.select": [("numpy.select([a > 0, a < -0.5], [a * b, b * b], a * 3)", {"a": M, "b": (3,)}), ("numpy.select([a > t for t in [0.5, 0]], [a * t for t in [2, 3]])", {"a": M})],
+    "zip": [("sum([x * y * n for x, y, n in zip(a, b, range(1, 9))])", {"a": (3,), "b": (4,)}), ("numpy.array([x * y for x, y in zip(a, numpy.split(b, 2))])", {"a": (2,), "b": (4, 3)})],
+    "enumerate": [("sum([x * i for i, x in enumerate(a, 2) if i != 3])", {"a": M}), ("numpy.stack([numpy.sin(p) * i for i, p in enumerate(numpy.array_split(a, 2, 1))])", {"a": (2, 4)})],
+    "reversed": [("sum([x * i for i, x in enumerate(reversed(a))])", {"a": (4,)})],
+    "list": [("numpy.array(list(a)) * 2", {"a": (4,)})], "tuple": [("sum([p[0] * p[1] for p in tuple(zip(a, b))])", {"a": (3,), "b": (3,)})],
     "numpy.nan_to_num": [("numpy.nan_to_num(numpy.where(a > 0, a, numpy.nan))", {"a": M})],
     "math.gamma": [("math.gamma(a)", {"a": ((), 0.5, 3)})],
     "math.lgamma": [("math.lgamma(a)", {"a": ((), 0.5, 3)}), ("math.lgamma(a)", {"a": ((), -0.9, -0.2)}), ("math.lgamma(a)", {"a": ((), 11, 14)})],
@@ -199,7 +204,7 @@ EXPRESSIONS = {
     "numpy.ndarray.tolist": [("numpy.array(a.tolist()) * a", {"a": M})],
     "numpy.ndarray.item": [("a.item() * a", {"a": (1,)}), ("a.item(2) * a", {"a": (4,)})],
     "numpy.concatenate": [("numpy.concatenate([a, b * 2], 1)", {"a": M, "b": (2, 1)})],
-    "numpy.stack": [("numpy.stack([a, b, a])", {"a": M, "b": M})],
+    "numpy.stack": [("numpy.stack([a, b, a])", {"a": M, "b": M}), ("numpy.stack(numpy.split(a, 2, 1))", {"a": (3, 4)})],
 }
 
 OPERATORS.update({

@@ -494,7 +494,9 @@ static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_cal
         }
         numbers = number_parts(gradient, parts, i);
         for (size_t k = 0; takes && k < call->n_inputs; k++) {
-            inputs[k] = k == 0 || call->inputs[k] == MDF_NO_OPERAND ? numbers : gradient_track(gradient, call->inputs[k])->value;
+            inputs[k] = k == 0                               ? numbers
+                        : call->inputs[k] != MDF_NO_OPERAND ? gradient_track(gradient, call->inputs[k])->value
+                                                            : MDF_NO_OPERAND;
         }
         numbers = numbers == MDF_NO_OPERAND ? numbers
                   : takes
@@ -515,8 +517,10 @@ static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_cal
 /* The list of parts that a call takes something of, or makes; NULL: it does not. */
 static const struct mdf_code_call *find_parts_of(struct gradient *gradient, const struct mdf_code_call *call)
 {
+    bool takes = call->operator->form == MDF_FORM_LIST_ITEM || call->operator->of_items != NULL;
+
     return call->operator->derivatives == mdf_derivatives_parts ? call
-           : call->operator->form == MDF_FORM_LIST_ITEM         ? find_parts(gradient, call->inputs[0])
+           : takes                                              ? find_parts(gradient, call->inputs[0])
                                                                 : NULL;
 }
 
