@@ -1,9 +1,12 @@
-/* lower_chosen_puts.c - an If in a loop's body of which a side puts elements into a state that the other one hands on as it is,
+/* lower_chosen_puts.c - conditions on what is put into a state.
+ *
+ * An If in a loop's body of which a side puts elements into a state that the other one hands on as it is,
  * or puts others into: what is put, and where, is what the If leaves, and it is put behind it. So the state is no array of either
  * side, which would be copied in each run, but is written where it lies. See lowering.h.
  *
  * Of a side with fewer puts the last one is done again, which changes nothing; where it has none, the first element is put where
- * it lies. */
+ * it lies. Where(condition, ScatterElements(state, ...), state) is the same: each element that is put is chosen, it or what lies
+ * there. */
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
@@ -46,17 +49,19 @@ static size_t count_equal(const mdf_lowered_id *ids, size_t n, mdf_lowered_id id
     return n_equal;
 }
 
-/* False: somebody else reads what is put in between, or a row is put. */
-static bool find_chain(const struct lowering *lowering, struct mdf_lowered_region *region, const mdf_lowered_id *yields,
-                       size_t n_yields, mdf_lowered_id id, struct put_chain *chain)
+/* From `start` on, if they lead there. False: somebody else reads what is put in between, or last, which `n_readers` ops of the
+ * region do, and else is one of what it yields; or a row is put. */
+static bool find_chain_within(const struct lowering *lowering, struct mdf_lowered_region *region, const mdf_lowered_id *yields,
+                              size_t n_yields, mdf_lowered_id id, mdf_lowered_id start, size_t n_readers, struct put_chain *chain)
 {
     const struct mdf_lowered_op *put;
 
     *chain = (struct put_chain){.region = region, .base = id};
-    for (; (put = find_put(region->ops, region->n_ops, chain->base)) != NULL; chain->base = put->in[0]) {
+    for (; chain->base != start && (put = find_put(region->ops, region->n_ops, chain->base)) != NULL; chain->base = put->in[0]) {
         if (chain->n == LOWERING_MOST_CHOSEN_PUTS || put->of.put->n_indices != 1 ||
             lowering->lowered->values[put->in[1]].form.length != 1 || !lowering_casts((mdf_dtype)put->dtype) ||
-            count_readers(region, put->out) != (chain->n > 0) || count_equal(yields, n_yields, put->out) != (chain->n == 0)) {
+            count_readers(region, put->out) != (chain->n > 0 ? 1 : n_readers) ||
+            count_equal(yields, n_yields, put->out) != (chain->n > 0 ? 0 : 1 - n_readers)) {
             return false;
         }
         chain->puts[chain->n++] = put;
@@ -164,18 +169,22 @@ static bool find_first(struct lowering *lowering, mdf_lowered_id array, const st
     return operands[1] != MDF_LOWERED_NONE && operands[2] != MDF_LOWERED_NONE;
 }
 
+static bool is_of_chain(const struct put_chain *chain, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; i < chain->n && chain->puts[i] != op; i++) {
+    }
+    return i < chain->n;
+}
+
 static void remove_puts(const struct put_chain *chain)
 {
     size_t n = 0, i;
 
     for (i = 0; i < chain->region->n_ops; i++) {
-        const struct mdf_lowered_op *op = &chain->region->ops[i];
-        size_t k;
-
-        for (k = 0; k < chain->n && chain->puts[k] != op; k++) {
-        }
-        if (k == chain->n) {
-            chain->region->ops[n++] = *op;
+        if (!is_of_chain(chain, &chain->region->ops[i])) {
+            chain->region->ops[n++] = chain->region->ops[i];
         }
     }
     chain->region->n_ops = n;
@@ -239,7 +248,7 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
 
     *chosen = (struct chosen_puts){.n = 0};
     for (i = 0; i < 2; i++) {
-        if (!find_chain(lowering, regions[i], yields[i], n_yields, yields[i][yield], &sides[i])) {
+        if (!find_chain_within(lowering, regions[i], yields[i], n_yields, yields[i][yield], MDF_LOWERED_NONE, 0, &sides[i])) {
             return true;
         }
     }
@@ -276,4 +285,135 @@ mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chose
         result = lowering_add_element_op(lowering, put, chosen->example);
     }
     return result;
+}
+
+/* ------------------------------------------------------------------ Where */
+
+/* The other one of what a choice of a whole array chooses from: `puts` lead to it, or it is a state; false: it is no such choice.
+ */
+static bool find_choice(const struct lowering *lowering, const struct region *region, const struct mdf_lowered_op *op,
+                        const mdf_lowered_id *yields, size_t n_yields, struct put_chain *chain)
+{
+    struct mdf_lowered_region ops = {region->ops, region->n_ops};
+    size_t i;
+
+    if (op->code != MDF_LOWERED_SELECT || lowering->lowered->values[op->out].is_scalar ||
+        !lowering->lowered->values[op->in[0]].is_scalar) {
+        return false;
+    }
+    for (i = 1; i < 3; i++) {
+        if (find_put(ops.ops, ops.n_ops, op->in[i]) != NULL &&
+            find_chain_within(lowering, &ops, yields, n_yields, op->in[i], op->in[3 - i], 1, chain) && chain->n > 0 &&
+            chain->base == op->in[3 - i] && leads_to_state(lowering, chain->base)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const uint8_t no_axes[MDF_INLINE_RANK] = {DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS,
+                                                 DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS};
+
+/* Whether an op does nothing but load the element of `array` that a put puts. */
+static bool loads_element(const struct mdf_lowered_op *op, mdf_lowered_id array, const struct mdf_lowered_op *put)
+{
+    const struct mdf_nest_step *steps = op->code == MDF_LOWERED_NEST ? op->of.nest->steps : NULL;
+
+    return steps != NULL && op->of.nest->n_axes == 0 && op->of.nest->n_steps == 3 && steps[0].kind == MDF_NEST_LOAD &&
+           steps[0].view.id == put->in[2] && steps[0].view.first == 0 && steps[0].view.at == MDF_NEST_NONE &&
+           steps[1].kind == MDF_NEST_LOAD && steps[1].view.id == array && steps[1].view.first == 0 && steps[1].view.at == 0 &&
+           steps[1].view.cuts == 0 && steps[1].view.at_stride == put->of.put->steps[0] &&
+           steps[1].view.at_limit == put->of.put->limits[0] && steps[2].kind == MDF_NEST_STORE && steps[2].in[0] == 1;
+}
+
+/* The element that a put puts, as it is before. */
+static mdf_lowered_id find_old(struct lowering *lowering, mdf_lowered_id array, const struct mdf_lowered_op *put)
+{
+    struct mdf_nest_view view = {.id = array, .at_stride = put->of.put->steps[0], .at_limit = put->of.put->limits[0]};
+    struct nest_draft *draft;
+    size_t i;
+
+    for (i = lowering->region->n_ops; i-- > 0;) {
+        const struct mdf_lowered_op *op = &lowering->region->ops[i];
+
+        if (loads_element(op, array, put) && lowering->lowered->values[op->of.nest->steps[2].view.id].is_scalar) {
+            return op->of.nest->steps[2].view.id;
+        }
+    }
+    draft = draft_new(lowering);
+    if (draft == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    view.at = draft_load(lowering, draft, put->in[2], no_axes);
+    return lowering_add_computed_nest(lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL,
+                                      NULL);
+}
+
+/* What a put puts where the condition holds (`is_then`, or where it does not), else what lies there. */
+static mdf_lowered_id choose_element(struct lowering *lowering, const struct mdf_lowered_op *put, mdf_lowered_id array,
+                                     mdf_lowered_id condition, bool is_then)
+{
+    mdf_lowered_id old = find_old(lowering, array, put), next = put->in[1];
+    struct mdf_lowered_op select = {.code = MDF_LOWERED_SELECT,
+                                    .dtype = put->dtype,
+                                    .n_in = 3,
+                                    .in = {condition, is_then ? next : old, is_then ? old : next}};
+
+    return old == MDF_LOWERED_NONE ? old : lowering_add_element_op(lowering, select, lowering_example(lowering, next));
+}
+
+/* The puts of a choice, and in its place the last one of them. Where nothing is put, all of them put what lay there before. */
+static bool put_choice(struct lowering *lowering, const struct mdf_lowered_op *choice, const struct put_chain *chain)
+{
+    mdf_lowered_id array = chain->base, elements[LOWERING_MOST_CHOSEN_PUTS];
+    size_t i;
+
+    for (i = 0; i < chain->n; i++) {
+        elements[i] = choose_element(lowering, put_at(chain, i), array, choice->in[0], choice->in[1] != chain->base);
+        if (elements[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    for (i = 0; i < chain->n; i++) {
+        struct mdf_lowered_op put = *put_at(chain, i);
+
+        put.in[0] = array;
+        put.in[1] = elements[i];
+        put.out = i + 1 == chain->n ? choice->out : put.out;
+        array = put.out;
+        if (!lowering_add_op(lowering, lowering->region, &put)) {
+            return false;
+        }
+    }
+    lowering->facts[array].is_copied = true; /* where it does not lie in the state */
+    return true;
+}
+
+bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields)
+{
+    struct region *region = lowering->region;
+    size_t n_ops = region->n_ops, at, i;
+    struct mdf_lowered_op *ops = mdf_arena_array(&lowering->scratch, n_ops, sizeof *ops);
+    struct put_chain chain;
+
+    if (ops == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (at = 0; at < n_ops && !find_choice(lowering, region, &region->ops[at], yields, n_yields, &chain); at++) {
+    }
+    if (at == n_ops) {
+        return true;
+    }
+    memcpy(ops, region->ops, n_ops * sizeof *ops);
+    for (i = 0; i < chain.n; i++) {
+        chain.puts[i] = &ops[chain.puts[i] - region->ops];
+    }
+    region->n_ops = 0;
+    for (i = 0; i < n_ops; i++) {
+        if (i == at ? !put_choice(lowering, &ops[i], &chain)
+                    : !is_of_chain(&chain, &ops[i]) && !lowering_add_op(lowering, region, &ops[i])) {
+            return false;
+        }
+    }
+    return lowering_put_choices(lowering, yields, n_yields);
 }

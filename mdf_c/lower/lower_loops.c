@@ -456,7 +456,8 @@ bool loop_end(struct loop *loop)
     struct lowering *lowering = loop->lowering;
     size_t i;
 
-    if (!lowering_end_region(lowering, &loop->result->body)) {
+    if (!lowering_put_choices(lowering, loop->yields, loop->body->n_yields) ||
+        !lowering_end_region(lowering, &loop->result->body)) {
         return false;
     }
     for (i = 0; i < loop->result->n_stacks; i++) {

@@ -388,6 +388,8 @@ struct chosen_puts {
 bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id *const yields[2],
                           size_t n_yields, size_t yield, struct chosen_puts *chosen);
 mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chosen_puts *chosen);
+/* The same of choices of whole arrays in the innermost region, a loop's body that yields these values. */
+bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* A list of items that are known one by one, which last; NONE: memory ran out. */
