@@ -40,6 +40,15 @@ static mdf_lowered_id left_by(struct lowering *lowering, struct scope *before, c
     return id;
 }
 
+/* The same where a body that is no frame's holds but what it has met. */
+static bool has_been_met(const struct lowering *lowering, const struct scope *scope, mdf_operand slot)
+{
+    while (scope->repetition != NULL && lowering_find_at(scope, slot) == NULL) {
+        scope = scope->outer;
+    }
+    return (scope->frame != NULL || lowering_find_at(scope, slot) != NULL) && is_there(lowering, scope, slot);
+}
+
 /* What stands in C for what a side does not compute, where nothing was before: zeros of the form of the other side's. Nobody
  * reads them but under the same condition as that side, as derivatives do; where the side has run here, what it left would be
  * there. */
@@ -50,7 +59,7 @@ static mdf_lowered_id stand_in(struct lowering *lowering, struct scope *before, 
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     if (!lowering->is_for_source || example == NULL || example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING ||
-        !lowering_is_plain(lowering, other) || is_there(lowering, before, slot)) {
+        !lowering_is_plain(lowering, other) || has_been_met(lowering, before, slot)) {
         return MDF_LOWERED_NONE;
     }
     if (mdf_value_make_tensor(lowering->memory, &zeros, (mdf_dtype)example->dtype, example->rank, mdf_value_shape(example)) ==
