@@ -213,14 +213,14 @@ Test(cli, a_scan_along_the_last_axis)
 Test(cli, puts_of_conditions)
 {
     const struct outcome *outcome = call("mdf-run tests/data/compile/chosen_puts.yaml -n 4 --dump lowered");
+    const char *at = outcome->output, *end = strstr(at, "\na loop, node"); /* behind the whole: the same by itself */
     size_t n_in_place = 0, n_puts = 0;
-    const char *at;
 
-    for (at = outcome->output; (at = strstr(at, " = put ")) != NULL; at++) {
+    for (; (at = strstr(at, " = put ")) != NULL && (end == NULL || at < end); at++) {
         n_puts++;
         n_in_place += strstr(at, "\n") > strstr(at, ", in place  ;");
     }
-    cr_expect(n_puts >= 4 && n_in_place == n_puts, "%s", outcome->output);
+    cr_expect(n_in_place == n_puts && (n_puts == 8 || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)), "%.9000s", outcome->output);
 }
 
 /* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */

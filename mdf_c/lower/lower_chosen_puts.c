@@ -389,6 +389,72 @@ static bool put_choice(struct lowering *lowering, const struct mdf_lowered_op *c
     return true;
 }
 
+/* Whether a value is the constant 0, 1, 2, ... */
+static bool is_count(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *value = lowering_example(lowering, id);
+    int64_t i = 0;
+
+    if (!lowering_is_constant(lowering, id) || value->dtype != MDF_DTYPE_INT64 || value->rank != 1) {
+        return false;
+    }
+    while (i < (int64_t)value->length && ((const int64_t *)value->data)[i] == i) {
+        i++;
+    }
+    return i == (int64_t)value->length;
+}
+
+/* The number that an array of truths says the place of, one of its own; NONE: it is another array. */
+static mdf_lowered_id find_place(const struct lowering *lowering, const struct region *region, mdf_lowered_id truths)
+{
+    const int64_t length = (int64_t)lowering_example(lowering, truths)->length;
+    struct lowering_range range;
+    size_t i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        for (k = 0; op->code == MDF_LOWERED_EQUAL && op->out == truths && k < 2; k++) {
+            if (is_count(lowering, op->in[k]) && lowering->lowered->values[op->in[1 - k]].is_scalar &&
+                op->dtype == MDF_DTYPE_INT64 && lowering_find_range(lowering, op->in[1 - k], &range) && range.low >= 0 &&
+                range.high < length) {
+                return op->in[1 - k];
+            }
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
+/* Where(count == number, element, state) puts the element at the number. */
+static bool put_at_place(struct lowering *lowering, const struct region *region, struct mdf_lowered_op *op)
+{
+    const struct mdf_value *state = op->code == MDF_LOWERED_SELECT ? lowering_example(lowering, op->in[2]) : NULL;
+    struct mdf_lowered_put *put;
+    mdf_lowered_id place;
+
+    if (state == NULL || lowering->lowered->values[op->in[0]].is_scalar || state->rank != 1 ||
+        !lowering->lowered->values[op->in[1]].is_scalar || !leads_to_state(lowering, op->in[2])) {
+        return true;
+    }
+    place = find_place(lowering, region, op->in[0]);
+    if (place == MDF_LOWERED_NONE) {
+        return true;
+    }
+    put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *put);
+    if (put == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {1}, .limits = {(int64_t)state->length}};
+    op->code = MDF_LOWERED_PUT;
+    op->loop = NULL;
+    op->loop_settings = NULL;
+    op->of.put = put;
+    op->in[0] = op->in[2];
+    op->in[2] = place;
+    lowering->facts[op->out].is_copied = true;
+    return true;
+}
+
 bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields)
 {
     struct region *region = lowering->region;
@@ -398,6 +464,11 @@ bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yield
 
     if (ops == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    for (at = 0; at < n_ops; at++) {
+        if (!put_at_place(lowering, region, &region->ops[at])) {
+            return false;
+        }
     }
     for (at = 0; at < n_ops && !find_choice(lowering, region, &region->ops[at], yields, n_yields, &chain); at++) {
     }
