@@ -210,7 +210,7 @@ static void write_case(FILE *file, struct nest_case *test)
 }
 
 /* As a user's compiler does it, whose vectors bring out what an order or an alias has wrong; or in a fifth of the time. */
-static const char in_vectors[] = "-O1 -ftree-vectorize", as_written[] = "-O0";
+static const char in_vectors[] = "-O1 -ftree-vectorize", as_written[] = "-O0", without_types[] = "-O0 -DMDF_HAS_VECTORS=0";
 
 /* Compiles the file with warnings as errors, and loads it. */
 static void *load_library(const char *source, const char *how)
@@ -613,6 +613,12 @@ static void make_known(struct nest_case *test, size_t number)
 Test(source_nest, known_nests)
 {
     check_cases(0, 36, in_vectors, make_known);
+}
+
+/* Sums whose lanes are joined without vectors as types. */
+Test(source_nest, known_nests_without_types_of_vectors)
+{
+    check_cases(0, 36, without_types, make_known);
 }
 
 /* ------------------------------------------------------------------ plans */

@@ -75,6 +75,14 @@ static const struct fixed_helper fixed[] = {
               "#else\n"
               "#define MDF_APART inline\n"
               "#endif\n"},
+    {"vectors", "/* Compilers that have vectors as types, and parts of them; 0: do without. */\n"
+                "#ifndef MDF_HAS_VECTORS\n"
+                "#ifdef __has_builtin\n"
+                "#define MDF_HAS_VECTORS __has_builtin(__builtin_shufflevector)\n"
+                "#else\n"
+                "#define MDF_HAS_VECTORS 0\n"
+                "#endif\n"
+                "#endif\n"},
     {"item", "/* The number of an item, from the front or, below 0, from the back; of one that is not there: 0. */\n"
              "static inline size_t mdf_item(int64_t index, int64_t n, bool *refused)\n"
              "{\n"

@@ -259,33 +259,82 @@ void nest_text_take(struct nest_text *text, size_t step)
 /* Joining so many lanes takes longer than a call. */
 enum { LANES_APART = 16 };
 
-/* A helper that joins the lanes of a total, in loops whose lengths the compiler sees. */
-static const char *join_helper(struct nest_text *text, size_t step)
+/* The numbers of `n` lanes from `first` on. */
+static const char *lane_numbers(struct mdf_source_writer *writer, size_t first, size_t n)
+{
+    const char *numbers = "";
+    size_t i;
+
+    for (i = first; i < first + n; i++) {
+        numbers = mdf_source_text(writer, "%s, %zu", numbers, i);
+    }
+    return numbers;
+}
+
+/* Lanes in vectors that compilers with such have: of loops over arrays some make elements, one by one. */
+static const char *join_in_vectors(struct nest_text *text, size_t step, const char *type, size_t size_bytes)
 {
     struct mdf_source_writer *writer = text->writer;
-    const struct mdf_nest_step *fold = step_of(text, step);
-    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
-    const char *type = mdf_source_type(dtype), *name, *body = "";
-    bool is_apart = fold->lanes >= LANES_APART;
+    size_t n = step_of(text, step)->lanes / 2;
+    const char *body = mdf_source_text(writer,
+                                       "    typedef %s of_%zu __attribute__((vector_size(%zu)));\n    of_%zu low, high;\n\n"
+                                       "    memcpy(&low, lanes, sizeof low);\n    memcpy(&high, lanes + %zu, sizeof high);\n"
+                                       "    const of_%zu t_%zu = %s;\n",
+                                       type, n, n * size_bytes, n, n, n, n, combined(text, step, "low", "high"));
+
+    for (; n > 2; n /= 2) {
+        const char *half =
+            mdf_source_text(writer, "__builtin_shufflevector(t_%zu, t_%zu%s)", n, n, lane_numbers(writer, 0, n / 2));
+        const char *other =
+            mdf_source_text(writer, "__builtin_shufflevector(t_%zu, t_%zu%s)", n, n, lane_numbers(writer, n / 2, n / 2));
+
+        body =
+            mdf_source_text(writer, "%s    typedef %s of_%zu __attribute__((vector_size(%zu)));\n    const of_%zu t_%zu = %s;\n",
+                            body, type, n / 2, n / 2 * size_bytes, n / 2, n / 2, combined(text, step, half, other));
+    }
+    return mdf_source_text(writer, "%s    return %s;\n", body, combined(text, step, "t_2[0]", "t_2[1]"));
+}
+
+static const char *join_in_loops(struct nest_text *text, size_t step, const char *type)
+{
+    const char *body = "";
     size_t half;
 
-    if (is_apart) {
-        mdf_source_use(writer, "apart");
-    }
-    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
-    for (half = fold->lanes / 2; half > 0; half /= 2) {
-        body = mdf_source_text(writer,
+    for (half = step_of(text, step)->lanes / 2; half > 0; half /= 2) {
+        body = mdf_source_text(text->writer,
                                "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
                                "        const %s other = lanes[lane + %zu];\n\n"
                                "        lanes[lane] = %s;\n"
                                "    }\n",
                                body, half, type, half, combined(text, step, "lanes[lane]", "other"));
     }
+    return mdf_source_text(text->writer, "%s    return lanes[0];\n", body);
+}
+
+/* A helper that joins the lanes of a total, in loops whose lengths the compiler sees, or in vectors. */
+static const char *join_helper(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const char *type = mdf_source_type(dtype), *name, *loops, *vectors = "";
+    bool is_apart = fold->lanes >= LANES_APART;
+
+    if (is_apart) {
+        mdf_source_use(writer, "apart");
+    }
+    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
+    loops = mdf_source_text(writer, "static %s %s mdf_%s(%s *lanes)\n{\n%s}\n", is_apart ? "MDF_APART" : "inline", type, name,
+                            type, join_in_loops(text, step, type));
+    if (!is_whole(dtype) && fold->fold <= MDF_NEST_PRODUCT && fold->lanes >= 4) {
+        mdf_source_use(writer, "vectors");
+        vectors = mdf_source_text(writer, "#if MDF_HAS_VECTORS\nstatic inline %s mdf_%s(const %s *lanes)\n{\n%s}\n#else\n", type,
+                                  name, type, join_in_vectors(text, step, type, mdf_dtype_size(dtype)));
+    }
     return mdf_source_helper(writer, name,
                              mdf_source_text(writer,
-                                             "/* Joins lanes: the upper half with the lower, until there is one. */\n"
-                                             "static %s %s mdf_%s(%s *lanes)\n{\n%s    return lanes[0];\n}\n",
-                                             is_apart ? "MDF_APART" : "inline", type, name, type, body));
+                                             "/* Joins lanes: the upper half with the lower, until there is one. */\n%s%s%s",
+                                             vectors, loops, vectors[0] != '\0' ? "#endif\n" : ""));
 }
 
 /* A helper that folds a row in an order of its own (enum mdf_nest_order). */
