@@ -52,3 +52,23 @@ def test_conditions_that_look_at_values_have_a_form_in_c_where_the_number_of_pas
     expected = [np.asarray(value), *(by[name] for name in PARAMETERS)]
     for got, like in zip(gradient_source.evaluate(model, "y", PARAMETERS, steps, None, "g", expected), expected, strict=True):
         np.testing.assert_array_equal(got, like)
+
+
+@pytest.mark.parametrize("condition", [*CONDITIONS, one("EveryNCalls", dependency="A", n=2)])
+@pytest.mark.parametrize("ends", [one("AllHaveRun"), one("Any", dependencies=[threshold(1.35), one("AfterNPasses", n=6)])])
+def test_and_where_values_end_the_passes_with_a_bound_on_these(condition, ends):
+    model = waiting(condition, ends)
+    free, bounded = (mdf_c.gradient(model, "y", PARAMETERS, steps=2, **others)() for others in ({}, {"max_passes": 20}))
+    expected = [np.asarray(free[0]), *(free[1][name] for name in PARAMETERS)]
+    for name in PARAMETERS:
+        np.testing.assert_array_equal(free[1][name], bounded[1][name])
+    for got, like in zip(gradient_source.evaluate(model, "y", PARAMETERS, 2, None, "g", expected, ["--max-passes", "20"]), expected, strict=True):
+        np.testing.assert_array_equal(got, like)
+
+
+def test_passes_that_do_not_end_within_their_bound_are_an_error_in_c_too():
+    model = waiting(one("Always"), threshold(5.0))
+    with pytest.raises(mdf_c.MdfError, match="zero"):
+        mdf_c.gradient(model, "y", PARAMETERS, max_passes=20)()
+    with pytest.raises(gradient_source.Refused, match="zero"):
+        gradient_source.evaluate(model, "y", PARAMETERS, 1, None, "g", [], ["--max-passes", "20"])

@@ -41,7 +41,7 @@ class Library:
         return arrays
 
 
-def compile_gradient(model, of, wrt, steps, dt, graph, folder):
+def compile_gradient(model, of, wrt, steps, dt, graph, folder, options=()):
     """`model`: a file, or what stands in one. Refused: it has no form in C."""
     build = Path(os.environ.get("MDF_C_BUILD", ROOT / "build"))
     file, source, library = Path(folder) / "model.json", Path(folder) / "out.c", Path(folder) / "out.so"
@@ -51,6 +51,7 @@ def compile_gradient(model, of, wrt, steps, dt, graph, folder):
         file.write_text(json.dumps(model))
     command = [build / "mdf-compile", file, "--gradient", of, "--of", ",".join(wrt), "--steps", steps, "--name", "m", "-o", source]
     command += ([] if graph is None else ["--graph", graph]) + ([] if dt is None else ["--dt", dt])
+    command += options
     ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         raise Refused(ran.stderr)
@@ -59,7 +60,7 @@ def compile_gradient(model, of, wrt, steps, dt, graph, folder):
     return Library(library)
 
 
-def evaluate(model, of, wrt, steps, dt, graph, like):
+def evaluate(model, of, wrt, steps, dt, graph, like, options=()):
     """What the C source computes."""
     with tempfile.TemporaryDirectory() as folder:
-        return compile_gradient(model, of, wrt, steps, dt, graph, folder).evaluate(like, dt)
+        return compile_gradient(model, of, wrt, steps, dt, graph, folder, options).evaluate(like, dt)

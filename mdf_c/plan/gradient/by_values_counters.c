@@ -71,7 +71,7 @@ static bool new_counters(struct compiler *compiler, const struct mdf_program *pr
     for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
         counters->clocks[i] = MDF_NO_OPERAND;
     }
-    counters->is_over = counters->any_ran = MDF_NO_OPERAND;
+    counters->is_over = counters->any_ran = counters->goes_on = MDF_NO_OPERAND;
     for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
         counters->counts[i] = trace_new_operands(compiler, program->n_nodes + 1, MDF_NO_OPERAND);
         if (counters->counts[i] == NULL) {
@@ -104,6 +104,7 @@ bool by_values_add_counters(struct target *target, const struct mdf_program *pro
     if (schedule != NULL) {
         add_counter(target, &counters->is_over, true);
         add_counter(target, &counters->any_ran, true);
+        add_counter(target, &counters->goes_on, true);
         add_counter(target, &counters->clocks[MDF_CLOCK_PASSES_IN_UPDATE], false);
         if (schedule->is_absolute) {
             add_counter(target, &counters->time, false);

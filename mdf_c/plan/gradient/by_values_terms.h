@@ -9,6 +9,7 @@
 struct counters {
     mdf_operand *counts[MDF_SCOPE_COUNT], *has_run, *has_read, *last_sets, *marks, *spent, clocks[MDF_CLOCK_COUNT], n_sets, time;
     mdf_operand is_over, any_ran; /* the pass is broken off; something has run in it */
+    mdf_operand goes_on;          /* there is another pass, where their Loop is counted */
 };
 
 struct schedules {

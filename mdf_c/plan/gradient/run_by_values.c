@@ -11,6 +11,9 @@
 #include "mdf_c/plan/gradient/gradient.h"
 #include "mdf_c/plan/gradient/traced_loop.h"
 
+/* Where no evaluation may have more, their Loop has so many runs. */
+enum { MOST_COUNTED_PASSES = 256 };
+
 /* ------------------------------------------------------------------ runs */
 
 static mdf_operand nothing_like(struct tracer *tracer, mdf_operand value)
@@ -331,6 +334,20 @@ static bool trace_pass(struct tracer *tracer, void *context, mdf_operand *goes_o
     return *goes_on != MDF_NO_OPERAND;
 }
 
+static bool trace_one_pass(struct tracer *tracer, void *context)
+{
+    mdf_operand goes_on = MDF_NO_OPERAND;
+
+    return trace_pass(tracer, context, &goes_on) && by_values_set(tracer, by_values_counters_of(tracer)->goes_on, goes_on);
+}
+
+/* One of as many as there may be, which does nothing behind the end: so C has a form for it. */
+static bool trace_counted_pass(struct tracer *tracer, void *context, mdf_operand *goes_on)
+{
+    (void)goes_on;
+    return trace_where(tracer, by_values_get(tracer, by_values_counters_of(tracer)->goes_on), trace_one_pass, context);
+}
+
 static bool begin_update(struct tracer *tracer)
 {
     const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
@@ -377,7 +394,16 @@ static bool trace_scheduled(struct tracer *tracer)
         return false;
     }
     loop.begins = by_values_negate(tracer, by_values_is_over(tracer));
-    if (loop.begins == MDF_NO_OPERAND || !traced_loop_emit(tracer, &loop) || !note_end(tracer) ||
+    if (loop.begins != MDF_NO_OPERAND && program->max_passes <= MOST_COUNTED_PASSES) {
+        if (!by_values_set(tracer, by_values_counters_of(tracer)->goes_on, loop.begins)) {
+            return false;
+        }
+        loop.trace = trace_counted_pass;
+        loop.begins = MDF_NO_OPERAND;
+    } else if (loop.begins == MDF_NO_OPERAND) {
+        return false;
+    }
+    if (!traced_loop_emit(tracer, &loop) || !note_end(tracer) ||
         !by_values_count(tracer, by_values_counters_of(tracer)->clocks[MDF_CLOCK_UPDATES], by_values_truth(tracer, true))) {
         return false;
     }
@@ -661,7 +687,7 @@ static bool clear_counters(struct tracer *tracer)
             !set_all(tracer, counters->spent, schedule != NULL ? schedule->n_spent : 0, zero) ||
             !set_all(tracer, counters->clocks, MDF_CLOCK_COUNT, zero) || !set_all(tracer, &counters->n_sets, 1, zero) ||
             !set_all(tracer, &counters->time, 1, zero) || !set_all(tracer, &counters->is_over, 1, no) ||
-            !set_all(tracer, &counters->any_ran, 1, no)) {
+            !set_all(tracer, &counters->any_ran, 1, no) || !set_all(tracer, &counters->goes_on, 1, no)) {
             return false;
         }
     }
