@@ -288,12 +288,12 @@ const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_
 const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
                                                           const struct mdf_lowered_stack *stack)
 {
-    size_t i;
+    size_t state, i;
 
-    for (i = 0; stack->is_direct && i < loop->n_stacks; i++) {
-        const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, &loop->stacks[i]);
-
-        if (held != NULL && held->next == stack->item) {
+    for (state = 0; state < loop->n_states && loop->states[state].next != stack->item; state++) {
+    }
+    for (i = 0; stack->is_direct && state < loop->n_states && i < loop->n_stacks; i++) {
+        if (loop->stacks[i].is_direct && loop->stacks[i].item == loop->states[state].parameter) {
             return &loop->stacks[i];
         }
     }
