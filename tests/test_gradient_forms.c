@@ -8,20 +8,20 @@
 #include <string.h>
 
 /* The delta rule: S moves towards what it should give for a key. */
-static const char delta_rule[] =
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {"
-    "\"i\": {\"value\": \"numpy.reshape(numpy.arange(192), [6, 32])\"}, \"q\": {\"value\": \"numpy.cos(i)\"}, "
-    "\"k\": {\"value\": \"numpy.sin(i)\"}, \"v\": {\"value\": \"numpy.sin(3 * i)\"}, "
-    "\"s\": {\"value\": \"numpy.zeros([32, 32])\"}, \"scale\": {\"value\": 1.0}, "
-    "\"p\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": \"[s, scale * q, scale * k, scale * "
-    "v]\", "
-    "\"num_scan_inputs\": 3, \"body\": \"cell\"}}}, "
-    "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(p[1] * p[1])\"}}}}}, "
-    "\"cell\": {\"metadata\": {\"inputs\": [\"s\", \"qt\", \"kt\", \"vt\"], \"outputs\": [\"o\", \"y\"]}, "
-    "\"nodes\": {\"m\": {\"input_ports\": {\"s\": {}, \"qt\": {}, \"kt\": {}, \"vt\": {}}, "
-    "\"parameters\": {\"e\": {\"value\": \"0.5 * (vt - numpy.matmul(s, kt))\"}, "
-    "\"a\": {\"value\": \"s + numpy.reshape(e, [-1, 1]) * kt\"}}, "
-    "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"y\": {\"value\": \"numpy.matmul(a, qt)\"}}}}}}}}";
+#define DELTA_RULE(numbers, rows)                                                                                              \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {"                                                      \
+    "\"i\": {\"value\": \"numpy.reshape(numpy.arange(" numbers "), [" rows ", 32])\"}, \"q\": {\"value\": \"numpy.cos(i)\"}, " \
+    "\"k\": {\"value\": \"numpy.sin(i)\"}, \"v\": {\"value\": \"numpy.sin(3 * i)\"}, "                                         \
+    "\"s\": {\"value\": \"numpy.zeros([32, 32])\"}, \"scale\": {\"value\": 1.0}, "                                             \
+    "\"p\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": \"[s, scale * q, scale * k, scale * " \
+    "v]\", "                                                                                                                   \
+    "\"num_scan_inputs\": 3, \"body\": \"cell\"}}}, "                                                                          \
+    "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(p[1] * p[1])\"}}}}}, "                                                  \
+    "\"cell\": {\"metadata\": {\"inputs\": [\"s\", \"qt\", \"kt\", \"vt\"], \"outputs\": [\"o\", \"y\"]}, "                    \
+    "\"nodes\": {\"m\": {\"input_ports\": {\"s\": {}, \"qt\": {}, \"kt\": {}, \"vt\": {}}, "                                   \
+    "\"parameters\": {\"e\": {\"value\": \"0.5 * (vt - numpy.matmul(s, kt))\"}, "                                              \
+    "\"a\": {\"value\": \"s + numpy.reshape(e, [-1, 1]) * kt\"}}, "                                                            \
+    "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"y\": {\"value\": \"numpy.matmul(a, qt)\"}}}}}}}}"
 
 /* Two gates, by the same rows, and a matrix that both states go through. */
 static const char net[] =
@@ -53,7 +53,7 @@ static const char unread[] =
 
 /* The lowered form of a gradient that has been evaluated often enough, or of the model itself where it is by nothing; the caller
  * releases it. */
-static void dump_form(const char *text, const char *by, struct mdf_text *dump)
+static void dump_form(const char *text, const char *by, enum mdf_dump what, struct mdf_text *dump)
 {
     mdf_error error = {0};
     mdf_model *loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
@@ -66,7 +66,7 @@ static void dump_form(const char *text, const char *by, struct mdf_text *dump)
         cr_assert_eq(mdf_state_reset(state, 0, &error), MDF_OK);
         cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
     }
-    cr_assert(mdf_state_dump(dump, state, MDF_DUMP_LOWERED));
+    cr_assert(mdf_state_dump(dump, state, what));
     cr_assert(strncmp(dump->bytes, "an evaluation of graph g", 24) == 0, "%s", dump->bytes);
     *strstr(dump->bytes, "\n\n") = '\0'; /* other forms */
     mdf_state_free(state);
@@ -97,7 +97,7 @@ Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
     }
     mdf_memory_init(&memory, NULL, SIZE_MAX);
     mdf_text_init(&dump, &memory);
-    dump_form(delta_rule, "n.scale", &dump);
+    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_LOWERED, &dump);
     back = strstr(dump.bytes, "the last first");
     cr_assert_not_null(back, "%s", dump.bytes);
     cr_expect_eq(count(back, "nest over 32, 32"), 3, "%s", dump.bytes);
@@ -119,7 +119,7 @@ Test(gradient_forms, products_read_what_they_multiply_in_its_own_shape)
     }
     mdf_memory_init(&memory, NULL, SIZE_MAX);
     mdf_text_init(&dump, &memory);
-    dump_form(net, "n.scale", &dump);
+    dump_form(net, "n.scale", MDF_DUMP_LOWERED, &dump);
     back = strstr(dump.bytes, "the last first");
     cr_assert_not_null(back, "%s", dump.bytes);
     cr_expect_eq(count(back, "product numpy.matmul"), 2, "%s", dump.bytes);
@@ -138,7 +138,27 @@ Test(gradient_forms, nests_are_joined_once_more_where_what_kept_them_apart_is_go
     }
     mdf_memory_init(&memory, NULL, SIZE_MAX);
     mdf_text_init(&dump, &memory);
-    dump_form(unread, NULL, &dump);
+    dump_form(unread, NULL, MDF_DUMP_LOWERED, &dump);
     cr_expect_eq(count(dump.bytes, "nest over 32, 32"), 1, "%s", dump.bytes);
+    mdf_text_release(&dump);
+}
+
+/* States that are larger than caches come from memory a run before they are read: that of each run, once. */
+Test(gradient_forms, what_is_read_backward_is_read_ahead)
+{
+    struct mdf_memory memory;
+    struct mdf_text dump;
+
+    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+        cr_skip();
+    }
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_MACHINE, &dump);
+    cr_expect_leq(count(dump.bytes, "0f 18 "), 8, "small ones are in caches");
+    mdf_text_release(&dump);
+    mdf_text_init(&dump, &memory);
+    dump_form(DELTA_RULE("2560", "80"), "n.scale", MDF_DUMP_MACHINE, &dump);
+    cr_expect(count(dump.bytes, "0f 18 ") > 64 && count(dump.bytes, "0f 18 ") <= 128, "%zu", count(dump.bytes, "0f 18 "));
     mdf_text_release(&dump);
 }

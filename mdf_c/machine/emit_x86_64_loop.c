@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { LINE_BYTES = 64, LEAST_PREFETCHED = 1024, MOST_PREFETCHED = 16 * 1024, CACHED = 512 * 1024 }; /* bytes */
+
 static void call_helper(struct emission *emission, const struct loop_plan *plan,
                         int (*helper)(struct mdf_lowered *, struct mdf_lowered_loop *, size_t))
 {
@@ -208,6 +210,53 @@ static void load_row(struct emission *emission, mdf_lowered_id parameter, uint8_
     }
 }
 
+static bool is_scanned_backward(const struct mdf_lowered_loop *loop, mdf_lowered_id source)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_rows && (loop->rows[i].source != source || !loop->rows[i].is_reversed); i++) {
+    }
+    return i < loop->n_rows;
+}
+
+/* Whether the items of an array that the loop scans backward lie in another one that it scans so, one item behind those that it
+ * reads of that: a run before has read them. */
+static bool has_been_read(const struct emission *emission, const struct mdf_lowered_loop *loop, mdf_lowered_id source)
+{
+    const struct mdf_lowered_region *region = &emission->lowered->region;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_loop *maker = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
+
+        for (j = 0; maker != NULL && j < maker->n_stacks; j++) {
+            const struct mdf_lowered_stack *holding =
+                maker->stacks[j].stack == source ? mdf_lowered_holding_stack(maker, &maker->stacks[j]) : NULL;
+
+            if (holding != NULL && is_scanned_backward(loop, holding->stack)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The item that the next run reads, of an array that is larger than the nearest caches: processors do not read ahead backward,
+ * from one item to the one before it. */
+static void prefetch_row(struct emission *emission, const struct mdf_lowered_loop *loop, const struct mdf_lowered_rows *rows,
+                         uint8_t pointer)
+{
+    size_t n_bytes = bytes_of(emission, rows->parameter), at;
+
+    if (emission->lowered->values[rows->parameter].is_scalar || !rows->is_reversed || n_bytes < LEAST_PREFETCHED ||
+        n_bytes > MOST_PREFETCHED || bytes_of(emission, rows->source) < CACHED || has_been_read(emission, loop, rows->source)) {
+        return;
+    }
+    for (at = 0; at < n_bytes; at += LINE_BYTES) {
+        assemble_prefetch(emission->assembler, in_memory(pointer, (int32_t)at - (int32_t)n_bytes));
+    }
+}
+
 static void begin_run(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
@@ -221,7 +270,10 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
         assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
     }
     for (i = 0; i < loop->n_rows; i++) {
-        load_row(emission, loop->rows[i].parameter, emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX));
+        uint8_t pointer = emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX);
+
+        load_row(emission, loop->rows[i].parameter, pointer);
+        prefetch_row(emission, loop, &loop->rows[i], pointer);
     }
     for (i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];

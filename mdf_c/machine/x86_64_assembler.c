@@ -293,6 +293,16 @@ void assemble_single(struct assembler *assembler, enum general_single code, unsi
     }
 }
 
+void assemble_prefetch(struct assembler *assembler, struct machine_operand operand)
+{
+    if (make_room(assembler)) {
+        put_prefix(assembler, 4, 0, &operand, false);
+        put(assembler, 0x0F);
+        put(assembler, 0x18);
+        put_operand(assembler, 2, &operand, 0, true);
+    }
+}
+
 void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
                           struct machine_operand operand, int32_t number)
 {

@@ -121,6 +121,8 @@ enum general_with_number { NUMBER_ADD, NUMBER_OR, NUMBER_AND = 4, NUMBER_SUBTRAC
 enum general_shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
 
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand);
+/* The line of memory comes to the second cache, where the address is one; nothing else happens. */
+void assemble_prefetch(struct assembler *assembler, struct machine_operand operand);
 void assemble_single(struct assembler *assembler, enum general_single code, unsigned size, struct machine_operand operand);
 /* `size` may be 1 too, of an operand in memory and a number of one byte. */
 void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
