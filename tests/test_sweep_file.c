@@ -71,20 +71,25 @@ static void tear_down(void)
 
 TestSuite(sweep_file, .init = set_up, .fini = tear_down);
 
-/* Runs a sweep file, a YAML text, in the folder; the exit status. */
-static int sweep(const char *file, const char *arguments)
+/* Runs a sweep file, a YAML text, in the folder, of a model; the exit status. */
+static int sweep_of(const char *swept, const char *file, const char *arguments)
 {
     const char *build = getenv("BUILD");
     char command[4 * PATH_SIZE], *programs = realpath(build != NULL ? build : "build", NULL);
     int status;
 
     write_file("s.yaml", file);
-    snprintf(command, sizeof command, "cd %s && %s/mdf-run --sweep s.yaml model.yaml %s >out 2>err", folder, programs, arguments);
+    snprintf(command, sizeof command, "cd %s && %s/mdf-run --sweep s.yaml %s %s >out 2>err", folder, programs, swept, arguments);
     free(programs);
     status = system(command);
     read_file("out", output);
     read_file("err", errors);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int sweep(const char *file, const char *arguments)
+{
+    return sweep_of("model.yaml", file, arguments);
 }
 
 /* A file, arguments, and a piece of the CSV that comes out. */
@@ -289,4 +294,20 @@ Test(sweep_file, mistakes_are_told_with_their_place)
         cr_expect_not_null(strstr(errors, mistakes[i].message), "%s\n%s", mistakes[i].file, errors);
         cr_expect_str_eq(output, "", "%s", mistakes[i].file);
     }
+}
+
+/* What a condition puts at places that are the same for all instances is put for 16 of them at once, with the bits of each. */
+Test(sweep_file, puts_of_conditions)
+{
+    static const char file[] = "parameters: {k: {linspace: [0.1, 3.0, 20]}}\nsteps: 3\n";
+    static char together[TEXT_SIZE];
+    char *model_path = realpath("tests/data/compile/chosen_puts_sweep.yaml", NULL);
+
+    cr_assert_not_null(model_path);
+    cr_assert_eq(sweep_of(model_path, file, "--explain"), 0, "%s", errors);
+    cr_expect(strstr(errors, "one by one") == NULL, "%s", errors);
+    memcpy(together, output, sizeof together);
+    cr_assert_eq(sweep_of(model_path, file, "--plain"), 0, "%s", errors);
+    cr_expect_str_eq(output, together);
+    free(model_path);
 }

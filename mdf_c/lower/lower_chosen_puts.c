@@ -213,13 +213,99 @@ static mdf_lowered_id choose(struct lowering *lowering, struct mdf_lowered_if *b
     return merge.out;
 }
 
+static const uint8_t no_axes[MDF_INLINE_RANK] = {DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS,
+                                                 DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS};
+
+/* Whether an op does nothing but load the element of `array` that a put puts. */
+static bool loads_element(const struct mdf_lowered_op *op, mdf_lowered_id array, const struct mdf_lowered_op *put)
+{
+    const struct mdf_nest_step *steps = op->code == MDF_LOWERED_NEST ? op->of.nest->steps : NULL;
+
+    return steps != NULL && op->of.nest->n_axes == 0 && op->of.nest->n_steps == 3 && steps[0].kind == MDF_NEST_LOAD &&
+           steps[0].view.id == put->in[2] && steps[0].view.first == 0 && steps[0].view.at == MDF_NEST_NONE &&
+           steps[1].kind == MDF_NEST_LOAD && steps[1].view.id == array && steps[1].view.first == 0 && steps[1].view.at == 0 &&
+           steps[1].view.cuts == 0 && steps[1].view.at_stride == put->of.put->steps[0] &&
+           steps[1].view.at_limit == put->of.put->limits[0] && steps[2].kind == MDF_NEST_STORE && steps[2].in[0] == 1;
+}
+
+/* The element that a put puts, as it is before. */
+static mdf_lowered_id find_old(struct lowering *lowering, mdf_lowered_id array, const struct mdf_lowered_op *put)
+{
+    struct mdf_nest_view view = {.id = array, .at_stride = put->of.put->steps[0], .at_limit = put->of.put->limits[0]};
+    struct nest_draft *draft;
+    size_t i;
+
+    for (i = lowering->region->n_ops; i-- > 0;) {
+        const struct mdf_lowered_op *op = &lowering->region->ops[i];
+
+        if (loads_element(op, array, put) && lowering->lowered->values[op->of.nest->steps[2].view.id].is_scalar) {
+            return op->of.nest->steps[2].view.id;
+        }
+    }
+    draft = draft_new(lowering);
+    if (draft == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    view.at = draft_load(lowering, draft, put->in[2], no_axes);
+    return lowering_add_computed_nest(lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL,
+                                      NULL);
+}
+
+/* Whether a put's place is the same whatever side is taken, and in the array. */
+static bool has_fixed_place(const struct lowering *lowering, const struct put_chain *chain, const struct mdf_lowered_op *put)
+{
+    struct lowering_range range;
+    size_t i;
+
+    for (i = 0; i < chain->region->n_ops; i++) {
+        if (chain->region->ops[i].out == put->in[2]) {
+            return false; /* the side makes it */
+        }
+    }
+    return lowering_find_range(lowering, put->in[2], &range) && range.low >= 0 && range.high < put->of.put->limits[0];
+}
+
+/* The puts of the only side that has any, at places that hang on neither side: elsewhere than there nothing is put. *taken: they
+ * are such. */
+static bool choose_elements(struct lowering *lowering, struct mdf_lowered_if *branches, const struct put_chain sides[2],
+                            struct chosen_puts *chosen, bool *taken)
+{
+    const struct mdf_value *form = find_form(lowering, sides, 1);
+    const struct put_chain *side = &sides[sides[0].n == 0];
+    size_t i;
+
+    *taken = sides[0].n == 0 || sides[1].n == 0;
+    for (i = 0; i < side->n && *taken; i++) {
+        *taken = has_fixed_place(lowering, side, side->puts[i]);
+    }
+    for (i = 0; i < side->n && *taken; i++) {
+        const struct mdf_lowered_op *put = put_at(side, i);
+        mdf_lowered_id old = find_old(lowering, side->base, put);
+
+        old = old == MDF_LOWERED_NONE ? old : lowering_convert(lowering, old, form);
+        chosen->puts[i] = *put;
+        chosen->puts[i].in[1] = old == MDF_LOWERED_NONE ? old
+                                                        : choose(lowering, branches, form, side == sides ? put->in[1] : old,
+                                                                 side == sides ? old : put->in[1]);
+        if (chosen->puts[i].in[1] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    chosen->n = *taken ? side->n : 0;
+    return true;
+}
+
 static bool choose_operands(struct lowering *lowering, struct mdf_lowered_if *branches, const struct put_chain sides[2],
                             struct chosen_puts *chosen)
 {
     const struct mdf_value *forms[3] = {NULL, find_form(lowering, sides, 1), find_form(lowering, sides, 2)};
     mdf_lowered_id first[3] = {0};
+    bool taken;
     size_t i, k;
 
+    if (!choose_elements(lowering, branches, sides, chosen, &taken) || taken) {
+        return taken && chosen->n > 0;
+    }
     if ((sides[0].n == 0 || sides[1].n == 0) && !find_first(lowering, sides[0].base, forms, first)) {
         return false;
     }
@@ -309,44 +395,6 @@ static bool find_choice(const struct lowering *lowering, const struct region *re
         }
     }
     return false;
-}
-
-static const uint8_t no_axes[MDF_INLINE_RANK] = {DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS,
-                                                 DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS, DRAFT_NO_AXIS};
-
-/* Whether an op does nothing but load the element of `array` that a put puts. */
-static bool loads_element(const struct mdf_lowered_op *op, mdf_lowered_id array, const struct mdf_lowered_op *put)
-{
-    const struct mdf_nest_step *steps = op->code == MDF_LOWERED_NEST ? op->of.nest->steps : NULL;
-
-    return steps != NULL && op->of.nest->n_axes == 0 && op->of.nest->n_steps == 3 && steps[0].kind == MDF_NEST_LOAD &&
-           steps[0].view.id == put->in[2] && steps[0].view.first == 0 && steps[0].view.at == MDF_NEST_NONE &&
-           steps[1].kind == MDF_NEST_LOAD && steps[1].view.id == array && steps[1].view.first == 0 && steps[1].view.at == 0 &&
-           steps[1].view.cuts == 0 && steps[1].view.at_stride == put->of.put->steps[0] &&
-           steps[1].view.at_limit == put->of.put->limits[0] && steps[2].kind == MDF_NEST_STORE && steps[2].in[0] == 1;
-}
-
-/* The element that a put puts, as it is before. */
-static mdf_lowered_id find_old(struct lowering *lowering, mdf_lowered_id array, const struct mdf_lowered_op *put)
-{
-    struct mdf_nest_view view = {.id = array, .at_stride = put->of.put->steps[0], .at_limit = put->of.put->limits[0]};
-    struct nest_draft *draft;
-    size_t i;
-
-    for (i = lowering->region->n_ops; i-- > 0;) {
-        const struct mdf_lowered_op *op = &lowering->region->ops[i];
-
-        if (loads_element(op, array, put) && lowering->lowered->values[op->of.nest->steps[2].view.id].is_scalar) {
-            return op->of.nest->steps[2].view.id;
-        }
-    }
-    draft = draft_new(lowering);
-    if (draft == NULL) {
-        return MDF_LOWERED_NONE;
-    }
-    view.at = draft_load(lowering, draft, put->in[2], no_axes);
-    return lowering_add_computed_nest(lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL,
-                                      NULL);
 }
 
 /* What a put puts where the condition holds (`is_then`, or where it does not), else what lies there. */
