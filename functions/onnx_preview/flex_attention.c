@@ -166,12 +166,13 @@ static bool flex_attention(struct mdf_call *call)
 const struct mdf_operator mdf_operators_preview_attention[] = {
     {"FlexAttention", 1, 99, flex_attention, flex_table, sizeof(struct flex_settings), MDF_OPERATOR_MODIFIES, NULL,
      .meaning =
-         MDF_MEANING(/* without bodies */
-                     "result", NULL, {"keys", "numpy.repeat(x1, x0.shape[1] // x1.shape[1], 1)", NULL},
+         MDF_MEANING("result", NULL, {"keys", "numpy.repeat(x1, x0.shape[1] // x1.shape[1], 1)", NULL},
                      {"values", "numpy.repeat(x2, x0.shape[1] // x2.shape[1], 1)", NULL},
                      {"scores",
                       "numpy.matmul(x0, gradient.turn(keys, True)) * (1 / math.sqrt(x0.shape[-1]) if scale is None else scale)",
                       NULL},
-                     {"powers", "numpy.exp(scores - numpy.max(scores, -1, keepdims=True))", NULL},
-                     {"result", "numpy.matmul(powers / numpy.sum(powers, -1, keepdims=True), values)", NULL})},
+                     {"changed", "body 0 scores", NULL},
+                     {"powers", "numpy.exp(changed - numpy.max(changed, -1, keepdims=True))", NULL},
+                     {"shares", "powers / numpy.sum(powers, -1, keepdims=True)", NULL}, {"weights", "body 1 shares", NULL},
+                     {"result", "numpy.matmul(weights, values)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -495,27 +495,40 @@ def test_parts_go_back_to_where_they_were_taken_from(text):
         np.testing.assert_allclose(by[name], differences(lambda moved, name=name: program({name: moved})[0], array), atol=1e-8)
 
 
-def test_attention_with_bodies_of_its_own_is_refused():
-    scores = {"metadata": {"inputs": ["s"], "outputs": ["t"]}, "nodes": {"m": {"input_ports": {"s": {}}, "output_ports": {"t": {"value": "s * 2"}}}}}
-    arrays = {name: {"value": np.linspace(0, 1, 8).reshape(1, 1, 2, 4).tolist()} for name in "qkv"}
-    parameters = {**arrays, "p": {"function": "ai.onnx.preview::FlexAttention", "args": {"Q": "q", "K": "k", "V": "v", "score_mod": "b"}}}
-    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "p"}}}})
-    model["m"]["graphs"]["b"] = scores
-    with pytest.raises(mdf_c.MdfUnsupportedError, match="no derivative of ai.onnx.preview::FlexAttention"):
-        mdf_c.gradient(model, "y", ["n.q"], graph="g")
+def attention(scores, weights):
+    """Two heads of queries for each of keys, whose scores and weights go through bodies that look at parameters."""
+    rng = np.random.default_rng(3)
+    at = {"n.q": rng.standard_normal((2, 2, 3, 4)), "n.k": rng.standard_normal((2, 1, 5, 4)), "n.v": rng.standard_normal((2, 1, 5, 2)), "n.b": rng.standard_normal((3, 5)), "n.g": np.array(0.7)}
+    arguments = {"Q": "q", "K": "k", "V": "v"} | ({"score_mod": "s"} if scores else {}) | ({"prob_mod": "w"} if weights else {})
+    parameters = {name[2:]: {"value": value.tolist()} for name, value in at.items()} | {"p": {"function": "ai.onnx.preview::FlexAttention", "args": arguments}}
+    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "numpy.sum(p * p)"}}}})
+    for name, text in (("s", scores), ("w", weights)):
+        if text:
+            body = {"input_ports": {"t": {}}, "output_ports": {"u": {"value": text}}}
+            model["m"]["graphs"][name] = {"metadata": {"inputs": ["t"], "outputs": ["u"]}, "nodes": {"m": body}}
+    return model, at
 
 
-@pytest.mark.parametrize("start", ["[x, 0]", "[x, 0.0]"])
-def test_states_and_sums_that_begin_as_whole_numbers_are_kept_as_what_they_become(start):
-    """How far the loop has come, and the sum that a choice goes by, change with no parameter."""
-    outputs = {"d": {"value": "t < 2.6"}, "u": {"value": "v - 0.1 * v * v * k if numpy.sum(v) > 0.5 else v * 0.9 + k * t"}, "w": {"value": "t + 0.25"}}
-    body = {"metadata": {"inputs": ["i", "c", "v", "t"], "outputs": list(outputs)}, "nodes": {"m": {"input_ports": {name: {} for name in "icvt"}, "output_ports": outputs}}}
-    parameters = {"k": {"value": 0.3}, "x": {"value": 2}, "p": {"function": "onnx::Loop", "args": {"cond": True, "v_initial": start, "body": "b"}}}
-    model = model_of(nodes={"n": {"parameters": parameters, "output_ports": {"y": {"value": "p[0] * p[1]"}}}})
-    model["m"]["graphs"]["b"] = body
-    program = mdf_c.gradient(model, "y", ["n.k"], graph="g")
+@pytest.mark.parametrize("scores, weights", [("t * 2 + b", ""), ("", "t * (1 + g * t)"), ("numpy.tanh(t * g) / g + b * g", "t * numpy.cos(b)"), ("numpy.where(b > 0, t, t - 3)", ""), ("b * g + numpy.zeros((2, 2, 1, 1))", "")])
+def test_attention_is_derived_through_its_bodies_and_what_they_look_at(scores, weights):
+    model, at = attention(scores, weights)
+    program = mdf_c.gradient(model, "y", list(at), graph="g")
     value, by = program()
-    assert value == mdf_c.run(model, graph="g")["y"]
-    assert by["n.k"] == mdf_c.gradient(model, "y", ["n.k"], graph="g", plain=True)()[1]["n.k"]
-    ends = [program({"n.k": 0.3 + step})[0] for step in (1e-6, -1e-6)]
-    assert by["n.k"] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
+    assert value == mdf_c.run(model, graph="g").outputs["n"]["y"]
+    for _ in range(4):
+        program()
+    again = program()[1]
+    direction = {name: np.cos(np.arange(array.size)).reshape(array.shape) for name, array in at.items()}
+    second = mdf_c.hvp(model, "y", list(at), graph="g")(direction)[1]
+    above, below = (program({name: array + sign * 1e-6 * direction[name] for name, array in at.items()})[1] for sign in (1, -1))
+    for name, array in at.items():
+        np.testing.assert_array_equal(again[name], by[name])
+        np.testing.assert_array_equal(mdf_c.gradient(model, "y", [name], graph="g", plain=True)()[1][name], by[name])
+        np.testing.assert_allclose(by[name], differences(lambda moved, name=name: program({name: moved})[0], array), atol=1e-7)
+        np.testing.assert_allclose(second[name], (above[name] - below[name]) / 2e-6, atol=1e-6)
+
+
+def test_what_bodies_of_attention_draw_is_refused():
+    model, _ = attention("t + numpy.random.normal(0.0, 1.0) * b", "")
+    with pytest.raises(mdf_c.MdfUnsupportedError, match="random"):
+        mdf_c.gradient(model, "y", ["n.q"], graph="g")

@@ -4,6 +4,7 @@
  * inputs are, and behind it that of their derivatives. Of the code nothing stays that these do not need. */
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient_control.h"
+#include "mdf_c/plan/made_loop.h"
 
 #include "functions/kernel/setting.h"
 
@@ -130,6 +131,68 @@ static bool write_scan(struct writing *writing, struct target *target, const str
     return true;
 }
 
+/* ------------------------------------------------------------------ a body of the call */
+
+/* As the body of a Loop: what that gives and takes stands in front. */
+static struct mdf_code *copy_body(struct gradient *gradient, const struct mdf_code *body)
+{
+    struct compiler *compiler = gradient->compiler;
+    mdf_operand *captures = mdf_arena_array(compiler->arena, body->n_captures + 1, sizeof *captures);
+    mdf_operand *formals = mdf_arena_array(compiler->arena, 3, sizeof *formals);
+    mdf_operand *yields = mdf_arena_array(compiler->arena, 2, sizeof *yields);
+    bool *is_own = mdf_arena_array(compiler->arena, 2, sizeof *is_own);
+    struct mdf_static_type *types = mdf_arena_array(compiler->arena, 2, sizeof *types);
+    struct mdf_code *copy;
+
+    if (captures == NULL || formals == NULL || yields == NULL || is_own == NULL || types == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    copy = unit_copy_code(compiler, body);
+    if (copy == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < body->n_captures; i++) {
+        captures[i] = gradient_track(gradient, body->captures[i])->value;
+    }
+    formals[0] = MDF_OPERAND(MDF_OPERAND_SLOT, copy->n_slots);
+    formals[1] = yields[0] = MDF_OPERAND(MDF_OPERAND_SLOT, copy->n_slots + 1);
+    formals[2] = body->formals[0];
+    yields[1] = body->yields[0];
+    is_own[0] = false;
+    is_own[1] = body->yield_is_own != NULL && body->yield_is_own[0];
+    types[0] = types[1] = mdf_static_unknown;
+    copy->n_slots += 2;
+    copy->captures = captures;
+    copy->formals = formals;
+    copy->yields = yields;
+    copy->yield_is_own = is_own;
+    copy->yield_types = types;
+    copy->n_formals = 3;
+    copy->n_yields = 2;
+    return copy;
+}
+
+/* "body NUMBER STEP": what that body of the call makes of the step; the step, where the call has no such body. */
+static mdf_operand write_own_body(struct writing *writing, struct target *target, const char *text)
+{
+    struct gradient *gradient = writing->gradient;
+    const char *word = next_word(gradient, &text), *number = word != NULL ? next_word(gradient, &text) : NULL;
+    const char *name = number != NULL ? next_word(gradient, &text) : NULL;
+    mdf_operand before = name != NULL ? find_step(target, name) : MDF_NO_OPERAND, after;
+    size_t at = number != NULL ? (size_t)(number[0] - '0') : 0;
+    struct mdf_code *body;
+
+    if (before == MDF_NO_OPERAND || at >= writing->call->n_bodies || writing->call->bodies[at] == UINT32_MAX) {
+        return before;
+    }
+    after = unit_new_slot(target, 0);
+    body = after != MDF_NO_OPERAND
+               ? copy_body(gradient, ((struct mdf_code **)gradient->unit->bodies.items)[writing->call->bodies[at]])
+               : NULL;
+    return body != NULL && made_loop_emit(target, body, 1, MDF_NO_OPERAND, &before, &after, 1) ? after : MDF_NO_OPERAND;
+}
+
 /* ------------------------------------------------------------------ all steps */
 
 static bool write_steps(struct writing *writing, struct target *target, const struct mdf_meaning_step *steps)
@@ -143,7 +206,9 @@ static bool write_steps(struct writing *writing, struct target *target, const st
             }
             continue;
         }
-        operand = gradient_compile_text(writing->gradient, target, writing->call, step->expression);
+        operand = strncmp(step->expression, "body ", 5) == 0
+                      ? write_own_body(writing, target, step->expression)
+                      : gradient_compile_text(writing->gradient, target, writing->call, step->expression);
         if (operand == MDF_NO_OPERAND || !scope_bind(target->compiler, target->scope, step->name, operand)) {
             return false;
         }
@@ -190,19 +255,34 @@ static bool find_values(struct writing *writing, struct target *target, struct l
     return true;
 }
 
-/* What the inputs are that change smoothly, each once. */
+static bool add_input(struct gradient *gradient, mdf_operand input, struct list *inputs, struct list *values)
+{
+    bool is_listed = !gradient_track(gradient, input)->is_active;
+
+    for (size_t k = 0; k < inputs->n && !is_listed; k++) {
+        is_listed = ((const mdf_operand *)inputs->items)[k] == input;
+    }
+    return is_listed || (gradient_add_operand(gradient, inputs, input) &&
+                         gradient_add_operand(gradient, values, gradient_track(gradient, input)->value));
+}
+
+/* What the inputs are that change smoothly, and what bodies capture, each once. */
 static bool find_inputs(struct gradient *gradient, const struct mdf_code_call *call, struct list *inputs, struct list *values)
 {
     for (size_t i = 0; i < call->n_inputs; i++) {
-        mdf_operand input = call->inputs[i];
-        bool is_listed = input == MDF_NO_OPERAND || gradient_is_whole(call, i) || !gradient_track(gradient, input)->is_active;
-
-        for (size_t k = 0; k < inputs->n && !is_listed; k++) {
-            is_listed = ((const mdf_operand *)inputs->items)[k] == input;
-        }
-        if (!is_listed && (!gradient_add_operand(gradient, inputs, input) ||
-                           !gradient_add_operand(gradient, values, gradient_track(gradient, input)->value))) {
+        if (call->inputs[i] != MDF_NO_OPERAND && !gradient_is_whole(call, i) &&
+            !add_input(gradient, call->inputs[i], inputs, values)) {
             return false;
+        }
+    }
+    for (size_t i = 0; i < call->n_bodies; i++) {
+        const struct mdf_code *body =
+            call->bodies[i] != UINT32_MAX ? ((struct mdf_code **)gradient->unit->bodies.items)[call->bodies[i]] : NULL;
+
+        for (size_t k = 0; body != NULL && k < body->n_captures; k++) {
+            if (!add_input(gradient, body->captures[k], inputs, values)) {
+                return false;
+            }
         }
     }
     return true;
@@ -219,6 +299,9 @@ bool gradient_hand_back_meaning(struct gradient *gradient, const struct mdf_code
     size_t first = unit_position(gradient->unit);
     mdf_operand *results;
 
+    if (call->n_bodies > 0 && gradient_find_draw(call, gradient->unit->bodies.items) != NULL) {
+        return gradient_refuse_draw(gradient, gradient_find_draw(call, gradient->unit->bodies.items)); /* it runs again */
+    }
     if (text == NULL || !gradient_bind_call(gradient, &scope, call, text)) {
         return false;
     }

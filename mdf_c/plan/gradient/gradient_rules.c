@@ -524,10 +524,10 @@ static const struct mdf_code_call *find_parts_of(struct gradient *gradient, cons
                                                                 : NULL;
 }
 
-/* Whether a call that may have bodies does: a meaning is that without them. */
+/* Whether a call has bodies that its meaning does not run. */
 static bool has_bodies(const struct mdf_code_call *call)
 {
-    size_t i = 0;
+    size_t i = (call->operator->flags & MDF_OPERATOR_MODIFIES) != 0 ? call->n_bodies : 0;
 
     while (i < call->n_bodies && call->bodies[i] == UINT32_MAX) {
         i++;
