@@ -182,15 +182,40 @@ static bool trace_arrival(struct tracer *tracer, void *context)
     return value != MDF_NO_OPERAND && arrive(tracer, arrival->port, value, arrival->is_first);
 }
 
-/* The same of an edge of which only a run tells whether it does. */
-static bool trace_arrival_now(struct tracer *tracer, const struct mdf_program_node *node, struct arrival *arrival)
+/* The same where only a run tells whether an edge before it has brought something: it is combined with that, or the first. */
+static bool trace_later_arrival(struct tracer *tracer, struct arrival *arrival, mdf_operand brings, mdf_operand has_come)
 {
-    mdf_operand brings = tracer->brings_now(tracer, arrival->edge);
-    const struct mdf_value *known = brings != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, brings) : NULL;
+    mdf_operand none = unit_call_python(&tracer->target, "numpy.logical_not", &has_come, 1, MDF_NO_OPERAND);
+    mdf_operand behind = unit_call_two(&tracer->target, "numpy.logical_and", brings, has_come, MDF_NO_OPERAND);
+    mdf_operand first = none != MDF_NO_OPERAND ? unit_call_two(&tracer->target, "numpy.logical_and", brings, none, MDF_NO_OPERAND)
+                                               : MDF_NO_OPERAND;
 
-    if (known == NULL && arrival->port->reduce != MDF_REDUCE_OVERWRITE) {
-        return trace_refuse(tracer, "a port that reduces what edges bring, where values say whether they do");
+    if (behind == MDF_NO_OPERAND || first == MDF_NO_OPERAND) {
+        return false;
     }
+    arrival->is_first = false;
+    if (!trace_where(tracer, behind, trace_arrival, arrival)) {
+        return false;
+    }
+    arrival->is_first = true;
+    return trace_where(tracer, first, trace_arrival, arrival);
+}
+
+/* Whether something has come behind an edge too; MDF_NO_OPERAND: it is known. */
+static mdf_operand come_by(struct tracer *tracer, mdf_operand has_come, mdf_operand brings)
+{
+    return has_come == MDF_NO_OPERAND ? brings : unit_call_two(&tracer->target, PYTHON_EITHER, has_come, brings, MDF_NO_OPERAND);
+}
+
+/* The same of an edge of which only a run tells whether it does. *has_come: whether others have before, MDF_NO_OPERAND: it is
+ * known. */
+static bool trace_arrival_now(struct tracer *tracer, const struct mdf_program_node *node, struct arrival *arrival,
+                              mdf_operand *has_come)
+{
+    mdf_operand brings = tracer->brings_now(tracer, arrival->edge), before = *has_come;
+    const struct mdf_value *known = brings != MDF_NO_OPERAND ? unit_constant(tracer->target.unit, brings) : NULL;
+    bool is_sure = !arrival->is_first && before == MDF_NO_OPERAND;
+
     if (known == NULL && node->has_graph && arrival->port->default_value == MDF_NO_OPERAND) {
         return trace_refuse(tracer, "an input of a graph within a node, which may be given or not");
     }
@@ -198,7 +223,12 @@ static bool trace_arrival_now(struct tracer *tracer, const struct mdf_program_no
         return false;
     }
     arrival->is_fed = known == NULL || mdf_value_truth(known) == 1;
-    return trace_where(tracer, brings, trace_arrival, arrival);
+    if (arrival->port->reduce == MDF_REDUCE_OVERWRITE || !arrival->is_fed) {
+        return trace_where(tracer, brings, trace_arrival, arrival);
+    }
+    *has_come = is_sure || known != NULL ? MDF_NO_OPERAND : come_by(tracer, before, brings);
+    return before != MDF_NO_OPERAND ? trace_later_arrival(tracer, arrival, brings, before)
+                                    : trace_where(tracer, brings, trace_arrival, arrival);
 }
 
 static bool trace_default(struct tracer *tracer, void *context)
@@ -231,6 +261,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
 {
     const struct mdf_program_port *port = &program->ports[index];
     bool is_fed = false, has_edges = tracer->frame > 0;
+    mdf_operand has_come = MDF_NO_OPERAND;
 
     if (tracer->frame > 0 && !trace_link(tracer, port, &is_fed)) {
         return false;
@@ -243,7 +274,7 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
         }
         has_edges = true;
         if (tracer->schedules != NULL) {
-            if (!trace_arrival_now(tracer, node, &arrival)) {
+            if (!trace_arrival_now(tracer, node, &arrival, &has_come)) {
                 return false;
             }
             is_fed = is_fed || arrival.is_fed;

@@ -45,7 +45,7 @@ def is_derived(model, of, node, parameters, steps, inputs):
             np.testing.assert_array_equal(by[name], again_by[name])
     for name, at in parameters.items():
         above, below = (np.sum(fast({name: at + h}, inputs=inputs)[0]) for h in (1e-6, -1e-6))
-        assert by[name] == pytest.approx((above - below) / 2e-6, rel=1e-7, abs=1e-9)
+        assert by[name] == pytest.approx((above - below) / 2e-6, rel=1e-7, abs=1e-8)
     return value
 
 
@@ -151,3 +151,15 @@ def test_what_several_runs_of_such_a_graph_would_not_read_alike_is_refused(port,
             is_derived(model, "r", "n", {"n.z": 1.5}, 2, {"n.x": 0.4})
         except mdf_c.MdfError as error:
             assert "there are no derivatives with a value given to the port" in str(error)
+
+
+@pytest.mark.parametrize("reduce", ["add", "multiply", "overwrite"])
+@pytest.mark.parametrize("limits", [(1.2, 1.9, 0.4), (9.0, 1.9, 0.1), (1.2, 9.0, 9.0)])
+def test_a_port_reduces_what_values_say_that_edges_bring(reduce, limits):
+    nodes = {"A": {"parameters": {"k": {"value": 0.37}, "v": {"value": "v + k", "default_initial_value": 0.45}}, "output_ports": {"o": {"value": "v"}}}}
+    nodes |= {name: {"input_ports": {"x": {}}, "output_ports": {"o": {"value": f"x * x + {i}"}}} for i, name in enumerate("BCD")}
+    nodes["n"] = {"input_ports": {"x": {"reduce": reduce, "default_value": 0.3}}, "parameters": {"k": {"value": 1.3}, "s": {"value": "s * 0.5 + x * k", "default_initial_value": 0.2}}, "output_ports": {"y": {"value": "s"}}}
+    edges = {f"{a}{b}": {"sender": a, "sender_port": "o", "receiver": b, "receiver_port": "x"} for a, b in ("AB", "AC", "AD", "Bn", "Cn", "Dn")}
+    conditions = {name: threshold("A", "v", limit) for name, limit in zip("BCD", limits)} | {"n": {"type": "EveryNCalls", "kwargs": {"dependency": "A", "n": 1}}}
+    model = scheduled(nodes, conditions, edges=edges, ends={"type": "AfterNPasses", "kwargs": {"n": 2}})
+    is_derived(model, "y", "n", {"A.v": 0.45, "A.k": 0.37, "n.k": 1.3, "n.s": 0.2}, 3, {})
