@@ -293,8 +293,9 @@ static size_t skipped(const char *text)
     const char *end;
 
     if (text[0] == '/' && text[1] == '*') {
-        end = strstr(text + 2, "*/");
-        return end != NULL ? (size_t)(end + 2 - text) : strlen(text);
+        for (end = text + 2; *end != '\0' && (end[0] != '*' || end[1] != '/'); end++) {
+        }
+        return (size_t)(end - text) + (*end != '\0' ? 2 : 0);
     }
     if (text[0] == '"') {
         for (end = text + 1; *end != '\0' && *end != '"'; end += end[0] == '\\' && end[1] != '\0' ? 2 : 1) {
@@ -307,9 +308,12 @@ static size_t skipped(const char *text)
 /* Appends a text with the prefix in front of these names; no other identifier of generated code is one of them. */
 static void append_prefixed(struct mdf_text *target, const struct mdf_text *text, const char *prefix)
 {
-    const char *at = text->bytes != NULL ? text->bytes : "";
+    const char *at = text->bytes != NULL && prefix[0] != '\0' ? text->bytes : "";
     size_t length;
 
+    if (prefix[0] == '\0' && text->length > 0) {
+        mdf_text_append(target, text->bytes, text->length);
+    }
     for (; *at != '\0'; at += length) {
         length = skipped(at);
         if (length == 0 && (isalnum((unsigned char)*at) || *at == '_')) {
