@@ -1,14 +1,15 @@
 /* lower_chosen_puts.c - conditions on what is put into a state.
  *
- * An If in a loop's body of which a side puts elements into a state that the other one hands on as it is,
- * or puts others into: what is put, and where, is what the If leaves, and it is put behind it. So the state is no array of either
- * side, which would be copied in each run, but is written where it lies. See lowering.h.
+ * An If in a loop's body of which a side puts elements into a state that the other one hands on as it is, or puts others into:
+ * what is put, and where, is what the If leaves, and it is put behind it. So the state is no array of either side, which would be
+ * copied in each run, but is written where it lies. See lowering.h.
  *
  * Of a side with fewer puts the last one is done again, which changes nothing; where it has none, the first element is put where
  * it lies. Where(condition, ScatterElements(state, ...), state) is the same: each element that is put is chosen, it or what lies
  * there. */
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/machine/emit.h"
 
 #include <string.h>
 
@@ -49,6 +50,13 @@ static size_t count_equal(const mdf_lowered_id *ids, size_t n, mdf_lowered_id id
     return n_equal;
 }
 
+/* Whether a nest can say what lies where an element is put. */
+static bool is_readable(const struct lowering *lowering, const struct mdf_lowered_op *put)
+{
+    return lowering->is_for_source ||
+           (mdf_machine_has_vectors((mdf_dtype)put->dtype) && mdf_machine_has_vectors(MDF_DTYPE_INT64));
+}
+
 /* From `start` on, if they lead there. False: somebody else reads what is put in between, or last, which `n_readers` ops of the
  * region do, and else is one of what it yields; or a row is put. */
 static bool find_chain_within(const struct lowering *lowering, struct mdf_lowered_region *region, const mdf_lowered_id *yields,
@@ -60,7 +68,7 @@ static bool find_chain_within(const struct lowering *lowering, struct mdf_lowere
     for (; chain->base != start && (put = find_put(region->ops, region->n_ops, chain->base)) != NULL; chain->base = put->in[0]) {
         if (chain->n == LOWERING_MOST_CHOSEN_PUTS || put->of.put->n_indices != 1 ||
             lowering->lowered->values[put->in[1]].form.length != 1 || !lowering_casts((mdf_dtype)put->dtype) ||
-            count_readers(region, put->out) != (chain->n > 0 ? 1 : n_readers) ||
+            !is_readable(lowering, put) || count_readers(region, put->out) != (chain->n > 0 ? 1 : n_readers) ||
             count_equal(yields, n_yields, put->out) != (chain->n > 0 ? 0 : 1 - n_readers)) {
             return false;
         }

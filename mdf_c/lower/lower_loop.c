@@ -219,7 +219,10 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
             return false;
         }
     }
-    if (!loop_end(loop) || lowering->is_for_source || !needs_run(loop, bounds, n_states)) {
+    if (!loop_end(loop)) {
+        return false;
+    }
+    if (lowering->is_for_source || !needs_run(loop, bounds, n_states)) {
         return !lowering_has_failed(lowering);
     }
     return bounds->n_runs == 0 ? lowering_bail_out(lowering) : begin_peeled_run(lowering, bounds);
