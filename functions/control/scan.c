@@ -163,8 +163,7 @@ static bool check_states(struct scan *scan)
     for (i = 0; i < scan->n_states; i++) {
         const struct mdf_value *state = scan->body->inputs[i], *next = scan->body->outputs[i];
 
-        if (state->kind == next->kind && state->rank == next->rank &&
-            (state->rank == 0 || memcmp(mdf_value_shape(state), mdf_value_shape(next), state->rank * sizeof(int64_t)) == 0)) {
+        if (state->kind == next->kind && mdf_value_has_shape_of(state, next)) {
             continue;
         }
         mdf_value_describe(state, before, sizeof before);

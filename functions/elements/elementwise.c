@@ -224,9 +224,7 @@ static const struct mdf_value *find_shape(size_t n_operands, const struct mdf_va
         }
     }
     for (i = 0; i < n_operands; i++) {
-        if (operands[i]->length != 1 && operands[i] != found &&
-            (operands[i]->rank != found->rank ||
-             memcmp(mdf_value_shape(operands[i]), mdf_value_shape(found), found->rank * sizeof(int64_t)) != 0)) {
+        if (operands[i]->length != 1 && operands[i] != found && !mdf_value_has_shape_of(operands[i], found)) {
             return NULL;
         }
     }

@@ -62,7 +62,7 @@ bool mdf_limited_broadcast_call(struct mdf_call *call, const struct mdf_operatio
         return false;
     }
     if (given->broadcast == 0 || given->broadcast == MDF_NOT_GIVEN) {
-        if (a->rank != b->rank || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) != 0) {
+        if (!mdf_value_has_shape_of(a, b)) {
             return refuse_shapes(call, a, b, "differ in shape, and the attribute 'broadcast' is 0");
         }
         return mdf_elementwise_call(call, operation, 2, NULL);

@@ -53,12 +53,6 @@ static bool run_all_close(struct mdf_call *call)
            mdf_python_make_bool(call, mdf_call_target(call, 0), all_true(&slots[MDF_SLOT_OWN]));
 }
 
-/* Whether two arrays have one shape. */
-static bool same_shape(const struct mdf_value *a, const struct mdf_value *b)
-{
-    return a->rank == b->rank && (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
-}
-
 static bool run_array_equal(struct mdf_call *call)
 {
     const struct mdf_value *a = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
@@ -68,7 +62,7 @@ static bool run_array_equal(struct mdf_call *call)
     if (slots == NULL) {
         return false;
     }
-    if (!same_shape(a, b)) {
+    if (!mdf_value_has_shape_of(a, b)) {
         return mdf_python_make_bool(call, target, false);
     }
     return mdf_ufunc_apply(call, &slots[MDF_SLOT_OWN], &mdf_ufunc_equal, operands, NULL) &&

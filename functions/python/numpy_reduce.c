@@ -400,8 +400,7 @@ static bool average_weighted(struct mdf_call *call, const struct mdf_value *arra
     if (slots == NULL) {
         return false;
     }
-    if (weights->rank != array->rank ||
-        (array->rank > 0 && memcmp(mdf_value_shape(weights), mdf_value_shape(array), array->rank * sizeof(int64_t)) != 0)) {
+    if (!mdf_value_has_shape_of(weights, array)) {
         operands[1] = align_weights(call, array, weights, axis);
     }
     if (operands[1] == NULL || !mdf_ufunc_apply(call, &slots[SLOT_PRODUCT], &mdf_ufunc_multiply, operands, NULL) ||

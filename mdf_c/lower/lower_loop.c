@@ -302,8 +302,7 @@ static bool has_other_shape(const struct mdf_value *next, const struct mdf_value
 {
     return next->kind == MDF_KIND_TENSOR && state->kind == MDF_KIND_TENSOR && next->dtype == state->dtype &&
            next->dtype != MDF_DTYPE_STRING && next->strength == state->strength && next->rank == state->rank &&
-           next->rank <= MDF_INLINE_RANK &&
-           memcmp(mdf_value_shape(next), mdf_value_shape(state), next->rank * sizeof(int64_t)) != 0;
+           next->rank <= MDF_INLINE_RANK && !mdf_value_has_shape_of(next, state);
 }
 
 /* The same once more, where states that were found to change only grow, or (`opens`) are left to calls in any shape; else

@@ -554,8 +554,7 @@ bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt
 static bool may_become(const struct mdf_value *state, const struct mdf_value *next, bool keeps_shape)
 {
     bool is_typed = state->strength == MDF_STRENGTH_TYPED && next->strength == MDF_STRENGTH_TYPED;
-    bool has_shape =
-        state->rank == next->rank && memcmp(mdf_value_shape(state), mdf_value_shape(next), state->rank * sizeof(int64_t)) == 0;
+    bool has_shape = mdf_value_has_shape_of(state, next);
 
     return state->kind == MDF_KIND_TENSOR && next->kind == MDF_KIND_TENSOR && (!is_typed || state->dtype == next->dtype) &&
            (!keeps_shape || has_shape);

@@ -216,9 +216,8 @@ bool lowering_is_true(const struct lowering *lowering, mdf_lowered_id id)
 
 bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b)
 {
-    return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->rank == b->rank &&
-           a->length == b->length &&
-           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
+    return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->length == b->length &&
+           mdf_value_has_shape_of(a, b);
 }
 
 mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *later)

@@ -116,9 +116,7 @@ static bool settle_count(struct lowering *lowering, struct loop_bounds *bounds)
 
 static bool has_same_shape(const struct mdf_value *a, const struct mdf_value *b)
 {
-    return a->kind == b->kind && a->rank == b->rank &&
-           (a->kind != MDF_KIND_TENSOR ||
-            memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof *mdf_value_shape(a)) == 0);
+    return a->kind == b->kind && (a->kind != MDF_KIND_TENSOR || mdf_value_has_shape_of(a, b));
 }
 
 /* One run, after which `condition` says whether there is another one; *changes: a state has another shape than before. */

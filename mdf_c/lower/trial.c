@@ -81,18 +81,12 @@ void lowering_end_trial(struct lowering *lowering, struct trial *trial)
     }
 }
 
-static bool has_shape(const struct mdf_value *value, const struct mdf_value *like)
-{
-    return value->rank == like->rank &&
-           (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(like), value->rank * sizeof(int64_t)) == 0);
-}
-
 mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *example)
 {
     struct mdf_lowered_op copy = {.code = MDF_LOWERED_COPY, .dtype = example->dtype, .n_in = 1};
 
     copy.in[0] = lowering_cast(lowering, id, (mdf_dtype)example->dtype);
-    if (copy.in[0] == MDF_LOWERED_NONE || has_shape(lowering_example(lowering, copy.in[0]), example)) {
+    if (copy.in[0] == MDF_LOWERED_NONE || mdf_value_has_shape_of(lowering_example(lowering, copy.in[0]), example)) {
         return copy.in[0];
     }
     return lowering_add_element_op(lowering, copy, example);
@@ -129,7 +123,7 @@ static bool convert_inputs(struct lowering *lowering, struct trial *trial)
         }
         if (lowering->facts[trial->ids[i]].is_sequence && kind != 's') { /* where one is not taken its items become an array */
             trial->ids[i] = lowering->facts[trial->ids[i]].rows;
-            if (has_shape(lowering_example(lowering, trial->ids[i]), effective) &&
+            if (mdf_value_has_shape_of(lowering_example(lowering, trial->ids[i]), effective) &&
                 lowering_example(lowering, trial->ids[i])->dtype == effective->dtype) {
                 continue;
             }

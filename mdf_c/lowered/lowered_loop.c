@@ -281,9 +281,8 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
 /* Whether an array has memory that nobody else looks at, of the type and shape of another one. */
 static bool has_room_for(const struct mdf_value *array, const struct mdf_value *other)
 {
-    return array->kind == MDF_KIND_TENSOR && array->dtype == other->dtype && array->rank == other->rank &&
-           array->length == other->length && array->rank <= MDF_INLINE_RANK && mdf_value_own_elements(array) != NULL &&
-           memcmp(mdf_value_shape(array), mdf_value_shape(other), array->rank * sizeof(int64_t)) == 0;
+    return array->kind == MDF_KIND_TENSOR && array->dtype == other->dtype && array->length == other->length &&
+           array->rank <= MDF_INLINE_RANK && mdf_value_own_elements(array) != NULL && mdf_value_has_shape_of(array, other);
 }
 
 /* An array in memory of its own, of the shape that it has at first; that of an earlier run, where it fits. */

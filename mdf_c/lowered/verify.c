@@ -413,9 +413,8 @@ static bool may_be_next(const struct verification *verification, const struct md
     size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
 
     return next->open_axes == parameter->open_axes && next->form.dtype == parameter->form.dtype &&
-           next->form.rank == parameter->form.rank &&
-           memcmp(mdf_value_shape(&next->form), mdf_value_shape(&parameter->form), next->form.rank * sizeof(int64_t)) == 0 &&
-           state->storage == MDF_LOWERED_TWO_BUFFERS && maker != SIZE_MAX &&
+           mdf_value_has_shape_of(&next->form, &parameter->form) && state->storage == MDF_LOWERED_TWO_BUFFERS &&
+           maker != SIZE_MAX &&
            (loop->body.ops[maker].code == MDF_LOWERED_NEST ||
             (loop->body.ops[maker].code == MDF_LOWERED_CALL && loop->body.ops[maker].of.call->stack == NULL));
 }

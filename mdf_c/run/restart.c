@@ -241,10 +241,7 @@ static mdf_status at_parameter(const struct mdf_program_parameter *parameter, md
 
 static bool is_shaped_as(const struct mdf_value *value, const struct mdf_value *other)
 {
-    return value->kind == other->kind &&
-           (value->kind != MDF_KIND_TENSOR ||
-            (value->rank == other->rank &&
-             (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(other), value->rank * sizeof(int64_t)) == 0)));
+    return value->kind == other->kind && (value->kind != MDF_KIND_TENSOR || mdf_value_has_shape_of(value, other));
 }
 
 static mdf_status set_one(struct mdf_state *state, const struct mdf_program_parameter *parameter, const struct mdf_value *value,

@@ -46,8 +46,7 @@ static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
         return a->dtype == b->dtype && a->dtype != MDF_DTYPE_NONE && a->length == 0 && b->length == 0;
     }
     return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->dtype != MDF_DTYPE_STRING &&
-           a->strength == b->strength && a->rank == b->rank && a->length == b->length &&
-           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) && a->length > 0 &&
+           a->strength == b->strength && a->length == b->length && mdf_value_has_shape_of(a, b) && a->length > 0 &&
            memcmp(a->data, b->data, a->length * mdf_dtype_size((mdf_dtype)a->dtype)) == 0;
 }
 

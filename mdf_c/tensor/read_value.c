@@ -102,9 +102,7 @@ bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
         return false;
     }
     if (a->kind == MDF_KIND_TENSOR) {
-        return a->dtype == b->dtype && a->rank == b->rank &&
-               (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0) &&
-               same_elements(a, b);
+        return a->dtype == b->dtype && mdf_value_has_shape_of(a, b) && same_elements(a, b);
     }
     for (i = 0; i < mdf_value_n_items(a); i++) {
         if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {

@@ -6,8 +6,7 @@
 static bool has_form_of(const struct mdf_value *item, const struct mdf_value *first)
 {
     return item->kind == MDF_KIND_TENSOR && item->dtype == first->dtype && item->strength == MDF_STRENGTH_TYPED &&
-           item->rank == first->rank && item->length == first->length &&
-           (item->rank == 0 || memcmp(mdf_value_shape(item), mdf_value_shape(first), item->rank * sizeof(int64_t)) == 0);
+           item->length == first->length && mdf_value_has_shape_of(item, first);
 }
 
 bool mdf_rows_form(const struct mdf_value *list, struct mdf_value *form)

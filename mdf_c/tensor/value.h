@@ -14,6 +14,7 @@
 #include "mdf_c/tensor/dtype.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { MDF_INLINE_RANK = 8 };
 
@@ -51,6 +52,12 @@ struct mdf_value {
 static inline const int64_t *mdf_value_shape(const struct mdf_value *value)
 {
     return value->rank <= MDF_INLINE_RANK ? value->shape.sizes : value->shape.large;
+}
+
+/* Whether two arrays have the same axes. */
+static inline bool mdf_value_has_shape_of(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->rank == b->rank && (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
 }
 
 static inline bool mdf_value_is_tensor(const struct mdf_value *value)

@@ -116,8 +116,7 @@ static mdf_status add_value(struct archive *archive, const struct mdf_value *val
 
 static bool same_form(const struct mdf_value *a, const struct mdf_value *b)
 {
-    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->rank == b->rank &&
-           (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
+    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && mdf_value_has_shape_of(a, b);
 }
 
 static bool is_uniform(const struct mdf_recording *recording, size_t column)

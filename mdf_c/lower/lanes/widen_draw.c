@@ -51,7 +51,7 @@ static void take_inputs(struct mdf_call *call, const struct draws *draws, size_t
 static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
 {
     return value->kind == MDF_KIND_TENSOR && value->dtype == form->dtype && value->strength == form->strength &&
-           value->rank == form->rank && memcmp(mdf_value_shape(value), mdf_value_shape(form), form->rank * sizeof(int64_t)) == 0;
+           mdf_value_has_shape_of(value, form);
 }
 
 static bool give_results(struct mdf_call *call, const struct draws *draws, size_t lane)

@@ -454,8 +454,7 @@ static bool have_same_forms(struct mdf_state *state)
     for (size_t i = 0; are_same && i < solver->n_states; i++) {
         const struct mdf_value *of_node = state->solve->states[i].node, *y = state->solve->states[i].at[MDF_SOLVE_Y];
 
-        are_same = of_node->kind == MDF_KIND_TENSOR && of_node->dtype == MDF_DTYPE_FLOAT64 && of_node->rank == y->rank &&
-                   memcmp(mdf_value_shape(of_node), mdf_value_shape(y), y->rank * sizeof(int64_t)) == 0;
+        are_same = of_node->kind == MDF_KIND_TENSOR && of_node->dtype == MDF_DTYPE_FLOAT64 && mdf_value_has_shape_of(of_node, y);
     }
     return are_same;
 }

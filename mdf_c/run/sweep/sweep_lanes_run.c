@@ -123,8 +123,7 @@ static const struct mdf_value *look_at_lane(struct mdf_sweep_lanes *lanes, const
 static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
 {
     return value->kind == form->kind && value->dtype == form->dtype && value->strength == form->strength &&
-           value->rank == form->rank && value->length == form->length &&
-           memcmp(mdf_value_shape(value), mdf_value_shape(form), value->rank * sizeof(int64_t)) == 0;
+           value->length == form->length && mdf_value_has_shape_of(value, form);
 }
 
 static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
