@@ -15,4 +15,11 @@ bool mdf_any_read(const struct mdf_instruction *instruction, const struct mdf_co
 bool mdf_any_written(const struct mdf_instruction *instruction, const struct mdf_code_call *calls, mdf_operand_visitor *visit,
                      void *context);
 
+/* Whether it does nothing but hand on what `b` is, as it is or as an array, to `a`. */
+static inline bool mdf_hands_on(const struct mdf_instruction *instruction)
+{
+    return instruction->opcode == MDF_OPCODE_COPY || instruction->opcode == MDF_OPCODE_BORROW ||
+           instruction->opcode == MDF_OPCODE_ARRAY;
+}
+
 #endif

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { MOST_STEPS = 200000 }; /* of unrolled comprehensions too */
 
 /* ------------------------------------------------------------------ graphs */

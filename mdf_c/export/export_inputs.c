@@ -1,13 +1,13 @@
 /* export_inputs.c - the inputs of the graph: a port to which no edge leads is one. */
 #include "mdf_c/export/exporter.h"
 
+#include "mdf_c/code/operands.h"
 #include "schemas/onnx_names.h"
 
-enum { GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, MOST_COPIES = 4 };
+enum { MOST_COPIES = 4 };
 
 /* What is known of all ports and slots before the first input is added. */
 struct inputs {
-    bool *is_fed;                 /* of each port: an edge leads to it */
     struct name_table same, named; /* how many ports that are not fed have an id; the port of an input, counted from 1 */
     mdf_dtype *types;             /* of each slot: what the first call that takes it needs of it; NONE: reals, or there is none */
     size_t *copies, *next_copy;   /* of each slot, of each instruction: what copies it, and the next that does; counted from 1 */
@@ -52,13 +52,6 @@ static mdf_dtype type_of_formal(const struct mdf_code_call *call, size_t input, 
     return real;
 }
 
-static bool is_copy(const struct mdf_instruction *instruction)
-{
-    return (instruction->opcode == MDF_OPCODE_ARRAY || instruction->opcode == MDF_OPCODE_COPY ||
-            instruction->opcode == MDF_OPCODE_BORROW) &&
-           MDF_OPERAND_KIND(instruction->b) == MDF_OPERAND_SLOT;
-}
-
 static void note_type(const struct mdf_program *program, struct inputs *inputs, const struct mdf_code_call *call, size_t input)
 {
     mdf_operand operand = call->inputs[input];
@@ -81,8 +74,10 @@ static void note_uses(const struct mdf_program *program, struct inputs *inputs)
         }
     }
     for (i = code->n_instructions; i-- > 0;) { /* the first is found first */
-        if (is_copy(&code->instructions[i])) {
-            size_t *first = &inputs->copies[MDF_OPERAND_INDEX(code->instructions[i].b)];
+        const struct mdf_instruction *instruction = &code->instructions[i];
+
+        if (mdf_hands_on(instruction) && MDF_OPERAND_KIND(instruction->b) == MDF_OPERAND_SLOT) {
+            size_t *first = &inputs->copies[MDF_OPERAND_INDEX(instruction->b)];
 
             inputs->next_copy[i] = *first;
             *first = i + 1;
@@ -96,28 +91,25 @@ static bool look_over(struct exporter *exporter, struct inputs *inputs)
     struct mdf_arena *arena = &exporter->arena;
     size_t n_slots = program->code->n_slots, i, *n_same;
 
-    *inputs = (struct inputs){.is_fed = mdf_arena_array(arena, program->n_ports, sizeof *inputs->is_fed),
-                              .types = mdf_arena_array(arena, n_slots, sizeof *inputs->types),
+    *inputs = (struct inputs){.types = mdf_arena_array(arena, n_slots, sizeof *inputs->types),
                               .copies = mdf_arena_array(arena, n_slots, sizeof *inputs->copies),
                               .next_copy = mdf_arena_array(arena, program->code->n_instructions, sizeof *inputs->next_copy)};
-    if (inputs->is_fed == NULL || inputs->types == NULL || inputs->copies == NULL || inputs->next_copy == NULL) {
+    if (inputs->types == NULL || inputs->copies == NULL || inputs->next_copy == NULL) {
         return export_out_of_memory(exporter);
     }
     for (i = 0; i < n_slots; i++) {
         inputs->types[i] = MDF_DTYPE_NONE;
     }
     note_uses(program, inputs);
-    for (i = 0; i < program->n_edges; i++) {
-        inputs->is_fed[program->edges[i].port] = true;
-    }
     for (i = 0; i < program->n_ports; i++) {
-        n_same = inputs->is_fed[i] ? NULL : name_table_add(&inputs->same, arena, program->ports[i].id);
-        if (!inputs->is_fed[i] && n_same == NULL) {
+        if (program->ports[i].is_fed) {
+            continue;
+        }
+        n_same = name_table_add(&inputs->same, arena, program->ports[i].id);
+        if (n_same == NULL) {
             return export_out_of_memory(exporter);
         }
-        if (n_same != NULL) {
-            ++*n_same;
-        }
+        ++*n_same;
     }
     return true;
 }
@@ -213,7 +205,7 @@ bool export_inputs(struct exporter *exporter)
         return false;
     }
     for (i = 0; i < exporter->program->n_ports; i++) {
-        if (!inputs.is_fed[i] && !add_input(exporter, &inputs, i)) {
+        if (!exporter->program->ports[i].is_fed && !add_input(exporter, &inputs, i)) {
             return false;
         }
     }

@@ -136,15 +136,13 @@ static bool take_late(struct exporter *exporter, const struct mdf_program_edge *
 static bool spend_inputs(struct exporter *exporter, const struct mdf_program_node *node)
 {
     const struct mdf_program *program = exporter->program;
-    size_t i, j;
+    size_t i;
 
     for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
-        for (j = 0; j < program->n_edges && program->edges[j].port != i; j++) {
-        }
         exporter->at = &port->origin;
-        if (j == program->n_edges && !port->holds &&
+        if (!port->is_fed && !port->holds &&
             !find_default(exporter, port, &exporter->environment->slots[MDF_OPERAND_INDEX(port->slot)])) {
             return false;
         }

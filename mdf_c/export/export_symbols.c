@@ -7,7 +7,6 @@
 
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INTEGER = 3, ATTRIBUTE_GRAPH = 6, ATTRIBUTE_INTEGERS = 8, ATTRIBUTE_TYPE = 20 };
-enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5 };
 
 bool export_refuse(struct exporter *exporter, const char *format, ...)
 {

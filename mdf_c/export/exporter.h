@@ -6,6 +6,9 @@
 #include "mdf_c/export/export_onnx.h"
 #include "mdf_c/export/onnx_bytes.h"
 
+/* Fields of a GraphProto. */
+enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+
 enum symbol_kind {
     SYMBOL_UNKNOWN, /* nothing has been written to the slot */
     SYMBOL_NOTHING, /* None, or an omitted input */

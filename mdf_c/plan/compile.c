@@ -455,15 +455,6 @@ struct mdf_program *mdf_program_compile_gradient(const struct mdf_model *model, 
     return compile_program(model, request->by, request->n_by, options, &(struct compiling){request, false, false}, error);
 }
 
-bool mdf_program_is_fed(const struct mdf_program *program, size_t port)
-{
-    size_t i;
-
-    for (i = 0; i < program->n_edges && program->edges[i].port != port; i++) {
-    }
-    return i < program->n_edges;
-}
-
 void mdf_program_release(struct mdf_program *program)
 {
     struct mdf_memory memory;

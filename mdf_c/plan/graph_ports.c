@@ -156,7 +156,8 @@ static bool add_port(struct graph_builder *builder, size_t node, size_t index, s
     }
     port.origin = builder->compiler->origins[builder->compiler->origin];
     port.is_required = source->default_value == NULL && graph_edges_into(builder, node, index)->n == 0;
-    port.holds = compile_is_psyneulink(builder->compiler) && !builder->is_nested && graph_edges_into(builder, node, index)->n == 0;
+    port.holds =
+        compile_is_psyneulink(builder->compiler) && !builder->is_nested && graph_edges_into(builder, node, index)->n == 0;
     if (!require_input(builder, &port)) {
         return false;
     }
@@ -332,14 +333,17 @@ bool graph_add_edges(struct graph_builder *builder, const struct list *ports, st
     return true;
 }
 
-/* Gives each node the list of its edges. */
+/* Gives each node the list of its edges; ports to which they lead are fed. */
 bool graph_distribute_edges(struct compiler *compiler)
 {
     struct mdf_program *program = compiler->program;
     size_t i;
 
     for (i = 0; i < program->n_edges; i++) {
-        program->nodes[program->ports[program->edges[i].port].node].n_edges++;
+        struct mdf_program_port *port = &program->ports[program->edges[i].port];
+
+        port->is_fed = true;
+        program->nodes[port->node].n_edges++;
     }
     for (i = 0; i < program->n_nodes; i++) {
         program->nodes[i].edges = mdf_arena_array(compiler->arena, program->nodes[i].n_edges, sizeof(size_t));
@@ -445,8 +449,7 @@ bool graph_add_results(const struct graph_builder *builder, const struct list *p
     return true;
 }
 
-bool graph_add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports,
-                            struct list *names)
+bool graph_add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *names)
 {
     size_t n = graph->declares_inputs ? graph->n_inputs : ports->n, i;
     struct name_table known = {0};

@@ -42,6 +42,7 @@ struct mdf_program_port {
     bool is_required;          /* a declared input of the graph that neither an edge nor a default value fills */
     bool is_open;              /* the same, but not declared: 0 unless it is given */
     bool holds;                /* what is given, or the default value, is there in each run of the node in an evaluation */
+    bool is_fed;               /* an edge leads to it */
     bool is_closed;            /* nothing may be given: what is computed has the default value */
     enum mdf_reduce reduce;
     struct mdf_range combine; /* ADD, MULTIPLY: combines `arriving` into the slot */
@@ -290,8 +291,6 @@ struct mdf_program {
     struct mdf_functions *functions; /* a share of those that it calls; NULL: none */
 };
 
-/* Whether an edge leads to a port of the program. */
-bool mdf_program_is_fed(const struct mdf_program *program, size_t port);
 /* Compiles a graph of a model; parameters of these names are kept changeable. NULL on error. */
 struct mdf_program *mdf_program_compile(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                         const mdf_options *options, mdf_error *error);

@@ -459,7 +459,7 @@ bool trace_range(struct tracer *tracer, size_t first, size_t end)
 
 /* ------------------------------------------------------------------ nodes */
 
-static const struct mdf_program *program_of(const struct tracer *tracer)
+const struct mdf_program *trace_program(const struct tracer *tracer)
 {
     return tracer->frames != NULL ? tracer->frames[tracer->frame].program : tracer->target.compiler->program;
 }
@@ -481,7 +481,7 @@ static bool trace_node(struct tracer *tracer, const struct mdf_program_node *nod
 
 bool trace_nodes(struct tracer *tracer, bool is_first)
 {
-    const struct mdf_program *program = program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
 
     tracer->is_first = is_first;
     for (size_t i = 0; i < program->n_layers; i++) {

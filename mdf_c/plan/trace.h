@@ -82,10 +82,13 @@ mdf_operand *trace_new_operands(struct compiler *compiler, size_t n, mdf_operand
 mdf_operand *trace_copy_operands(struct tracer *tracer, const mdf_operand *operands);
 /* Which slots the instructions write. NULL: the error is set. */
 bool *trace_writes(struct tracer *tracer, size_t first, size_t end);
+/* That of the graph that is being traced. */
+const struct mdf_program *trace_program(const struct tracer *tracer);
 /* Marks the slots that edges fill. */
 void trace_mark_fed(const struct mdf_program *program, bool *is_written);
-/* And those of ports that hold what is given to them for one run of their node in an evaluation, then their default value: where
- * nodes may run several times. */
+/* Whether a port holds what is given to it for one run of its node in an evaluation, then its default value. */
+bool trace_is_given_once(const struct mdf_program_port *port);
+/* Marks the slots of those ports, where nodes may run several times. */
 void trace_mark_given(const struct mdf_program *program, bool *is_written);
 /* An instruction, or all those that a jump chooses from, which *next is behind. */
 bool trace_one(struct tracer *tracer, size_t at, size_t *next);

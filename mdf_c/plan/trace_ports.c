@@ -145,7 +145,7 @@ static bool trace_link(struct tracer *tracer, const struct mdf_program_port *por
     }
     around = &outer->program->ports[port->outer_port];
     if (!outer->is_fed[port->outer_port]) {
-        if (mdf_program_is_fed(outer->program, port->outer_port)) {
+        if (around->is_fed) {
             return true; /* the default value is this port's too */
         }
         if (frame == 0) {
@@ -294,15 +294,10 @@ bool trace_port(struct tracer *tracer, const struct mdf_program *program, const 
     return has_edges ? is_fed || fill_default(tracer, port) : trace_given(tracer, node, port);
 }
 
-static const struct mdf_program *program_of(const struct tracer *tracer)
-{
-    return tracer->frames != NULL ? tracer->frames[tracer->frame].program : tracer->target.compiler->program;
-}
-
 bool trace_ports(struct tracer *tracer, const struct mdf_program_node *node)
 {
     for (size_t i = 0; i < node->n_ports; i++) {
-        if (!trace_port(tracer, program_of(tracer), node, node->first_port + i)) {
+        if (!trace_port(tracer, trace_program(tracer), node, node->first_port + i)) {
             return false;
         }
     }
@@ -321,15 +316,18 @@ void trace_mark_fed(const struct mdf_program *program, bool *is_written)
     }
 }
 
+bool trace_is_given_once(const struct mdf_program_port *port)
+{
+    return !port->holds && port->node != SIZE_MAX && !port->is_fed;
+}
+
 void trace_mark_given(const struct mdf_program *program, bool *is_written)
 {
     bool repeats = runs_again(program);
 
     for (size_t i = 0; repeats && i < program->n_ports; i++) {
-        const struct mdf_program_port *port = &program->ports[i];
-
-        if (!port->holds && port->node != SIZE_MAX && !mdf_program_is_fed(program, i)) {
-            is_written[MDF_OPERAND_INDEX(port->slot)] = true;
+        if (trace_is_given_once(&program->ports[i])) {
+            is_written[MDF_OPERAND_INDEX(program->ports[i].slot)] = true;
         }
     }
 }

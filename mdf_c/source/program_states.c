@@ -238,7 +238,7 @@ static bool write_inputs(struct mdf_source_program *program)
     mdf_source_blank(&program->writer);
     mdf_source_checked_call(program, "take_inputs");
     for (i = 0; i < own->n_ports; i++) {
-        if (!mdf_program_is_fed(own, i)) {
+        if (!own->ports[i].is_fed) {
             if (!mdf_source_write_default(program, i)) {
                 return false;
             }

@@ -277,7 +277,7 @@ static bool add_inputs(struct collecting *collecting)
         const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
         struct fmu_variable *variable;
 
-        if (mdf_program_is_fed(program, i) || !has_form(form)) {
+        if (port->is_fed || !has_form(form)) {
             continue;
         }
         variable = add(fmu, FMU_INPUT, i, fmu_name(&fmu->arena, node, port->id, &fmu->is_structured), form);
@@ -660,7 +660,7 @@ static bool has_inputs(const struct collecting *collecting, mdf_error *error)
     for (i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
-        if (!mdf_program_is_fed(program, i) && port->default_value == MDF_NO_OPERAND &&
+        if (!port->is_fed && port->default_value == MDF_NO_OPERAND &&
             mdf_frame_value(collecting->state->frame, port->slot)->kind == MDF_KIND_LIST) {
             mdf_error_set(error, MDF_UNSUPPORTED,
                           "input '%s' is a sequence, for which FMI has no variable: give its port a default_value", port->id);

@@ -17,10 +17,8 @@ static void add_counter(struct target *target, mdf_operand *counter, bool is_boo
 bool by_values_add_reads(struct target *target, const struct mdf_program *program, struct counters *counters)
 {
     for (size_t i = 0; i < program->n_ports; i++) {
-        const struct mdf_program_port *port = &program->ports[i];
-
-        if (port->node != SIZE_MAX && !port->holds && !mdf_program_is_fed(program, i)) {
-            add_counter(target, &counters->has_read[port->node], true);
+        if (trace_is_given_once(&program->ports[i])) {
+            add_counter(target, &counters->has_read[program->ports[i].node], true);
         }
     }
     return target->compiler->error->code == MDF_OK;

@@ -159,15 +159,10 @@ static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const
     return term(sum);
 }
 
-const struct mdf_program *by_values_program_of(const struct tracer *tracer)
-{
-    return tracer->frames[tracer->frame].program;
-}
-
 static union mdf_term usable_term(void *context, uint32_t index)
 {
     const struct counters *counters = by_values_counters_of(context);
-    size_t dependency = by_values_program_of(context)->schedule->usables[index].dependency;
+    size_t dependency = trace_program(context)->schedule->usables[index].dependency;
 
     return term(by_values_compute(context, "a - b", by_values_get(context, counters->counts[MDF_SCOPE_UPDATE][dependency]),
                                   by_values_get(context, counters->marks[index]), MDF_NO_OPERAND));
@@ -210,7 +205,7 @@ static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scop
 {
     mdf_operand all = by_values_truth(context, true);
 
-    for (size_t i = 0; i < by_values_program_of(context)->n_nodes; i++) {
+    for (size_t i = 0; i < trace_program(context)->n_nodes; i++) {
         mdf_operand runs = by_values_get(context, by_values_counters_of(context)->counts[scope][i]);
 
         all = by_values_both(context, all, by_values_compare(context, runs, MDF_COMPARISON_GREATER, 0));
@@ -254,7 +249,7 @@ static enum waiting waits(const struct tracer *tracer, size_t frame, size_t inde
     const struct trace_frame *own = &tracer->frames[frame];
     const struct mdf_program_port *port = &own->program->ports[index];
 
-    if (mdf_program_is_fed(own->program, index) || (frame > 0 && port->outer_port == SIZE_MAX)) {
+    if (port->is_fed || (frame > 0 && port->outer_port == SIZE_MAX)) {
         return WAITS_NEVER;
     }
     if (frame == 0) {
@@ -327,7 +322,7 @@ static mdf_operand is_unread(struct tracer *tracer, size_t node, size_t port)
 /* What is read counts as 0. */
 static mdf_operand look_at_port(struct tracer *tracer, const struct mdf_watch *watch)
 {
-    const struct mdf_program_port *port = watch->port != SIZE_MAX ? &by_values_program_of(tracer)->ports[watch->port] : NULL;
+    const struct mdf_program_port *port = watch->port != SIZE_MAX ? &trace_program(tracer)->ports[watch->port] : NULL;
     enum waiting waiting = port != NULL ? waits(tracer, tracer->frame, watch->port) : WAITS_NEVER;
     mdf_operand zero, spent, given;
 
@@ -365,7 +360,7 @@ static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
 static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
 {
     struct tracer *tracer = context;
-    const struct mdf_watch *watch = &by_values_program_of(tracer)->schedule->watches[condition->index];
+    const struct mdf_watch *watch = &trace_program(tracer)->schedule->watches[condition->index];
     double limit = condition->n, tolerance = watch->absolute_tolerance + watch->relative_tolerance * fabs(limit);
     mdf_operand value = look(tracer, watch), close;
 
@@ -419,12 +414,12 @@ static const struct mdf_condition_terms terms = {.truth = truth_term,
 
 mdf_operand by_values_holds(struct tracer *tracer, uint32_t condition, mdf_operand reached)
 {
-    return mdf_condition_express(&terms, tracer, by_values_program_of(tracer)->schedule, condition, term(reached)).id;
+    return mdf_condition_express(&terms, tracer, trace_program(tracer)->schedule, condition, term(reached)).id;
 }
 
 mdf_operand by_values_is_over(struct tracer *tracer)
 {
-    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct mdf_schedule *schedule = trace_program(tracer)->schedule;
     mdf_operand update = by_values_holds(tracer, schedule->end_of_update, by_values_truth(tracer, true));
 
     return by_values_either(tracer, update, by_values_holds(tracer, schedule->end_of_sequence, by_values_negate(tracer, update)));

@@ -38,7 +38,6 @@ mdf_operand by_values_get(struct tracer *tracer, mdf_operand counter);
 bool by_values_set(struct tracer *tracer, mdf_operand counter, mdf_operand value);
 /* One more, where `where` holds. */
 bool by_values_count(struct tracer *tracer, mdf_operand counter, mdf_operand where);
-const struct mdf_program *by_values_program_of(const struct tracer *tracer);
 /* A number compared with n, which is a constant. */
 mdf_operand by_values_compare(struct tracer *tracer, mdf_operand number, uint8_t comparison, double n);
 /* Whether a condition holds, which is asked where `reached`. */

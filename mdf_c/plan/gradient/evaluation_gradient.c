@@ -109,6 +109,7 @@ static bool keep_node(struct compiler *compiler, const struct mdf_program_node *
     for (size_t i = 0; i < program->n_ports; i++) {
         program->ports[i].node = 0;
         program->ports[i].holds = true;
+        program->ports[i].is_fed = false;
     }
     program->schedule = NULL;
     program->takes_first = false;

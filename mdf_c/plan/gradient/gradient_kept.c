@@ -9,6 +9,7 @@
 #include "functions/kernel/move.h"
 #include "functions/kernel/setting.h"
 #include "functions/python/python.h"
+#include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient_control.h"
 
@@ -753,12 +754,6 @@ static bool keep_formals(struct keeping *keeping)
     return true;
 }
 
-static bool hands_on(const struct mdf_instruction *instruction)
-{
-    return instruction->opcode == MDF_OPCODE_COPY || instruction->opcode == MDF_OPCODE_BORROW ||
-           instruction->opcode == MDF_OPCODE_ARRAY;
-}
-
 /* What the body makes for each state, which may be handed on before it is yielded. */
 static bool find_next(struct keeping *keeping)
 {
@@ -774,7 +769,7 @@ static bool find_next(struct keeping *keeping)
         for (size_t at = gradient->n_instructions; at-- > 0;) {
             const struct mdf_instruction *instruction = unit_instruction(gradient->unit, at);
 
-            if (hands_on(instruction) && instruction->a == keeping->next[i]) {
+            if (mdf_hands_on(instruction) && instruction->a == keeping->next[i]) {
                 keeping->next[i] = instruction->b;
             }
         }

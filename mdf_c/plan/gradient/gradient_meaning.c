@@ -296,11 +296,12 @@ bool gradient_hand_back_meaning(struct gradient *gradient, const struct mdf_code
     struct target target = {gradient->compiler, gradient->unit, &scope};
     struct list ys = {0}, inputs = {0}, xs = {0};
     const char *text = join_texts(gradient, meaning->steps, "");
+    const struct mdf_operator *draw = call->n_bodies > 0 ? gradient_find_draw(call, gradient->unit->bodies.items) : NULL;
     size_t first = unit_position(gradient->unit);
     mdf_operand *results;
 
-    if (call->n_bodies > 0 && gradient_find_draw(call, gradient->unit->bodies.items) != NULL) {
-        return gradient_refuse_draw(gradient, gradient_find_draw(call, gradient->unit->bodies.items)); /* it runs again */
+    if (draw != NULL) {
+        return gradient_refuse_draw(gradient, draw); /* it runs again */
     }
     if (text == NULL || !gradient_bind_call(gradient, &scope, call, text)) {
         return false;

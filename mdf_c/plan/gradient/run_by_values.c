@@ -42,7 +42,7 @@ struct run {
 
 static const struct mdf_program_node *node_of(const struct tracer *tracer, const struct run *run)
 {
-    return &by_values_program_of(tracer)->nodes[run->node];
+    return &trace_program(tracer)->nodes[run->node];
 }
 
 static bool trace_reset(struct tracer *tracer, void *context)
@@ -81,7 +81,7 @@ static bool take_ports(struct tracer *tracer, void *context)
 
 static mdf_operand has_read_now(struct tracer *tracer, const struct mdf_program_node *node)
 {
-    return by_values_get(tracer, by_values_counters_of(tracer)->has_read[node - by_values_program_of(tracer)->nodes]);
+    return by_values_get(tracer, by_values_counters_of(tracer)->has_read[node - trace_program(tracer)->nodes]);
 }
 
 /* Its first run in an evaluation: initial values are set. */
@@ -93,7 +93,7 @@ static bool reset(struct tracer *tracer, struct run *run)
     if (node->reset == node->initial) {
         return true;
     }
-    if (by_values_program_of(tracer)->schedule == NULL) {
+    if (trace_program(tracer)->schedule == NULL) {
         return trace_reset(tracer, run);
     }
     runs = by_values_get(tracer, by_values_counters_of(tracer)->counts[MDF_SCOPE_UPDATE][run->node]);
@@ -137,7 +137,7 @@ static bool run_set(struct tracer *tracer, const struct mdf_program_layer *layer
 /* A node is in the set, where that holds. */
 static bool count_run(struct tracer *tracer, size_t node, mdf_operand runs)
 {
-    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct mdf_schedule *schedule = trace_program(tracer)->schedule;
     const struct mdf_schedule_node *own = &schedule->nodes[node];
     const struct counters *counters = by_values_counters_of(tracer);
 
@@ -195,7 +195,7 @@ static size_t count_rounds(const struct mdf_program *program, const struct mdf_p
 /* Nodes whose conditions hold, in rounds, until a round adds none; *any: there are some. */
 static bool make_set(struct tracer *tracer, const struct mdf_program_layer *layer, mdf_operand *in_set, mdf_operand *any)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
     size_t n_rounds = count_rounds(program, layer);
     mdf_operand goes_on = by_values_truth(tracer, true);
 
@@ -228,7 +228,7 @@ static bool make_set(struct tracer *tracer, const struct mdf_program_layer *laye
 /* A set is over, where there was one: clocks go on. */
 static bool end_set(struct tracer *tracer, mdf_operand was_set)
 {
-    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct mdf_schedule *schedule = trace_program(tracer)->schedule;
     const struct counters *counters = by_values_counters_of(tracer);
 
     if (!by_values_count(tracer, counters->clocks[MDF_CLOCK_SETS_IN_UPDATE], was_set) ||
@@ -269,7 +269,7 @@ static bool run_layer(struct tracer *tracer, void *context)
         !by_values_set(tracer, counters->any_ran, by_values_either(tracer, by_values_get(tracer, counters->any_ran), any))) {
         return false;
     }
-    any = by_values_program_of(tracer)->schedule->is_absolute ? by_values_truth(tracer, true) : any;
+    any = trace_program(tracer)->schedule->is_absolute ? by_values_truth(tracer, true) : any;
     return by_values_count(tracer, counters->n_sets, any) && note_set(tracer, layer, in_set) && run_set(tracer, layer, in_set) &&
            end_set(tracer, any);
 }
@@ -278,7 +278,7 @@ static bool run_layer(struct tracer *tracer, void *context)
 
 static bool reset_counts(struct tracer *tracer, enum mdf_count_scope scope)
 {
-    for (size_t i = 0; i < by_values_program_of(tracer)->n_nodes; i++) {
+    for (size_t i = 0; i < trace_program(tracer)->n_nodes; i++) {
         if (!by_values_set(tracer, by_values_counters_of(tracer)->counts[scope][i], by_values_whole(tracer, 0))) {
             return false;
         }
@@ -293,7 +293,7 @@ static bool looks_at_spent(const struct mdf_program *program)
 
 static bool trace_layers_of_pass(struct tracer *tracer)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
     const struct counters *counters = by_values_counters_of(tracer);
 
     for (size_t i = 0; i < program->n_layers; i++) {
@@ -314,7 +314,7 @@ static bool trace_layers_of_pass(struct tracer *tracer)
 
 static bool trace_pass(struct tracer *tracer, void *context, mdf_operand *goes_on)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
     const struct counters *counters = by_values_counters_of(tracer);
     mdf_operand idle;
 
@@ -350,7 +350,7 @@ static bool trace_counted_pass(struct tracer *tracer, void *context, mdf_operand
 
 static bool begin_update(struct tracer *tracer)
 {
-    const struct mdf_schedule *schedule = by_values_program_of(tracer)->schedule;
+    const struct mdf_schedule *schedule = trace_program(tracer)->schedule;
     const struct counters *counters = by_values_counters_of(tracer);
 
     if (!reset_counts(tracer, MDF_SCOPE_PASS) || !reset_counts(tracer, MDF_SCOPE_UPDATE) ||
@@ -373,7 +373,7 @@ static bool begin_update(struct tracer *tracer)
 static bool note_end(struct tracer *tracer)
 {
     mdf_operand passes = by_values_get(tracer, by_values_counters_of(tracer)->clocks[MDF_CLOCK_PASSES_IN_UPDATE]);
-    mdf_operand ended = by_values_compare(tracer, passes, MDF_COMPARISON_LESS, (double)by_values_program_of(tracer)->max_passes);
+    mdf_operand ended = by_values_compare(tracer, passes, MDF_COMPARISON_LESS, (double)trace_program(tracer)->max_passes);
 
     return by_values_set(tracer, tracer->schedules->is_ended,
                          by_values_both(tracer, by_values_get(tracer, tracer->schedules->is_ended), ended));
@@ -382,7 +382,7 @@ static bool note_end(struct tracer *tracer)
 /* One evaluation of a graph with conditions. */
 static bool trace_scheduled(struct tracer *tracer)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
     struct traced_loop loop = {.id = "pass",
                                .most = program->max_passes,
                                .has_dt = tracer->has_dt,
@@ -414,7 +414,7 @@ static bool trace_scheduled(struct tracer *tracer)
 /* One of a graph without. */
 static bool trace_layers(struct tracer *tracer)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
 
     for (size_t i = 0; i < program->n_layers; i++) {
         const struct mdf_program_layer *layer = &program->layers[i];
@@ -439,11 +439,10 @@ static bool set_all(struct tracer *tracer, const mdf_operand *counters, size_t n
 
 static bool trace_evaluation(struct tracer *tracer)
 {
-    return set_all(tracer, by_values_counters_of(tracer)->has_read, by_values_program_of(tracer)->n_nodes,
-                   by_values_truth(tracer, false)) &&
-                   by_values_program_of(tracer)->schedule != NULL
-               ? trace_scheduled(tracer)
-               : trace_layers(tracer);
+    const struct mdf_program *program = trace_program(tracer);
+
+    return set_all(tracer, by_values_counters_of(tracer)->has_read, program->n_nodes, by_values_truth(tracer, false)) &&
+           (program->schedule != NULL ? trace_scheduled(tracer) : trace_layers(tracer));
 }
 
 static bool trace_step(struct tracer *tracer, void *context, mdf_operand *goes_on)
@@ -519,7 +518,7 @@ static bool always_holds(const struct mdf_schedule *schedule, size_t node)
 
 static mdf_operand brings_now(struct tracer *tracer, const struct mdf_program_edge *edge)
 {
-    const struct mdf_program *program = by_values_program_of(tracer);
+    const struct mdf_program *program = trace_program(tracer);
     size_t receiver = program->ports[edge->port].node, from = layer_of(program, edge->sender), to = layer_of(program, receiver);
     bool has_run = edge->has_initial ||
                    (from < to && (program->schedule == NULL || always_holds(program->schedule, edge->sender))) ||

@@ -94,7 +94,7 @@ static bool add_others(struct directions *directions, struct target *target, con
     const struct list *parameters = &target->compiler->parameters;
 
     for (size_t i = 0; i < program->n_ports; i++) {
-        if (!mdf_program_is_fed(program, i) && !add_direction(directions, target, program->ports[i].slot, &kept->by_port[i])) {
+        if (!program->ports[i].is_fed && !add_direction(directions, target, program->ports[i].slot, &kept->by_port[i])) {
             return false;
         }
     }
