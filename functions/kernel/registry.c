@@ -170,7 +170,8 @@ const struct mdf_operator *mdf_operator_python_at(size_t i)
 
 static const char *lowered_as(const struct mdf_operator *row)
 {
-    bool is_op = row->element != NULL || row->element_of != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES || (row->move != NULL && row->move->in_order);
+    bool is_op = row->element != NULL || row->element_of != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES ||
+                 (row->move != NULL && row->move->in_order);
 
     return row->form >= MDF_FORM_IF                                          ? "control"
            : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM      ? "product"

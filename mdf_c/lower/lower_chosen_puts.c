@@ -405,6 +405,17 @@ static bool find_choice(const struct lowering *lowering, const struct region *re
     return false;
 }
 
+/* The number of the first choice in the region; that of its ops: there is none. */
+static size_t find_first_choice(const struct lowering *lowering, const struct region *region, const mdf_lowered_id *yields,
+                                size_t n_yields, struct put_chain *chain)
+{
+    size_t at;
+
+    for (at = 0; at < region->n_ops && !find_choice(lowering, region, &region->ops[at], yields, n_yields, chain); at++) {
+    }
+    return at;
+}
+
 /* What a put puts where the condition holds (`is_then`, or where it does not), else what lies there. */
 static mdf_lowered_id choose_element(struct lowering *lowering, const struct mdf_lowered_op *put, mdf_lowered_id array,
                                      mdf_lowered_id condition, bool is_then)
@@ -511,36 +522,45 @@ static bool put_at_place(struct lowering *lowering, const struct region *region,
     return true;
 }
 
-bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields)
+/* Writes the region anew, with puts in the place of the choice that is op number `at`. */
+static bool replace_choice(struct lowering *lowering, size_t at, struct put_chain *chain)
 {
     struct region *region = lowering->region;
-    size_t n_ops = region->n_ops, at, i;
+    size_t n_ops = region->n_ops, i;
     struct mdf_lowered_op *ops = mdf_arena_array(&lowering->scratch, n_ops, sizeof *ops);
-    struct put_chain chain;
 
     if (ops == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (at = 0; at < n_ops; at++) {
+    memcpy(ops, region->ops, n_ops * sizeof *ops);
+    for (i = 0; i < chain->n; i++) {
+        chain->puts[i] = &ops[chain->puts[i] - region->ops];
+    }
+    region->n_ops = 0;
+    for (i = 0; i < n_ops; i++) {
+        if (i == at ? !put_choice(lowering, &ops[i], chain)
+                    : !is_of_chain(chain, &ops[i]) && !lowering_add_op(lowering, region, &ops[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields)
+{
+    struct region *region = lowering->region;
+    struct put_chain chain;
+    size_t at;
+
+    for (at = 0; at < region->n_ops; at++) {
         if (!put_at_place(lowering, region, &region->ops[at])) {
             return false;
         }
     }
-    for (at = 0; at < n_ops && !find_choice(lowering, region, &region->ops[at], yields, n_yields, &chain); at++) {
-    }
-    if (at == n_ops) {
-        return true;
-    }
-    memcpy(ops, region->ops, n_ops * sizeof *ops);
-    for (i = 0; i < chain.n; i++) {
-        chain.puts[i] = &ops[chain.puts[i] - region->ops];
-    }
-    region->n_ops = 0;
-    for (i = 0; i < n_ops; i++) {
-        if (i == at ? !put_choice(lowering, &ops[i], &chain)
-                    : !is_of_chain(&chain, &ops[i]) && !lowering_add_op(lowering, region, &ops[i])) {
+    while ((at = find_first_choice(lowering, region, yields, n_yields, &chain)) < region->n_ops) {
+        if (!replace_choice(lowering, at, &chain)) {
             return false;
         }
     }
-    return lowering_put_choices(lowering, yields, n_yields);
+    return true;
 }

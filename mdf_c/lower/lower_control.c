@@ -65,13 +65,48 @@ static bool take_branch(struct lowering *lowering, struct scope *scope, const st
     return true;
 }
 
+/* A value that the branches leave: one of two that they yield, or what they put into a state, which is noted for later. */
+static bool leave_value(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                        struct mdf_lowered_if *branches, mdf_lowered_id *const yields[2], size_t i, struct chosen_puts *chosen)
+{
+    mdf_lowered_id out;
+
+    if (!lowering_choose_puts(lowering, branches, yields, source->n_outputs, i, chosen)) {
+        return false;
+    }
+    if (chosen->n > 0) {
+        return true;
+    }
+    out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
+    return out != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, source->outputs[i], out)
+                                   : lowering_fail(lowering, MDF_REFUSED_DIFFERENT_BRANCHES);
+}
+
+/* What the branches put into states. */
+static bool put_chosen(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                       const struct chosen_puts *chosen)
+{
+    size_t i;
+
+    for (i = 0; i < source->n_outputs; i++) {
+        if (chosen[i].n > 0) {
+            mdf_lowered_id out = lowering_put_chosen(lowering, &chosen[i]);
+
+            if (out == MDF_LOWERED_NONE || !lowering_bind(lowering, scope, source->outputs[i], out)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Both branches, and the values that they leave. */
 static bool lower_branches(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                            struct mdf_lowered_if *branches)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
     struct chosen_puts *chosen = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *chosen);
-    mdf_lowered_id *yields[2], out;
+    mdf_lowered_id *yields[2];
     size_t i;
 
     for (i = 0; i < 2; i++) {
@@ -90,35 +125,11 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {
-        if (source->outputs[i] == MDF_NO_OPERAND) {
-            continue;
-        }
-        if (!lowering_choose_puts(lowering, branches, yields, source->n_outputs, i, &chosen[i])) {
-            return false;
-        }
-        if (chosen[i].n > 0) {
-            continue;
-        }
-        out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
-        if (out == MDF_LOWERED_NONE) {
-            return lowering_fail(lowering, MDF_REFUSED_DIFFERENT_BRANCHES);
-        }
-        if (!lowering_bind(lowering, scope, source->outputs[i], out)) {
+        if (source->outputs[i] != MDF_NO_OPERAND && !leave_value(lowering, scope, source, branches, yields, i, &chosen[i])) {
             return false;
         }
     }
-    if (!lowering_add_op(lowering, lowering->region, &op)) {
-        return false;
-    }
-    for (i = 0; i < source->n_outputs; i++) {
-        if (chosen[i].n > 0) {
-            out = lowering_put_chosen(lowering, &chosen[i]);
-            if (out == MDF_LOWERED_NONE || !lowering_bind(lowering, scope, source->outputs[i], out)) {
-                return false;
-            }
-        }
-    }
-    return true;
+    return lowering_add_op(lowering, lowering->region, &op) && put_chosen(lowering, scope, source, chosen);
 }
 
 /* The branch that is taken now: where the condition is another one, it bails out. */

@@ -112,8 +112,8 @@ bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds);
 /* One run of the body before the loop: afterwards the states begin with what it yields. */
 bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states);
 
-/* --- lower_written_out.c: for C source, a Loop in which shapes change: its runs, one behind the other. Whether that may help where
- * it has been refused as a loop; false where it fails, too. `why`: what it was refused for. */
+/* --- lower_written_out.c: for C source, a Loop in which shapes change: its runs, one behind the other. Whether that may help
+ * where it has been refused as a loop; false where it fails, too. `why`: what it was refused for. */
 bool loop_may_be_written_out(const struct lowering *lowering);
 bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                     enum mdf_refusal_reason why);

@@ -114,7 +114,7 @@ struct lowering {
     struct nest_draft *drafts[2]; /* of draft_merge */
     size_t *made_at;              /* of lower_group.c: of each value, where it is made */
     size_t n_made_at, n_grouped;
-    bool has_dropped_folds; /* lower_unread.c: from nests */
+    bool has_dropped_folds;          /* lower_unread.c: from nests */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */
@@ -348,9 +348,8 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along
- * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays one behind
- * the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it
- * failed. */
+ * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays one
+ * behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it failed. */
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
@@ -377,7 +376,8 @@ bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *r
 struct trial;
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* --- lower_chosen_puts.c: in place of a merge, for what the sides of an IF that is not added yet yield as number `yield`, where
- * these put elements into a state of the loop around: what is put, behind the IF. n is 0 where that is not so. False: it failed. */
+ * these put elements into a state of the loop around: what is put, behind the IF. n is 0 where that is not so. False: it failed.
+ */
 enum { LOWERING_MOST_CHOSEN_PUTS = 8 };
 struct chosen_puts {
     size_t n;

@@ -293,7 +293,7 @@ const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lower
     for (state = 0; state < loop->n_states && loop->states[state].next != stack->item; state++) {
     }
     for (i = 0; stack->is_direct && state < loop->n_states && i < loop->n_stacks; i++) {
-        if (loop->stacks[i].is_direct && loop->stacks[i].item == loop->states[state].parameter) {
+        if (mdf_lowered_held_state(loop, &loop->stacks[i]) == &loop->states[state]) {
             return &loop->stacks[i];
         }
     }
@@ -331,6 +331,20 @@ static bool may_hold_state(const struct mdf_lowered *lowered, const struct mdf_l
     }
     other = stack_of(loop, state->next);
     return other == loop->n_stacks || is_own_row(lowered, &loop->stacks[other]);
+}
+
+/* Whether the items of a stack may be written where it has them. */
+static bool may_lie_there(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t stack)
+{
+    return may_be_direct(lowered, loop, stack) || may_hold_state(lowered, loop, stack);
+}
+
+/* Whether a value lies in a stack. */
+static bool is_in_stack(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t stack = stack_of(loop, id);
+
+    return stack < loop->n_stacks && loop->stacks[stack].is_direct;
 }
 
 static const struct mdf_lowered_op *put_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
@@ -374,16 +388,10 @@ static void put_in_place(struct mdf_lowered *lowered, const struct mdf_lowered_l
 static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                            const struct mdf_lowered_state *state)
 {
-    size_t stack = stack_of(loop, state->next);
-
     if (lowered->values[state->parameter].is_scalar || lowered->values[state->parameter].open_axes != 0) {
         return MDF_LOWERED_TWO_BUFFERS;
     }
-    if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {
-        return MDF_LOWERED_IN_STACK;
-    }
-    stack = stack_of(loop, state->parameter);
-    if (stack < loop->n_stacks && loop->stacks[stack].is_direct) {
+    if (is_in_stack(loop, state->next) || is_in_stack(loop, state->parameter)) {
         return MDF_LOWERED_IN_STACK;
     }
     return is_told(lowered, loop, state->next) && stack_of(loop, state->parameter) == loop->n_stacks &&
@@ -401,7 +409,7 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *inner = inner_stack(loop, loop->stacks[i].item);
 
-        loop->stacks[i].is_direct = may_be_direct(lowered, loop, i) || may_hold_state(lowered, loop, i);
+        loop->stacks[i].is_direct = may_lie_there(lowered, loop, i);
         if (inner != NULL && loop->stacks[i].is_direct) {
             inner->is_placed = true;
         }
@@ -441,7 +449,7 @@ bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_
     size_t i;
 
     for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].is_direct && !may_be_direct(lowered, loop, i) && !may_hold_state(lowered, loop, i)) {
+        if (loop->stacks[i].is_direct && !may_lie_there(lowered, loop, i)) {
             return false;
         }
     }
