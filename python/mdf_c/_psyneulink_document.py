@@ -76,14 +76,13 @@ class Inlet:
 
 
 def document(composition: Any) -> tuple[Part, list[Inlet]]:
-    """The model as a dict, complete, and where the controller's signals arrive.
+    """The model as a dict, complete, and where the controller's signals arrive; of a composition that is prepared.
 
     Raises
     ------
     MdfUnsupportedError
         A component has a meaning that MDF can not express; the message names it.
     """
-    prepare(composition)
     _check_schedule(composition)
     _check_kinds(composition)
     _check_controller(composition)
@@ -141,7 +140,7 @@ def _controlled_by_themselves(composition: Any) -> Iterator[None]:
     mechanisms = [node for node in composition._get_all_nodes() if hasattr(node, "function")]
     holders = [*mechanisms, *(function for mechanism in mechanisms for _, function in _functions(mechanism))]
     given = {parameter: parameter.default_value for holder in holders if hasattr(holder, "parameters") for parameter in holder.parameters}
-    with _other_defaults({parameter: by_itself(value) for parameter, value in given.items() if by_itself(value) is not value}):
+    with _other_defaults({parameter: own for parameter, value in given.items() if (own := by_itself(value)) is not value}):
         yield
 
 

@@ -53,6 +53,7 @@ def export(composition: Any, path: str | os.PathLike | None = None, *, learning:
     MdfUnsupportedError
         A component can not be told in MDF; the message names it.
     """
+    _document.prepare(composition)
     model, _ = _document.document(composition)
     if learning:
         _learning.add_learning(model, composition)
