@@ -23,3 +23,13 @@ void engine_end(struct engine *engine)
     mdf_program_free(engine->program);
     mdf_model_free(engine->model);
 }
+
+size_t count_words(const char *text, const char *word)
+{
+    size_t n = 0;
+
+    for (text = strstr(text, word); text != NULL; text = strstr(text + 1, word)) {
+        n++;
+    }
+    return n;
+}

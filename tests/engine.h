@@ -17,4 +17,7 @@ bool engine_begin(struct engine *engine, const char *text, const mdf_options *op
 bool engine_begin_model(struct engine *engine, const mdf_options *options);
 void engine_end(struct engine *engine);
 
+/* How often one text stands in another. */
+size_t count_words(const char *text, const char *word);
+
 #endif

@@ -2,6 +2,7 @@
  * what mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others.
  */
 #include "tests/compile_runs.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -379,16 +380,6 @@ Test(compile, a_slice_of_another_size_is_refused)
     free(output);
 }
 
-static size_t count(const char *text, const char *what)
-{
-    size_t n = 0;
-
-    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what)) {
-        n++;
-    }
-    return n;
-}
-
 /* Loops of a body are written so that compilers make vectors of them: they need not ask whether arrays overlap, rows are found in
  * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give; totals of
  * a product take four elements, in their order, before they are stored again. */
@@ -402,12 +393,13 @@ Test(compile, loops_become_vectors)
                     "%s/vectors.c",
                     compile_folder, compile_folder),
         0);
-    cr_expect_eq(count(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
-    cr_expect_eq(count(output, "mdf_item("), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
+    cr_expect_eq(count_words(output, "mdf_item("), 2u, "%s", output);
     cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
     cr_expect(strstr(output, "scores[i] = sum[i];\n        }\n        int64_t best;") != NULL, "%s", output);
-    cr_expect(strstr(output, "for (size_t j = 0; j < 16; j += 4)") != NULL && count(output, "total += ") == 4u, "%s", output);
-    cr_expect_eq(count(output, "sum[i] = total;"), 1u, "%s", output);
+    cr_expect(strstr(output, "for (size_t j = 0; j < 16; j += 4)") != NULL && count_words(output, "total += ") == 4u, "%s",
+              output);
+    cr_expect_eq(count_words(output, "sum[i] = total;"), 1u, "%s", output);
     free(output);
 }
 
@@ -422,7 +414,7 @@ Test(compile, what_is_put_stays_where_it_is)
                              "%s/swaps.c",
                              compile_folder, compile_folder),
                  0);
-    cr_expect(strstr(output, "mdf_scatter_elements") == NULL && count(output, "memcpy(") <= 2u, "%s", output);
+    cr_expect(strstr(output, "mdf_scatter_elements") == NULL && count_words(output, "memcpy(") <= 2u, "%s", output);
     cr_expect(strstr(output, " ? 1.0 : 0.0;") != NULL, "%s", output);
     free(output);
 }
@@ -436,7 +428,7 @@ Test(compile, schedules_count_what_is_asked_for)
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile bench/models/every_n_calls.yaml -o %s/calls.c && cat %s/calls.c",
                              compile_folder, compile_folder),
                  0);
-    cr_expect_eq(count(output, "s->clocks[0]++"), 1u, "%s", output);
+    cr_expect_eq(count_words(output, "s->clocks[0]++"), 1u, "%s", output);
     cr_expect(strstr(output, "s->clocks[1]") == NULL && strstr(output, "s->clocks[3]") == NULL, "%s", output);
     cr_expect(strstr(output, "s->n_sets") == NULL && strstr(output, "is_over(s) ||") == NULL, "%s", output);
     free(output);

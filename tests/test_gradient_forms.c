@@ -2,6 +2,7 @@
 #include "mdf_c/machine/emit.h"
 #include "mdf_c/mdf.h"
 #include "mdf_c/run/dump.h"
+#include "tests/engine.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -51,114 +52,92 @@ static const char unread[] =
     "\"output_ports\": {\"o\": {\"value\": \"a\"}, \"z\": {\"value\": \"numpy.zeros_like(numpy.matmul(a, qt)) + numpy.matmul(kt, "
     "a)\"}}}}}}}}";
 
-/* The lowered form of a gradient that has been evaluated often enough, or of the model itself where it is by nothing; the caller
- * releases it. */
-static void dump_form(const char *text, const char *by, enum mdf_dump what, struct mdf_text *dump)
+static struct mdf_memory memory;
+static struct mdf_text dump;
+
+static void begin(void)
+{
+    mdf_memory_init(&memory, NULL, SIZE_MAX);
+    mdf_text_init(&dump, &memory);
+}
+
+static void end(void)
+{
+    mdf_text_release(&dump);
+}
+
+TestSuite(gradient_forms, .init = begin, .fini = end);
+
+/* Dumps the form of a gradient that has been evaluated often enough, or of the model itself where it is by nothing. */
+static void dump_form(const char *text, const char *by, enum mdf_dump what)
 {
     mdf_error error = {0};
-    mdf_model *loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
-    mdf_program *program =
-        by != NULL ? mdf_compile_gradient(loaded, "y", &by, 1, 1, (double)NAN, NULL, &error) : mdf_compile(loaded, NULL, &error);
-    mdf_state *state = mdf_state_new(program, &error);
+    mdf_model *loaded;
+    mdf_program *program;
+    mdf_state *state;
 
+    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+        cr_skip(); /* products are calls there */
+    }
+    loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
+    program =
+        by != NULL ? mdf_compile_gradient(loaded, "y", &by, 1, 1, (double)NAN, NULL, &error) : mdf_compile(loaded, NULL, &error);
+    state = mdf_state_new(program, &error);
     cr_assert_not_null(state, "%s", error.message);
     for (size_t run = 0; run < 4; run++) {
         cr_assert_eq(mdf_state_reset(state, 0, &error), MDF_OK);
         cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
     }
-    cr_assert(mdf_state_dump(dump, state, what));
-    cr_assert(strncmp(dump->bytes, "an evaluation of graph g", 24) == 0, "%s", dump->bytes);
-    *strstr(dump->bytes, "\n\n") = '\0'; /* other forms */
+    cr_assert(mdf_state_dump(&dump, state, what));
+    cr_assert(strncmp(dump.bytes, "an evaluation of graph g", 24) == 0, "%s", dump.bytes);
+    *strstr(dump.bytes, "\n\n") = '\0'; /* other forms */
     mdf_state_free(state);
     mdf_program_free(program);
     mdf_model_free(loaded);
-}
-
-static size_t count(const char *text, const char *word)
-{
-    size_t n = 0;
-
-    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
-        n++;
-    }
-    return n;
 }
 
 /* What meets a vector is multiplied, not summed from 0 on; states, as they were and as they are next, lie in one stack, where
  * they are read. */
 Test(gradient_forms, way_back_through_a_matrix_of_the_delta_rule)
 {
-    struct mdf_memory memory;
-    struct mdf_text dump;
     const char *back;
 
-    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
-        cr_skip(); /* products are calls there */
-    }
-    mdf_memory_init(&memory, NULL, SIZE_MAX);
-    mdf_text_init(&dump, &memory);
-    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_LOWERED, &dump);
+    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_LOWERED);
     back = strstr(dump.bytes, "the last first");
     cr_assert_not_null(back, "%s", dump.bytes);
-    cr_expect_eq(count(back, "nest over 32, 32"), 3, "%s", dump.bytes);
-    cr_expect_eq(count(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
-    cr_expect_eq(count(dump.bytes, "where the state lies"), 1, "%s", dump.bytes);
-    cr_expect_eq(count(dump.bytes, "behind the first state there"), 1, "%s", dump.bytes);
-    mdf_text_release(&dump);
+    cr_expect_eq(count_words(back, "nest over 32, 32"), 3, "%s", dump.bytes);
+    cr_expect_eq(count_words(dump.bytes, "float64 scalar 0.0"), 0, "%s", dump.bytes);
+    cr_expect_eq(count_words(dump.bytes, "where the state lies"), 1, "%s", dump.bytes);
+    cr_expect_eq(count_words(dump.bytes, "behind the first state there"), 1, "%s", dump.bytes);
 }
 
 /* Gradients that go through a matrix have another shape there: no copies are made for that. */
 Test(gradient_forms, products_read_what_they_multiply_in_its_own_shape)
 {
-    struct mdf_memory memory;
-    struct mdf_text dump;
     const char *back;
 
-    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
-        cr_skip();
-    }
-    mdf_memory_init(&memory, NULL, SIZE_MAX);
-    mdf_text_init(&dump, &memory);
-    dump_form(net, "n.scale", MDF_DUMP_LOWERED, &dump);
+    dump_form(net, "n.scale", MDF_DUMP_LOWERED);
     back = strstr(dump.bytes, "the last first");
     cr_assert_not_null(back, "%s", dump.bytes);
-    cr_expect_eq(count(back, "product numpy.matmul"), 2, "%s", dump.bytes);
-    cr_expect_eq(count(back, "copy"), 0, "%s", dump.bytes);
-    mdf_text_release(&dump);
+    cr_expect_eq(count_words(back, "product numpy.matmul"), 2, "%s", dump.bytes);
+    cr_expect_eq(count_words(back, "copy"), 0, "%s", dump.bytes);
 }
 
 /* What nothing reads does not say in which order others go through an array. */
 Test(gradient_forms, nests_are_joined_once_more_where_what_kept_them_apart_is_gone)
 {
-    struct mdf_memory memory;
-    struct mdf_text dump;
-
-    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
-        cr_skip();
-    }
-    mdf_memory_init(&memory, NULL, SIZE_MAX);
-    mdf_text_init(&dump, &memory);
-    dump_form(unread, NULL, MDF_DUMP_LOWERED, &dump);
-    cr_expect_eq(count(dump.bytes, "nest over 32, 32"), 1, "%s", dump.bytes);
-    mdf_text_release(&dump);
+    dump_form(unread, NULL, MDF_DUMP_LOWERED);
+    cr_expect_eq(count_words(dump.bytes, "nest over 32, 32"), 1, "%s", dump.bytes);
 }
 
 /* States that are larger than caches come from memory a run before they are read: that of each run, once. */
 Test(gradient_forms, what_is_read_backward_is_read_ahead)
 {
-    struct mdf_memory memory;
-    struct mdf_text dump;
-
-    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
-        cr_skip();
-    }
-    mdf_memory_init(&memory, NULL, SIZE_MAX);
-    mdf_text_init(&dump, &memory);
-    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_MACHINE, &dump);
-    cr_expect_leq(count(dump.bytes, "0f 18 "), 8, "small ones are in caches");
-    mdf_text_release(&dump);
-    mdf_text_init(&dump, &memory);
-    dump_form(DELTA_RULE("2560", "80"), "n.scale", MDF_DUMP_MACHINE, &dump);
-    cr_expect(count(dump.bytes, "0f 18 ") > 64 && count(dump.bytes, "0f 18 ") <= 128, "%zu", count(dump.bytes, "0f 18 "));
-    mdf_text_release(&dump);
+    dump_form(DELTA_RULE("192", "6"), "n.scale", MDF_DUMP_MACHINE);
+    cr_expect_leq(count_words(dump.bytes, "0f 18 "), 8, "small ones are in caches");
+    end();
+    begin();
+    dump_form(DELTA_RULE("2560", "80"), "n.scale", MDF_DUMP_MACHINE);
+    cr_expect(count_words(dump.bytes, "0f 18 ") > 64 && count_words(dump.bytes, "0f 18 ") <= 128, "%zu",
+              count_words(dump.bytes, "0f 18 "));
 }

@@ -306,16 +306,6 @@ Test(lower, functions_of_elements_are_made_of_codes)
     }
 }
 
-static size_t count(const char *text, const char *what)
-{
-    size_t n = 0;
-
-    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what)) {
-        n++;
-    }
-    return n;
-}
-
 /* What a branch computes on its way is no value that lasts: it is neither taken from the run before nor left for the next. */
 Test(lower, temporaries_of_branches_do_not_last)
 {
@@ -337,9 +327,9 @@ Test(lower, temporaries_of_branches_do_not_last)
     }
     mdf_text_init(&text, &memory);
     mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
-    cr_expect_eq(count(text.bytes, "input "), 1, "%s", text.bytes);  /* s */
-    cr_expect_eq(count(text.bytes, " or "), 2, "%s", text.bytes);    /* p, of both conditions */
-    cr_expect_eq(count(text.bytes, "output "), 3, "%s", text.bytes); /* s, p, the output port */
+    cr_expect_eq(count_words(text.bytes, "input "), 1, "%s", text.bytes);  /* s */
+    cr_expect_eq(count_words(text.bytes, " or "), 2, "%s", text.bytes);    /* p, of both conditions */
+    cr_expect_eq(count_words(text.bytes, "output "), 3, "%s", text.bytes); /* s, p, the output port */
     mdf_text_release(&text);
     engine_end(&lowered);
 }
@@ -446,7 +436,7 @@ Test(lower, elements_that_the_next_run_loads)
         }
         mdf_text_init(&text, &memory);
         mdf_lowered_print(&text, fast_of(&lowered, 0)->lowered, &names);
-        cr_expect_eq(count(text.bytes, " state "), recurrences[i].n_states, "%s\n%s", recurrences[i].model, text.bytes);
+        cr_expect_eq(count_words(text.bytes, " state "), recurrences[i].n_states, "%s\n%s", recurrences[i].model, text.bytes);
         mdf_text_release(&text);
         engine_end(&lowered);
     }
