@@ -22,6 +22,7 @@ enum {
     MOST_ANSWER_BYTES = 1 << 16
 };
 #define MOST_HELD_BYTES ((size_t)1 << 29)
+#define MOST_WRITTEN_BYTES ((size_t)1 << 22) /* of a model: a sparse tensor of some bytes is written as millions of numbers */
 
 /* The memory sanitizer does not see what machine code writes that the library makes. */
 #if defined(__has_feature)
@@ -378,7 +379,7 @@ enum outcome try_input(const void *bytes, size_t size, const char *format, doubl
     complaint->text[0] = '\0';
     check_outcome(complaint, "loading", model != NULL, &error);
     if (model != NULL) {
-        for (i = 0; i < sizeof formats / sizeof *formats; i++) {
+        for (i = 0; i < sizeof formats / sizeof *formats && held <= MOST_WRITTEN_BYTES; i++) {
             check_writing(model, formats[i], &options, complaint);
         }
         check_picture(model, complaint);

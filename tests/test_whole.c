@@ -833,6 +833,23 @@ Test(whole, a_trip_count_may_be_a_whole_real)
     end_pair(&pair);
 }
 
+/* A side of "or" may be of another type than the other one: also within a tuple. */
+Test(whole, items_keep_the_type_of_the_side_that_is_taken)
+{
+    static const char text[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": "
+        "{\"value\": \"(x or 1000,)\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}";
+    struct pair pair;
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+    for (int step = 0; step < 5; step++) {
+        step_both(&pair, step, false, text);
+    }
+    many_both(&pair, 7, text);
+    end_pair(&pair);
+}
+
 /* Results that nobody looked at are made when they are, by a form that then meets other shapes than the one without them did: the
  * state of before was freed, and what it was lowered to is there for the next. */
 Test(whole, what_nobody_read_is_there_when_it_is_read)
