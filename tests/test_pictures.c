@@ -136,6 +136,7 @@ Test(pictures, values_are_cut)
          "0123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789<br/>1"},
         {"[\"p\"]", MDF_DETAIL_CONTENTS, "[<font color=\"#1666ff\">p</font>&#93;"},
         {"3.14159265358979", MDF_DETAIL_CONTENTS, "3.14159"},
+        {"\"p\\u0000\"", MDF_DETAIL_CONTENTS, "<font color=\"#1666ff\">p</font>\xef\xbf\xbd"},
         {"\"1e5 + p.p + 'p' + pp\"", MDF_DETAIL_CONTENTS,
          "1e5 + <font color=\"#1666ff\">p</font>.<font color=\"#1666ff\">p</font> + 'p' + pp"},
     };

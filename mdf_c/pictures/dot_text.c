@@ -227,9 +227,10 @@ static void add_value(struct mdf_dot_label *label, const struct mdf_node *node)
 
 /* ------------------------------------------------------------------ colours */
 
+/* The bytes are any text's: a zero may be among them. */
 static bool is_name(const char *id, const char *bytes, size_t length)
 {
-    return strncmp(id, bytes, length) == 0 && id[length] == '\0';
+    return strlen(id) == length && memcmp(id, bytes, length) == 0;
 }
 
 /* The color of a name of the node; NULL: it is none. */
