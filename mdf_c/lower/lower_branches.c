@@ -87,7 +87,7 @@ static mdf_lowered_id merge_values(struct lowering *lowering, struct mdf_lowered
 }
 
 /* Lists with equally many items: one of the items that each has. NONE: they are other values, or an item is not to be had, or
- * would be of either strength or type, which nobody asks of an item. */
+ * would be of either type, which nobody asks of an item. */
 static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a, mdf_lowered_id b)
 {
     size_t n = lowering_list_length(lowering, a), i;
@@ -106,7 +106,7 @@ static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_
     }
     for (i = 0; i < n; i++) {
         items[i] = merge_values(lowering, branches, then[i], otherwise[i]);
-        if (items[i] == MDF_LOWERED_NONE || lowering_is_either(lowering, items[i])) {
+        if (items[i] == MDF_LOWERED_NONE || lowering->facts[items[i]].is_of_either_type) {
             return MDF_LOWERED_NONE;
         }
     }
