@@ -223,6 +223,24 @@ Test(cli, puts_of_conditions)
     cr_expect((n_in_place == n_puts && n_puts == 8) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s", outcome->output);
 }
 
+/* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */
+Test(cli, routines_in_loops)
+{
+    static const char model[] = "tests/data/compile/top_of_windows.yaml";
+    static const char *const calls[] = {" float64[5], - = routine TopK(", " float64[3], v", "  -, v",
+                                        " int32[1,25], - = routine TopK("};
+    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
+    size_t i;
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
+    outcome = call("mdf-run %s -n 3 --dump lowered", model);
+    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+        cr_expect(strstr(outcome->output, calls[i]) != NULL, "%s: %.9000s", calls[i], outcome->output);
+    }
+}
+
 /* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */
 Test(cli, short_sums_in_c)
 {

@@ -641,6 +641,50 @@ static bool non_zero(struct mdf_call *call)
     return true;
 }
 
+/* ------------------------------------------------------------------ routines */
+
+#define NAME(x) mdf_##x##_float32
+#define ELEMENT float
+#include "functions/elements/differs_routine.inc"
+#include "functions/folds/order_routine.inc"
+#undef NAME
+#undef ELEMENT
+#define NAME(x) mdf_##x##_float64
+#define ELEMENT double
+#include "functions/elements/differs_routine.inc"
+#include "functions/folds/order_routine.inc"
+#undef NAME
+#undef ELEMENT
+#define NAME(x) mdf_##x##_int64
+#define ELEMENT int64_t
+#include "functions/elements/differs_routine.inc"
+#include "functions/folds/order_routine.inc"
+#undef NAME
+#undef ELEMENT
+#define NAME(x) mdf_##x##_int32
+#define ELEMENT int32_t
+#include "functions/elements/differs_routine.inc"
+#include "functions/folds/order_routine.inc"
+#undef NAME
+#undef ELEMENT
+
+/* Of few elements that are taken, and of so many altogether that no thread would be worth it. */
+static mdf_routine_function top_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_TAKEN = 16, MOST_ELEMENTS = 1 << 14 };
+    int64_t n = plan->whole[1], n_lines = plan->whole[0] * plan->whole[2];
+
+    if (plan->whole[3] == 0 || plan->whole[3] > MOST_TAKEN || n > MOST_ELEMENTS || n_lines > MOST_ELEMENTS ||
+        n * n_lines > MOST_ELEMENTS) {
+        return NULL;
+    }
+    return plan->dtype == MDF_DTYPE_FLOAT32   ? mdf_top_float32
+           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_top_float64
+           : plan->dtype == MDF_DTYPE_INT64   ? mdf_top_int64
+           : plan->dtype == MDF_DTYPE_INT32   ? mdf_top_int32
+                                              : NULL;
+}
+
 static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct top_settings *settings = call->settings;
@@ -697,7 +741,9 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
 const struct mdf_operator mdf_operators_order[] = {
     {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, self1(x0, x1), axis), x0)"}, {1, NULL}),
-     .routine = MDF_ROUTINE(plan_top, "other numbers of elements are asked for than when the model was compiled"),
+     .routine =
+         &(const struct mdf_routine){plan_top, .why = "other numbers of elements are asked for than when the model was compiled",
+                                     .function = top_function},
      .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},

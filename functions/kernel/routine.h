@@ -34,6 +34,9 @@ struct mdf_routine_plan {
     const struct mdf_element_settings *function_settings[MDF_ROUTINE_FUNCTIONS];
 };
 
+typedef bool (*mdf_routine_function)(void *const *out, const void *const *in, const int64_t *whole, const double *real,
+                                     void *work);
+
 struct mdf_routine {
     /* Inputs and outputs of the call have types and shapes; only what is constant has elements. False: there is no such function
      * for it, or memory ran out. */
@@ -45,6 +48,9 @@ struct mdf_routine {
     /* Of one that draws: says the call apart from its kernel. All its inputs but those that *drawing names are constants. False:
      * it can not. NULL: none of its calls can. */
     bool (*drawing)(struct mdf_call *call, struct mdf_drawing *drawing);
+    /* The function itself, for loops that call it for little work, where it takes less than its kernel; NULL: it does not.
+     * The plan is that of the call. NULL: none of its calls has one. */
+    mdf_routine_function (*function)(const struct mdf_routine_plan *plan);
 };
 
 /* plan, and why the function refuses; NULL: it does not. */

@@ -67,7 +67,7 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
     call->call.constants = constants;
     for (i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->outputs[i]];
-        if (outputs[i] != NULL && call->product == NULL && call->draw == NULL) {
+        if (outputs[i] != NULL && call->product == NULL && call->draw == NULL && call->routine == NULL) {
             memset(outputs[i], 0, sizeof *outputs[i]); /* the kernel makes it */
         }
     }
@@ -103,5 +103,5 @@ bool lowering_finish(struct lowering *lowering)
         return false;
     }
     mdf_lowered_plan_loops(lowering->lowered);
-    return allocate_values(lowering) && connect_calls(lowering, &lowering->lowered->region);
+    return lowering_find_routines(lowering) && allocate_values(lowering) && connect_calls(lowering, &lowering->lowered->region);
 }

@@ -176,6 +176,7 @@ struct mdf_lowered_call {
     bool weakens;                        /* mdf_weaken_outputs follows */
     struct mdf_lowered_product *product; /* what it computes, where that is done without the kernel; else NULL */
     struct mdf_lowered_draw *draw;       /* the same of random numbers */
+    struct mdf_lowered_routine *routine; /* the same by a function of plain C */
     /* Of the loop in whose own region it is, where there is no kernel: the result is what the stack has so far; with two inputs,
      * the second is put there before, and the first is what it had. NULL: a kernel's call. Outputs behind the first are columns.
      */
@@ -194,6 +195,21 @@ struct mdf_lowered_draw {
     mdf_lowered_id mask, out;           /* of the lanes, bool; NONE: all count */
     size_t n, n_lanes;
     struct mdf_context *const *const *contexts;
+};
+
+/* Values of at most so many inputs and outputs. */
+enum { MDF_LOWERED_ROUTINE_VALUES = 6 };
+
+/* A call whose types and shapes stay, by the function that C source has for it (functions/kernel/routine.h). Its outputs have
+ * memory of their own. It bails out where the function refuses. */
+struct mdf_lowered_routine {
+    bool (*function)(void *const *out, const void *const *in, const int64_t *whole, const double *real, void *work);
+    const int64_t *whole;
+    const double *real;
+    void *work;
+    mdf_lowered_id inputs[MDF_LOWERED_ROUTINE_VALUES], outputs[MDF_LOWERED_ROUTINE_VALUES]; /* NONE: omitted, unread */
+    const void *in[MDF_LOWERED_ROUTINE_VALUES];                                             /* where these are in a run */
+    void *out[MDF_LOWERED_ROUTINE_VALUES];
 };
 
 /* A product of matrices in a loop's body, out = a b or start + a b, whose second matrix is the same in all runs of the loop: it

@@ -176,7 +176,7 @@ static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
         const struct mdf_lowered_op *op = &lowered->region.ops[i];
 
         for (j = 0; op->code == MDF_LOWERED_CALL && j < op->of.call->n_outputs; j++) {
-            if (op->of.call->outputs[j] == id && op->of.call->draw == NULL) {
+            if (op->of.call->outputs[j] == id && op->of.call->draw == NULL && op->of.call->routine == NULL) {
                 return true;
             }
         }

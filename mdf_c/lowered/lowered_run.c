@@ -168,6 +168,21 @@ static void note_surprise(struct mdf_lowered *lowered, const struct mdf_lowered_
     }
 }
 
+int mdf_lowered_run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine)
+{
+    size_t i;
+
+    for (i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
+        if (routine->inputs[i] != MDF_LOWERED_NONE) {
+            routine->in[i] = mdf_lowered_elements(lowered, routine->inputs[i]);
+        }
+        if (routine->outputs[i] != MDF_LOWERED_NONE) {
+            routine->out[i] = mdf_lowered_elements(lowered, routine->outputs[i]);
+        }
+    }
+    return routine->function(routine->out, routine->in, routine->whole, routine->real, routine->work) ? 0 : 1;
+}
+
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call)
 {
     size_t i;
@@ -182,6 +197,9 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
     }
     if (call->draw != NULL) {
         return mdf_lowered_draw(lowered, call->draw);
+    }
+    if (call->routine != NULL) {
+        return mdf_lowered_run_routine(lowered, call->routine);
     }
     if (!call->call.kernel(&call->call) || mdf_stop_is_untold(lowered->context->stop)) {
         return 1;

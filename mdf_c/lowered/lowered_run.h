@@ -36,6 +36,7 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
 /* --- lowered_draw.c: random numbers; not 0: bail out. */
 int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw);
+int mdf_lowered_run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine);
 /* A PART of several rows. */
 /* A PUT op; not 0: bail out. */
 int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);

@@ -106,6 +106,7 @@ static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered,
     mdf_text_printf(text, " = %s %s(",
                     call->product != NULL ? "product"
                     : call->draw != NULL  ? "draw"
+                    : call->routine != NULL ? "routine"
                     : call->stack == NULL ? "call"
                                           : "stack",
                     op->operator!= NULL ? op->operator->name : "");

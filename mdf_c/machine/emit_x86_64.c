@@ -81,6 +81,45 @@ static void emit_product(struct emission *emission, const struct mdf_lowered_pro
     emission_restore(emission);
 }
 
+/* *place = where the elements of a value are. */
+static void store_place(struct emission *emission, mdf_lowered_id id, const void *place)
+{
+    struct assembler *assembler = emission->assembler;
+
+    if (id == MDF_LOWERED_NONE) {
+        return;
+    }
+    if (emission->lowered->values[id].is_scalar) {
+        assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, emission_cell(emission, id));
+    } else {
+        assemble_load(assembler, 8, RAX, emission_array_data(id));
+    }
+    assemble_move_address(assembler, RCX, place);
+    assemble_store(assembler, 8, RAX, in_memory(RCX, 0));
+}
+
+static void emit_routine(struct emission *emission, struct mdf_lowered_routine *routine)
+{
+    struct assembler *assembler = emission->assembler;
+    const void *address;
+    size_t i;
+
+    for (i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
+        store_place(emission, routine->inputs[i], &routine->in[i]);
+        store_place(emission, routine->outputs[i], &routine->out[i]);
+    }
+    memcpy(&address, &routine->function, sizeof address);
+    assemble_move_address(assembler, RDI, routine->out);
+    assemble_move_address(assembler, RSI, routine->in);
+    assemble_move_address(assembler, RDX, routine->whole);
+    assemble_move_address(assembler, RCX, routine->real);
+    assemble_move_address(assembler, R8, routine->work);
+    emission_call(emission, address);
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX)); /* a bool is no more than that */
+    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
+}
+
 static void emit_call(struct emission *emission, const struct mdf_lowered_call *call)
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
@@ -93,14 +132,14 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
             emission_publish(emission, call->inputs[i]);
         }
     }
-    if (call->draw != NULL) {
-        memcpy(&address, &draw, sizeof address);
+    if (call->routine != NULL) {
+        emit_routine(emission, call->routine);
     } else {
-        memcpy(&address, &run, sizeof address);
+        memcpy(&address, call->draw != NULL ? (const void *)&draw : (const void *)&run, sizeof address);
+        assemble_move_address(emission->assembler, RDI, emission->lowered);
+        assemble_move_address(emission->assembler, RSI, call->draw != NULL ? (const void *)call->draw : call);
+        emission_call_or_bail_out(emission, address);
     }
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, call->draw != NULL ? (const void *)call->draw : call);
-    emission_call_or_bail_out(emission, address);
     emission_restore(emission);
     for (i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->outputs[i]].is_scalar) {
