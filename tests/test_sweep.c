@@ -667,7 +667,8 @@ static void hold_explanation(const struct fixture *fixture, size_t n_lanes)
 }
 
 /* Whether instances were evaluated side by side, and whether any has other bits than one by one. */
-static void hold_lanes_of_model(const mdf_options *how, const char *model, double first, double step, bool is_side_by_side)
+static void hold_lanes_of_steps(const mdf_options *how, const char *model, uint64_t n_steps, double first, double step,
+                                bool is_side_by_side)
 {
     static const char *const names[] = {"p"};
     const size_t every[] = {1, 4, 0}, lanes[] = {2, 8, 16};
@@ -689,10 +690,13 @@ static void hold_lanes_of_model(const mdf_options *how, const char *model, doubl
                                           .n_parameters = 1,
                                           .records = fixture.records,
                                           .n_records = 1,
-                                          .n_steps = STEPS,
+                                          .n_steps = n_steps,
                                           .dt = 0.1,
                                           .n_threads = 1};
     for (i = 0; i < 3; i++) {
+        if (every[i] > n_steps) {
+            continue;
+        }
         fixture.options.record_every = every[i];
         fixture.n_lanes = 1;
         memset(fixture.results, 0xff, sizeof fixture.results);
@@ -711,6 +715,11 @@ static void hold_lanes_of_model(const mdf_options *how, const char *model, doubl
         }
     }
     end(&fixture);
+}
+
+static void hold_lanes_of_model(const mdf_options *how, const char *model, double first, double step, bool is_side_by_side)
+{
+    hold_lanes_of_steps(how, model, STEPS, first, step, is_side_by_side);
 }
 
 static void hold_lanes_of(const mdf_options *how, const char *parameters, double first, double step, bool is_side_by_side)
@@ -754,6 +763,17 @@ Test(sweep, side_by_side_conditions_are_masks)
                    "y", "\"default_initial_value\": 0.25, \"value\": \"0.5 * y + (u + 1) * 0.5\""),
                0.1, 0.07, true);
     hold_lanes(P PARAMETER("y", "\"value\": \"1.5 * p if p > 0.4 else 0\""), 0.1, 0.07, true);
+}
+
+/* Two steps, each of which has a form of its own. */
+Test(sweep, side_by_side_a_state_that_may_be_of_another_type_is_not_a_constant)
+{
+    hold_lanes_of_steps(
+        NULL,
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {" PARAMETER(
+            "p",
+            "\"default_initial_value\": 0.5, \"value\": \"p or 0\"") "}, \"output_ports\": {\"y\": {\"value\": \"p\"}}}}}}}}",
+        2, 0.1, 0.07, false);
 }
 
 Test(sweep, side_by_side_arrays_have_their_instances_innermost)

@@ -524,7 +524,8 @@ static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *rec
     }
     for (i = 0; i < n; i++) {
         record->seats[i] = find_item(lanes, value, is_list ? i + 1 : 0);
-        if (record->seats[i] == NULL ? is_list || value->buffer != NULL : record->seats[i]->is_unknown) {
+        if (record->seats[i] == NULL ? is_list || value->buffer != NULL || mdf_whole_may_write(lanes->state, value)
+                                     : record->seats[i]->is_unknown) {
             return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
         }
     }
