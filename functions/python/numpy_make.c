@@ -252,13 +252,24 @@ static void space_evenly(const struct mdf_context *context, double *elements, in
     }
 }
 
+/* A bound is one number: of an array, also of one element, numpy makes more axes. */
+static bool read_bound(struct mdf_call *call, size_t i, double *bound)
+{
+    const struct mdf_value *tensor = mdf_call_tensor(call, i);
+
+    if (tensor != NULL && tensor->rank > 0) {
+        return mdf_call_error(call, MDF_SHAPE, "input %zu is an array, not one number", i + 1);
+    }
+    return tensor != NULL && mdf_call_real(call, i, bound);
+}
+
 /* Reads "start stop num= endpoint=" and makes the numbers in slot SLOT_REALS; NULL with the error set. */
 static double *space_inputs(struct mdf_call *call, int64_t *n)
 {
     double start, stop, *elements;
     bool endpoint;
 
-    if (!mdf_call_real(call, 0, &start) || !mdf_call_real(call, 1, &stop) || !mdf_python_integer(call, 2, 50, n) ||
+    if (!read_bound(call, 0, &start) || !read_bound(call, 1, &stop) || !mdf_python_integer(call, 2, 50, n) ||
         !mdf_python_truth(call, 3, true, &endpoint)) {
         return NULL;
     }
@@ -392,6 +403,25 @@ static bool convert_text(struct mdf_call *call, const struct mdf_value *string, 
     return mdf_python_convert(call, mdf_call_target(call, 0), &number, type);
 }
 
+/* What numpy makes of None: no number among reals, false among truths, nothing among whole numbers. */
+static bool convert_none(struct mdf_call *call, struct mdf_python_type type)
+{
+    char kind = mdf_dtype_kind(type.dtype);
+    const double nan = NAN;
+
+    if (kind == 'b') {
+        return fill_with(call, type, 0, NULL, 0);
+    }
+    if (kind != 'f') {
+        return mdf_call_error(call, MDF_TYPE, "does not apply to None");
+    }
+    if (!fill_with(call, type, 0, NULL, 0)) {
+        return false;
+    }
+    mdf_convert_elements(type.dtype, mdf_call_target(call, 0)->data, MDF_DTYPE_FLOAT64, &nan, 1, false);
+    return true;
+}
+
 /* "x=": the type is the last part of the function's own name. */
 static bool run_type(struct mdf_call *call)
 {
@@ -402,7 +432,7 @@ static bool run_type(struct mdf_call *call)
         return false;
     }
     if (given == NULL) {
-        return fill_with(call, type, 0, NULL, 0);
+        return mdf_call_input(call, 0) != NULL ? convert_none(call, type) : fill_with(call, type, 0, NULL, 0);
     }
     if (mdf_python_is_string(given)) {
         return convert_text(call, given, type);

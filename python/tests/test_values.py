@@ -221,3 +221,22 @@ def test_lent_arrays_are_not_copied():
         assert state.output("n", "y") == 100_000
         peaks.append(state.peak_bytes)
     assert peaks[0] > 800_000 > 100_000 > peaks[1]
+
+
+@pytest.mark.parametrize("text", ["numpy.float64(None)", "numpy.float32(None)", "numpy.bool_(None)", "numpy.float64()"])
+def test_types_of_nothing(text):
+    got = mdf_c.compile(model_of({"output_ports": {"y": {"value": text}}})).state()
+    got.evaluate()
+    wanted = eval(text, {"numpy": np})
+    assert got.output("n", "y").dtype == wanted.dtype
+    np.testing.assert_array_equal(got.output("n", "y"), wanted)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("numpy.int64(None)", "does not apply to None"),
+    ("numpy.linspace(numpy.ones(1), 3, 3)", "is an array"),
+    ("numpy.logspace(1, numpy.ones((1, 1)), 3)", "is an array"),
+])
+def test_what_is_refused(text, message):
+    with pytest.raises(mdf_c.MdfError, match=message):
+        mdf_c.compile(model_of({"output_ports": {"y": {"value": text}}}))
