@@ -238,5 +238,6 @@ def test_types_of_nothing(text):
     ("numpy.logspace(1, numpy.ones((1, 1)), 3)", "is an array"),
 ])
 def test_what_is_refused(text, message):
+    state = mdf_c.compile(model_of({"output_ports": {"y": {"value": text}}})).state()
     with pytest.raises(mdf_c.MdfError, match=message):
-        mdf_c.compile(model_of({"output_ports": {"y": {"value": text}}}))
+        state.evaluate()
