@@ -158,6 +158,7 @@ Test(cli, dumps)
         {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
         {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
         {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
+        {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
         {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
         {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
         {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},

@@ -338,6 +338,35 @@ const char *nest_text_kept(struct nest_text *text, size_t step)
     return mdf_source_text(text->writer, "%s[%s]", text->registers[step].array, index[0] != '\0' ? index : "0");
 }
 
+/* Whether a load is an element of an array of truths that others are joined with. Compilers make vectors of such that compare
+ * something, not of a bool and what compares: along a row that is long enough it is loaded as a byte that is not 0. */
+static bool is_joined_truth(const struct nest_text *text, size_t step)
+{
+    enum { FEWEST_ALONG = 16 };
+    size_t level = step_of(text, step)->level, i;
+
+    if (step_of(text, step)->dtype != MDF_DTYPE_BOOL || level == 0 || text->nest->extents[level - 1] < FEWEST_ALONG ||
+        text->writer->lowered->values[step_of(text, step)->view.id].is_scalar) {
+        return false;
+    }
+    for (i = step + 1; i < text->nest->n_steps; i++) {
+        const struct mdf_nest_step *user = step_of(text, i);
+
+        if (user->kind == MDF_NEST_ELEMENT && user->operand_dtype == MDF_DTYPE_BOOL && user->n_in == 2 &&
+            memchr(user->in, (int)step, user->n_in) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *loaded(struct nest_text *text, size_t step)
+{
+    const char *element = viewed(text, step);
+
+    return is_joined_truth(text, step) ? mdf_source_text(text->writer, "(*(const unsigned char *)&%s != 0)", element) : element;
+}
+
 /* Whether a load is written where it is used: at its level, in one place. */
 static bool is_inlined(const struct nest_text *text, size_t step)
 {
@@ -366,7 +395,7 @@ const char *nest_text_operand(struct nest_text *text, size_t step)
         return own->name;
     }
     if (step_of(text, step)->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
-        return viewed(text, step);
+        return loaded(text, step);
     }
     if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
         return mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
@@ -540,7 +569,7 @@ bool nest_text_compute(struct nest_text *text, size_t step)
         return true;
     }
     if (own->kind == MDF_NEST_LOAD) {
-        const char *element = viewed(text, step);
+        const char *element = loaded(text, step);
 
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step), nest_text_name(text, step, hint_of(text, step)),
                         element);
