@@ -224,6 +224,20 @@ Test(cli, puts_of_conditions)
     cr_expect((n_in_place == n_puts && n_puts == 8) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s", outcome->output);
 }
 
+/* Rows that are known before are compared with numbers in int32, wherever these lie. */
+Test(cli, narrow_comparisons)
+{
+    static const char model[] = "tests/data/compile/narrow.yaml";
+    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
+    outcome = call("mdf-run %s -n 3 --dump lowered", model);
+    cr_expect(strstr(outcome->output, " int32 scalar = cast v") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s",
+              outcome->output);
+}
+
 /* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */
 Test(cli, routines_in_loops)
 {

@@ -97,7 +97,7 @@ static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_re
 bool lowering_finish(struct lowering *lowering)
 {
     if (!lowering_carry_elements(lowering) || !lowering_drop_unread(lowering) || !lowering_group_again(lowering) ||
-        !lowering_find_products(lowering) || !lowering_read_originals(lowering) || !lowering_count_truths(lowering) ||
+        !lowering_find_products(lowering) || !lowering_read_originals(lowering) || !lowering_narrow_wholes(lowering) ||
         !lowering_drop_unread(lowering) || !lowering_select_wholes(lowering) || !lowering_turn_arrays(lowering) ||
         !lowering_add_columns(lowering) || !lowering_unroll_sums(lowering)) {
         return false;

@@ -457,8 +457,8 @@ struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, cons
 /* --- lower_columns.c: states that grow whose short rows nests fold lie by columns, too. */
 bool lowering_add_columns(struct lowering *lowering);
 
-/* --- nests/lower_counts.c: sums of truths are counts. */
-bool lowering_count_truths(struct lowering *lowering);
+/* --- nests/lower_narrow.c: whole numbers of 32 bits in place of wider ones. */
+bool lowering_narrow_wholes(struct lowering *lowering);
 
 /* --- lower_routine.c: calls in loops that a function of plain C does with less than their kernels take. */
 bool lowering_find_routines(struct lowering *lowering);

@@ -1,0 +1,479 @@
+/* lower_narrow.c - whole numbers of 32 bits in place of wider ones, of which vectors hold half as many, in nests:
+ * - a sum of truths that were made numbers is their count: it is found in int32, in any order, and then made what the sum was.
+ * All that it goes through are whole numbers that the sum's type has exactly, so that it has the same bits.
+ * - a row of int64 that is known before (0, 1, 2, ...) is compared with a number as int32, where its elements are such: the
+ * number is brought to just beyond the least or the largest of them where it lies further out, which compares alike. See
+ * lowering.h. */
+#include "functions/elements/element.h"
+#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ comparisons */
+
+static bool is_comparison(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_ELEMENT && step->operand_dtype == MDF_DTYPE_INT64 && step->code >= MDF_LOWERED_EQUAL &&
+           step->code <= MDF_LOWERED_GREATER_EQUAL;
+}
+
+/* The least and the largest element of a constant row that a step loads; false: it loads something else, or they are no int32, or
+ * at the ends of these. */
+static bool find_bounds(const struct lowering *lowering, const struct mdf_nest_step *load, struct lowering_range *range)
+{
+    const struct mdf_lowered_value *value = load->kind == MDF_NEST_LOAD ? &lowering->lowered->values[load->view.id] : NULL;
+    const int64_t *elements;
+    size_t i;
+
+    if (value == NULL || value->place != MDF_LOWERED_CONSTANT || value->is_scalar || value->form.length == 0) {
+        return false;
+    }
+    elements = value->form.data;
+    *range = (struct lowering_range){elements[0], elements[0]};
+    for (i = 1; i < value->form.length; i++) {
+        range->low = elements[i] < range->low ? elements[i] : range->low;
+        range->high = elements[i] > range->high ? elements[i] : range->high;
+    }
+    return range->low > INT32_MIN && range->high < INT32_MAX;
+}
+
+/* Whether a step loads a number that is the same for all of the nest. */
+static bool is_number(const struct mdf_lowered_nest *nest, uint8_t step)
+{
+    const struct mdf_nest_step *load = &nest->steps[step];
+
+    return load->kind == MDF_NEST_LOAD && load->level == 0 &&
+           (load->view.at == MDF_NEST_NONE ||
+            (nest->steps[load->view.at].kind == MDF_NEST_LOAD && nest->steps[load->view.at].view.at == MDF_NEST_NONE));
+}
+
+/* Which operand of a step is such a row, where it is compared with such a number, and reals of 32 bits are computed beside it;
+ * SIZE_MAX: none is. */
+static size_t find_row(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t i,
+                       struct lowering_range *range)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+    size_t k, j;
+
+    if (lowering->is_for_source || !is_comparison(step) || step->level == 0) {
+        return SIZE_MAX;
+    }
+    for (j = 0; j < nest->n_steps && !(nest->steps[j].level == step->level && nest->steps[j].kind != MDF_NEST_STORE &&
+                                       nest->steps[j].dtype == MDF_DTYPE_FLOAT32);
+         j++) {
+    }
+    for (k = 0; k < 2 && j < nest->n_steps; k++) {
+        if (is_number(nest, step->in[1 - k]) && find_bounds(lowering, &nest->steps[step->in[k]], range)) {
+            return k;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* ------------------------------------------------------------------ counts */
+
+static size_t points_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+{
+    return mdf_nest_count(nest, fold->level, nest->steps[fold->in[0]].level);
+}
+
+/* The register of truths that the elements of a sum are made of by casts alone; NONE: they are something else. */
+static uint8_t truths_of(const struct mdf_lowered_nest *nest, uint8_t in)
+{
+    const struct mdf_nest_step *step = &nest->steps[in];
+
+    while (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST && step->operand_dtype != MDF_DTYPE_BOOL) {
+        step = &nest->steps[in = step->in[0]];
+    }
+    return step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST ? step->in[0] : MDF_NEST_NONE;
+}
+
+/* Whether truths come of comparisons of numbers of 32 bits, as far as of any. */
+static bool is_narrow(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t truths)
+{
+    const struct mdf_nest_step *step = &nest->steps[truths];
+    struct lowering_range bounds;
+    size_t k;
+
+    if (step->kind != MDF_NEST_ELEMENT || step->operand_dtype != MDF_DTYPE_BOOL) {
+        return step->kind != MDF_NEST_ELEMENT || mdf_dtype_size((mdf_dtype)step->operand_dtype) <= sizeof(int32_t) ||
+               find_row(lowering, nest, truths, &bounds) != SIZE_MAX;
+    }
+    for (k = 0; k < step->n_in && is_narrow(lowering, nest, step->in[k]); k++) {
+    }
+    return k == step->n_in;
+}
+
+/* Whether a sum is a count that int32 and its own type have exactly. Machine code adds
+ * whole numbers as they are, and truths as wide as they are. */
+static bool is_count(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t i)
+{
+    const struct mdf_nest_step *fold = &nest->steps[i];
+    size_t most = fold->dtype == MDF_DTYPE_FLOAT32 ? 1 << 24 : INT32_MAX;
+    bool is_real = fold->dtype == MDF_DTYPE_FLOAT32 || fold->dtype == MDF_DTYPE_FLOAT64;
+    uint8_t truths;
+
+    if (fold->kind != MDF_NEST_FOLD || fold->fold != MDF_NEST_SUM || fold->has_start || fold->is_fused ||
+        !(is_real || (fold->dtype == MDF_DTYPE_INT64 && lowering->is_for_source))) {
+        return false;
+    }
+    truths = truths_of(nest, fold->in[0]);
+    return truths != MDF_NEST_NONE && points_of(nest, fold) <= most &&
+           (lowering->is_for_source || is_narrow(lowering, nest, truths));
+}
+
+/* The count in place of the sum, of registers of the new nest. */
+static uint8_t add_count(struct nest_draft *draft, const struct draft_step *sum, uint8_t truths)
+{
+    struct draft_step fold = *sum;
+    uint8_t in = draft_cast(draft, truths, MDF_DTYPE_INT32);
+
+    fold.step.in[0] = in;
+    fold.step.dtype = fold.step.operand_dtype = MDF_DTYPE_INT32;
+    fold.step.lanes = 1;
+    fold.step.order = MDF_NEST_IN_LANES;
+    return draft_cast(draft, draft_add(draft, &fold), (mdf_dtype)sum->step.dtype);
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+/* What stands in front of the nest: numbers as int32, and what rows are as such. */
+enum { MOST_NARROW = 4, OPS_OF_NUMBER = 6 };
+
+struct narrow {
+    uint8_t step; /* of the nest, which loads it */
+    struct lowering_range bounds;
+    mdf_lowered_id id;
+};
+
+struct narrow_row {
+    mdf_lowered_id wide, id;
+};
+
+struct front {
+    struct lowering *lowering;
+    struct mdf_lowered_op ops[MOST_NARROW * OPS_OF_NUMBER];
+    struct narrow numbers[MOST_NARROW];
+    struct narrow_row rows[MOST_NARROW];
+    size_t n_ops, n_numbers, n_rows, depth;
+};
+
+static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value wide = lowering->lowered->values[id].form;
+    int32_t *elements = mdf_arena_array(&lowering->scratch, wide.length, sizeof *elements);
+    struct mdf_value narrow = {0};
+    size_t i;
+
+    if (elements == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < wide.length; i++) {
+        elements[i] = (int32_t)((const int64_t *)wide.data)[i];
+    }
+    mdf_value_borrow_tensor(lowering->memory, &narrow, MDF_DTYPE_INT32, MDF_STRENGTH_TYPED, wide.rank, mdf_value_shape(&wide),
+                            elements);
+    return lowering_add_constant(lowering, &narrow, false);
+}
+
+/* A row as int32, or what was made of it before. */
+static mdf_lowered_id narrow_row(struct front *front, mdf_lowered_id wide)
+{
+    size_t i;
+
+    for (i = 0; i < front->n_rows && front->rows[i].wide != wide; i++) {
+    }
+    if (i == MOST_NARROW) {
+        return MDF_LOWERED_NONE;
+    }
+    if (i == front->n_rows) {
+        front->rows[front->n_rows++] = (struct narrow_row){wide, make_row(front->lowering, wide)};
+    }
+    return front->rows[i].id;
+}
+
+static mdf_lowered_id add_scalar(const struct front *front, mdf_dtype dtype)
+{
+    const uint64_t element = 0;
+    struct mdf_value example = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(front->lowering->memory, &example, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    id = lowering_add_value(front->lowering, MDF_LOWERED_RESULT, &example);
+    if (id != MDF_LOWERED_NONE) {
+        front->lowering->facts[id].depth = front->depth;
+    }
+    return id;
+}
+
+static mdf_lowered_id add_number(const struct front *front, int64_t number)
+{
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(front->lowering->memory, &value, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &number);
+    return lowering_add_constant(front->lowering, &value, false);
+}
+
+/* An op of numbers; NONE: memory ran out, or an operand is NONE. */
+static mdf_lowered_id add_op(struct front *front, enum mdf_lowered_code code, size_t n_in, const mdf_lowered_id *in,
+                             mdf_dtype result)
+{
+    struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = (uint8_t)n_in};
+    size_t i;
+
+    op.out = add_scalar(front, result);
+    for (i = 0; i < n_in; i++) {
+        op.in[i] = in[i];
+        if (in[i] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    front->ops[front->n_ops++] = op;
+    return op.out;
+}
+
+/* The number that a step loads, as a value. */
+static mdf_lowered_id load_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step)
+{
+    struct mdf_nest_view view = nest->steps[step].view, to = {.at = MDF_NEST_NONE};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
+    struct nest_draft *draft;
+    uint8_t loaded;
+
+    if (view.at == MDF_NEST_NONE && front->lowering->lowered->values[view.id].is_scalar) {
+        return view.id;
+    }
+    draft = draft_new(front->lowering);
+    to.id = add_scalar(front, MDF_DTYPE_INT64);
+    if (draft == NULL || to.id == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    if (view.at != MDF_NEST_NONE) {
+        view.at = draft_load_elements(front->lowering, draft, &nest->steps[view.at].view, 0, NULL, NULL);
+    }
+    loaded = draft_load_elements(front->lowering, draft, &view, 0, NULL, NULL);
+    draft_store_elements(front->lowering, draft, loaded, &to, 0, NULL, NULL);
+    op.of.nest = draft->has_failed ? NULL : draft_finish(front->lowering, draft);
+    front->ops[front->n_ops++] = op;
+    return op.of.nest != NULL ? to.id : MDF_LOWERED_NONE;
+}
+
+/* It between just below and just beyond the bounds, as int32. */
+static mdf_lowered_id make_narrow(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step,
+                                  struct lowering_range bounds)
+{
+    mdf_lowered_id number = load_number(front, nest, step), low, high, is_beyond;
+    struct lowering_range range;
+
+    if (number == MDF_LOWERED_NONE) {
+        return number;
+    }
+    if (!lowering_find_range(front->lowering, number, &range) || range.low < INT32_MIN || range.high > INT32_MAX) {
+        low = add_number(front, bounds.low - 1);
+        high = add_number(front, bounds.high + 1);
+        is_beyond = add_op(front, MDF_LOWERED_LESS, 2, (const mdf_lowered_id[]){number, low}, MDF_DTYPE_BOOL);
+        number = add_op(front, MDF_LOWERED_SELECT, 3, (const mdf_lowered_id[]){is_beyond, low, number}, MDF_DTYPE_INT64);
+        is_beyond = add_op(front, MDF_LOWERED_LESS, 2, (const mdf_lowered_id[]){high, number}, MDF_DTYPE_BOOL);
+        number = add_op(front, MDF_LOWERED_SELECT, 3, (const mdf_lowered_id[]){is_beyond, high, number}, MDF_DTYPE_INT64);
+    }
+    return add_op(front, MDF_LOWERED_CAST, 1, &number, MDF_DTYPE_INT32);
+}
+
+/* The same, or what was made of it before; NONE: there is no room. */
+static mdf_lowered_id narrow_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step,
+                                    struct lowering_range bounds)
+{
+    size_t i;
+
+    for (i = 0; i < front->n_numbers; i++) {
+        const struct narrow *number = &front->numbers[i];
+
+        if (number->step == step && number->bounds.low == bounds.low && number->bounds.high == bounds.high) {
+            return number->id;
+        }
+    }
+    if (front->n_numbers == MOST_NARROW) {
+        return MDF_LOWERED_NONE;
+    }
+    front->numbers[front->n_numbers] = (struct narrow){step, bounds, make_narrow(front, nest, step, bounds)};
+    return front->numbers[front->n_numbers++].id;
+}
+
+/* The comparison of registers in[0] and in[1] of the draft, of which in[row] loads the row, in int32. */
+static uint8_t add_comparison(struct front *front, struct nest_draft *draft, const struct draft_step *comparison, size_t row,
+                              mdf_lowered_id number)
+{
+    const struct mdf_element *element = comparison->step.code == MDF_LOWERED_EQUAL        ? MDF_ELEMENT(equal)
+                                        : comparison->step.code == MDF_LOWERED_NOT_EQUAL  ? MDF_ELEMENT(not_equal)
+                                        : comparison->step.code == MDF_LOWERED_LESS       ? MDF_ELEMENT(less)
+                                        : comparison->step.code == MDF_LOWERED_LESS_EQUAL ? MDF_ELEMENT(less_or_equal)
+                                        : comparison->step.code == MDF_LOWERED_GREATER    ? MDF_ELEMENT(greater)
+                                                                                          : MDF_ELEMENT(greater_or_equal);
+    struct lowering *lowering = front->lowering;
+    struct draft_step load = draft->steps[comparison->step.in[row]];
+    uint8_t in[2], made;
+
+    load.step.dtype = MDF_DTYPE_INT32;
+    load.step.view.id = narrow_row(front, load.step.view.id);
+    if (load.step.view.id == MDF_LOWERED_NONE || number == MDF_LOWERED_NONE) {
+        draft->has_failed = true;
+        return 0;
+    }
+    in[row] = draft_add(draft, &load);
+    in[1 - row] = draft_load(lowering, draft, number, NULL);
+    made = draft->has_failed ? 0 : draft_apply(lowering, draft, element, in);
+    if (!draft->has_failed) {
+        draft->steps[made].step.origin = comparison->step.origin;
+    }
+    return made;
+}
+
+/* ------------------------------------------------------------------ nests */
+
+/* Whether a number is loaded for nothing but comparisons that get it narrow: what is in front of the nest has loaded it, and has
+ * looked whether its index is one. */
+static bool is_only_narrow(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t number)
+{
+    struct lowering_range bounds;
+    bool is_used = false;
+    size_t i, k, row;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        row = memchr(nest->steps[i].in, number, nest->steps[i].n_in) != NULL ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;
+        for (k = 0; k < nest->steps[i].n_in; k++) {
+            if (nest->steps[i].in[k] == number && (row == SIZE_MAX || k == row)) {
+                return false;
+            }
+            is_used = is_used || nest->steps[i].in[k] == number;
+        }
+        if (nest->steps[i].view.at == number) {
+            return false;
+        }
+    }
+    return is_used && is_number(nest, number);
+}
+
+/* Step i as registers of another nest, whose numbers are narrow. */
+static uint8_t write_narrow(struct front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+                            const struct draft_step *step, const uint8_t *registers)
+{
+    struct lowering *lowering = front->lowering;
+    struct lowering_range bounds;
+    size_t row = find_row(lowering, nest, i, &bounds);
+
+    if (is_only_narrow(lowering, nest, (uint8_t)i)) {
+        return MDF_NEST_NONE;
+    }
+    if (row != SIZE_MAX) {
+        return add_comparison(front, draft, step, row, narrow_number(front, nest, nest->steps[i].in[1 - row], bounds));
+    }
+    return is_count(lowering, nest, i) ? add_count(draft, step, registers[truths_of(nest, nest->steps[i].in[0])])
+                                       : draft_add(draft, step);
+}
+
+/* The nest with narrow numbers; NULL: there is no room, or it would be too large. */
+static struct mdf_lowered_nest *narrowed(struct front *front, const struct mdf_lowered_nest *nest)
+{
+    struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
+    uint8_t registers[MDF_NEST_MOST_STEPS];
+    size_t i, k;
+
+    if (from == NULL || draft == NULL) {
+        lowering_out_of_memory(front->lowering);
+        return NULL;
+    }
+    draft_read(from, nest);
+    draft->n_axes = from->n_axes;
+    memcpy(draft->extents, from->extents, draft->n_axes * sizeof *from->extents);
+    for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
+        struct draft_step step = from->steps[i];
+
+        for (k = 0; k < step.step.n_in; k++) {
+            step.step.in[k] = registers[step.step.in[k]];
+        }
+        if (step.step.view.at != MDF_NEST_NONE) {
+            step.step.view.at = registers[step.step.view.at];
+        }
+        registers[i] = write_narrow(front, nest, draft, i, &step, registers);
+    }
+    return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
+}
+
+static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    struct lowering_range range;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps &&
+                (nest->is_open || (!is_count(lowering, nest, i) && find_row(lowering, nest, i, &range) == SIZE_MAX));
+         i++) {
+    }
+    return i < nest->n_steps;
+}
+
+static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && nest->steps[i].kind != MDF_NEST_STORE; i++) {
+    }
+    return i < nest->n_steps ? lowering->facts[nest->steps[i].view.id].depth : 0;
+}
+
+/* Makes op number *at narrow, a nest; *at is where it is then, behind what it needs. */
+static bool narrow_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at)
+{
+    struct front front = {.lowering = lowering, .depth = depth_of(lowering, region->ops[*at].of.nest)};
+    struct mdf_lowered_nest *nest = narrowed(&front, region->ops[*at].of.nest);
+    struct mdf_lowered_op *ops;
+
+    if (nest == NULL) {
+        return !lowering_has_failed(lowering);
+    }
+    ops = mdf_arena_array(&lowering->lowered->arena, region->n_ops + front.n_ops, sizeof *ops);
+    if (ops == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(ops, region->ops, *at * sizeof *ops);
+    memcpy(ops + *at, front.ops, front.n_ops * sizeof *ops);
+    memcpy(ops + *at + front.n_ops, region->ops + *at, (region->n_ops - *at) * sizeof *ops);
+    region->ops = ops;
+    region->n_ops += front.n_ops;
+    *at += front.n_ops;
+    ops[*at].of.nest = nest;
+    return true;
+}
+
+static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region);
+
+static bool narrow_inner(struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    if (op->code == MDF_LOWERED_LOOP) {
+        return narrow_region(lowering, &op->of.loop->body);
+    }
+    return op->code != MDF_LOWERED_IF ||
+           (narrow_region(lowering, &op->of.branches->then) && narrow_region(lowering, &op->of.branches->otherwise));
+}
+
+static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (region->ops[i].code == MDF_LOWERED_NEST && has_wide(lowering, region->ops[i].of.nest) &&
+            !narrow_op(lowering, region, &i)) {
+            return false;
+        }
+        if (!narrow_inner(lowering, &region->ops[i])) {
+            return false;
+        }
+    }
+    return !lowering_has_failed(lowering);
+}
+
+bool lowering_narrow_wholes(struct lowering *lowering)
+{
+    return narrow_region(lowering, &lowering->lowered->region);
+}
