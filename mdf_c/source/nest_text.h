@@ -40,6 +40,7 @@ struct nest_text {
     bool is_several;                            /* all that is written goes into that */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
     const char *why;                            /* an element may be refused, for this reason; NULL: none is */
+    const char *why_beyond;                     /* the same of an index */
 };
 
 static inline const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)

@@ -88,11 +88,11 @@ static bool write_item(struct mdf_source_writer *writer, const struct mdf_source
         return refuse(writer, call);
     }
     mdf_source_open(writer, "%s", "");
-    mdf_source_line(writer, "bool refused = false;");
+    mdf_source_line(writer, "uint64_t beyond = 0;");
     name = mdf_source_name(writer, &writer->locals, "item");
-    mdf_source_line(writer, "const size_t %s = %s(%s, (int64_t)(%s), &refused);", name, mdf_source_use(writer, "item"),
+    mdf_source_line(writer, "const size_t %s = %s(%s, (int64_t)(%s), &beyond);", name, mdf_source_use(writer, "item"),
                     mdf_source_element(writer, call->call->inputs[1], "0"), writer->values[array].count);
-    mdf_source_bail_out_if(writer, "refused", "an index is out of range");
+    mdf_source_bail_out_if(writer, "beyond != 0", "an index is out of range");
     if (item->is_scalar) {
         mdf_source_line(writer, "%s = %s;", mdf_source_element(writer, out, "0"), mdf_source_element(writer, array, name));
     } else {

@@ -83,14 +83,27 @@ static const struct fixed_helper fixed[] = {
                 "#define MDF_HAS_VECTORS 0\n"
                 "#endif\n"
                 "#endif\n"},
-    {"item", "/* The number of an item, from the front or, below 0, from the back; of one that is not there: 0. */\n"
-             "static inline size_t mdf_item(int64_t index, int64_t n, bool *refused)\n"
-             "{\n"
-             "    const bool is_there = index >= -n && index < n;\n"
-             "\n"
-             "    *refused |= !is_there;\n"
-             "    return !is_there ? 0 : index < 0 ? (size_t)(index + n) : (size_t)index;\n"
-             "}\n"},
+    {"item",
+     "/* The number of one of n items, from the front or, below 0, from the back; of one that is not there: 0, and *beyond is\n"
+     " * not 0. */\n"
+     "static inline size_t mdf_item(int64_t index, int64_t n, uint64_t *beyond)\n"
+     "{\n"
+     "    if ((uint64_t)index < (uint64_t)n) {\n"
+     "        return (size_t)index;\n"
+     "    }\n"
+     "    *beyond |= index < -n || index >= n;\n"
+     "    return index < -n || index >= n ? 0 : (size_t)(index + n);\n"
+     "}\n"},
+    {"item_of_row", "/* The same of each of many, in vectors: without jumps, in one type, and another one of the n > 0 items is "
+                    "as good as 0. */\n"
+                    "static inline size_t mdf_item_of_row(int64_t index, int64_t n, uint64_t *beyond)\n"
+                    "{\n"
+                    "    const uint64_t end = (uint64_t)n, at = (uint64_t)index + (index < 0 ? end : 0);\n"
+                    "    const uint64_t item = at < end ? at : end - 1;\n"
+                    "\n"
+                    "    *beyond |= at ^ item;\n"
+                    "    return (size_t)item;\n"
+                    "}\n"},
 #include "build/generated/helper_texts.inc"
 };
 

@@ -286,7 +286,8 @@ static const char *whole_index(struct nest_text *text, size_t axis)
 /* The number of the item that a view looks at, by a register. */
 static const char *item_of(struct nest_text *text, const struct mdf_nest_view *view)
 {
-    return mdf_source_text(text->writer, "%s(%s, %lld, &refused)", mdf_source_use(text->writer, "item"),
+    return mdf_source_text(text->writer, "%s(%s, %lld, &beyond)",
+                           mdf_source_use(text->writer, step_of(text, view->at)->level > 0 ? "item_of_row" : "item"),
                            nest_text_operand(text, view->at), (long long)view->at_limit);
 }
 
@@ -662,7 +663,7 @@ static bool prepare(struct nest_text *text)
         if (step->kind == MDF_NEST_STORE) {
             mdf_source_declare_result(text->writer, step->view.id);
         } else if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
-            text->why =
+            text->why_beyond =
                 step->view.cuts ? "a slice is longer or shorter than when the model was compiled" : "an index is out of range";
         } else if (step->kind == MDF_NEST_ELEMENT) {
             if (!express(text, i, operands, &expression)) {
@@ -776,9 +777,14 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
         return false;
     }
     name_axes(&text);
-    if (text.why != NULL) {
+    if (text.why != NULL || text.why_beyond != NULL) {
         mdf_source_open(writer, "%s", "");
-        mdf_source_line(writer, "bool refused = false;");
+        if (text.why != NULL) {
+            mdf_source_line(writer, "bool refused = false;");
+        }
+        if (text.why_beyond != NULL) {
+            mdf_source_line(writer, "uint64_t beyond = 0;");
+        }
         mdf_source_blank(writer);
     }
     for (i = 0; done && i < plan.n_events; i++) {
@@ -789,8 +795,13 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
         i = end != NULL ? (size_t)(end - plan.events) : i;
     }
     nest_text_close_group(&text);
+    if (text.why_beyond != NULL) {
+        mdf_source_bail_out_if(writer, "beyond != 0", text.why_beyond);
+    }
     if (text.why != NULL) {
         mdf_source_bail_out_if(writer, "refused", text.why);
+    }
+    if (text.why != NULL || text.why_beyond != NULL) {
         mdf_source_close(writer);
     }
     free_axes(&text);

@@ -64,7 +64,7 @@ static const char *place_text(struct mdf_source_writer *writer, const struct mdf
     for (i = 0; i < put->n_indices; i++) {
         const char *index = mdf_source_element(writer, op->in[2], mdf_source_text(writer, "%zu", i));
 
-        place = mdf_source_text(writer, "%s%s%s(%s, %lld, &refused)", place, i > 0 ? " + " : "", mdf_source_use(writer, "item"),
+        place = mdf_source_text(writer, "%s%s%s(%s, %lld, &beyond)", place, i > 0 ? " + " : "", mdf_source_use(writer, "item"),
                                 index, (long long)put->limits[i]);
         place = put->steps[i] == 1 ? place : mdf_source_text(writer, "%s * %lld", place, (long long)put->steps[i]);
     }
@@ -87,9 +87,9 @@ static void write_put(struct mdf_source_writer *writer, const struct mdf_lowered
         place = mdf_source_name(writer, &writer->locals, "place");
     }
     mdf_source_open(writer, "%s", "");
-    mdf_source_line(writer, "bool refused = false;");
+    mdf_source_line(writer, "uint64_t beyond = 0;");
     mdf_source_line(writer, is_live ? "const size_t %s = %s;" : "%s(void)(%s);", place, place_text(writer, op));
-    mdf_source_bail_out_if(writer, "refused", "an index is out of range");
+    mdf_source_bail_out_if(writer, "beyond != 0", "an index is out of range");
     if (is_live && n == 1) {
         mdf_source_line(writer, "%s[%s] = %s;", to, place, mdf_source_element(writer, op->in[1], "0"));
     } else if (is_live) {
