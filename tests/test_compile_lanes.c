@@ -123,6 +123,31 @@ Test(compile_lanes, instances_whose_nodes_run_apart_have_the_bits_of_each_alone)
     free(output);
 }
 
+/* Outputs that nothing but the caller asks for: a constant, and an array without elements; of a node that runs, and of one that
+ * waits for itself. */
+Test(compile_lanes, outputs_that_are_constants_or_empty_are_there_in_each)
+{
+    static const char model[] =
+        "{\"model\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": {\"value\": 0.5}, \"q\": {\"value\": \"numpy.zeros(0)\"}}, "
+        "\"output_ports\": {\"x\": {\"value\": \"p\"}, \"y\": {\"value\": \"q\"}}}}, \"conditions\": {\"node_specific\": {\"n\": %s}, "
+        "\"termination\": {\"environment_state_update\": {\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 2}}}}}}}}";
+    static const char *const conditions[] = {"{\"type\": \"Always\"}",
+                                             "{\"type\": \"EveryNCalls\", \"kwargs\": {\"dependency\": \"n\", \"n\": 1}}"};
+    char *output = compile_new_output(), text[1000];
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, model, conditions[i]);
+        compile_write_file("model.json", text);
+        cr_expect_eq(compile_run(output,
+                         "$BUILD/mdf-compile %s/model.json --name model --lanes 4 -o %s/model.h 2>&1 && "
+                         "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -ffp-contract=off -I. -I%s "
+                         "tests/random/drivers/lanes_driver.c -o %s/driver -lm 2>&1 && %s/driver 3 nan",
+                         compile_folder, compile_folder, compile_folder, compile_folder, compile_folder),
+                     0, "%s", output);
+    }
+    free(output);
+}
+
 /* A lane that fails is told. */
 Test(compile_lanes, a_lane_that_fails_is_told)
 {

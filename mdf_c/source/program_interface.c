@@ -647,7 +647,7 @@ static unsigned pair_number(const struct mdf_source_program *program)
     return (unsigned)(hash.a >> 33);
 }
 
-static void append_source(struct mdf_source_program *program, const char *header_name, struct mdf_text *source)
+static void append_source(struct mdf_source_program *program, const char *header_name, unsigned pair, struct mdf_text *source)
 {
     const struct mdf_source_helper *helper;
 
@@ -656,7 +656,7 @@ static void append_source(struct mdf_source_program *program, const char *header
         mdf_text_printf(source,
                         "#include \"%s\"\n\n#if %s_PAIR != %u\n#error \"the header and this source are not of the same run of "
                         "mdf-compile\"\n#endif\n\n%s",
-                        header_name, program->name, pair_number(program), includes);
+                        header_name, program->name, pair, includes);
     } else {
         mdf_text_append_string(source, includes);
         append_declarations(program, source);
@@ -684,6 +684,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
 {
     const struct mdf_source_slot **places =
         mdf_arena_array(&program->writer.arena, program->graph->program->n_ports + 1, sizeof *places);
+    unsigned pair;
 
     if (places == NULL) {
         return mdf_source_out_of_memory(&program->writer);
@@ -704,7 +705,8 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
     mdf_source_append_state_functions(program);
     mdf_source_append_lanes(program, places);
     mdf_source_drop_unread_constants(&program->writer, &program->functions);
-    append_source(program, header_name, source);
+    pair = pair_number(program); /* once: the table of ports looks for constants, and may add some */
+    append_source(program, header_name, pair, source);
     if (header_name != NULL) {
         const char *guard = mdf_source_text(&program->writer, "%s_H", program->name);
 
@@ -713,7 +715,7 @@ bool mdf_source_write_interface(struct mdf_source_program *program, const char *
             header,
             "#ifndef %s\n#define %s\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n#define %s_PAIR %u "
             "/* of this header and its source */\n\n",
-            guard, guard, program->name, pair_number(program));
+            guard, guard, program->name, pair);
         append_declarations(program, header);
         mdf_text_append_string(header, "\n#endif\n");
     }

@@ -2,21 +2,23 @@
  * other nodes may run in each of them, so that each has a state of its own, and only what goes in and comes out lies side by side
  * as program_lanes.c lays it out. Made of what the source has for one state. */
 #include "mdf_c/source/program_writer.h"
+#include "mdf_c/tensor/rows.h"
 
 bool mdf_source_lanes_are_apart(const struct mdf_source_program *program)
 {
     return program->graph->program->schedule != NULL || program->n_graphs > 1;
 }
 
-/* What an output port or a parameter holds; NULL: nothing that has elements. */
-static const struct mdf_value *output_of(const struct mdf_source_program *program, size_t node, size_t output)
+/* The array that a source has of an output port, which may be a list of numbers, or have no elements. False: it has none. */
+static bool output_form(struct mdf_source_program *program, size_t node, size_t output, struct mdf_value *form)
 {
-    const struct mdf_program *own = program->graph->program;
-    const struct mdf_value *value = mdf_frame_value(program->graph->state->frame, own->nodes[node].outputs[output].operand);
+    mdf_operand operand = program->graph->program->nodes[node].outputs[output].operand;
 
-    return program->graph->state->has_run[node] && value->kind == MDF_KIND_TENSOR && value->length > 0 ? value : NULL;
+    return program->graph->state->has_run[node] && mdf_source_find_operand(program, operand) != NULL &&
+           mdf_array_form(mdf_frame_value(program->graph->state->frame, operand), form);
 }
 
+/* What an input port or a parameter holds; NULL: nothing that has elements. */
 static const struct mdf_value *slot_of(const struct mdf_source_program *program, mdf_operand operand)
 {
     const struct mdf_value *value = mdf_frame_value(program->graph->state->frame, operand);
@@ -35,8 +37,8 @@ static const struct mdf_value *parameter_of(struct mdf_source_program *program, 
 static void append_side_by_side(const struct mdf_source_program *program, const struct mdf_value *value, const char *what, size_t number,
                                 struct mdf_text *text)
 {
-    mdf_text_printf(text, "    %s %s_%zu[%zu][%zu];\n", mdf_source_type((mdf_dtype)value->dtype), what, number, value->length,
-                    program->n_lanes);
+    mdf_text_printf(text, "    %s %s_%zu[%zu][%zu];\n", mdf_source_type((mdf_dtype)value->dtype), what, number,
+                    value->length > 0 ? value->length : 1, program->n_lanes);
 }
 
 void mdf_source_append_apart_struct(struct mdf_source_program *program, struct mdf_text *text)
@@ -52,10 +54,10 @@ void mdf_source_append_apart_struct(struct mdf_source_program *program, struct m
                     program->n_lanes, name, name, program->n_lanes, name, name, program->n_lanes);
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
-            const struct mdf_value *value = output_of(program, i, j);
+            struct mdf_value form;
 
-            if (value != NULL) {
-                append_side_by_side(program, value, "output", n, text);
+            if (output_form(program, i, j, &form)) {
+                append_side_by_side(program, &form, "output", n, text);
             }
         }
     }
@@ -91,17 +93,17 @@ static void append_take_outputs(struct mdf_source_program *program)
     struct mdf_text *text = &program->functions;
     size_t i, j, n = 0;
 
-    mdf_text_printf(text, "static inline void bring_outputs(struct %s_lanes *s, size_t lane)\n{\n    const void *own;\n\n    (void)own;\n",
+    mdf_text_printf(text, "static inline void bring_outputs(struct %s_lanes *s, size_t lane)\n{\n    const void *own;\n\n    (void)own;\n    (void)s;\n    (void)lane;\n",
                     program->name);
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
-            const struct mdf_value *value = output_of(program, i, j);
+            struct mdf_value form;
 
-            if (value != NULL) {
+            if (output_form(program, i, j, &form)) {
                 mdf_text_printf(text,
                                 "    own = %s_output(&s->one[lane], %zu);\n    if (own != NULL) {\n"
                                 "        put_lane(s->output_%zu, own, %zu, sizeof s->output_%zu[0][0], lane);\n    }\n",
-                                program->name, n, n, value->length, n);
+                                program->name, n, n, form.length, n);
             }
         }
     }
@@ -193,6 +195,7 @@ static void append_output(struct mdf_source_program *program)
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
+    struct mdf_value form;
     size_t i, j, n = 0;
 
     mdf_text_printf(text,
@@ -204,7 +207,7 @@ static void append_output(struct mdf_source_program *program)
                     name, name, name, name, name, program->n_lanes, name);
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
-            if (output_of(program, i, j) != NULL) {
+            if (output_form(program, i, j, &form)) {
                 mdf_text_printf(text, "    case %zu:\n        return s->output_%zu;\n", n, n);
             }
         }
