@@ -232,6 +232,45 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
     }
 }
 
+/* Whether a whole vector's elements, each from a place of its own, can be gathered by one instruction. */
+static bool can_gather(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
+    int64_t scale = view->at_stride * (int64_t)mdf_dtype_size((mdf_dtype)node->dtype);
+
+    return node->active == 4 && code->shape.lanes == 4 && node->place.lane_bytes == 0 && !node->place.is_cell &&
+           (node->dtype == MDF_DTYPE_FLOAT32 || node->dtype == MDF_DTYPE_INT32 || node->dtype == MDF_DTYPE_FLOAT64 ||
+            node->dtype == MDF_DTYPE_INT64) &&
+           (scale == 1 || scale == 2 || scale == 4 || scale == 8);
+}
+
+/* The elements at the four indices of a register; where one is not there, it bails out. */
+static void gather(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index)
+{
+    const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    struct machine_operand operand;
+
+    /* those below 0 count from the end */
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_GREATER_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, VECTOR_AND, 32, SCRATCH_REAL, SCRATCH_REAL,
+                    constant_operand(assembler, (uint64_t)view->at_limit, 8));
+    assemble_vector(assembler, VECTOR_ADD_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, VECTOR_GREATER_INTS_8, 32, SECOND_SCRATCH_REAL, SCRATCH_REAL,
+                    constant_operand(assembler, (uint64_t)view->at_limit - 1, 8));
+    assemble_vector(assembler, VECTOR_OR, 32, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_SIGNS_OF_DOUBLES, 32, RAX, 0, in_register(SECOND_SCRATCH_REAL));
+    assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_NOT_EQUAL, code->emission->bail_out);
+    operand = operand_at(code, &node->place, 0);
+    operand.index = SCRATCH_REAL;
+    operand.scale = (uint8_t)(view->at_stride * (int64_t)size);
+    assemble_vector(assembler, VECTOR_EQUAL_INTS, 32, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+    assemble_vector(assembler, size == 4 ? VECTOR_GATHER_4 : VECTOR_GATHER_8, 32, number, SECOND_SCRATCH_REAL, operand);
+}
+
 static void load_row(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
 {
     struct assembler *assembler = nest_assembler(code);
@@ -267,6 +306,8 @@ void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t num
         load_spread(code, node, number, node->n_in > 0);
     } else if (node->place.kind == PLACE_ROW) {
         load_row(code, node, number, node->n_in > 0);
+    } else if (is_varied && can_gather(code, node)) {
+        gather(code, node, number, index);
     } else {
         load_lanes(code, node, number, is_varied ? index : NO_REGISTER, node->n_in > 0);
     }
