@@ -10,12 +10,7 @@
 
 mdf_options random_options(const struct random_case *what)
 {
-    return (mdf_options){.method = (mdf_method)what->method,
-                         .step_limit = 1000, /* where a derivative that jumps holds its parameter at the jump, steps are short for ever */
-                         .max_iterations = 2000,
-                         .max_passes = 500,
-                         .max_memory_bytes = (size_t)1 << 28,
-                         .n_threads = 1};
+    return (mdf_options){.method = (mdf_method)what->method, .max_iterations = 2000, .max_passes = 500, .max_memory_bytes = (size_t)1 << 28, .n_threads = 1};
 }
 
 /* ------------------------------------------------------------------ one state, step by step */
