@@ -38,6 +38,7 @@ struct nest_text {
     size_t n_loops;                             /* over axes or tiles, that are open */
     bool is_group;                              /* the innermost block is a loop over the vector axis */
     bool is_several;                            /* all that is written goes into that */
+    const struct nest_event *event;             /* that is written */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
     const char *why;                            /* an element may be refused, for this reason; NULL: none is */
     const char *why_beyond;                     /* the same of an index */

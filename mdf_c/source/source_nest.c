@@ -87,6 +87,8 @@ static void open_innermost(struct nest_text *text, bool is_independent, const ch
     open_block(text, mdf_source_text(text->writer, "%s%s", is_independent ? "MDF_INDEPENDENT " : "", head));
 }
 
+static void name_fixed_places(struct nest_text *text, size_t step);
+
 /* In a loop over the vector axis, or out of it, as a step wants. */
 void nest_text_enter(struct nest_text *text, size_t step)
 {
@@ -103,6 +105,7 @@ void nest_text_enter(struct nest_text *text, size_t step)
                           : is_even(text, vector, text->plan->tile)       ? mdf_source_text(text->writer, "%zu", text->plan->tile)
                                                                           : text->axes[vector].end;
 
+        name_fixed_places(text, step);
         open_innermost(text, true, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
     }
@@ -283,12 +286,22 @@ static const char *whole_index(struct nest_text *text, size_t axis)
                : text->axes[axis].index;
 }
 
+/* Whether a register is loaded from the same place all along the vector axis. */
+static bool is_fixed(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *load = step_of(text, step);
+
+    return load->kind == MDF_NEST_LOAD && load->view.at == MDF_NEST_NONE && nest_plan_is_vector(text->plan, step) &&
+           load->view.strides[text->plan->vector] == 0;
+}
+
 /* The number of the item that a view looks at, by a register. */
 static const char *item_of(struct nest_text *text, const struct mdf_nest_view *view)
 {
-    return mdf_source_text(text->writer, "%s(%s, %lld, &beyond)",
-                           mdf_source_use(text->writer, step_of(text, view->at)->level > 0 ? "item_of_row" : "item"),
-                           nest_text_operand(text, view->at), (long long)view->at_limit);
+    return mdf_source_text(
+        text->writer, "%s(%s, %lld, &beyond)",
+        mdf_source_use(text->writer, step_of(text, view->at)->level > 0 && !is_fixed(text, view->at) ? "item_of_row" : "item"),
+        nest_text_operand(text, view->at), (long long)view->at_limit);
 }
 
 /* The element that a step loads, or stores. */
@@ -339,11 +352,18 @@ const char *nest_text_kept(struct nest_text *text, size_t step)
     return mdf_source_text(text->writer, "%s[%s]", text->registers[step].array, index[0] != '\0' ? index : "0");
 }
 
+enum { FEWEST_ALONG = 16 }; /* elements of a row that compilers make vectors of */
+
+/* A truth in memory as one that compares. */
+static const char *compared(struct nest_text *text, const char *element)
+{
+    return mdf_source_text(text->writer, "(*(const unsigned char *)&%s != 0)", element);
+}
+
 /* Whether a load is an element of an array of truths that others are joined with. Compilers make vectors of such that compare
  * something, not of a bool and what compares: along a row that is long enough it is loaded as a byte that is not 0. */
 static bool is_joined_truth(const struct nest_text *text, size_t step)
 {
-    enum { FEWEST_ALONG = 16 };
     size_t level = step_of(text, step)->level, i;
 
     if (step_of(text, step)->dtype != MDF_DTYPE_BOOL || level == 0 || text->nest->extents[level - 1] < FEWEST_ALONG ||
@@ -365,7 +385,7 @@ static const char *loaded(struct nest_text *text, size_t step)
 {
     const char *element = viewed(text, step);
 
-    return is_joined_truth(text, step) ? mdf_source_text(text->writer, "(*(const unsigned char *)&%s != 0)", element) : element;
+    return is_joined_truth(text, step) ? compared(text, element) : element;
 }
 
 /* Whether a load is written where it is used: at its level, in one place. */
@@ -401,7 +421,10 @@ const char *nest_text_operand(struct nest_text *text, size_t step)
     if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
         return mdf_source_text(text->writer, "%s[%s]", own->total, text->axes[text->plan->vector].index);
     }
-    return nest_text_kept(text, step);
+    return step_of(text, step)->dtype == MDF_DTYPE_BOOL && nest_plan_is_vector(text->plan, step) &&
+                   tile_length(text) >= FEWEST_ALONG
+               ? compared(text, nest_text_kept(text, step))
+               : nest_text_kept(text, step);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -552,6 +575,42 @@ static void name_places(struct nest_text *text, const struct nest_event *event)
             mdf_source_line(text->writer, "const size_t %s = %s;", own->place, item_of(text, &load->view));
         }
         own->place_block = text->n_blocks;
+    }
+}
+
+/* Whether a load is written by the event that is there, or behind it in the same loop: where it is used, if that is so. */
+static bool is_written_from_here(const struct nest_text *text, size_t load)
+{
+    size_t i;
+
+    for (i = load; i < text->nest->n_steps; i++) {
+        bool writes =
+            is_inlined(text, load) ? memchr(step_of(text, i)->in, (int)load, step_of(text, i)->n_in) != NULL : i == load;
+
+        if (writes && text->event->kind == NEST_COMPUTE &&
+            (text->event->index == i || is_computed_behind(text, text->event, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In front of a loop over the vector axis, which begins with a step: the items that loads in it find by an index that is the same
+ * all along it. */
+static void name_fixed_places(struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    for (i = 0; i < text->nest->n_steps && text->event != NULL; i++) {
+        const struct mdf_nest_view *view = &step_of(text, i)->view;
+        if (step_of(text, i)->kind == MDF_NEST_LOAD && mdf_nest_set_has(&text->plan->steps, i) && view->at != MDF_NEST_NONE &&
+            text->registers[i].place == NULL && is_written_from_here(text, i) &&
+            nest_plan_depth(text->plan, i) == nest_plan_depth(text->plan, step) && is_fixed(text, view->at) &&
+            is_inlined(text, view->at)) {
+            text->registers[i].place = mdf_source_name(text->writer, &text->writer->locals, "item");
+            text->registers[i].place_block = text->n_blocks;
+            mdf_source_line(text->writer, "const size_t %s = %s;", text->registers[i].place, item_of(text, view));
+        }
     }
 }
 
@@ -791,6 +850,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
         const struct nest_event *event = &plan.events[i];
         const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(&text, event) : NULL;
 
+        text.event = event;
         done = end != NULL ? nest_text_write_several(&text, event) : write_event(&text, event);
         i = end != NULL ? (size_t)(end - plan.events) : i;
     }
