@@ -20,8 +20,8 @@ static bool write_constant(struct onnx_import *import, const struct onnx_value *
 
     if (!mdf_onnx_constant(import, &value->constant, &array) || !mdf_onnx_open(import, value->id, MDF_NODE_OBJECT) ||
         !mdf_onnx_write_node(import, "value", &array.data) || !mdf_onnx_open(import, "metadata", MDF_NODE_OBJECT) ||
-        !mdf_onnx_write_form(import, &array) || !write_name(import, value->id, value->name) ||
-        !mdf_onnx_close(import) || !mdf_onnx_close(import)) {
+        !mdf_onnx_write_form(import, &array) || !write_name(import, value->id, value->name) || !mdf_onnx_close(import) ||
+        !mdf_onnx_close(import)) {
         return false;
     }
     mdf_onnx_leave(import, place);
@@ -84,8 +84,7 @@ static bool write_default(struct onnx_import *import, const struct onnx_value *v
         return true;
     }
     return mdf_onnx_constant(import, &value->constant, &array) && mdf_onnx_open(import, "default_value", MDF_NODE_OBJECT) &&
-           mdf_onnx_write_form(import, &array) && mdf_onnx_write_node(import, "data", &array.data) &&
-           mdf_onnx_close(import);
+           mdf_onnx_write_form(import, &array) && mdf_onnx_write_node(import, "data", &array.data) && mdf_onnx_close(import);
 }
 
 /* Ports that inputs of the model's graph feed say their type and shape; those of bodies have it in the interface. */
@@ -463,12 +462,6 @@ static bool write_item(struct onnx_import *import, const struct onnx_graph *grap
            (graph->owner == NULL || write_name(import, id, name)) && mdf_onnx_close(import);
 }
 
-/* An input with a default value that nothing takes: no port of the model could hold the value, so it need not be given. */
-static bool is_idle(const struct onnx_value *input)
-{
-    return !input->is_used && (input->constant.tensor != NULL || input->constant.sparse != NULL);
-}
-
 static bool write_interface(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_map names = {0};
@@ -480,7 +473,7 @@ static bool write_interface(struct onnx_import *import, const struct onnx_graph 
     for (i = 0; i < graph->inputs.n; i++) {
         const struct onnx_value *value = graph->inputs.items[i];
 
-        if (!is_idle(value) && !write_item(import, graph, value->name, value->id, value->type)) {
+        if (!write_item(import, graph, value->name, value->id, value->type)) {
             return false;
         }
     }

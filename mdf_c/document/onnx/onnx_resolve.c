@@ -625,6 +625,26 @@ static bool add_results(struct onnx_import *import, struct onnx_scope *scope)
     return true;
 }
 
+/* An input of the model with a default value that nothing takes may be given all the same: a port has to hold it. Those of bodies
+ * are always given. */
+static bool hold_idle_inputs(struct onnx_import *import, struct onnx_graph *graph)
+{
+    size_t i;
+
+    for (i = 0; graph->owner == NULL && i < graph->inputs.n; i++) {
+        struct onnx_value *input = graph->inputs.items[i], *held;
+
+        if (input->is_used || (input->constant.tensor == NULL && input->constant.sparse == NULL)) {
+            continue;
+        }
+        held = new_value(import, graph, ONNX_VALUE_OUTPUT, input->name);
+        if (held == NULL || !mdf_onnx_add_identity(import, input, held)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Recursion is bounded by ONNX_MAX_NESTING. */
 static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__GraphProto *source, struct onnx_node *owner,
                                         struct onnx_scope *outer)
@@ -651,7 +671,7 @@ static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__G
     import->nesting++;
     if (!declare_inputs(import, scope) || !declare_initializers(import, scope) ||
         !mdf_onnx_resolve_nodes(import, scope, source->node, source->n_node) || !add_results(import, scope) ||
-        !mdf_onnx_check_order(import, graph)) {
+        !hold_idle_inputs(import, graph) || !mdf_onnx_check_order(import, graph)) {
         return NULL;
     }
     note_types(scope);

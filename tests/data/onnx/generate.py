@@ -276,7 +276,11 @@ def wiring():
     runs("default_input", model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
          ({"x": X}, {"y": X * 11}), ({"x": X, "w": X}, {"y": X * 2}))
     runs("default_input_idle", model([node("Neg", ["x"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
-         ({"x": X}, {"y": -X}))
+         ({"x": X}, {"y": -X}), ({"x": X, "w": X}, {"y": -X}))
+    idle = h.make_graph([node("Identity", ["c"], ["d"]), node("Add", ["s", "s"], ["t"]), node("Identity", ["s"], ["r"])], "body",
+                        [value("i", T.INT64, []), value("c", T.BOOL, []), value("w"), value("s")], [value("d", T.BOOL, []), value("r"), value("t")], weights)
+    runs("default_input_idle_body", model([node("Loop", ["n", "", "x", "x"], ["w_end", "y"], body=idle)], [value("x")], [value("w_end"), value("y")],
+                                          [nh.from_array(np.int64(2), "n")]), ({"x": X}, {"w_end": X * 2, "y": X * 4}))
     runs("default_input_passed", model([], [value("w")], [value("w")], weights, ir=3, opset=9), ({}, {"w": X * 10}), ({"w": X}, {"w": X}))
     runs("default_input_empty", model([node("Shape", ["w"], ["y"])], [value("w", T.FLOAT, [0, 3])], [value("y", T.INT64)],
                                       [nh.from_array(np.zeros((0, 3), np.float32), "w")], ir=3, opset=9), ({}, {"y": np.array([0, 3])}))
@@ -569,17 +573,17 @@ def checks():
     step = graph([node("Identity", ["s"], ["t"]), node("Identity", ["e"], ["o"])], [value("s"), value("e")], [value("t"), value("o")])
     for name, attributes, words in (("scan_inputs_as_float", {"num_scan_inputs": 1.0}, "must be an int, not a float"),
                                     ("scan_9_with_directions", {"num_scan_inputs": 1, "directions": [1]}, "onnx::Scan version 16 has no attribute 'directions'"),
-                                    ("scan_with_fewer_outputs", {"num_scan_inputs": 1}, "has 1 outputs, but its body yields 2")):
+                                    ("scan_with_fewer_outputs", {"num_scan_inputs": 1}, "has 1 output, but its body yields 2")):
         refused(name, model([node("Scan", ["x", "x"], ["y"], body=step, **attributes)], [value("x")], [value("y")]), words)
     two = graph([node("Neg", ["x"], ["p"]), node("Abs", ["x"], ["q"])], [], [value("p"), value("q")])
     refused("if_with_fewer_outputs", model([node("If", ["yes"], ["y"], then_branch=two, else_branch=two)], [value("x")], [value("y")], [yes]),
-            "has 1 outputs, but its body yields 2")
+            "has 1 output, but its body yields 2")
     runs("if_with_unnamed_output", model([node("If", ["yes"], ["y", ""], then_branch=two, else_branch=two)], [value("x")], [value("y")], [yes]),
          ({"x": X}, {"y": -X}))
     body = graph([node("Identity", ["c"], ["d"]), node("Neg", ["s"], ["t"]), node("Abs", ["s"], ["o"])],
                  [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t"), value("o")])
     refused("loop_with_fewer_outputs", model([node("Loop", ["m", "", "x"], ["y"], body=body)], [value("x")], [value("y")], [nh.from_array(np.int64(3), "m")]),
-            "has 1 outputs, but its body yields 2")
+            "has 1 output, but its body yields 2")
     refused("name_with_nul", neg().SerializeToString().replace(b"\x0a\x01x\x12\x01y", b"\x0a\x01\x00\x12\x01y"), "the input of a NodeProto has a NUL byte")
 
 
