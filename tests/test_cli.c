@@ -224,6 +224,25 @@ Test(cli, puts_of_conditions)
     cr_expect((n_in_place == n_puts && n_puts == 8) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s", outcome->output);
 }
 
+/* The same of running sums and of what is added by index; OneHot is a nest. */
+Test(cli, more_routines_in_loops)
+{
+    static const char model[] = "tests/data/compile/routines_in_loops.yaml";
+    static const char *const calls[] = {"routine CumSum(", "routine ScatterElements(", "routine ScatterND("};
+    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
+    size_t i;
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
+    outcome = call("mdf-run %s -n 3 --dump lowered", model);
+    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+        cr_expect(strstr(outcome->output, calls[i]) != NULL, "%s: %.9000s", calls[i], outcome->output);
+    }
+    cr_expect(strstr(outcome->output, " call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s",
+              outcome->output);
+}
+
 /* Rows that are known before are compared with numbers in int32, wherever these lie. */
 Test(cli, narrow_comparisons)
 {

@@ -220,6 +220,33 @@ static bool plan_cumulate(struct mdf_call *call, bool product, struct mdf_routin
     return true;
 }
 
+#define NAME(x) mdf_##x##_float32
+#define ELEMENT float
+#define TOTAL double
+#include "functions/folds/cumulate_routine.inc"
+#undef NAME
+#undef ELEMENT
+#define NAME(x) mdf_##x##_float64
+#define ELEMENT double
+#include "functions/folds/cumulate_routine.inc"
+#undef NAME
+#undef ELEMENT
+#undef TOTAL
+
+/* Of so few elements that no thread would be worth it, nor lines side by side. */
+static mdf_routine_function cumulate_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_ELEMENTS = 1 << 10 };
+
+    if (plan->whole[0] > MOST_ELEMENTS || plan->whole[1] > MOST_ELEMENTS || plan->whole[2] > MOST_ELEMENTS ||
+        plan->whole[0] * plan->whole[1] * plan->whole[2] > MOST_ELEMENTS) {
+        return NULL;
+    }
+    return plan->dtype == MDF_DTYPE_FLOAT32   ? mdf_cumulate_float32
+           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_cumulate_float64
+                                              : NULL;
+}
+
 static bool plan_sum(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     return plan_cumulate(call, false, plan);
@@ -251,11 +278,12 @@ const struct mdf_operator mdf_operators_cumulate[] = {
      .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
                                         "numpy.flip(numpy.cumsum(numpy.flip(dy, int(x1)), int(x1)), int(x1))) - exclusive * dy"},
                                     {1, NULL}),
-     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_sum, .by_axis = true}},
+     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_sum, .by_axis = true, .function = cumulate_function}},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .meaning = MDF_MEANING("result", NULL, {"items", "numpy.moveaxis(x0, int(x1), 0)", NULL},
                             {"scanned", "numpy.flip(items, 0) if reverse else items", NULL},
                             {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
                             {"result", "numpy.moveaxis(numpy.flip(all, 0) if reverse else all, 0, int(x1))", NULL}),
-     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_product, .by_axis = true}},
+     .infer = &mdf_rule_same,
+     .routine = &(const struct mdf_routine){plan_product, .by_axis = true, .function = cumulate_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -455,6 +455,58 @@ static bool plan_steps(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+#include "functions/moves/places_routine.inc"
+#define NAME(x) mdf_##x##_float32
+#define ELEMENT float
+#define WIDE float
+#include "functions/elements/differs_routine.inc"
+#include "functions/moves/scatter_routine.inc"
+#undef NAME
+#undef ELEMENT
+#undef WIDE
+#define NAME(x) mdf_##x##_float64
+#define ELEMENT double
+#define WIDE double
+#include "functions/elements/differs_routine.inc"
+#include "functions/moves/scatter_routine.inc"
+#undef NAME
+#undef ELEMENT
+#undef WIDE
+#define NAME(x) mdf_##x##_int64
+#define ELEMENT int64_t
+#define WIDE uint64_t
+#include "functions/elements/differs_routine.inc"
+#include "functions/moves/scatter_routine.inc"
+#undef NAME
+#undef ELEMENT
+#undef WIDE
+
+/* Whether so little is written that its kernel's looks at types and shapes are worth more. */
+static bool is_short(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_ELEMENTS = 1 << 12 };
+
+    return plan->whole[0] <= MOST_ELEMENTS && plan->whole[1] <= MOST_ELEMENTS;
+}
+
+static mdf_routine_function elements_function(const struct mdf_routine_plan *plan)
+{
+    return !is_short(plan)                    ? NULL
+           : plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_scatter_elements_float32
+           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_scatter_elements_float64
+           : plan->dtype == MDF_DTYPE_INT64   ? mdf_scatter_elements_int64
+                                              : NULL;
+}
+
+static mdf_routine_function blocks_function(const struct mdf_routine_plan *plan)
+{
+    return !is_short(plan)                    ? NULL
+           : plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_scatter_blocks_float32
+           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_scatter_blocks_float64
+           : plan->dtype == MDF_DTYPE_INT64   ? mdf_scatter_blocks_int64
+                                              : NULL;
+}
+
 static const char out_of_range[] = "an index is out of range";
 
 /* ------------------------------------------------------------------ what derivatives are made of */
@@ -513,13 +565,13 @@ static const struct mdf_operator block_places = {
 const struct mdf_operator mdf_operators_scatter[] = {
     {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
-     .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     .routine = &(const struct mdf_routine){plan_elements, .why = out_of_range, .function = elements_function}},
     {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
-     .routine = MDF_ROUTINE(plan_elements, out_of_range)},
+     .routine = &(const struct mdf_routine){plan_elements, .why = out_of_range, .function = elements_function}},
     {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
      HELPED_BY(block_places), .form = MDF_FORM_SCATTER_ND, .infer = &mdf_rule_same,
-     .routine = MDF_ROUTINE(plan_blocks, out_of_range)},
+     .routine = &(const struct mdf_routine){plan_blocks, .why = out_of_range, .function = blocks_function}},
     {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives =
          MDF_DERIVATIVES({0, "self(dy, numpy.zeros_like(x1), x2)"},

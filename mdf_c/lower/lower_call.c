@@ -667,6 +667,15 @@ static bool cast_arguments(struct lowering *lowering, struct trial *trial)
     return !lowering_has_failed(lowering);
 }
 
+/* Whether a call is OneHot of a few numbers in a loop, whose nest becomes one with what reads it. */
+static bool is_short_one_hot(const struct lowering *lowering, const struct trial *trial)
+{
+    enum { MOST_ELEMENTS = 1 << 12 };
+
+    return trial->source->operator->form == MDF_FORM_ONE_HOT && lowering->region->kind == REGION_BODY && trial->results[0]
+        .length <= MOST_ELEMENTS;
+}
+
 /* Whether the result is the same, whatever the elements are. */
 static bool has_constant_result(const struct trial *trial)
 {
@@ -723,8 +732,9 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         ends(lowering, lowering_add_number(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
-    if ((lowering->is_for_source || is_short_softmax(trial) || is_composed(lowering, trial)) && !lowering_has_failed(lowering) &&
-        ends(lowering, lowering_compose(lowering, scope, trial, &taken), &taken)) {
+    if ((lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) ||
+         is_composed(lowering, trial)) &&
+        !lowering_has_failed(lowering) && ends(lowering, lowering_compose(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
     if (lowering->is_for_source && is_single && !lowering_has_failed(lowering) &&
