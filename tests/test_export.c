@@ -148,7 +148,9 @@ Test(export, expressions_give_the_same)
         "numpy.array([k * x[k] for k in range(3)])", "max(x[0], x[1], 0.75)", "min(i, 3)", "float(i)", "int(x[2])", "len(x)",
         "x.shape[0]", "numpy.transpose(numpy.reshape(x, (3, 1)))", "math.log(i, 3)", "x.sum() + x.mean()", "numpy.roll(x, 1)",
         "numpy.full_like(x, 2.5)", "numpy.maximum(x > 0, x > 1)", "numpy.clip(x, None, 1)", "math.log(i)", "(x > 0) ^ (x < 1)",
-        "numpy.cosh(x)", "numpy.tan(x)", "max([x[0], x[1]])", "numpy.fmod(x, 0.4)"};
+        "numpy.cosh(x)", "numpy.tan(x)", "max([x[0], x[1]])", "numpy.fmod(x, 0.4)",
+        "not x[:1]", "float(x[1:2])", "int(x[2:])", "x * [i, 2, 3]", "x > [i, x[0], 0.0]", "([x[0]] if i > 3 else [x[1]])[0]",
+        "numpy.array([i, x[0]] if i > 3 else [x[0], i]) * 2"};
     size_t i, n_refused = 0;
 
     for (i = 0; i < sizeof expressions / sizeof *expressions; i++) {
@@ -220,7 +222,13 @@ Test(export, what_has_no_form_is_refused_with_its_place)
         const char *expression, *why;
     } refused[] = {{"numpy.random.rand()", "draws random numbers"},
                    {"numpy.sort(x)", "has no form in ONNX"},
-                   {"x[numpy.argmax(x):]", "not known before it runs"}};
+                   {"x[numpy.argmax(x):]", "not known before it runs"},
+                   {"[x[0]] + [x[1]]", "'+' gives no array"},
+                   {"numpy.sum([x[0], i] * 2)", "'*' gives no array"},
+                   {"[x[0]] == [x[1]]", "'==' of a list is not that of an array"},
+                   {"not [x[0]]", "of a list is not that of an array"},
+                   {"numpy.array(([x[0]] if i > 3 else [x[1]]) + [i])", "'+' gives no array"},
+                   {"([x[0]] if i > 3 else [x[1]]) and i", "whether a list has items is not known"}};
     mdf_error error = {0};
     size_t i;
 

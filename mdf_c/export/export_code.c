@@ -158,7 +158,7 @@ bool export_declare(struct exporter *exporter, struct onnx_graph *graph, const s
     struct symbol array = *source;
     bool done;
 
-    if (source->kind == SYMBOL_LIST && !type->sequence && type->dtype != MDF_DTYPE_NONE &&
+    if ((source->kind == SYMBOL_LIST || source->stands_for_list) && !type->sequence && type->dtype != MDF_DTYPE_NONE &&
         !export_as_array(exporter, graph, source, &array)) {
         return false;
     }
@@ -313,6 +313,7 @@ static bool merge(struct exporter *exporter, struct onnx_graph *const *graphs, c
     *result = arrays[0];
     result->constant = NULL;
     result->dtype = dtype;
+    result->stands_for_list = symbol_is_list(a) || symbol_is_list(b);
     result->strength = arrays[0].strength > arrays[1].strength ? arrays[0].strength : arrays[1].strength;
     if (!arrays[0].has_shape || !arrays[1].has_shape || arrays[0].rank != arrays[1].rank ||
         (arrays[0].rank > 0 && memcmp(arrays[0].shape, arrays[1].shape, arrays[0].rank * sizeof *arrays[0].shape) != 0)) {
@@ -336,6 +337,9 @@ static bool choose(struct exporter *exporter, struct environment *environment, c
 
     if (graphs[0] == NULL || graphs[1] == NULL || outputs == NULL) {
         return export_out_of_memory(exporter);
+    }
+    if (value->stands_for_list) {
+        return export_refuse(exporter, "whether a list has items is not known before it runs");
     }
     if (!export_as_array(exporter, environment->graph, value, &array) ||
         !export_cast(exporter, environment->graph, &array, MDF_DTYPE_BOOL, &truth)) {

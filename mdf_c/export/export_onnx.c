@@ -187,8 +187,11 @@ const struct symbol *export_state(struct exporter *exporter, size_t index)
         return NULL;
     }
     exporter->n_states++;
-    return array.constant != NULL ? begin_with(exporter, state->name, &array, slot)
-                                  : begin_with_computed(exporter, state->name, &array, slot);
+    if ((array.constant != NULL ? begin_with : begin_with_computed)(exporter, state->name, &array, slot) == NULL) {
+        return NULL;
+    }
+    slot->stands_for_list = symbol_is_list(&exporter->first->slots[index]);
+    return slot;
 }
 
 /* ------------------------------------------------------------------ outputs */

@@ -126,6 +126,7 @@ bool export_as_array(struct exporter *exporter, struct onnx_graph *graph, const 
     size_t i;
 
     *result = *symbol;
+    result->stands_for_list = false;
     if (symbol->kind != SYMBOL_LIST) {
         return true;
     }

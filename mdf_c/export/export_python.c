@@ -193,9 +193,34 @@ static bool has_list(const struct writing *writing)
 {
     size_t i;
 
-    for (i = 0; i < writing->n_inputs && writing->inputs[i].kind != SYMBOL_LIST; i++) {
+    for (i = 0; i < writing->n_inputs && writing->inputs[i].kind != SYMBOL_LIST && !writing->inputs[i].stands_for_list; i++) {
     }
     return i < writing->n_inputs;
+}
+
+/* Python takes an array of one element for its number where it asks for one. */
+static bool takes_one_element(const struct writing *writing)
+{
+    size_t i;
+
+    if (!writing->result->has_shape || writing->result->rank > 0) {
+        return false;
+    }
+    for (i = 0; i < writing->n_inputs && !(writing->inputs[i].has_shape && writing->inputs[i].rank > 0); i++) {
+    }
+    return i < writing->n_inputs;
+}
+
+static bool write_elements(struct writing *writing, const struct mdf_element *element)
+{
+    bool is_one = takes_one_element(writing);
+    bool done = element != NULL ? writing_element(writing, element)
+                                : writing_cast(writing, &writing->inputs[0], writing->result->dtype, writing->result);
+    struct symbol made = *writing->result, number = made;
+
+    number.has_shape = true;
+    number.rank = 0;
+    return done && (!is_one || export_reshape(writing->exporter, writing->graph, &made, NULL, 0, &number, writing->result));
 }
 
 static bool write_by_row(struct writing *writing)
@@ -210,17 +235,33 @@ static bool write_by_row(struct writing *writing)
         return write_dot(writing);
     }
     if (operator->form == MDF_FORM_NUMBER || operator->form == MDF_FORM_LIST_ARRAY) {
-        return writing_cast(writing, &writing->inputs[0], writing->result->dtype, writing->result);
+        return write_elements(writing, NULL);
     }
     return operator->nodes != NULL  ? writing_nodes(writing, operator->nodes)
-           : element != NULL        ? writing_element(writing, element)
+           : element != NULL        ? write_elements(writing, element)
            : operator->fold != NULL ? writing_fold(writing, operator->fold)
            : operator->move != NULL ? writing_move(writing, operator->move)
                                     : writing_refuse(writing);
 }
 
+/* What is made without lists must be what the call makes of lists, which `+` joins, `*` repeats, and comparisons look at as a whole. */
+static bool is_the_same_of_lists(struct writing *writing, const struct symbol *of_lists)
+{
+    const struct symbol *made = writing->result;
+    const struct mdf_operator *operator= writing->call->operator;
+    bool is_of_whole = operator->of_items == NULL && mdf_element_of(operator, writing->call->settings) != NULL &&
+                       of_lists->has_shape && of_lists->rank == 0; /* `not` */
+    char title[MDF_OPERATOR_TITLE_SIZE];
+
+    if (!is_of_whole && made->kind == SYMBOL_TENSOR && made->dtype == of_lists->dtype && symbol_has_shape_of(made, of_lists)) {
+        return true;
+    }
+    mdf_operator_title(operator, title);
+    return export_refuse(writing->exporter, "%s of a list is not that of an array", title);
+}
+
 /* The same with lists as arrays, or with the items of the list as inputs. */
-static bool write_without_lists(struct writing *writing)
+static bool write_without_lists_as(struct writing *writing)
 {
     struct symbol *arrays = mdf_arena_array(&writing->exporter->arena, writing->n_inputs, sizeof *arrays);
     struct mdf_code_call call = *writing->call;
@@ -260,6 +301,17 @@ static bool write_without_lists(struct writing *writing)
     }
     writing->inputs = arrays;
     return write_by_row(writing);
+}
+
+static bool write_without_lists(struct writing *writing)
+{
+    struct symbol of_lists;
+
+    if (!find_type(writing)) {
+        return false;
+    }
+    of_lists = *writing->result;
+    return write_without_lists_as(writing) && is_the_same_of_lists(writing, &of_lists);
 }
 
 bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_code_call *call,

@@ -253,6 +253,12 @@ bool symbol_has_shape_of(const struct symbol *a, const struct symbol *b)
            (a->rank == b->rank && (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0));
 }
 
+bool symbol_is_list(const struct symbol *symbol)
+{
+    return symbol->kind == SYMBOL_LIST || symbol->stands_for_list ||
+           (symbol->constant != NULL && symbol->constant->kind == MDF_KIND_LIST);
+}
+
 bool symbol_has_full_shape(const struct symbol *symbol)
 {
     size_t i;
@@ -299,6 +305,29 @@ static bool sample_tensor(struct exporter *exporter, const struct symbol *symbol
     return true;
 }
 
+/* A list of rows. */
+static bool sample_rows(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample)
+{
+    struct symbol row = *symbol;
+    struct mdf_value *items;
+    size_t n, i;
+    bool done;
+
+    if (!symbol->has_shape || symbol->rank == 0) {
+        return export_refuse(exporter, "how many items a list has is not known before it runs");
+    }
+    row.stands_for_list = false;
+    row.rank--;
+    row.shape++;
+    n = symbol->shape[0] < 0 ? 1 : (size_t)symbol->shape[0];
+    items = mdf_value_make_list(exporter->memory, sample, n);
+    done = items != NULL || export_out_of_memory(exporter);
+    for (i = 0; done && i < n; i++) {
+        done = sample_tensor(exporter, &row, &items[i]);
+    }
+    return done;
+}
+
 bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample)
 {
     struct mdf_value *items;
@@ -313,7 +342,7 @@ bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struc
     case SYMBOL_NOTHING:
         return true;
     case SYMBOL_TENSOR:
-        return symbol->dtype != MDF_DTYPE_NONE ? sample_tensor(exporter, symbol, sample)
+        return symbol->dtype != MDF_DTYPE_NONE ? (symbol->stands_for_list ? sample_rows : sample_tensor)(exporter, symbol, sample)
                                                : export_refuse(exporter, "the type of an operand is not known: declare it");
     case SYMBOL_SEQUENCE:
         if (mdf_value_make_list(exporter->memory, sample, 0) == NULL) {

@@ -33,6 +33,7 @@ struct symbol {
     const int64_t *shape; /* -1: not known */
     const struct symbol *items;
     size_t n_items;
+    bool stands_for_list; /* a tensor whose rows are the items of a list of Python */
 };
 
 /* A graph under construction: the main one, a body, or a branch. */
@@ -119,6 +120,7 @@ const char *symbol_name(struct exporter *exporter, const struct symbol *symbol);
 /* A small value of the symbol's type and, as far as it is known, shape; a constant itself. False with the error set. */
 bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample);
 void symbol_set_form(struct exporter *exporter, struct symbol *symbol, const struct mdf_value *sample, bool with_shape);
+bool symbol_is_list(const struct symbol *symbol); /* of Python, also where an array stands for it */
 bool symbol_has_full_shape(const struct symbol *symbol);
 bool symbol_has_shape_of(const struct symbol *a, const struct symbol *b); /* also where that of `b` is not known */
 /* Adds a node with one output; `attributes`: fields of a NodeProto, or NULL. The type of the result is the caller's to say. */
