@@ -38,14 +38,28 @@ static bool find_bounds(const struct lowering *lowering, const struct mdf_nest_s
     return range->low > INT32_MIN && range->high < INT32_MAX;
 }
 
-/* Whether a step loads a number that is the same for all of the nest. */
+/* Whether a step is a number that is the same for all of the nest, made of a few that are loaded. */
+static bool is_number_within(const struct mdf_lowered_nest *nest, uint8_t i, size_t most_deep)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+    size_t k;
+
+    if (most_deep == 0 || step->level > 0 || (step->kind != MDF_NEST_LOAD && step->kind != MDF_NEST_ELEMENT)) {
+        return false;
+    }
+    if (step->kind == MDF_NEST_LOAD) {
+        return step->view.at == MDF_NEST_NONE || is_number_within(nest, step->view.at, most_deep - 1);
+    }
+    for (k = 0; k < step->n_in && is_number_within(nest, step->in[k], most_deep - 1); k++) {
+    }
+    return k == step->n_in;
+}
+
 static bool is_number(const struct mdf_lowered_nest *nest, uint8_t step)
 {
-    const struct mdf_nest_step *load = &nest->steps[step];
+    enum { MOST_DEEP = 4 };
 
-    return load->kind == MDF_NEST_LOAD && load->level == 0 &&
-           (load->view.at == MDF_NEST_NONE ||
-            (nest->steps[load->view.at].kind == MDF_NEST_LOAD && nest->steps[load->view.at].view.at == MDF_NEST_NONE));
+    return is_number_within(nest, step, MOST_DEEP);
 }
 
 /* Which operand of a step is such a row, where it is compared with such a number, and reals of 32 bits are computed beside it;
@@ -53,10 +67,11 @@ static bool is_number(const struct mdf_lowered_nest *nest, uint8_t step)
 static size_t find_row(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t i,
                        struct lowering_range *range)
 {
+    enum { MOST_STEPS = 64 }; /* as each is looked for among all */
     const struct mdf_nest_step *step = &nest->steps[i];
     size_t k, j;
 
-    if (lowering->is_for_source || !is_comparison(step) || step->level == 0) {
+    if (lowering->is_for_source || nest->n_steps > MOST_STEPS || !is_comparison(step) || step->level == 0) {
         return SIZE_MAX;
     }
     for (j = 0; j < nest->n_steps && !(nest->steps[j].level == step->level && nest->steps[j].kind != MDF_NEST_STORE &&
@@ -234,27 +249,46 @@ static mdf_lowered_id add_op(struct front *front, enum mdf_lowered_code code, si
     return op.out;
 }
 
-/* The number that a step loads, as a value. */
-static mdf_lowered_id load_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step)
+/* A number of the nest as a register of one that stands in front of it. */
+static uint8_t copy_number(struct front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, uint8_t i)
 {
-    struct mdf_nest_view view = nest->steps[step].view, to = {.at = MDF_NEST_NONE};
+    struct draft_step step = {.step = nest->steps[i]};
+    size_t k;
+
+    if (step.step.kind == MDF_NEST_LOAD) {
+        if (step.step.view.at != MDF_NEST_NONE) {
+            step.step.view.at = copy_number(front, nest, draft, step.step.view.at);
+        }
+        return draft->has_failed ? 0 : draft_load_elements(front->lowering, draft, &step.step.view, 0, NULL, NULL);
+    }
+    for (k = 0; k < step.step.n_in; k++) {
+        step.step.in[k] = copy_number(front, nest, draft, step.step.in[k]);
+    }
+    return draft->has_failed ? 0 : draft_add(draft, &step);
+}
+
+/* A number of the nest, as a value. */
+static mdf_lowered_id make_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step)
+{
+    const struct mdf_nest_view *view = &nest->steps[step].view;
+    struct mdf_nest_view to = {.at = MDF_NEST_NONE};
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
     struct nest_draft *draft;
-    uint8_t loaded;
+    uint8_t number;
 
-    if (view.at == MDF_NEST_NONE && front->lowering->lowered->values[view.id].is_scalar) {
-        return view.id;
+    if (nest->steps[step].kind == MDF_NEST_LOAD && view->at == MDF_NEST_NONE &&
+        front->lowering->lowered->values[view->id].is_scalar) {
+        return view->id;
     }
     draft = draft_new(front->lowering);
     to.id = add_scalar(front, MDF_DTYPE_INT64);
     if (draft == NULL || to.id == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
-    if (view.at != MDF_NEST_NONE) {
-        view.at = draft_load_elements(front->lowering, draft, &nest->steps[view.at].view, 0, NULL, NULL);
+    number = copy_number(front, nest, draft, step);
+    if (!draft->has_failed) {
+        draft_store_elements(front->lowering, draft, number, &to, 0, NULL, NULL);
     }
-    loaded = draft_load_elements(front->lowering, draft, &view, 0, NULL, NULL);
-    draft_store_elements(front->lowering, draft, loaded, &to, 0, NULL, NULL);
     op.of.nest = draft->has_failed ? NULL : draft_finish(front->lowering, draft);
     front->ops[front->n_ops++] = op;
     return op.of.nest != NULL ? to.id : MDF_LOWERED_NONE;
@@ -264,7 +298,7 @@ static mdf_lowered_id load_number(struct front *front, const struct mdf_lowered_
 static mdf_lowered_id make_narrow(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step,
                                   struct lowering_range bounds)
 {
-    mdf_lowered_id number = load_number(front, nest, step), low, high, is_beyond;
+    mdf_lowered_id number = make_number(front, nest, step), low, high, is_beyond;
     struct lowering_range range;
 
     if (number == MDF_LOWERED_NONE) {
@@ -332,27 +366,30 @@ static uint8_t add_comparison(struct front *front, struct nest_draft *draft, con
 
 /* ------------------------------------------------------------------ nests */
 
-/* Whether a number is loaded for nothing but comparisons that get it narrow: what is in front of the nest has loaded it, and has
- * looked whether its index is one. */
+/* Whether a number is there for nothing but comparisons that get it narrow: what is in front of the nest has made it, and has
+ * looked whether indices are such. */
 static bool is_only_narrow(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t number)
 {
     struct lowering_range bounds;
     bool is_used = false;
-    size_t i, k, row;
+    size_t i, k;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        row = memchr(nest->steps[i].in, number, nest->steps[i].n_in) != NULL ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;
-        for (k = 0; k < nest->steps[i].n_in; k++) {
-            if (nest->steps[i].in[k] == number && (row == SIZE_MAX || k == row)) {
-                return false;
-            }
-            is_used = is_used || nest->steps[i].in[k] == number;
-        }
-        if (nest->steps[i].view.at == number) {
+    for (i = (size_t)number + 1; i < nest->n_steps && is_number(nest, number); i++) {
+        const struct mdf_nest_step *user = &nest->steps[i];
+        bool is_index = user->view.at == number, reads = is_index || memchr(user->in, number, user->n_in) != NULL;
+        size_t row = reads && !is_index ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;
+
+        if (reads && row == SIZE_MAX && !is_only_narrow(lowering, nest, (uint8_t)i)) {
             return false;
         }
+        for (k = 0; row != SIZE_MAX && k < user->n_in; k++) {
+            if (user->in[k] == number && k == row) {
+                return false;
+            }
+        }
+        is_used = is_used || reads;
     }
-    return is_used && is_number(nest, number);
+    return is_used;
 }
 
 /* Step i as registers of another nest, whose numbers are narrow. */
