@@ -167,7 +167,9 @@ static bool add_input(struct exporter *exporter, struct inputs *inputs, size_t i
     *slot = (struct symbol){.kind = declaration->type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
                             .dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype
                                                                                : type_of_use(exporter->program, inputs, port->slot, MOST_COPIES),
-                            .strength = declaration->type.exact ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL,
+                            .strength = declaration->type.exact                                ? MDF_STRENGTH_TYPED
+                                        : declaration->has_shape && declaration->rank > 0 ? MDF_STRENGTH_LITERAL
+                                                                                          : MDF_STRENGTH_PYTHON,
                             .has_shape = true, /* of what has none: one number */
                             .rank = declaration->has_shape ? declaration->rank : 0,
                             .shape = declaration->shape};

@@ -158,3 +158,20 @@ def test_what_changes_from_evaluation_to_evaluation_is_refused(tool, tmp_path):
     path.write_text(json.dumps(graph_of({"a": COUNTER, "b": READER}, A_TO_B, {"node_specific": {"b": life}})))
     kind, detail = tool.check(path, tmp_path)
     assert kind == "refused" and "earlier evaluations" in detail
+
+
+@pytest.mark.parametrize("port", [{}, {"type": "float"}, {"type": "float64"}, {"default_value": 1.5}])
+def test_truths_are_those_of_python_numbers_where_no_type_is_declared(port, tmp_path):
+    import mdf_c
+
+    values = {"o1": "(x > 1) + (x > 0)", "o2": "~(x > 1)", "o3": "(not x) + (x > 1)", "o4": "(x > 1) * 3"}
+    node = {"input_ports": {"x": port}, "output_ports": {name: {"value": value} for name, value in values.items()}}
+    model = mdf_c.load({"m": {"graphs": {"g": {"nodes": {"n": node}}}}})
+    model.save(tmp_path / "m.onnx")
+    results = []
+    for program in (model.compile(), mdf_c.compile(tmp_path / "m.onnx")):
+        state = program.state()
+        state.set_inputs({"x": 1.5})
+        state.evaluate()
+        results.append({name: (value.dtype, value.item()) for name, value in state.results().items()})
+    assert results[0] == results[1]
