@@ -433,17 +433,18 @@ static void add_step(struct nest_plan *plan, size_t step, struct mdf_nest_set fo
     }
 }
 
-/* Those at the depth that stand before loop `place`: first what is the same along the vector axis. */
+/* Those at the depth that stand before loop `place`: first what is the same along the vector axis, then totals, as lanes are joined
+ * in loops: a group, whose registers have names, ends there. */
 static void add_steps(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places, size_t place,
                       struct mdf_nest_set folds)
 {
-    size_t i;
-    int vectors;
+    enum { ALIKE, TOTALS, OTHERS, N_TURNS };
 
-    for (vectors = 0; vectors < 2; vectors++) {
-        for (i = 0; i < plan->nest->n_steps; i++) {
-            if (is_in(todo, i) && nest_plan_depth(plan, i) == depth && places[i] == place &&
-                nest_plan_is_vector(plan, i) == (vectors == 1)) {
+    for (int turn = ALIKE; turn < N_TURNS; turn++) {
+        for (size_t i = 0; i < plan->nest->n_steps; i++) {
+            int own = !nest_plan_is_vector(plan, i) ? ALIKE : plan->nest->steps[i].kind == MDF_NEST_FOLD ? TOTALS : OTHERS;
+
+            if (is_in(todo, i) && nest_plan_depth(plan, i) == depth && places[i] == place && own == turn) {
                 add_step(plan, i, folds);
             }
         }
