@@ -1,6 +1,7 @@
 /* test_export.c - models as ONNX: what is written is read again and gives the same bits; what can not be is refused with its place.
  * (python/tests/test_onnx_export.py and tools/check_onnx_export.py hold the files to onnx.checker and ONNX Runtime.) */
 #include "mdf_c/mdf.h"
+#include "mdf_c/tensor/value.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -118,6 +119,28 @@ Test(export, attributes_that_are_nan)
                "\"default_value\": [[0.0, NaN, 2.0]]}}, \"functions\": {\"f\": {\"function\": \"ai.onnx.ml::Imputer\", \"args\": {\"X\": "
                "\"x\", \"imputed_value_floats\": [5.0], \"replaced_value_float\": NaN}}}, \"output_ports\": {\"y\": {\"value\": "
                "\"f\"}}}}}}}}");
+}
+
+/* The least whole number is one like others too. */
+Test(export, attributes_that_are_the_least_number)
+{
+    static const char source[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": \"int64\", \"shape\": [1, 3], "
+        "\"default_value\": [[0, -9223372036854775808, 2]]}}, \"functions\": {\"f\": {\"function\": \"ai.onnx.ml::Imputer\", "
+        "\"args\": {\"X\": \"x\", \"imputed_value_int64s\": [5], \"replaced_value_int64\": -9223372036854775808}}}, "
+        "\"output_ports\": {\"y\": {\"value\": \"f\"}}}}}}}}";
+    static const int64_t wanted[] = {0, 5, 2};
+    mdf_error error = {0};
+    mdf_model *model = load(source, &error);
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+
+    cr_assert_eq(mdf_evaluate(state, NAN, &error), MDF_OK, "%s", error.message);
+    cr_expect(memcmp(mdf_result_at(state, 0)->data, wanted, sizeof wanted) == 0);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+    check_same(source);
 }
 
 /* What a loop stacks without a single iteration has the shape that its body declares. */

@@ -169,7 +169,7 @@ static bool impute_integers(struct mdf_call *call, const struct mdf_value *x, si
 {
     const struct feature_settings *settings = call->settings;
     const struct mdf_ints *values = &settings->imputed_integers;
-    int64_t replaced = settings->replaced_integer == MDF_NOT_GIVEN ? 0 : settings->replaced_integer, *y;
+    int64_t replaced = settings->replaced_integer, *y; /* any whole number: the schema has a default */
     struct mdf_workspace workspace;
     const int64_t *elements;
 

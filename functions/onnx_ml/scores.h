@@ -6,6 +6,10 @@
 
 #include <math.h>
 
+/* gcc before 14 leaves out (double)(float)x where it makes vectors of statements. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
 #include "functions/onnx_ml/scores_routine.inc"
 
 enum mdf_post_transform {

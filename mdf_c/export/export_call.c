@@ -34,7 +34,7 @@ static void put_setting(struct mdf_text *attributes, const struct mdf_schema_att
     size_t i;
 
     if (type == MDF_SETTING_INT) {
-        if (*(const int64_t *)field != MDF_NOT_GIVEN) {
+        if (attribute->has_default || *(const int64_t *)field != MDF_NOT_GIVEN) {
             const struct mdf_ints one = {field, 1};
 
             put_integers(attributes, attribute->name, &one, attribute->type == MDF_ATTRIBUTE_INTS);

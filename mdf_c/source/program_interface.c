@@ -625,6 +625,25 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
 static const char includes[] =
     "#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n";
 
+/* Where numbers of float64 are rounded to float32 and back. gcc before 14 takes the two casts for none where it makes vectors of
+ * statements (not of loops), so that nothing is rounded. */
+static const char no_vectors_of_statements[] =
+    "#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14\n"
+    "#pragma GCC optimize(\"no-tree-slp-vectorize\") /* which would leave out (double)(float)x */\n#endif\n\n";
+
+static bool rounds_reals(const struct mdf_source_program *program)
+{
+    const struct mdf_source_helper *helper = program->writer.helpers;
+    const char *text = program->functions.bytes;
+    bool narrows = text != NULL && strstr(text, "(float)") != NULL, widens = text != NULL && strstr(text, "(double)") != NULL;
+
+    for (; helper != NULL; helper = helper->next) {
+        narrows = narrows || strstr(helper->definition, "(float)") != NULL;
+        widens = widens || strstr(helper->definition, "(double)") != NULL;
+    }
+    return narrows && widens;
+}
+
 static void append_text(struct mdf_text *text, const struct mdf_text *part)
 {
     if (part->length > 0) {
@@ -661,6 +680,9 @@ static void append_source(struct mdf_source_program *program, const char *header
         mdf_text_append_string(source, includes);
         append_declarations(program, source);
         mdf_text_append_string(source, "\n");
+    }
+    if (rounds_reals(program)) {
+        mdf_text_append_string(source, no_vectors_of_statements);
     }
     if (program->writer.constants.length > 0) {
         append_text(source, &program->writer.constants);

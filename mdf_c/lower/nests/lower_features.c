@@ -73,12 +73,11 @@ static uint8_t scale(struct composing *composing)
 static uint8_t impute_integers(struct composing *composing)
 {
     const struct mdf_ints *values = setting(composing, "imputed_value_int64s");
-    const int64_t *given = setting(composing, "replaced_value_int64");
-    int64_t replaced = *given == MDF_NOT_GIVEN ? 0 : *given;
+    const int64_t *replaced = setting(composing, "replaced_value_int64");
     uint8_t x = compose_load(composing, 0, MDF_DTYPE_INT64), is_missing;
 
     is_missing = compose_apply(composing, MDF_ELEMENT(equal), x,
-                               compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, &replaced, 1, DRAFT_NO_AXIS));
+                               compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, replaced, 1, DRAFT_NO_AXIS));
     return compose_select(composing, is_missing, load_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, values->items, values->n),
                           x);
 }
