@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-    MOST_PIECES = 32,
+    MOST_PIECES = 256,
+    MOST_PIECES_OF_ONE = 32, /* of one input, whose elements can be gathered by a table */
     INPUT_SHIFT = 44,
     MOST_PIECES_RUN = 8,  /* where the kernel could be called */
     MOST_MOVED_RUN = 4096 /* elements, the same */
@@ -343,7 +344,7 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
     for (i = result->rank; i-- > 0;) {
         moving.steps[i] = i + 1 < result->rank ? moving.steps[i + 1] * (size_t)mdf_value_shape(result)[i + 1] : 1;
     }
-    is_cut = cut(&moving, whole, 0);
+    is_cut = cut(&moving, whole, 0) && (n_data > 1 || moving.n_pieces <= MOST_PIECES_OF_ONE);
     if (!lowering->is_for_source && (!is_cut || moving.n_pieces > MOST_PIECES_RUN)) {
         return true;
     }
