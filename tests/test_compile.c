@@ -121,6 +121,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/norms.json --typed --trace -n 2",
         "tests/data/compile/two_totals.yaml --typed",
         "tests/data/compile/many_pieces.yaml --typed",
+        "tests/data/compile/pairs.yaml --typed",
         "tests/data/compile/routines.json --typed -n 2",
         "tests/data/compile/layers.json --typed -n 2",
         "tests/data/compile/quantised.yaml --typed --trace -n 2",

@@ -2,6 +2,7 @@
  *
  * Comes in: A [m, k], B [n, k]. Goes out: [m, n], squared or not. Computed in float64, from the differences. Source: CDist of
  * ONNX Runtime's com.microsoft, version 1. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -14,22 +15,13 @@ struct pair_settings {
 static const struct mdf_setting pair_table[] = {{"metric", MDF_SETTING_STRING, offsetof(struct pair_settings, metric)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
-/* Sums of squares in two totals, which do not wait for each other. */
-static double squared_distance(const double *a, const double *b, size_t n)
+#define NAME(x) mdf_##x##_float64
+#define ELEMENT double
+#include "functions/microsoft/pairs_routine.inc"
+
+static bool is_known(const char *metric)
 {
-    double even = 0, odd = 0;
-    size_t i;
-
-    for (i = 0; i + 1 < n; i += 2) {
-        double first = a[i] - b[i], second = a[i + 1] - b[i + 1];
-
-        even += first * first;
-        odd += second * second;
-    }
-    if (i < n) {
-        even += (a[i] - b[i]) * (a[i] - b[i]);
-    }
-    return even + odd;
+    return strcmp(metric, "sqeuclidean") == 0 || strcmp(metric, "euclidean") == 0;
 }
 
 static bool check_matrices(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b)
@@ -48,37 +40,54 @@ static bool distances(struct mdf_call *call)
 {
     const struct pair_settings *settings = call->settings;
     const struct mdf_value *a = mdf_call_tensor(call, 0), *b = mdf_call_tensor(call, 1);
-    bool is_squared = strcmp(settings->metric, "sqeuclidean") == 0;
     struct mdf_workspace workspace;
-    const double *x, *y;
+    const void *in[2];
     int64_t shape[2];
-    size_t n_columns;
-    double *target;
+    void *out[1];
 
     if (a == NULL || b == NULL || !check_matrices(call, a, b) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 3)) {
         return false;
     }
-    if (!is_squared && strcmp(settings->metric, "euclidean") != 0) {
+    if (!is_known(settings->metric)) {
         return mdf_call_error(call, MDF_UNSUPPORTED, "metric '%s' is neither 'sqeuclidean' nor 'euclidean'", settings->metric);
     }
     shape[0] = mdf_value_shape(a)[0];
     shape[1] = mdf_value_shape(b)[0];
-    n_columns = (size_t)mdf_value_shape(a)[1];
-    x = mdf_workspace_input(&workspace, 0);
-    y = x == NULL ? NULL : mdf_workspace_input(&workspace, 1);
-    target = y == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)a->dtype, 2, shape);
-    for (int64_t i = 0; target != NULL && i < shape[0]; i++) {
-        for (int64_t j = 0; j < shape[1]; j++) {
-            double sum = squared_distance(x + (size_t)i * n_columns, y + (size_t)j * n_columns, n_columns);
+    in[0] = mdf_workspace_input(&workspace, 0);
+    in[1] = in[0] == NULL ? NULL : mdf_workspace_input(&workspace, 1);
+    out[0] = in[1] == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)a->dtype, 2, shape);
+    if (out[0] != NULL) {
+        const int64_t whole[] = {shape[0], shape[1], mdf_value_shape(a)[1], strcmp(settings->metric, "sqeuclidean") == 0};
 
-            *target++ = is_squared ? sum : sqrt(sum);
-        }
+        mdf_distances_float64(out, in, whole, NULL, NULL);
     }
-    return target != NULL && mdf_workspace_end(&workspace);
+    return out[0] != NULL && mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ as plain C: pairs_routine.inc */
+
+static bool plan_distances(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct pair_settings *settings = call->settings;
+    const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];
+
+    plan->dtype = (mdf_dtype)a->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || b->dtype != a->dtype || a->rank != 2 ||
+        b->rank != 2 || mdf_value_shape(a)[1] != mdf_value_shape(b)[1] || !is_known(settings->metric) ||
+        !mdf_routine_room(plan, 4, 0)) {
+        return false;
+    }
+    plan->function = "distances";
+    plan->whole[0] = mdf_value_shape(a)[0];
+    plan->whole[1] = mdf_value_shape(b)[0];
+    plan->whole[2] = mdf_value_shape(a)[1];
+    plan->whole[3] = strcmp(settings->metric, "sqeuclidean") == 0;
+    return true;
 }
 
 const struct mdf_operator mdf_operators_pairs[] = {
     {"CDist", 1, 99, distances, pair_table, sizeof(struct pair_settings), MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
+     .routine = MDF_ROUTINE(plan_distances, NULL),
      .meaning = MDF_MEANING("result", NULL, {"between", "numpy.expand_dims(x0, 1) - numpy.expand_dims(x1, 0)", NULL},
                             {"squares", "numpy.sum(between * between, -1)", NULL},
                             {"apart", "squares > 0", NULL}, /* where two points meet, the derivative is 0 */
