@@ -155,7 +155,21 @@ def make(seed):
     model = {"opset": program.opset, "inputs": [declared(v) for v in inputs], "outputs": [declared(v) for v in {v.name: v for v in outputs}.values()],
              "initializers": graph.initializers, "nodes": graph.nodes}
     phases = [{"steps": rng.choice([1, 2, 3, 4]), "inputs": {v.name: given(rng, v) for v in inputs}} for _ in range(rng.choice([1, 1, 2, 3]))]
+    _add_defaults(random.Random(f"defaults {seed}"), model, phases)
     return {"format": "onnx", "model": model, "phases": phases, "dt": None}
+
+
+def _add_defaults(rng, model, phases):
+    """Now and then initializers are inputs too, used or not: the values that these have where none are given."""
+    if rng.random() > 0.2:
+        return
+    shown = [Value(x["name"], x["type"], x["shape"]) for x in model["initializers"] if x["type"] in ("float32", "float64", "bool", "string") and rng.random() < 0.6]
+    at = rng.randint(0, len(model["inputs"]))
+    model["inputs"][at:at] = [declared(v) for v in shown]
+    for phase in phases:
+        for x in model["initializers"]:  # other values may be none that their operators allow
+            if x["name"] in [v.name for v in shown] and rng.random() < 0.4:
+                phase["inputs"][x["name"]] = {"type": x["type"], "shape": x["shape"], "data": rng.sample(x["data"], len(x["data"]))}
 
 
 def declared(value):
