@@ -82,7 +82,8 @@ static mdf_lowered_id number_of(const mdf_lowered_id *ids, size_t n, size_t i)
     return i < n ? ids[i] : MDF_LOWERED_NONE;
 }
 
-/* What it reads and writes, each in memory of its own. */
+/* What it reads and writes, each in memory of its own. Of several results those that nothing reads are left out; the one of a
+ * routine that may fail is written, read or not. */
 static void connect(const struct search *search, struct mdf_lowered_call *call, struct mdf_lowered_routine *routine)
 {
     struct fact *facts = search->lowering->facts;
@@ -95,7 +96,7 @@ static void connect(const struct search *search, struct mdf_lowered_call *call, 
             continue;
         }
         facts[routine->outputs[i]].is_product = true;
-        if (search->n_reads[routine->outputs[i]] == 0 && !facts[routine->outputs[i]].is_watched) {
+        if (call->n_outputs > 1 && search->n_reads[routine->outputs[i]] == 0 && !facts[routine->outputs[i]].is_watched) {
             routine->outputs[i] = call->outputs[i] = MDF_LOWERED_NONE;
         }
     }

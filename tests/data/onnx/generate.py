@@ -277,6 +277,16 @@ def wiring():
          ({"x": X}, {"y": X * 11}), ({"x": X, "w": X}, {"y": X * 2}))
     runs("default_input_idle", model([node("Neg", ["x"], ["y"])], [value("x"), value("w")], [value("y")], weights, ir=3, opset=9),
          ({"x": X}, {"y": -X}), ({"x": X, "w": X}, {"y": -X}))
+    unread = h.make_graph([node("ScatterElements", ["s", "k", "u"], ["unread"], axis=0, reduction="max"), node("Add", ["s", "x"], ["t"]), node("Neg", ["t"], ["y"])], "body",
+                          [value("s", T.INT64, [2]), value("k", T.INT64, [2]), value("x", T.INT64, [2])], [value("t", T.INT64, [2]), value("y", T.INT64, [2])],
+                          [nh.from_array(np.array([7, 8]), "u")])
+    pairs, places = np.array([[1, 2], [3, 4], [5, 6]]), np.array([[0, 1], [-1, 0], [1, -1]])
+    sums = np.cumsum(pairs, axis=0)
+    runs("scatter_unread_in_scan", model([node("Scan", ["s0", "places", "xs"], ["end", "ys"], body=unread, num_scan_inputs=2)],
+                                         [value("s0", T.INT64, [2]), value("places", T.INT64, [3, 2]), value("xs", T.INT64, [3, 2])],
+                                         [value("end", T.INT64), value("ys", T.INT64)], opset=18),
+         ({"s0": np.zeros(2, np.int64), "places": places, "xs": pairs}, {"end": sums[-1], "ys": -sums}),
+         ({"s0": np.zeros(2, np.int64), "places": places + 1, "xs": pairs}, "index 2 (number 1 of the indices) is out of range for axis 0 of size 2"))
     idle = h.make_graph([node("Identity", ["c"], ["d"]), node("Add", ["s", "s"], ["t"]), node("Identity", ["s"], ["r"])], "body",
                         [value("i", T.INT64, []), value("c", T.BOOL, []), value("w"), value("s")], [value("d", T.BOOL, []), value("r"), value("t")], weights)
     runs("default_input_idle_body", model([node("Loop", ["n", "", "x", "x"], ["w_end", "y"], body=idle)], [value("x")], [value("w_end"), value("y")],
