@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -833,21 +834,25 @@ Test(whole, a_trip_count_may_be_a_whole_real)
     end_pair(&pair);
 }
 
-/* A side of "or" may be of another type than the other one: also within a tuple. */
-Test(whole, items_keep_the_type_of_the_side_that_is_taken)
+/* A side of "or" may be of another type than the other one: also within a tuple. A power of 2 is a square, until it is another. */
+Test(whole, values_that_change_change_what_is_computed)
 {
-    static const char text[] =
-        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": "
-        "{\"value\": \"(x or 1000,)\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}";
+    static const char *const expressions[] = {"(x or 1000,)", "numpy.array([3.0, 0.7]) ** (2 if n < 4 else n)"};
     struct pair pair;
+    char text[400];
 
     mdf_memory_init(&memory, NULL, 0);
-    cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
-    for (int step = 0; step < 5; step++) {
-        step_both(&pair, step, false, text);
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        snprintf(text, sizeof text,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"n\": {\"default_initial_value\": "
+                 "0, \"value\": \"n + 1\"}, \"p\": {\"value\": \"%s\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}", expressions[i]);
+        cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
+        for (int step = 0; step < 7; step++) {
+            step_both(&pair, step, false, text);
+        }
+        many_both(&pair, 7, text);
+        end_pair(&pair);
     }
-    many_both(&pair, 7, text);
-    end_pair(&pair);
 }
 
 /* Results that nobody looked at are made when they are, by a form that then meets other shapes than the one without them did: the

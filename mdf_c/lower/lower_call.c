@@ -153,6 +153,20 @@ static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_
     return true;
 }
 
+/* Whether a kernel ran the loop of another function than its row's, of fewer operands, for a value that may be another next time:
+ * numpy's power of 2 is a square. */
+static bool has_chosen_by_value(const struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+    size_t n_given = 0, i;
+
+    for (i = 0; i < trial->n; i++) {
+        n_given += trial->given[i] != NULL && trial->given[i]->kind != MDF_KIND_NONE;
+    }
+    return element != NULL && trial->trace.operation != &mdf_element_operations[element->id] && trial->trace.n_operands < n_given &&
+           !lowering_has_constants(lowering, trial, 1);
+}
+
 /* The op for a kernel that ran one loop; false without a refusal where it is no such op. It is one of a region where its operands
  * lie as the result does, else of a nest. */
 static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op, bool *all_even)
@@ -166,7 +180,7 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
         (lowering->is_for_source &&
          trial->source->operator->form == MDF_FORM_BOUNDS) || /* of one bound, whose loop has no text */
         (trace->settings != NULL && trace->settings != trial->call.settings && !trace->operation->settings_last) ||
-        result->length == 0) {
+        result->length == 0 || has_chosen_by_value(lowering, trial)) {
         return false;
     }
     if (!make_even(lowering, trial, all_even) || (*all_even && !makes_result(lowering, trial))) {
