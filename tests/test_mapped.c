@@ -107,6 +107,10 @@ Test(mapped, same_bits)
               "\"functions\": {" SCAN_OF("e", "p", "", "\"output_ports\": {\"y\": {\"value\": \"u * 3.0 + 1.0\"}}") "}, " YIELD(
                   "e - u")) SHOWN("a"),
          0},
+        /* an item that is stored in parts, each by a nest */
+        {SCAN("a", "",
+              "\"functions\": {" CALL("c", "Concat", "\"inputs\": \"[u, u]\", \"axis\": 0") "}, " YIELD("c")) SHOWN("a"),
+         1},
         /* a state goes from run to run */
         {CALL("a", "Scan",
               "\"initial_state_and_scan_inputs\": [\"numpy.zeros((4,))\", \"x\"], \"num_scan_inputs\": 1, \"body\": {\"nodes\": "

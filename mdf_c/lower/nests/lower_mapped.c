@@ -71,6 +71,19 @@ static void note_read(void *context, mdf_lowered_id id)
     reading->reads = reading->reads || mdf_lowered_reads(reading->nest, id);
 }
 
+/* Whether an op is a nest that stores items of stacks, all or a part of one. */
+static bool stores_items(const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; op->code == MDF_LOWERED_NEST && i < loop->n_stacks; i++) {
+        if (mdf_nest_stores(op->of.nest, loop->stacks[i].item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The nest that is all of a loop's body, but for moves that it does not need; NULL: there is none. */
 static const struct mdf_lowered_nest *body_of(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
@@ -87,7 +100,7 @@ static const struct mdf_lowered_nest *body_of(const struct lowering *lowering, c
     for (i = 0; i < loop->body.n_ops && reading.nest != NULL; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
-        if (op != reading.nest && !only_moves(lowering, loop, op)) {
+        if (op != reading.nest && (stores_items(loop, op) || !only_moves(lowering, loop, op))) {
             return NULL;
         }
         mdf_lowered_visit_results(op, note_read, &reading);
