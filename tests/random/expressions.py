@@ -121,6 +121,9 @@ def _operation(rng, scope, shape, depth):
         right = f"(1 + {'numpy.abs' if shape else 'abs'}({right}))" if rng.random() < 0.9 else right
         return f"({left} {kind} {right})"
     if kind == "**":
+        exponent = scope.pick(rng, ()) if shape and rng.random() < 0.3 else None
+        if exponent is not None:  # one that changes
+            return f"({left} ** (int({exponent}) % 4))"
         return f"({left} ** {rng.choice([2, 2, 3, 0.5 if rng.random() < 0.1 else 2])})"
     return f"({left} {kind} {right})"
 
