@@ -163,8 +163,8 @@ static bool has_chosen_by_value(const struct lowering *lowering, const struct tr
     for (i = 0; i < trial->n; i++) {
         n_given += trial->given[i] != NULL && trial->given[i]->kind != MDF_KIND_NONE;
     }
-    return element != NULL && trial->trace.operation != &mdf_element_operations[element->id] && trial->trace.n_operands < n_given &&
-           !lowering_has_constants(lowering, trial, 1);
+    return element != NULL && trial->trace.operation != &mdf_element_operations[element->id] &&
+           trial->trace.n_operands < n_given && !lowering_has_constants(lowering, trial, 1);
 }
 
 /* The op for a kernel that ran one loop; false without a refusal where it is no such op. It is one of a region where its operands

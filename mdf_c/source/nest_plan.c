@@ -433,8 +433,8 @@ static void add_step(struct nest_plan *plan, size_t step, struct mdf_nest_set fo
     }
 }
 
-/* Those at the depth that stand before loop `place`: first what is the same along the vector axis, then totals, as lanes are joined
- * in loops: a group, whose registers have names, ends there. */
+/* Those at the depth that stand before loop `place`: first what is the same along the vector axis, then totals, as lanes are
+ * joined in loops: a group, whose registers have names, ends there. */
 static void add_steps(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places, size_t place,
                       struct mdf_nest_set folds)
 {
