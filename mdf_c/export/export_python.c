@@ -305,13 +305,18 @@ static bool write_without_lists_as(struct writing *writing)
 
 static bool write_without_lists(struct writing *writing)
 {
+    const struct mdf_code_call *call = writing->call;
     struct symbol of_lists;
 
     if (!find_type(writing)) {
         return false;
     }
     of_lists = *writing->result;
-    return write_without_lists_as(writing) && is_the_same_of_lists(writing, &of_lists);
+    if (!write_without_lists_as(writing)) {
+        return false;
+    }
+    writing->call = call; /* which may have been written as another one */
+    return is_the_same_of_lists(writing, &of_lists);
 }
 
 bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_code_call *call,

@@ -286,6 +286,11 @@ static bool find_end(struct counting *counting, mdf_lowered_id id, bool is_negat
         return false;
     }
     if (lowering_is_constant(lowering, id)) {
+        const struct mdf_value *constant = lowering_example(lowering, id);
+
+        if (constant->kind != MDF_KIND_TENSOR || constant->dtype != MDF_DTYPE_BOOL || constant->length != 1) {
+            return false; /* a number that is made a truth, or none */
+        }
         *first = lowering_is_true(lowering, id) != is_negated ? never : 0;
         return true;
     }

@@ -15,7 +15,8 @@ static const int64_t largest_number = INT64_C(1) << 60;
 static const struct mdf_lowered_op *maker_of(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct region *region = lowering->facts[id].region;
-    size_t at = region == NULL || lowering->facts[id].depth > lowering->region->depth ? 0 : region->n_ops;
+    size_t at =
+        region == NULL || lowering->region == NULL || lowering->facts[id].depth > lowering->region->depth ? 0 : region->n_ops;
 
     while (at-- > 0) {
         if (region->ops[at].code <= MDF_LOWERED_PART && region->ops[at].out == id) {
