@@ -1,89 +1,14 @@
 /* test_cli.c - the programs as a user calls them: exit status, standard output, standard error, files. */
-#include "mdf_c/machine/emit.h"
+#include "tests/cli_calls.h"
 
 #include <criterion/criterion.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 1 << 14, PATH_SIZE = 256 };
-
-/* What one call did. */
-struct outcome {
-    int exit_status;
-    char output[TEXT_SIZE], errors[TEXT_SIZE];
-};
-
-static void read_file(const char *path, char text[TEXT_SIZE])
-{
-    FILE *stream = fopen(path, "rb");
-    size_t n = stream != NULL ? fread(text, 1, TEXT_SIZE - 1, stream) : 0;
-
-    text[n] = '\0';
-    if (stream != NULL) {
-        fclose(stream);
-    }
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "wb");
-
-    cr_assert(stream != NULL);
-    fputs(text, stream);
-    fclose(stream);
-}
-
-/* A folder of the test's own, removed by its last call. */
-static char folder[] = "/tmp/mdf_test_cli_XXXXXX";
-
-static void set_up(void)
-{
-    cr_assert(mkdtemp(folder) != NULL);
-}
-
-static void tear_down(void)
-{
-    char command[PATH_SIZE];
-
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert(system(command) == 0);
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[PATH_SIZE];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-/* Calls a program: its name and arguments, quoted for the shell, as printf takes them. */
-static __attribute__((format(printf, 1, 2))) struct outcome *call(const char *arguments, ...)
-{
-    static struct outcome outcome;
-    const char *build = getenv("BUILD");
-    char command[4 * PATH_SIZE], text[2 * PATH_SIZE];
-    va_list values;
-    int status;
-
-    va_start(values, arguments);
-    vsnprintf(text, sizeof text, arguments, values);
-    va_end(values);
-    snprintf(command, sizeof command, "%s/%s >%s/out 2>%s/err", build != NULL ? build : "build", text, folder, folder);
-    status = system(command);
-    cr_assert(WIFEXITED(status), "%s", command);
-    outcome.exit_status = WEXITSTATUS(status);
-    read_file(in_folder("out"), outcome.output);
-    read_file(in_folder("err"), outcome.errors);
-    return &outcome;
-}
-
-TestSuite(cli, .init = set_up, .fini = tear_down);
+TestSuite(cli, .init = cli_set_up, .fini = cli_tear_down);
 
 /* ------------------------------------------------------------------ what is computed */
 
@@ -128,7 +53,7 @@ Test(cli, output)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+        const struct cli_outcome *outcome = cli_call("mdf-run %s", cases[i].arguments);
 
         cr_expect(outcome->exit_status == 0, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
         cr_expect_str_eq(outcome->output, cases[i].output, "%s gives %s", cases[i].arguments, outcome->output);
@@ -136,296 +61,39 @@ Test(cli, output)
     }
 }
 
-/* The forms of small models, as they were when somebody last looked at them. Where these texts change, the engine has come to
- * do something else: look whether that was meant. */
-Test(cli, dumps)
-{
-    static const struct {
-        const char *arguments, *file;
-    } cases[] = {
-        {"examples/newton_sqrt.json -i a=10 --dump code", "newton_code.txt"},
-        {"examples/newton_sqrt.json -i a=10 --check --dump code", "newton_code.txt"},
-        {"examples/newton_sqrt.json -i a=10 --dump lowered", "newton_lowered.txt"},
-        {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
-        {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
-        {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
-        {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
-        {"tests/data/dumps/whole_choices.yaml --dump lowered", "whole_choices_lowered.txt"},
-        {"tests/data/dumps/counted.yaml --dump lowered", "counted_lowered.txt"},
-        {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
-        {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
-        {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
-        {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
-        {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
-        {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
-        {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
-        {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
-        {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
-        {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},
-        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
-         "first_passage_nests.txt"},
-        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",
-         "first_passage_float32_nests.txt"},
-        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
-         "no_lanes.txt"}};
-    char path[PATH_SIZE], expected[TEXT_SIZE];
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
-
-        if (strstr(cases[i].file, "_nests.txt") != NULL && !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
-            continue; /* there are no nests: kernels are as fast */
-        }
-        snprintf(path, sizeof path, "tests/data/dumps/%s", cases[i].file);
-        read_file(path, expected);
-        cr_expect(outcome->exit_status == 0, "%s: %s", cases[i].arguments, outcome->errors);
-        cr_expect(strcmp(outcome->output, expected) == 0 || strstr(outcome->output, "\nno machine code: ") != NULL, "%s gives %s",
-                  cases[i].arguments, outcome->output);
-    }
-}
-
-Test(cli, dump_of_source_is_what_the_compiler_gets)
-{
-    static char source[TEXT_SIZE];
-    const struct outcome *outcome;
-
-    cr_expect(call("mdf-compile examples/cooling.yaml -o %s/m.c", folder)->exit_status == 0);
-    read_file(in_folder("m.c"), source);
-    outcome = call("mdf-run examples/cooling.yaml --dump c");
-    cr_expect_str_eq(outcome->output, source, "%s", outcome->output);
-}
-
-/* A Scan along any axes is lowered, and has a form in C. */
-Test(cli, a_scan_along_the_last_axis)
-{
-    static const char results[] = "{\"last\": [5.25, 0.25], \"all\": [[5.25, 2.5, 1.0], [0.25, 0.5, 0.0]]}";
-    static const char *const ways[] = {"", "--plain", "--compile"};
-    const struct outcome *outcome;
-
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        outcome = call("mdf-run tests/data/dumps/last_axis.yaml %s", ways[i]);
-        cr_expect(strstr(outcome->output, results) != NULL, "%s: %s%s", ways[i], outcome->output, outcome->errors);
-    }
-    outcome = call("mdf-run tests/data/dumps/last_axis.yaml --explain");
-    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
-}
-
-/* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
-Test(cli, puts_of_conditions)
-{
-    const struct outcome *outcome = call("mdf-run tests/data/compile/chosen_puts.yaml -n 4 --dump lowered");
-    const char *at = outcome->output, *end = strstr(at, "\na loop, node"); /* behind the whole: the same by itself */
-    size_t n_in_place = 0, n_puts = 0;
-
-    for (; (at = strstr(at, " = put ")) != NULL && (end == NULL || at < end); at++) {
-        n_puts++;
-        n_in_place += strstr(at, "\n") > strstr(at, ", in place  ;");
-    }
-    cr_expect((n_in_place == n_puts && n_puts == 8) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s", outcome->output);
-}
-
-/* The same of running sums and of what is added by index; OneHot is a nest. */
-Test(cli, more_routines_in_loops)
-{
-    static const char model[] = "tests/data/compile/routines_in_loops.yaml";
-    static const char *const calls[] = {"routine CumSum(", "routine ScatterElements(", "routine ScatterND("};
-    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
-    size_t i;
-
-    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
-    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
-    outcome = call("mdf-run %s -n 3 --dump lowered", model);
-    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
-        cr_expect(strstr(outcome->output, calls[i]) != NULL, "%s: %.9000s", calls[i], outcome->output);
-    }
-    cr_expect(strstr(outcome->output, " call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s",
-              outcome->output);
-}
-
-/* Rows that are known before are compared with numbers in int32, wherever these lie. */
-Test(cli, narrow_comparisons)
-{
-    static const char model[] = "tests/data/compile/narrow.yaml";
-    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
-
-    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
-    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
-    outcome = call("mdf-run %s -n 3 --dump lowered", model);
-    cr_expect(strstr(outcome->output, " int32 scalar = cast v") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s",
-              outcome->output);
-}
-
-/* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */
-Test(cli, routines_in_loops)
-{
-    static const char model[] = "tests/data/compile/top_of_windows.yaml";
-    static const char *const calls[] = {" float64[5], - = routine TopK(", " float64[3], v", "  -, v",
-                                        " int32[1,25], - = routine TopK("};
-    const struct outcome *outcome = call("mdf-run %s --plain -n 3 -o %s/plain.json", model, folder);
-    size_t i;
-
-    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    outcome = call("mdf-run %s -n 3 -o %s/fast.json && cmp %s/plain.json %s/fast.json", model, folder, folder, folder);
-    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
-    outcome = call("mdf-run %s -n 3 --dump lowered", model);
-    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
-        cr_expect(strstr(outcome->output, calls[i]) != NULL, "%s: %.9000s", calls[i], outcome->output);
-    }
-}
-
-/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */
-Test(cli, short_sums_in_c)
-{
-    static const char model[] = "tests/data/dumps/short_sums.yaml";
-    const struct outcome *outcome = call("mdf-run %s --plain -o %s/plain.json", model, folder);
-
-    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    outcome =
-        call("mdf-run %s --compile -o %s/compiled.json && cmp %s/plain.json %s/compiled.json", model, folder, folder, folder);
-    cr_expect_eq(outcome->exit_status, 0, "%s%s", outcome->output, outcome->errors);
-    outcome = call("mdf-run %s --dump c", model);
-    cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL, "%s", outcome->output);
-}
-
-/* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
-Test(cli, scans_in_succession)
-{
-    static const char *const ways[] = {"", "--compile"};
-    const struct outcome *outcome = call("mdf-run tests/data/dumps/succession.yaml --steps 5 --plain -o %s/plain.json", folder);
-
-    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        outcome = call("mdf-run tests/data/dumps/succession.yaml --steps 5 %s -o %s/way.json && cmp %s/way.json %s/plain.json",
-                       ways[i], folder, folder, folder);
-        cr_expect_eq(outcome->exit_status, 0, "%s: %s%s", ways[i], outcome->output, outcome->errors);
-    }
-    outcome = call("mdf-run tests/data/dumps/succession.yaml --explain");
-    cr_expect(strstr(outcome->output, "      one loop with that of node 'one', parameter 'scan'\n  node 'scaled': with the") !=
-                  NULL,
-              "%s", outcome->output);
-}
-
-/* So are those of version 8, whatever stands in their bodies. */
-Test(cli, scans_of_a_batch)
-{
-    static const char model[] = "tests/data/dumps/batches.yaml";
-    static const char results[] = "{\"last\": [[4.0, 6.0], [10.0, 20.0], [2.0, 9.75]], \"all\": [[[1.5, 2.0], [0.5, 1.0], [0.0, "
-                                  "0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [[2.0, 4.0], [-1.0, 0.125], [-0.5, 0.25]]]";
-    static const char *const lengths[] = {"[2, 0, 3]", "[0, 0, 0]", "[3, 3, 3]", "[0, 0, 1]", "[0, 4, 0]", "[-1, 0, 0]"};
-    static char want[TEXT_SIZE];
-    const struct outcome *outcome;
-
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        outcome = call("mdf-run %s --plain -n 4 -i 'lengths=%s'", model, lengths[i]);
-        cr_expect_eq(outcome->exit_status, i < 4 ? 0 : 1);
-        snprintf(want, sizeof want, "%s", i < 4 ? outcome->output : outcome->errors);
-        outcome = call("mdf-run %s -n 4 -i 'lengths=%s'", model, lengths[i]);
-        cr_expect_str_eq(i < 4 ? outcome->output : outcome->errors, want);
-    }
-    outcome = call("mdf-run %s --plain", model);
-    cr_expect(strstr(outcome->output, results) != NULL, "%s", outcome->output);
-    snprintf(want, sizeof want, "%s", outcome->output);
-    cr_expect_str_eq(call("mdf-run %s --compile", model)->output, want);
-    outcome = call("mdf-run %s --explain -n 4", model);
-    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
-}
-
-/* Lengths that no sequence has are refused by what was compiled, too; where no sequence has an item, it gives zeros if the body
- * declares of which type and shape, and else is made for other ones. */
-Test(cli, lengths_of_sequences_change)
-{
-#define MEANS "examples/control_flow/ragged_means.yaml"
-#define FIRST "{\"lengths\": [3, 2, 1]}, "
-#define ROW(first) "[" first ", 0.0, 0.0, 0.0]"
-    static const struct {
-        const char *model, *lengths, *text;
-        int exit_status;
-    } cases[] = {
-        {MEANS, "[0, 1, 0]", "\"means\": [" ROW("0.0") ", " ROW("1.0") ", " ROW("0.0") "]", 0},
-        {MEANS, "[0, 0, 0]", "\"means\": [" ROW("0.0") ", " ROW("0.0") ", " ROW("0.0") "]", 0},
-        {MEANS, "[5, 2, 1]", "is longer than there is room for", 1},
-        {MEANS, "[4, 2, -1]", "or of negative length", 1},
-        {"tests/data/dumps/batches.yaml", "[0, 0, 0]", "than those that the model was compiled for", 1},
-    };
-    const struct outcome *outcome;
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        FILE *stream = fopen(in_folder("lengths.json"), "w");
-
-        cr_assert_not_null(stream);
-        fprintf(stream, "[" FIRST FIRST FIRST "{\"lengths\": %s}]", cases[i].lengths);
-        fclose(stream);
-        outcome = call("mdf-run %s --compile -n 4 --inputs %s/lengths.json", cases[i].model, folder);
-        cr_expect_eq(outcome->exit_status, cases[i].exit_status, "%s: %s", cases[i].lengths, outcome->errors);
-        cr_expect(strstr(cases[i].exit_status == 0 ? outcome->output : outcome->errors, cases[i].text) != NULL, "%s: %s%s",
-                  cases[i].lengths, outcome->output, outcome->errors);
-        if (cases[i].exit_status == 0) {
-            outcome = call("mdf-run %s --plain -n 4 --inputs %s/lengths.json", cases[i].model, folder);
-            cr_expect(strstr(outcome->output, cases[i].text) != NULL, "%s: %s", cases[i].lengths, outcome->output);
-        }
-    }
-}
-
-/* An index is looked at in machine code also where nobody reads what stands there, and there is one element only. */
-Test(cli, an_index_that_nobody_needs)
-{
-    const struct outcome *outcome = call("mdf-run tests/data/dumps/moves.yaml -i idle=0 -i runs=2");
-
-    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "index 1 (number 0 of the indices) is out of range") != NULL,
-              "%s", outcome->errors);
-}
-
-/* In place of JSON, which the output file still gets; behind the schedule. */
-Test(cli, explanation)
-{
-    const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json --explain --schedule -n 1 -o %s/e.json", folder);
-    char text[TEXT_SIZE];
-
-    cr_expect(strncmp(outcome->output, "step 1\n  pass 1   A | B\ngraph 'chain': node by node\n", 50) == 0, "%s",
-              outcome->output);
-    read_file(in_folder("e.json"), text);
-    cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
-    outcome = call("mdf-run tests/data/two_nodes.json --explain");
-    cr_expect(strncmp(outcome->output, "graph 'chain': lowered, ", 24) == 0 &&
-                  strstr(outcome->output, "\n  node 'A': with the graph\n  node 'B': with the graph\n") != NULL,
-              "%s", outcome->output);
-}
-
 Test(cli, inputs_from_files)
 {
     static const char expected[] = "A.y\n2\n10\n3.0\n";
-    const struct outcome *outcome;
-    char text[TEXT_SIZE];
+    const struct cli_outcome *outcome;
+    char text[CLI_TEXT_SIZE];
 
-    write_file(in_folder("list.json"), "[{\"x\": 1}, {\"A.x\": {\"type\": \"int64\", \"shape\": [], \"data\": [5]}}]");
-    outcome =
-        call("mdf-run tests/data/two_nodes.json --inputs %s/list.json -n 3 --trace --record A.y -o %s/r.csv", folder, folder);
+    cli_write_file(cli_in_folder("list.json"), "[{\"x\": 1}, {\"A.x\": {\"type\": \"int64\", \"shape\": [], \"data\": [5]}}]");
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --inputs %s/list.json -n 3 --trace --record A.y -o %s/r.csv",
+                       cli_folder, cli_folder);
     cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
     cr_expect_str_eq(outcome->output, "");
-    read_file(in_folder("r.csv"), text);
+    cli_read_file(cli_in_folder("r.csv"), text);
     cr_expect_str_eq(text, expected, "%s", text);
 
     /* Of --schedule and --output, the one goes to standard output, the other to its file. */
-    outcome = call("mdf-run tests/data/two_nodes.json --schedule -o %s/s.json", folder);
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --schedule -o %s/s.json", cli_folder);
     cr_expect_str_eq(outcome->output, "step 1\n  pass 1   A | B\n");
-    read_file(in_folder("s.json"), text);
+    cli_read_file(cli_in_folder("s.json"), text);
     cr_expect(strncmp(text, "{\"model\": ", 10) == 0, "%s", text);
 
     /* An archive that one run wrote is the inputs of another, where nothing is called N.v: a warning. */
-    cr_expect(call("mdf-run tests/data/decay.yaml -o %s/v.npz", folder)->exit_status == 0);
-    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/v.npz --record A.y", folder);
+    cr_expect(cli_call("mdf-run tests/data/decay.yaml -o %s/v.npz", cli_folder)->exit_status == 0);
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --inputs %s/v.npz --record A.y", cli_folder);
     cr_expect(outcome->exit_status == 0 && strstr(outcome->errors, "v.npz: warning: ") != NULL, "%s", outcome->errors);
 
-    write_file(in_folder("x.json"), "[4, 4]");
-    outcome = call("mdf-run tests/data/two_nodes.json -i x=@%s/x.json --record A.y", folder);
+    cli_write_file(cli_in_folder("x.json"), "[4, 4]");
+    outcome = cli_call("mdf-run tests/data/two_nodes.json -i x=@%s/x.json --record A.y", cli_folder);
     cr_expect(strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": [8, 8]}}") != NULL, "%s", outcome->output);
 }
 
 Test(cli, repeats_start_afresh)
 {
-    const struct outcome *outcome = call("mdf-run tests/data/two_nodes.json -n 2 --repeat 3 --time");
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/two_nodes.json -n 2 --repeat 3 --time");
 
     cr_expect(strstr(outcome->output, "\"total\": 6.0") != NULL, "%s", outcome->output);
     cr_expect(strncmp(outcome->errors, "{\"load_s\": ", 11) == 0 && strstr(outcome->errors, "\"peak_bytes\": ") != NULL, "%s",
@@ -434,16 +102,16 @@ Test(cli, repeats_start_afresh)
 
 Test(cli, output_file_replaces_the_old_one_or_leaves_it)
 {
-    char text[TEXT_SIZE];
+    char text[CLI_TEXT_SIZE];
 
-    write_file(in_folder("r.json"), "old");
-    cr_expect(call("mdf-run tests/data/unknown_name.json -o %s/r.json", folder)->exit_status == 1);
-    read_file(in_folder("r.json"), text);
+    cli_write_file(cli_in_folder("r.json"), "old");
+    cr_expect(cli_call("mdf-run tests/data/unknown_name.json -o %s/r.json", cli_folder)->exit_status == 1);
+    cli_read_file(cli_in_folder("r.json"), text);
     cr_expect_str_eq(text, "old");
-    cr_expect(call("mdf-run tests/data/two_nodes.json -o %s/r.json", folder)->exit_status == 0);
-    read_file(in_folder("r.json"), text);
+    cr_expect(cli_call("mdf-run tests/data/two_nodes.json -o %s/r.json", cli_folder)->exit_status == 0);
+    cli_read_file(cli_in_folder("r.json"), text);
     cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
-    cr_expect(call("mdf-run tests/data/two_nodes.json -o %s/nowhere/r.json", folder)->exit_status == 1);
+    cr_expect(cli_call("mdf-run tests/data/two_nodes.json -o %s/nowhere/r.json", cli_folder)->exit_status == 1);
 }
 
 /* ------------------------------------------------------------------ --set */
@@ -452,17 +120,19 @@ Test(cli, sets_parameters_for_one_run)
 {
     static const char cooled[] = "\"temperature\": 44.3,";
 
-    write_file(in_folder("values.yaml"), "{cup.time_constant: 10, temperature: {type: float64, data: 50}}");
-    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set time_constant=10 --set cup.temperature=50.0")->output,
-                     cooled) != NULL);
-    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set @%s/values.yaml", folder)->output, cooled) != NULL);
+    cli_write_file(cli_in_folder("values.yaml"), "{cup.time_constant: 10, temperature: {type: float64, data: 50}}");
     cr_expect(
-        strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --plain --set 'time_constant=\"5 + 5\"' --set temperature=50")
+        strstr(cli_call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set time_constant=10 --set cup.temperature=50.0")->output,
+               cooled) != NULL);
+    cr_expect(strstr(cli_call("mdf-run examples/cooling.yaml -n 3 --dt 1 --set @%s/values.yaml", cli_folder)->output, cooled) !=
+              NULL);
+    cr_expect(
+        strstr(cli_call("mdf-run examples/cooling.yaml -n 3 --dt 1 --plain --set 'time_constant=\"5 + 5\"' --set temperature=50")
                    ->output,
                cooled) != NULL,
         "an expression, as the file may have one");
-    cr_expect(strstr(call("mdf-run examples/cooling.yaml -n 3 --dt 1 --compile --set @%s/values.yaml", folder)->output, cooled) !=
-              NULL);
+    cr_expect(strstr(cli_call("mdf-run examples/cooling.yaml -n 3 --dt 1 --compile --set @%s/values.yaml", cli_folder)->output,
+                     cooled) != NULL);
 }
 
 /* ------------------------------------------------------------------ mdf-compile --tunable */
@@ -484,39 +154,41 @@ static const char tuning[] = "#include <math.h>\n#include <stdio.h>\n#include \"
 Test(cli, tunable_parameters_are_fields)
 {
     static const char *const tunable[] = {"all", "temperature,cup.room,time_constant"};
-    char command[4 * PATH_SIZE], text[TEXT_SIZE];
+    char command[4 * CLI_PATH_SIZE], text[CLI_TEXT_SIZE];
     size_t i;
 
-    write_file(in_folder("main.c"), tuning);
+    cli_write_file(cli_in_folder("main.c"), tuning);
     for (i = 0; i < 2; i++) {
-        cr_assert_eq(
-            call("mdf-compile examples/cooling.yaml --dt 1 --tunable %s -o %s/cooling.h", tunable[i], folder)->exit_status, 0);
+        cr_assert_eq(cli_call("mdf-compile examples/cooling.yaml --dt 1 --tunable %s -o %s/cooling.h", tunable[i], cli_folder)
+                         ->exit_status,
+                     0);
         snprintf(command, sizeof command,
-                 "cc -std=c11 -Wall -Werror -ffp-contract=off -o %s/tune %s/main.c %s/cooling.c -lm && %s/tune >%s/tuned", folder,
-                 folder, folder, folder, folder);
+                 "cc -std=c11 -Wall -Werror -ffp-contract=off -o %s/tune %s/main.c %s/cooling.c -lm && %s/tune >%s/tuned",
+                 cli_folder, cli_folder, cli_folder, cli_folder, cli_folder);
         cr_assert_eq(system(command), 0);
-        read_file(in_folder("tuned"), text);
+        cli_read_file(cli_in_folder("tuned"), text);
         cr_expect_str_eq(text, "20 300 90 44.299999999999997");
     }
-    cr_expect(strstr(call("mdf-compile examples/cooling.yaml --tunable rom -o %s/c.h", folder)->errors,
+    cr_expect(strstr(cli_call("mdf-compile examples/cooling.yaml --tunable rom -o %s/c.h", cli_folder)->errors,
                      "no parameter is called 'rom'; did you mean 'room'?") != NULL);
-    cr_expect(strstr(call("mdf-compile examples/traffic_light.yaml --tunable nosuch -o %s/c.h", folder)->errors,
+    cr_expect(strstr(cli_call("mdf-compile examples/traffic_light.yaml --tunable nosuch -o %s/c.h", cli_folder)->errors,
                      "no parameter is called 'nosuch'") != NULL);
 }
 
 /* `all` is all constants, of graphs and of nodes within nodes too. */
 Test(cli, tunable_all_goes_to_any_depth)
 {
-    char text[TEXT_SIZE];
+    char text[CLI_TEXT_SIZE];
 
-    write_file(in_folder("nested.json"),
-               "{\"m\": {\"graphs\": {\"g\": {\"parameters\": {\"shared\": {\"value\": 3.0}}, \"nodes\": {\"outer\": {\"graph\": "
-               "{\"nodes\": {\"inner\": {\"parameters\": {\"gain\": {\"value\": 4.0}, \"y\": {\"value\": \"gain + shared\"}}, "
-               "\"output_ports\": {\"out\": {\"value\": \"y\"}}}}}}}}}}}\n");
-    cr_assert_eq(call("mdf-compile %s/nested.json --tunable all -o %s/nested.h", folder, folder)->exit_status, 0);
-    read_file(in_folder("nested.h"), text);
+    cli_write_file(
+        cli_in_folder("nested.json"),
+        "{\"m\": {\"graphs\": {\"g\": {\"parameters\": {\"shared\": {\"value\": 3.0}}, \"nodes\": {\"outer\": {\"graph\": "
+        "{\"nodes\": {\"inner\": {\"parameters\": {\"gain\": {\"value\": 4.0}, \"y\": {\"value\": \"gain + shared\"}}, "
+        "\"output_ports\": {\"out\": {\"value\": \"y\"}}}}}}}}}}}\n");
+    cr_assert_eq(cli_call("mdf-compile %s/nested.json --tunable all -o %s/nested.h", cli_folder, cli_folder)->exit_status, 0);
+    cli_read_file(cli_in_folder("nested.h"), text);
     cr_expect(strstr(text, "double shared; /*") != NULL && strstr(text, "double inner_gain; /*") != NULL, "%s", text);
-    cr_expect(strstr(call("mdf-compile %s/nested.json --tunable outer.inner.gain -o %s/c.h", folder, folder)->errors,
+    cr_expect(strstr(cli_call("mdf-compile %s/nested.json --tunable outer.inner.gain -o %s/c.h", cli_folder, cli_folder)->errors,
                      "no parameter is called 'outer.inner.gain'; did you mean 'inner.gain'?") != NULL);
 }
 
@@ -595,7 +267,7 @@ Test(cli, errors)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+        const struct cli_outcome *outcome = cli_call("mdf-run %s", cases[i].arguments);
 
         cr_expect(outcome->exit_status == cases[i].exit_status, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
         cr_expect_str_eq(outcome->output, "", "%s prints %s", cases[i].arguments, outcome->output);
@@ -605,19 +277,19 @@ Test(cli, errors)
 
 Test(cli, warnings)
 {
-    const struct outcome *outcome = call("mdf-run tests/data/misspelt.json");
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/misspelt.json");
 
     cr_expect(outcome->exit_status == 0);
     cr_expect(strncmp(outcome->errors, "tests/data/misspelt.json:3:11: warning: ", 40) == 0, "%s", outcome->errors);
 
     /* A name in a file of inputs that no port has is told once, or refused. */
-    write_file(in_folder("in.json"), "{\"nosuch\": 1, \"x\": 2}");
-    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json -n 3 --repeat 2 --record A.y", folder);
+    cli_write_file(cli_in_folder("in.json"), "{\"nosuch\": 1, \"x\": 2}");
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --inputs %s/in.json -n 3 --repeat 2 --record A.y", cli_folder);
     cr_expect(outcome->exit_status == 0 && strstr(outcome->output, "\"outputs\": {\"A\": {\"y\": 4}}") != NULL, "%s",
               outcome->output);
     cr_expect(strstr(outcome->errors, "warning: no input port is called 'nosuch'") != NULL, "%s", outcome->errors);
     cr_expect(strstr(strstr(outcome->errors, "warning") + 1, "warning") == NULL, "%s", outcome->errors);
-    outcome = call("mdf-run tests/data/two_nodes.json --inputs %s/in.json --strict", folder);
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --inputs %s/in.json --strict", cli_folder);
     cr_expect(outcome->exit_status == 1 && outcome->output[0] == '\0');
 }
 
@@ -627,29 +299,30 @@ Test(cli, runs_that_lack_something)
     static const char decay[] = "tests/data/decay.yaml:8:16: warning: node 'N', parameter 'v': without a time increment its "
                                 "time_derivative has no effect, and it stands still: give one (mdf-run --dt)\n";
     static const char *const fed[] = {"-i x=1", "-i n.x=1", "-i x=1 --check"};
-    const struct outcome *outcome = call("mdf-run tests/data/decay.yaml --steps 3");
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/decay.yaml --steps 3");
     size_t i;
 
     cr_expect(outcome->exit_status == 0, "%s", outcome->errors);
     cr_expect(strncmp(outcome->errors, decay, sizeof decay - 1) == 0, "%s", outcome->errors);
-    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --strict")->exit_status, 1);
-    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --check --strict")->exit_status, 1);
-    cr_expect_eq(call("mdf-run tests/data/decay.yaml --strict")->exit_status, 0);
-    cr_expect_eq(call("mdf-run tests/data/decay.yaml --steps 3 --dt 0.1 --strict")->exit_status, 0);
-    write_file(in_folder("open.yaml"), "m: {graphs: {g: {nodes: {n: {input_ports: {x: {}}, output_ports: {o: {value: x}}}}}}}");
-    write_file(in_folder("later.json"), "[{}, {\"x\": 1}]");
-    outcome = call("mdf-run %s/open.yaml", folder);
+    cr_expect_eq(cli_call("mdf-run tests/data/decay.yaml --steps 3 --strict")->exit_status, 1);
+    cr_expect_eq(cli_call("mdf-run tests/data/decay.yaml --steps 3 --check --strict")->exit_status, 1);
+    cr_expect_eq(cli_call("mdf-run tests/data/decay.yaml --strict")->exit_status, 0);
+    cr_expect_eq(cli_call("mdf-run tests/data/decay.yaml --steps 3 --dt 0.1 --strict")->exit_status, 0);
+    cli_write_file(cli_in_folder("open.yaml"),
+                   "m: {graphs: {g: {nodes: {n: {input_ports: {x: {}}, output_ports: {o: {value: x}}}}}}}");
+    cli_write_file(cli_in_folder("later.json"), "[{}, {\"x\": 1}]");
+    outcome = cli_call("mdf-run %s/open.yaml", cli_folder);
     cr_expect(outcome->exit_status == 0 &&
                   strstr(outcome->errors, "open.yaml:1:47: warning: node 'n', input port 'x': nothing feeds it, so that it is 0: "
                                           "give it a value (mdf-run --input n.x=VALUE), an edge, or a default_value\n") != NULL,
               "%s", outcome->errors);
-    outcome = call("mdf-run %s/open.yaml --check --strict", folder);
+    outcome = cli_call("mdf-run %s/open.yaml --check --strict", cli_folder);
     cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "error: node 'n', input port 'x'") != NULL);
     for (i = 0; i < sizeof fed / sizeof *fed; i++) {
-        outcome = call("mdf-run %s/open.yaml --strict %s", folder, fed[i]);
+        outcome = cli_call("mdf-run %s/open.yaml --strict %s", cli_folder, fed[i]);
         cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s: %s", fed[i], outcome->errors);
     }
-    outcome = call("mdf-run %s/open.yaml --strict --inputs %s/later.json --steps 2", folder, folder);
+    outcome = cli_call("mdf-run %s/open.yaml --strict --inputs %s/later.json --steps 2", cli_folder, cli_folder);
     cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s", outcome->errors);
 }
 
@@ -659,25 +332,25 @@ Test(cli, inputs_have_the_declared_shape)
     static const char said[] =
         "shaped.yaml:1:47: error: node 'n', input port 'x': the port has another shape than its value: declared "
         "(3,), given (2,)";
-    const struct outcome *outcome;
+    const struct cli_outcome *outcome;
 
-    write_file(in_folder("shaped.yaml"),
-               "m: {graphs: {g: {nodes: {n: {input_ports: {x: {shape: [3]}}, output_ports: {o: {value: x * 2}}}}}}}");
-    write_file(in_folder("shapes.json"),
-               "[{\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2]}]");
-    cr_expect_eq(call("mdf-run %s/shaped.yaml -i x=[1,2,3]", folder)->exit_status, 0);
-    cr_expect_eq(call("mdf-run %s/shaped.yaml -i x=4", folder)->exit_status, 0);
-    outcome = call("mdf-run %s/shaped.yaml -i x=[1,2]", folder);
+    cli_write_file(cli_in_folder("shaped.yaml"),
+                   "m: {graphs: {g: {nodes: {n: {input_ports: {x: {shape: [3]}}, output_ports: {o: {value: x * 2}}}}}}}");
+    cli_write_file(cli_in_folder("shapes.json"),
+                   "[{\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2, 3]}, {\"x\": [1, 2]}]");
+    cr_expect_eq(cli_call("mdf-run %s/shaped.yaml -i x=[1,2,3]", cli_folder)->exit_status, 0);
+    cr_expect_eq(cli_call("mdf-run %s/shaped.yaml -i x=4", cli_folder)->exit_status, 0);
+    outcome = cli_call("mdf-run %s/shaped.yaml -i x=[1,2]", cli_folder);
     cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
-    outcome = call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5", folder, folder);
+    outcome = cli_call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5", cli_folder, cli_folder);
     cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
-    outcome = call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5 --plain", folder, folder);
+    outcome = cli_call("mdf-run %s/shaped.yaml --inputs %s/shapes.json --steps 5 --plain", cli_folder, cli_folder);
     cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, said) != NULL, "%s", outcome->errors);
 }
 
 Test(cli, help_fits_a_screen)
 {
-    const struct outcome *outcome = call("mdf-run --help");
+    const struct cli_outcome *outcome = cli_call("mdf-run --help");
     const char *line;
     int n_lines = 0;
 
@@ -686,8 +359,8 @@ Test(cli, help_fits_a_screen)
         n_lines++;
     }
     cr_expect(n_lines <= 24, "%d lines", n_lines);
-    cr_expect(strncmp(call("mdf-run --version")->output, "mdf-run ", 8) == 0);
-    cr_expect(strncmp(call("mdf-convert --version")->output, "mdf-convert ", 12) == 0);
+    cr_expect(strncmp(cli_call("mdf-run --version")->output, "mdf-run ", 8) == 0);
+    cr_expect(strncmp(cli_call("mdf-convert --version")->output, "mdf-convert ", 12) == 0);
 }
 
 /* ------------------------------------------------------------------ ONNX files */
@@ -726,7 +399,7 @@ Test(cli, onnx_files)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+        const struct cli_outcome *outcome = cli_call("mdf-run %s", cases[i].arguments);
 
         snprintf(expected, sizeof expected, "\"results\": %s,\n", cases[i].results);
         cr_expect(outcome->exit_status == 0 && outcome->errors[0] == '\0', "%s says %s", cases[i].arguments, outcome->errors);
@@ -754,7 +427,7 @@ Test(cli, onnx_files_at_fault)
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome = call("mdf-run %s", cases[i].arguments);
+        const struct cli_outcome *outcome = cli_call("mdf-run %s", cases[i].arguments);
 
         cr_expect(outcome->exit_status == cases[i].exit_status, "%s: exit status %d", cases[i].arguments, outcome->exit_status);
         cr_expect_str_eq(outcome->output, "", "%s prints %s", cases[i].arguments, outcome->output);
@@ -766,49 +439,49 @@ Test(cli, onnx_files_at_fault)
 
 Test(cli, convert_with_weights_beside)
 {
-    char direct[TEXT_SIZE];
+    char direct[CLI_TEXT_SIZE];
 
-    cr_expect(call("mdf-convert " ONNX "default_input.onnx %s/a.json", folder)->exit_status == 0);
-    cr_expect(access(in_folder("a.json.npz"), F_OK) != 0); /* what is small stays */
-    cr_expect(call("mdf-convert --weights-beside 12 " ONNX "default_input.onnx %s/a.json", folder)->exit_status == 0);
-    cr_expect(access(in_folder("a.json.npz"), F_OK) == 0);
-    read_file(in_folder("a.json"), direct);
+    cr_expect(cli_call("mdf-convert " ONNX "default_input.onnx %s/a.json", cli_folder)->exit_status == 0);
+    cr_expect(access(cli_in_folder("a.json.npz"), F_OK) != 0); /* what is small stays */
+    cr_expect(cli_call("mdf-convert --weights-beside 12 " ONNX "default_input.onnx %s/a.json", cli_folder)->exit_status == 0);
+    cr_expect(access(cli_in_folder("a.json.npz"), F_OK) == 0);
+    cli_read_file(cli_in_folder("a.json"), direct);
     cr_expect(strstr(direct, "\"data\": {\"npz\": \"a.json.npz\", \"array\": \"w\"}") != NULL, "%s", direct);
-    strcpy(direct, call("mdf-run " ONNX "default_input.onnx -i x=[1,2,3] --typed")->output);
-    cr_expect_str_eq(call("mdf-run %s/a.json -i x=[1,2,3] --typed", folder)->output, direct);
-    cr_expect(call("mdf-convert %s/a.json %s/b.yaml --weights-inside", folder, folder)->exit_status == 0);
-    cr_expect(access(in_folder("b.yaml.npz"), F_OK) != 0);
-    cr_expect_str_eq(call("mdf-run %s/b.yaml -i x=[1,2,3] --typed", folder)->output, direct);
-    unlink(in_folder("a.json.npz"));
-    cr_expect(strstr(call("mdf-run %s/a.json", folder)->errors, "the file 'a.json.npz', which holds arrays, can not be read") !=
-              NULL);
-    cr_expect(call("mdf-convert --weights-beside a b")->exit_status == 2);
-    cr_expect(call("mdf-convert --weights-beside 0 a b")->exit_status == 2);
-    cr_expect(call("mdf-convert --nope a b")->exit_status == 2);
-    cr_expect(call("mdf-convert a b c")->exit_status == 2);
+    strcpy(direct, cli_call("mdf-run " ONNX "default_input.onnx -i x=[1,2,3] --typed")->output);
+    cr_expect_str_eq(cli_call("mdf-run %s/a.json -i x=[1,2,3] --typed", cli_folder)->output, direct);
+    cr_expect(cli_call("mdf-convert %s/a.json %s/b.yaml --weights-inside", cli_folder, cli_folder)->exit_status == 0);
+    cr_expect(access(cli_in_folder("b.yaml.npz"), F_OK) != 0);
+    cr_expect_str_eq(cli_call("mdf-run %s/b.yaml -i x=[1,2,3] --typed", cli_folder)->output, direct);
+    unlink(cli_in_folder("a.json.npz"));
+    cr_expect(strstr(cli_call("mdf-run %s/a.json", cli_folder)->errors,
+                     "the file 'a.json.npz', which holds arrays, can not be read") != NULL);
+    cr_expect(cli_call("mdf-convert --weights-beside a b")->exit_status == 2);
+    cr_expect(cli_call("mdf-convert --weights-beside 0 a b")->exit_status == 2);
+    cr_expect(cli_call("mdf-convert --nope a b")->exit_status == 2);
+    cr_expect(cli_call("mdf-convert a b c")->exit_status == 2);
 }
 
 Test(cli, convert_through_all_formats)
 {
-    const struct outcome *outcome;
-    char direct[TEXT_SIZE];
+    const struct cli_outcome *outcome;
+    char direct[CLI_TEXT_SIZE];
 
-    cr_expect(call("mdf-convert tests/data/two_nodes.json %s/a.yaml", folder)->exit_status == 0);
-    cr_expect(call("mdf-convert %s/a.yaml %s/b.bson", folder, folder)->exit_status == 0);
-    cr_expect(call("mdf-convert %s/b.bson %s/c.json", folder, folder)->exit_status == 0);
-    strcpy(direct, call("mdf-run tests/data/two_nodes.json")->output);
-    outcome = call("mdf-run %s/c.json", folder);
+    cr_expect(cli_call("mdf-convert tests/data/two_nodes.json %s/a.yaml", cli_folder)->exit_status == 0);
+    cr_expect(cli_call("mdf-convert %s/a.yaml %s/b.bson", cli_folder, cli_folder)->exit_status == 0);
+    cr_expect(cli_call("mdf-convert %s/b.bson %s/c.json", cli_folder, cli_folder)->exit_status == 0);
+    strcpy(direct, cli_call("mdf-run tests/data/two_nodes.json")->output);
+    outcome = cli_call("mdf-run %s/c.json", cli_folder);
     cr_expect_str_eq(outcome->output, direct, "%s", outcome->output);
-    read_file(in_folder("c.json"), direct);
+    cli_read_file(cli_in_folder("c.json"), direct);
     cr_expect(strstr(direct, "\"onnx_opset_version\": \"15\"") != NULL, "%s", direct);
 }
 
 Test(cli, convert_errors)
 {
-    cr_expect(call("mdf-convert")->exit_status == 2);
-    cr_expect(call("mdf-convert tests/data/two_nodes.json %s/a.txt", folder)->exit_status == 2);
-    cr_expect(call("mdf-convert tests/data/nosuch.json %s/a.json", folder)->exit_status == 1);
-    cr_expect(access(in_folder("a.json"), F_OK) != 0);
+    cr_expect(cli_call("mdf-convert")->exit_status == 2);
+    cr_expect(cli_call("mdf-convert tests/data/two_nodes.json %s/a.txt", cli_folder)->exit_status == 2);
+    cr_expect(cli_call("mdf-convert tests/data/nosuch.json %s/a.json", cli_folder)->exit_status == 1);
+    cr_expect(access(cli_in_folder("a.json"), F_OK) != 0);
 }
 
 /* ------------------------------------------------------------------ trust */
@@ -841,12 +514,12 @@ static size_t count_lines(const char *text)
 }
 
 /* The text with each '@' replaced. */
-static void fill_in(char filled[TEXT_SIZE], const char *text, const char *filling)
+static void fill_in(char filled[CLI_TEXT_SIZE], const char *text, const char *filling)
 {
     size_t n = 0;
 
     for (; *text != '\0'; text++) {
-        n += (size_t)snprintf(filled + n, TEXT_SIZE - n, "%.*s", *text == '@' ? (int)strlen(filling) : 1,
+        n += (size_t)snprintf(filled + n, CLI_TEXT_SIZE - n, "%.*s", *text == '@' ? (int)strlen(filling) : 1,
                               *text == '@' ? filling : text);
     }
 }
@@ -873,30 +546,30 @@ Test(cli, control_characters_of_a_file_are_shown)
         {"{\"@\": {\"graphs\": {\"@\": {\"nodes\": {\"@\": {\"output_ports\": {\"@\": {\"value\": 1}}}}}}}}", "", 0, 0, false},
         {"{\"@\": 1", "", 1, 1, false},
     };
-    char model[TEXT_SIZE];
+    char model[CLI_TEXT_SIZE];
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct outcome *outcome;
+        const struct cli_outcome *outcome;
 
         fill_in(model, cases[i].model, hostile);
-        write_file(in_folder("m.json"), model);
-        outcome = call("mdf-run %s/m.json %s", folder, cases[i].options);
+        cli_write_file(cli_in_folder("m.json"), model);
+        outcome = cli_call("mdf-run %s/m.json %s", cli_folder, cases[i].options);
         cr_expect_eq(outcome->exit_status, cases[i].exit_status, "%s: %s", model, outcome->errors);
         cr_expect(is_harmless(outcome->errors) && is_harmless(outcome->output), "%s: %s%s", model, outcome->errors,
                   outcome->output);
         cr_expect_eq(count_lines(outcome->errors), cases[i].n_lines, "%s: %s", model, outcome->errors);
         cr_expect(!cases[i].is_shown || strstr(outcome->errors, "\\x1b[2J") != NULL, "%s: %s", model, outcome->errors);
     }
-    cr_expect(strstr(call("mdf-run '%s/\033[2J'", folder)->errors, "\\x1b[2J: error: ") != NULL);
-    cr_expect(strstr(call("mdf-run --nope=$(printf '\\377')")->errors, "error: ") != NULL);
+    cr_expect(strstr(cli_call("mdf-run '%s/\033[2J'", cli_folder)->errors, "\\x1b[2J: error: ") != NULL);
+    cr_expect(strstr(cli_call("mdf-run --nope=$(printf '\\377')")->errors, "error: ") != NULL);
 }
 
 /* Holds a file of the build to what SECURITY.md says of it, by what readelf tells. */
 static void expect_hardened(const char *name, bool is_program)
 {
     const char *build = getenv("BUILD") != NULL ? getenv("BUILD") : "build";
-    char command[2 * PATH_SIZE], text[TEXT_SIZE];
+    char command[2 * CLI_PATH_SIZE], text[CLI_TEXT_SIZE];
 
     snprintf(command, sizeof command, "head -c 2 %s/%s | grep -q '#!'", build, name);
     if (system(command) == 0) { /* a call of an emulator (tools/check_target.sh) */
@@ -904,9 +577,9 @@ static void expect_hardened(const char *name, bool is_program)
     }
     snprintf(command, sizeof command,
              "readelf -lWd --dyn-syms %s/%s | grep -E 'GNU_RELRO|GNU_STACK|NOW|PIE|RWE|TEXTREL|_chk' >%s/elf", build, name,
-             folder);
+             cli_folder);
     cr_assert(system(command) == 0, "%s", command);
-    read_file(in_folder("elf"), text);
+    cli_read_file(cli_in_folder("elf"), text);
     cr_expect(strstr(text, "GNU_RELRO") != NULL && strstr(text, "BIND_NOW") != NULL, "%s: %s", name, text);
     cr_expect(strstr(text, "GNU_STACK") != NULL && strstr(text, "RWE") == NULL && strstr(text, "TEXTREL") == NULL, "%s: %s", name,
               text);
@@ -922,7 +595,7 @@ static void expect_hardened(const char *name, bool is_program)
 Test(cli, what_is_built_is_hardened)
 {
     const char *build = getenv("BUILD");
-    char path[PATH_SIZE];
+    char path[CLI_PATH_SIZE];
 
     expect_hardened("mdf-run", true);
     expect_hardened("mdf-convert", true);
@@ -939,8 +612,8 @@ Test(cli, shared_library_exports_what_mdf_h_declares)
     static const char command[] =
         "lib=${BUILD:-build}/libmdf.so; test ! -e $lib || { nm -D --defined-only $lib | sed 's/.* //' | sort >%s/has; "
         "grep -o '^MDF_API [^(]*(' mdf_c/mdf.h | sed 's/.*[ *]\\(.*\\)(/\\1/' | sort | diff - %s/has >&2; }";
-    char text[2 * PATH_SIZE + sizeof command];
+    char text[2 * CLI_PATH_SIZE + sizeof command];
 
-    snprintf(text, sizeof text, command, folder, folder);
+    snprintf(text, sizeof text, command, cli_folder, cli_folder);
     cr_expect_eq(system(text), 0, "%s", text);
 }

@@ -9,7 +9,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct mdf_memory memory;
@@ -834,8 +833,7 @@ Test(whole, a_trip_count_may_be_a_whole_real)
     end_pair(&pair);
 }
 
-/* A side of "or" may be of another type than the other one: also within a tuple. A power of 2 is a square, until it is another.
- */
+/* A side of "or" may be of another type, also within a tuple. A power of 2 is a square, until it is another. */
 Test(whole, values_that_change_change_what_is_computed)
 {
     static const char *const expressions[] = {"(x or 1000,)", "numpy.array([3.0, 0.7]) ** (2 if n < 4 else n)"};
@@ -846,8 +844,8 @@ Test(whole, values_that_change_change_what_is_computed)
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
         snprintf(text, sizeof text,
                  "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"n\": "
-                 "{\"default_initial_value\": "
-                 "0, \"value\": \"n + 1\"}, \"p\": {\"value\": \"%s\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}",
+                 "{\"default_initial_value\": 0, \"value\": \"n + 1\"}, \"p\": {\"value\": \"%s\"}}, "
+                 "\"output_ports\": {\"o\": {\"value\": \"p\"}}}}}}}}",
                  expressions[i]);
         cr_assert(begin_pair(&pair, text), "%s", pair.plain.error.message);
         for (int step = 0; step < 7; step++) {

@@ -220,18 +220,8 @@ static bool plan_cumulate(struct mdf_call *call, bool product, struct mdf_routin
     return true;
 }
 
-#define NAME(x) mdf_##x##_float32
-#define ELEMENT float
-#define TOTAL double
-#include "functions/folds/cumulate_routine.inc"
-#undef NAME
-#undef ELEMENT
-#define NAME(x) mdf_##x##_float64
-#define ELEMENT double
-#include "functions/folds/cumulate_routine.inc"
-#undef NAME
-#undef ELEMENT
-#undef TOTAL
+#define ROUTINES "functions/folds/cumulate_routine.inc"
+#include "functions/kernel/routine_reals.inc"
 
 /* Of so few elements that no thread would be worth it, nor lines side by side. */
 static mdf_routine_function cumulate_function(const struct mdf_routine_plan *plan)
@@ -242,9 +232,7 @@ static mdf_routine_function cumulate_function(const struct mdf_routine_plan *pla
         plan->whole[0] * plan->whole[1] * plan->whole[2] > MOST_ELEMENTS) {
         return NULL;
     }
-    return plan->dtype == MDF_DTYPE_FLOAT32   ? mdf_cumulate_float32
-           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_cumulate_float64
-                                              : NULL;
+    return MDF_ROUTINE_OF_REALS(plan, cumulate);
 }
 
 static bool plan_sum(struct mdf_call *call, struct mdf_routine_plan *plan)

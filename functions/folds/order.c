@@ -643,30 +643,14 @@ static bool non_zero(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ routines */
 
-#define NAME(x) mdf_##x##_float32
-#define ELEMENT float
-#include "functions/elements/differs_routine.inc"
-#include "functions/folds/order_routine.inc"
-#undef NAME
-#undef ELEMENT
-#define NAME(x) mdf_##x##_float64
-#define ELEMENT double
-#include "functions/elements/differs_routine.inc"
-#include "functions/folds/order_routine.inc"
-#undef NAME
-#undef ELEMENT
-#define NAME(x) mdf_##x##_int64
-#define ELEMENT int64_t
-#include "functions/elements/differs_routine.inc"
-#include "functions/folds/order_routine.inc"
-#undef NAME
-#undef ELEMENT
-#define NAME(x) mdf_##x##_int32
-#define ELEMENT int32_t
-#include "functions/elements/differs_routine.inc"
-#include "functions/folds/order_routine.inc"
-#undef NAME
-#undef ELEMENT
+#define ROUTINES "functions/elements/differs_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/folds/order_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/elements/differs_routine.inc"
+#include "functions/kernel/routine_wholes.inc"
+#define ROUTINES "functions/folds/order_routine.inc"
+#include "functions/kernel/routine_wholes.inc"
 
 /* Of few elements that are taken, and of so many altogether that no thread would be worth it. */
 static mdf_routine_function top_function(const struct mdf_routine_plan *plan)
@@ -678,11 +662,9 @@ static mdf_routine_function top_function(const struct mdf_routine_plan *plan)
         n * n_lines > MOST_ELEMENTS) {
         return NULL;
     }
-    return plan->dtype == MDF_DTYPE_FLOAT32   ? mdf_top_float32
-           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_top_float64
-           : plan->dtype == MDF_DTYPE_INT64   ? mdf_top_int64
-           : plan->dtype == MDF_DTYPE_INT32   ? mdf_top_int32
-                                              : NULL;
+    return plan->dtype == MDF_DTYPE_INT64   ? mdf_top_int64
+           : plan->dtype == MDF_DTYPE_INT32 ? mdf_top_int32
+                                            : MDF_ROUTINE_OF_REALS(plan, top);
 }
 
 static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)

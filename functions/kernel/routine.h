@@ -61,6 +61,11 @@ struct mdf_routine {
 #define MDF_NUMBERS_ROUTINE(plan_of, what, drawing_of) \
     (&(const struct mdf_routine){plan_of, .why = what, .draws = true, .drawing = drawing_of})
 
+/* The function of a plan on elements of float32 or float64, of those that routine_reals.inc includes; NULL: it is of other ones.
+ */
+#define MDF_ROUTINE_OF_REALS(plan, name) \
+    ((plan)->dtype == MDF_DTYPE_FLOAT32 ? mdf_##name##_float32 : (plan)->dtype == MDF_DTYPE_FLOAT64 ? mdf_##name##_float64 : NULL)
+
 /* What number_routine.inc takes for the type of a value's elements; of no value, or one that is not given, 0. False: it knows
  * none of them. `real`: as mdf_python_dtype_of says; NONE: the elements are what they are. */
 bool mdf_routine_kind(const struct mdf_value *value, mdf_dtype real, int64_t *kind);

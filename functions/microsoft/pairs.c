@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { N_WHOLE = 4 };
+
 struct pair_settings {
     const char *metric;
 };
@@ -15,13 +17,22 @@ struct pair_settings {
 static const struct mdf_setting pair_table[] = {{"metric", MDF_SETTING_STRING, offsetof(struct pair_settings, metric)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
-#define NAME(x) mdf_##x##_float64
-#define ELEMENT double
-#include "functions/microsoft/pairs_routine.inc"
+#define ROUTINES "functions/microsoft/pairs_routine.inc"
+#include "functions/kernel/routine_reals.inc"
 
 static bool is_known(const char *metric)
 {
     return strcmp(metric, "sqeuclidean") == 0 || strcmp(metric, "euclidean") == 0;
+}
+
+/* What the routine gets. */
+static void put_numbers(const struct pair_settings *settings, const struct mdf_value *a, const struct mdf_value *b,
+                        int64_t whole[N_WHOLE])
+{
+    whole[0] = mdf_value_shape(a)[0];
+    whole[1] = mdf_value_shape(b)[0];
+    whole[2] = mdf_value_shape(a)[1];
+    whole[3] = strcmp(settings->metric, "sqeuclidean") == 0;
 }
 
 static bool check_matrices(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b)
@@ -57,8 +68,9 @@ static bool distances(struct mdf_call *call)
     in[1] = in[0] == NULL ? NULL : mdf_workspace_input(&workspace, 1);
     out[0] = in[1] == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)a->dtype, 2, shape);
     if (out[0] != NULL) {
-        const int64_t whole[] = {shape[0], shape[1], mdf_value_shape(a)[1], strcmp(settings->metric, "sqeuclidean") == 0};
+        int64_t whole[N_WHOLE];
 
+        put_numbers(settings, a, b, whole);
         mdf_distances_float64(out, in, whole, NULL, NULL);
     }
     return out[0] != NULL && mdf_workspace_end(&workspace);
@@ -74,14 +86,11 @@ static bool plan_distances(struct mdf_call *call, struct mdf_routine_plan *plan)
     plan->dtype = (mdf_dtype)a->dtype;
     if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || b->dtype != a->dtype || a->rank != 2 ||
         b->rank != 2 || mdf_value_shape(a)[1] != mdf_value_shape(b)[1] || !is_known(settings->metric) ||
-        !mdf_routine_room(plan, 4, 0)) {
+        !mdf_routine_room(plan, N_WHOLE, 0)) {
         return false;
     }
     plan->function = "distances";
-    plan->whole[0] = mdf_value_shape(a)[0];
-    plan->whole[1] = mdf_value_shape(b)[0];
-    plan->whole[2] = mdf_value_shape(a)[1];
-    plan->whole[3] = strcmp(settings->metric, "sqeuclidean") == 0;
+    put_numbers(settings, a, b, plan->whole);
     return true;
 }
 

@@ -456,30 +456,14 @@ static bool plan_steps(struct mdf_call *call, struct mdf_routine_plan *plan)
 }
 
 #include "functions/moves/places_routine.inc"
-#define NAME(x) mdf_##x##_float32
-#define ELEMENT float
-#define WIDE float
-#include "functions/elements/differs_routine.inc"
-#include "functions/moves/scatter_routine.inc"
-#undef NAME
-#undef ELEMENT
-#undef WIDE
-#define NAME(x) mdf_##x##_float64
-#define ELEMENT double
-#define WIDE double
-#include "functions/elements/differs_routine.inc"
-#include "functions/moves/scatter_routine.inc"
-#undef NAME
-#undef ELEMENT
-#undef WIDE
-#define NAME(x) mdf_##x##_int64
-#define ELEMENT int64_t
-#define WIDE uint64_t
-#include "functions/elements/differs_routine.inc"
-#include "functions/moves/scatter_routine.inc"
-#undef NAME
-#undef ELEMENT
-#undef WIDE
+#define ROUTINES "functions/elements/differs_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/moves/scatter_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/elements/differs_routine.inc"
+#include "functions/kernel/routine_wholes.inc"
+#define ROUTINES "functions/moves/scatter_routine.inc"
+#include "functions/kernel/routine_wholes.inc"
 
 /* Whether so little is written that its kernel's looks at types and shapes are worth more. */
 static bool is_short(const struct mdf_routine_plan *plan)
@@ -491,20 +475,16 @@ static bool is_short(const struct mdf_routine_plan *plan)
 
 static mdf_routine_function elements_function(const struct mdf_routine_plan *plan)
 {
-    return !is_short(plan)                    ? NULL
-           : plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_scatter_elements_float32
-           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_scatter_elements_float64
-           : plan->dtype == MDF_DTYPE_INT64   ? mdf_scatter_elements_int64
-                                              : NULL;
+    return !is_short(plan)                  ? NULL
+           : plan->dtype == MDF_DTYPE_INT64 ? mdf_scatter_elements_int64
+                                            : MDF_ROUTINE_OF_REALS(plan, scatter_elements);
 }
 
 static mdf_routine_function blocks_function(const struct mdf_routine_plan *plan)
 {
-    return !is_short(plan)                    ? NULL
-           : plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_scatter_blocks_float32
-           : plan->dtype == MDF_DTYPE_FLOAT64 ? mdf_scatter_blocks_float64
-           : plan->dtype == MDF_DTYPE_INT64   ? mdf_scatter_blocks_int64
-                                              : NULL;
+    return !is_short(plan)                  ? NULL
+           : plan->dtype == MDF_DTYPE_INT64 ? mdf_scatter_blocks_int64
+                                            : MDF_ROUTINE_OF_REALS(plan, scatter_blocks);
 }
 
 static const char out_of_range[] = "an index is out of range";
