@@ -43,6 +43,7 @@ def _library():
             ("mdf_state_new", pointer, pointer, error),
             ("mdf_state_free", None, pointer),
             ("mdf_set_input", ctypes.c_int, pointer, text, ctypes.POINTER(Tensor), error),
+            ("mdf_lend_input", ctypes.c_int, pointer, text, ctypes.POINTER(Tensor), error),
             ("mdf_evaluate", ctypes.c_int, pointer, ctypes.c_double, error),
             ("mdf_evaluate_steps", ctypes.c_int, pointer, ctypes.c_uint64, ctypes.c_double, ctypes.c_double, ctypes.c_double, pointer,
              size, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64), error),
@@ -87,12 +88,17 @@ class Model:
         LIBRARY.mdf_state_free(self.state)
         self.state = self.made(LIBRARY.mdf_state_new(self.program, self.error))
 
-    def set_inputs(self, arrays):
+    def set_inputs(self, arrays, function=LIBRARY.mdf_set_input):
         for name, array in arrays.items():
             array = np.asarray(array, order="C")
             shape = (ctypes.c_int64 * array.ndim)(*array.shape)
             tensor = Tensor(DTYPES[array.dtype.name], array.ndim, shape, array.ctypes.data)
-            self.check(LIBRARY.mdf_set_input(self.state, name.encode(), tensor, self.error))
+            self.check(function(self.state, name.encode(), tensor, self.error))
+
+    def lend_inputs(self, arrays):
+        """The same without copies: the arrays, which are dense, have to stay where they are."""
+        self.lent = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+        self.set_inputs(self.lent, LIBRARY.mdf_lend_input)
 
     def evaluate(self, dt=math.nan):
         self.check(LIBRARY.mdf_evaluate(self.state, dt, self.error))
