@@ -19,8 +19,9 @@ static struct mdf_value counted(struct mdf_memory *memory, size_t rank)
     return array;
 }
 
-/* Large arrays begin with a line of the cache, also in a buffer that had something else, and behind a shape that lies in it. */
-Test(value, large_arrays_begin_with_a_line)
+/* Arrays that fill a line of the cache begin with one, also in a buffer that had something else, and behind a shape that lies in
+ * it. */
+Test(value, arrays_begin_with_a_line)
 {
     static const int64_t shape[] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
     struct mdf_value array = {0};
@@ -28,7 +29,7 @@ Test(value, large_arrays_begin_with_a_line)
 
     mdf_memory_init(&memory, NULL, 0);
     for (size_t i = 0; i < 100; i++) {
-        int64_t n = (int64_t)(64 + 7919 * i % 500);
+        int64_t n = (int64_t)(8 + 7919 * i % 500);
         bool has_long_shape = i % 3 == 0;
         void *data = has_long_shape ? mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT32, 11, shape)
                                     : mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT64, 1, &n);

@@ -8,7 +8,7 @@
 /* What takes some milliseconds: between them the work's request to stop is heard. */
 enum { ITEMS_PER_LOOK = 1 << 15, CONVERTED_PER_LOOK = 1 << 20 };
 
-enum { LINE_BYTES = 64, ALIGNED_BYTES = 512 /* of arrays that begin with a line */ };
+enum { LINE_BYTES = 64 }; /* arrays of so many begin with one */
 
 /* A string of a string array: the array points at its bytes. */
 struct string {
@@ -144,11 +144,10 @@ static bool fits(const struct mdf_buffer *buffer, size_t offset, size_t bytes)
     return owned_alone(buffer) && offset <= buffer->capacity_bytes && bytes <= buffer->capacity_bytes - offset;
 }
 
-/* A new buffer. What fills several lines of the cache begins with one: vectors as long as a line would else take two each time.
- */
+/* A new buffer. What fills a line of the cache begins with one: vectors as long as a line would else take two each time. */
 static struct mdf_buffer *make_buffer(struct mdf_memory *memory, size_t offset, size_t bytes)
 {
-    size_t spare = bytes >= ALIGNED_BYTES ? LINE_BYTES - _Alignof(max_align_t) : 0, total;
+    size_t spare = bytes >= LINE_BYTES ? LINE_BYTES - _Alignof(max_align_t) : 0, total;
     struct mdf_buffer *buffer;
 
     if (!mdf_size_add(offset, bytes, &total) || !mdf_size_add(total, spare, &total)) {
