@@ -120,6 +120,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
         "tests/data/compile/norms.json --typed --trace -n 2",
         "tests/data/compile/two_totals.yaml --typed",
+        "tests/data/compile/short_rows.yaml --typed -n 2",
         "tests/data/compile/many_pieces.yaml --typed",
         "tests/data/compile/pairs.yaml --typed",
         "tests/data/compile/routines.json --typed -n 2",
@@ -407,6 +408,23 @@ Test(compile, loops_become_vectors)
     cr_expect(strstr(output, "for (size_t j = 0; j < 16; j += 4)") != NULL && count_words(output, "total += ") == 4u, "%s",
               output);
     cr_expect_eq(count_words(output, "sum[i] = total;"), 1u, "%s", output);
+    free(output);
+}
+
+/* What functions give for a piece of some short rows is made before any of these rows is summed. */
+Test(compile, functions_of_short_rows_have_loops_of_their_own)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/short_rows.yaml -o %s/rows.c && sed -n '/compute_n/,/^}/p' "
+                             "%s/rows.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "for (size_t i = 0; i < 4; i++) {\n                for (size_t j = 0; j < 10; j++)") != NULL, "%s",
+              output);
+    cr_expect_eq(count_words(output, "_float32(t"), 2u, "%s", output); /* of one row each time */
+    cr_expect_eq(count_words(output, "= t_2;\n                    }\n                }\n"), 1u, "%s", output);
     free(output);
 }
 

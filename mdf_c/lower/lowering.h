@@ -454,6 +454,9 @@ bool lowering_unroll_sums(struct lowering *lowering);
 /* A nest whose innermost axis goes through columns; NULL: it is none that this is done of, or memory ran out. */
 struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, const struct mdf_lowered_nest *nest);
 
+/* --- nests/lower_pieces.c: for C source, short rows along which functions are called, and which are folded, a few at a time. */
+bool lowering_cut_rows(struct lowering *lowering);
+
 /* --- lower_columns.c: states that grow whose short rows nests fold lie by columns, too. */
 bool lowering_add_columns(struct lowering *lowering);
 

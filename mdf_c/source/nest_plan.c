@@ -10,7 +10,8 @@ enum {
     COST_OF_LANES = 24, /* to join the lanes of a total, in additions of the elements of a vector */
     MOST_LANES = 8,     /* that totals have for each index of the vector axis */
     FEWEST_TOGETHER = 8,
-    MOST_TOGETHER = 4096 /* elements that functions give in a loop of their own */
+    MOST_TOGETHER = 4096, /* elements that functions give in a loop of their own */
+    MOST_ROWS = 64        /* of which functions give all elements before one is folded */
 };
 
 static bool is_in(struct mdf_nest_set steps, size_t step)
@@ -268,6 +269,33 @@ static bool calls_function(const struct nest_plan *plan, size_t depth, size_t st
     return own->code == MDF_LOWERED_ELEMENTS;
 }
 
+/* Whether the loop within that of a depth is the innermost one, and goes along rows that are folded in many lanes. */
+static bool joins_rows(const struct nest_plan *plan, size_t depth)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (is_in(plan->steps, i) && is_in_lanes(&nest->steps[i]) && nest->steps[i].lanes > MOST_LANES &&
+            nest->steps[i].level == depth + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether what a function gives along a few short rows, each of which is folded, is needed by another step along them. */
+static bool is_made_of_rows(const struct nest_plan *plan, size_t depth, size_t step, size_t operand)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    const struct mdf_nest_step *made = &nest->steps[operand], *user = &nest->steps[step];
+
+    return made->kind == MDF_NEST_ELEMENT && made->code == MDF_LOWERED_ELEMENTS && user->kind == MDF_NEST_ELEMENT &&
+           plan->vector == nest->n_axes && depth + 2 == nest->n_axes && made->level == nest->n_axes &&
+           user->level == nest->n_axes && !(nest->is_open && nest->open_axis >= depth) && nest->extents[depth] <= MOST_ROWS &&
+           mdf_nest_count(nest, depth, nest->n_axes) <= MOST_TOGETHER && joins_rows(plan, depth);
+}
+
 /* Whether a step is in a later loop of the depth than its operand: a fold is behind what it folds; and what functions give for
  * all indices is made in a loop of its own, of vectors, before loops within need it. */
 static bool is_behind(const struct nest_plan *plan, size_t depth, size_t step, size_t operand)
@@ -276,7 +304,8 @@ static bool is_behind(const struct nest_plan *plan, size_t depth, size_t step, s
     size_t axis = nest_plan_axis(plan, depth), n = axis < plan->nest->n_axes ? plan->nest->extents[axis] : 0;
 
     return (plan->nest->steps[step].kind == MDF_NEST_FOLD && nest_plan_depth(plan, step) == depth) ||
-           (is_within && n >= FEWEST_TOGETHER && n <= MOST_TOGETHER && calls_function(plan, depth, operand));
+           (is_within && n >= FEWEST_TOGETHER && n <= MOST_TOGETHER && calls_function(plan, depth, operand)) ||
+           is_made_of_rows(plan, depth, step, operand);
 }
 
 /* Of the steps at a depth or below: `place` p of those at it, which stand between loops p - 1 and p; and of the others, which are
