@@ -115,7 +115,7 @@ Test(open_nest, same_bits)
 #define ENDED                                                                                                                    \
     "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {" ROWS_OF(               \
         "f", "[%s], [%s]") "," ROWS_OF("q", "[%s]") "," ENDED_LOOP "}, \"output_ports\": {\"k\": {\"value\": \"l[0]\"}, \"e\": " \
-                                                                   "{\"value\": \"l[2]\"}}}}}}}}"
+                                                    "{\"value\": \"l[2]\"}}}}}}}}"
 
 static const char *run_ended(struct engine *engine, bool plain, int type, int n, const char *const *rows, const char *port,
                              mdf_tensor *value)
@@ -285,4 +285,32 @@ Test(open_nest, elements_at_computed_places_are_folded)
                  mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
     engine_end(&plain);
     engine_end(&lowered);
+}
+
+/* What a node's loop stacks, as many as another node's value says, where the node may not run: of no one form, and so not made
+ * one of two ways. */
+Test(open_nest, what_is_as_long_as_it_comes_is_not_one_of_two_ways)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"a\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"f\": {\"function\": "
+        "\"onnx::If\", \"args\": {\"cond\": \"0\", \"then_branch\": {\"nodes\": {\"t\": {\"output_ports\": {\"y\": {\"value\": "
+        "\"2.0\"}}}}}, \"else_branch\": {\"nodes\": {\"e\": {\"output_ports\": {\"z\": {\"value\": \"x + 1\"}}}}}}}}, "
+        "\"output_ports\": {\"o\": {\"value\": \"f\"}}}, \"n\": {\"input_ports\": {\"m\": {}}, \"parameters\": {\"l\": "
+        "{\"function\": \"onnx::Loop\", \"args\": {\"M\": \"1 + m\", \"body\": {\"metadata\": {\"inputs\": [\"i\", \"c\"]}, "
+        "\"nodes\": {\"b\": {\"output_ports\": {\"d\": {\"value\": \"i < 2\"}, \"t\": {\"value\": \"0\"}}}}}}}}, "
+        "\"output_ports\": {\"r\": {\"value\": \"l\"}}}}, \"edges\": {\"e\": {\"sender\": \"a\", \"sender_port\": \"o\", "
+        "\"receiver\": \"n\", \"receiver_port\": \"m\"}}, \"conditions\": {\"termination\": {\"environment_state_update\": "
+        "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 1}}}}}}}}";
+    struct engine engine;
+    mdf_tensor stacked;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "r"), &stacked));
+    cr_expect(stacked.rank == 1 && stacked.shape[0] == 2);
+    mdf_explain(engine.state, how, sizeof how);
+    cr_expect_null(strstr(how, "a mistake in the engine"), "%s", how);
+    engine_end(&engine);
 }

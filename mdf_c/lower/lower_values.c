@@ -380,7 +380,8 @@ mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then
 {
     const struct mdf_value *example;
 
-    if (then == MDF_LOWERED_NONE || otherwise == MDF_LOWERED_NONE) {
+    if (then == MDF_LOWERED_NONE || otherwise == MDF_LOWERED_NONE || lowering->lowered->values[then].open_axes != 0 ||
+        lowering->lowered->values[otherwise].open_axes != 0) { /* as long as each run makes them, and so not of one form */
         return MDF_LOWERED_NONE;
     }
     example = lowering_example(lowering, then);
