@@ -399,7 +399,7 @@ $(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(B
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
 
 # What tests/early_code.c stands before.
-EARLY_CODE_FLAGS := -Wl,--wrap=mdf_code_price
+EARLY_CODE_FLAGS := -Wl,--wrap=mdf_code_price -Wl,--wrap=mdf_time_for_threads
 
 $(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES) tests/early_code.c) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)

@@ -6,5 +6,6 @@
 
 void __real_mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);
 void __wrap_mdf_code_price(const struct mdf_lowered *lowered, struct mdf_code_price *price);
+double __wrap_mdf_time_for_threads(double ns);
 
 #endif

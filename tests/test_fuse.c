@@ -40,7 +40,7 @@ static char how[TEXT_SIZE]; /* what explain says of the last run */
 
 static const void *run(struct engine *engine, const char *model, bool plain, size_t *n_bytes)
 {
-    const mdf_options options = {.plain = plain};
+    const mdf_options options = {.plain = plain, .n_threads = 1}; /* else two may run at the same time: tests/test_concurrent.c */
     mdf_tensor result;
     size_t d;
 

@@ -20,8 +20,9 @@ static const double longest_range_ns = 5e6;
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
 
-/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps. */
-static const double awake_ns = 5e3, asleep_ns = 25e3;
+/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps,
+ * one that has to be started, and ended. */
+static const double awake_ns = 5e3, asleep_ns = 25e3, unborn_ns = 2e5;
 
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
@@ -151,6 +152,7 @@ void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory)
     if (threads != NULL && prepare(threads)) {
         pthread_mutex_lock(&threads->lock);
         threads->is_ending = true;
+        atomic_fetch_add_explicit(&threads->n_jobs, 1, memory_order_release); /* for those that look out for work */
         pthread_cond_broadcast(&threads->posted);
         pthread_mutex_unlock(&threads->lock);
         while (threads->n_helpers > 0) {
@@ -200,10 +202,11 @@ static void finish(struct mdf_threads *threads)
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* Whether the helpers that there are look out for work. */
-static bool are_awake(const struct mdf_threads *threads)
+static double time_to_help(const struct mdf_threads *threads)
 {
-    return threads->n_helpers > 0 && atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0;
+    return threads->n_helpers == 0                                                    ? unborn_ns
+           : atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0 ? awake_ns
+                                                                                      : asleep_ns;
 }
 
 /* Threads that the work is worth, the caller's included. */
@@ -215,7 +218,7 @@ static size_t useful_threads(const struct mdf_context *context, size_t n, double
     if (n_threads == 1) {
         return 1;
     }
-    worth = (double)n * cost_per_item_ns / (are_awake(context->threads) ? awake_ns : asleep_ns);
+    worth = (double)n * cost_per_item_ns / time_to_help(context->threads);
     if (n_threads > MAX_THREADS) {
         n_threads = MAX_THREADS;
     }

@@ -403,26 +403,35 @@ static bool fuse(struct fusion *fusion)
 
 /* ------------------------------------------------------------------ all of a region */
 
-static bool note_pair(struct fusion *fusion, const char *why_apart)
+struct mdf_lowered_pair *lowering_pair(struct lowering *lowering, const struct mdf_lowered_op *first,
+                                       const struct mdf_lowered_op *second)
 {
-    struct lowering *lowering = fusion->lowering;
-    const struct mdf_origin *first = fusion->region->ops[fusion->first].origin;
-    const struct mdf_origin *second = fusion->region->ops[fusion->second].origin;
     struct mdf_lowered_pair *pair = lowering->lowered->pairs;
 
-    while (pair != NULL && (pair->first != first || pair->second != second)) {
+    while (pair != NULL && (pair->first != first->origin || pair->second != second->origin)) {
         pair = pair->next;
     }
     if (pair == NULL) {
         pair = mdf_arena_allocate(&lowering->lowered->arena, sizeof *pair);
         if (pair == NULL) {
-            return lowering_out_of_memory(lowering);
+            lowering_out_of_memory(lowering);
+            return NULL;
         }
-        *pair = (struct mdf_lowered_pair){.next = lowering->lowered->pairs, .first = first, .second = second};
+        *pair = (struct mdf_lowered_pair){.next = lowering->lowered->pairs, .first = first->origin, .second = second->origin};
         lowering->lowered->pairs = pair;
     }
-    pair->why_apart = why_apart;
-    return true;
+    return pair;
+}
+
+static bool note_pair(const struct fusion *fusion, const char *why_apart)
+{
+    const struct mdf_lowered_op *ops = fusion->region->ops;
+    struct mdf_lowered_pair *pair = lowering_pair(fusion->lowering, &ops[fusion->first], &ops[fusion->second]);
+
+    if (pair != NULL) {
+        pair->why_apart = why_apart;
+    }
+    return pair != NULL;
 }
 
 /* Joins the second loop to one in front of it, the nearest that it can be joined to. */

@@ -466,6 +466,13 @@ bool lowering_narrow_wholes(struct lowering *lowering);
 /* --- lower_routine.c: calls in loops that a function of plain C does with less than their kernels take. */
 bool lowering_find_routines(struct lowering *lowering);
 
+/* --- lower_fuse.c: what is told of two loops; NULL: memory ran out. */
+struct mdf_lowered_pair *lowering_pair(struct lowering *lowering, const struct mdf_lowered_op *first,
+                                       const struct mdf_lowered_op *second);
+
+/* --- lower_concurrent.c: loops that may run at the same time. */
+bool lowering_find_concurrent(struct lowering *lowering);
+
 /* --- lower_select.c: conditions whose sides are a few operations on whole numbers become choices. */
 bool lowering_select_wholes(struct lowering *lowering);
 

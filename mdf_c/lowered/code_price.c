@@ -20,6 +20,14 @@ enum {
 #define SAVED_BY_ELEMENT 0.15
 #define SAVED_BY_FOLDED_ELEMENT 0.8
 
+/* What machine code takes: an op of scalars, any other one besides what it does with each element, and that. */
+#define TIME_OF_SCALAR 1.0
+#define TIME_OF_OP 10.0
+#define TIME_OF_ELEMENT 0.08
+#define TIME_OF_FUNCTION 0.5
+#define TIME_OF_PRODUCT 0.05
+#define TIME_OF_WAKING 40000.0 /* a thread that sleeps, with enough left that it is worth it */
+
 static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct mdf_code_price *price)
 {
     double saved = SAVED_BY_NEST, each;
@@ -83,6 +91,51 @@ double mdf_saved_by_code(const struct mdf_lowered_region *region)
 
     add_region(region, 1, &price);
     return price.saved;
+}
+
+static double time_of_nest(const struct mdf_lowered_nest *nest)
+{
+    double ns = TIME_OF_OP;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        double each = nest->steps[i].code == MDF_LOWERED_ELEMENTS ? TIME_OF_FUNCTION : TIME_OF_ELEMENT;
+
+        ns += each * (double)mdf_nest_count(nest, 0, nest->steps[i].level);
+    }
+    return ns;
+}
+
+static double time_of_call(const struct mdf_lowered_call *call)
+{
+    const struct mdf_lowered_product *product = call->product;
+
+    return product == NULL ? TIME_OF_OP
+                           : TIME_OF_OP + TIME_OF_PRODUCT * (double)product->n_rows * (double)product->prepared.n *
+                                              (double)product->prepared.k;
+}
+
+double mdf_time_of_run(const struct mdf_lowered_region *region)
+{
+    double ns = 0;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        ns += op->code == MDF_LOWERED_NEST   ? time_of_nest(op->of.nest)
+              : op->code == MDF_LOWERED_CALL ? time_of_call(op->of.call)
+                                             : TIME_OF_SCALAR;
+        for (j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
+            ns += inner_runs(op) * mdf_time_of_run(mdf_lowered_inner(op, j));
+        }
+    }
+    return ns;
+}
+
+double mdf_time_for_threads(double ns)
+{
+    return ns >= TIME_OF_WAKING ? ns : 0;
 }
 
 bool mdf_code_pays(const struct mdf_lowered *lowered)

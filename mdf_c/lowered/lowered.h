@@ -21,6 +21,8 @@
 #include "functions/sampling/drawing.h"
 #include "mdf_c/base/arena.h"
 
+#include <stdatomic.h>
+
 struct mdf_origin;
 struct mdf_code_call;
 
@@ -317,6 +319,24 @@ struct mdf_lowered_loop {
     size_t block_runs;
     size_t block_end;  /* the run with which the next block begins */
     size_t ahead_runs; /* all runs of this time */
+    struct mdf_lowered_concurrent *concurrent; /* of which it is one; NULL: of none */
+};
+
+/* Two LOOP ops of the whole region, one behind the other, that may run at the same time, each on a thread. The second reads
+ * nothing that the first makes, or (`waits`) only items of its stacks, in the order in which they are made: it goes through
+ * blocks of them (block_runs) as they are there. Their bodies call no kernels. Machine code runs both where that pays; else they
+ * run one after the other. */
+struct mdf_lowered_concurrent {
+    struct mdf_lowered_loop *loops[2];
+    bool waits;
+    mdf_lowered_id *scalars; /* that the loops read and others make, but constants */
+    size_t n_scalars;
+    double run_ns[2]; /* about what a run of each takes */
+    size_t code[2];   /* where in the machine code of the form that of each begins */
+    /* While they run: */
+    atomic_size_t n_there; /* items of the first loop's stacks; SIZE_MAX: nobody has to wait */
+    atomic_bool is_lost;   /* the first has bailed out: no more will come */
+    bool is_done[2];
 };
 
 /* What the frame gets once all has run. */
@@ -341,6 +361,7 @@ struct mdf_lowered_pair {
     struct mdf_lowered_pair *next;
     const struct mdf_origin *first, *second;
     const char *why_apart; /* NULL: they are one LOOP */
+    bool is_concurrent;    /* they are two, which may run at the same time */
 };
 
 /* A shape that a call gave which its value had not. */

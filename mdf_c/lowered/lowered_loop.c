@@ -317,20 +317,20 @@ static bool begin_held_state(struct mdf_lowered *lowered, const struct mdf_lower
     return false;
 }
 
-int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+bool mdf_lowered_make_room(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
     size_t capacity = first_capacity(loop, n_runs), i;
     bool is_fixed = n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE;
 
     if (loop->n_padded > 0 && n_runs > loop->n_padded) {
-        return 1;
+        return false;
     }
     for (i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *stack = &loop->stacks[i];
 
         if (mdf_lowered_holding_stack(loop, stack) == NULL &&
             !begin_stack(lowered, stack, capacity, is_fixed, mdf_lowered_held_state(loop, stack) != NULL)) {
-            return 1;
+            return false;
         }
     }
     for (i = 0; i < loop->n_stacks; i++) {
@@ -347,13 +347,18 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
             continue;
         }
         if (!begin_held_state(lowered, loop, state) && !begin_state(lowered, state)) {
-            return 1;
+            return false;
         }
         if (state->storage == MDF_LOWERED_IN_PLACE) {
             lowered->arrays[state->next].data = lowered->arrays[state->parameter].data;
         }
     }
-    return loop->n_products > 0 && !mdf_lowered_begin_products(lowered, loop, n_runs);
+    return mdf_lowered_make_products(lowered, loop);
+}
+
+int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    return mdf_lowered_make_room(lowered, loop, n_runs) && mdf_lowered_begin_products(lowered, loop, n_runs) ? 0 : 1;
 }
 
 /* The next capacity, of at least n_items. */
@@ -499,8 +504,7 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
 
 /* ------------------------------------------------------------------ all runs */
 
-/* The number of runs that a loop can have at most; SIZE_MAX: no bound, or a negative one where that is refused. */
-static size_t bound_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
+size_t mdf_lowered_bound(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
     int64_t trip_count;
 
@@ -525,7 +529,7 @@ static bool code_pays_in(struct mdf_lowered *lowered, const struct mdf_lowered_l
 
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
-    size_t n_runs = bound_of(lowered, loop), run, i;
+    size_t n_runs = mdf_lowered_bound(lowered, loop), run, i;
     bool going_on = loop->condition == MDF_LOWERED_NONE || mdf_lowered_truth(lowered, loop->condition);
     double saved_by_code = 0;
 

@@ -54,7 +54,9 @@ bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id
 /* --- lowered_compute.c: an element op on scalars by its code, up to SELECT. False: bail out. */
 bool mdf_lowered_run_scalar(uint64_t *cells, const struct mdf_lowered_op *op);
 
-/* --- lowered_product.c: lays out the matrices of a loop's products, and computes those of its first runs. False: refused. */
+/* --- lowered_product.c: memory for a loop's products; then lays out their matrices, and computes those of its first runs, which
+ * needs no more memory. False: refused, or bail out. */
+bool mdf_lowered_make_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop);
 bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
 /* Where the results of products made ahead are in a run. */
 void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run);
@@ -63,5 +65,13 @@ void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lo
 /* A CALL that looks at a stack of the loop around it. */
 void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_lowered_call *call);
 bool mdf_lowered_run_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop);
+/* The number of runs that a loop can have at most; SIZE_MAX: no bound, or a negative one where that is refused. */
+size_t mdf_lowered_bound(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
+/* The part of mdf_lowered_begin_loop that allocates; mdf_lowered_begin_products is the other. False: refused, or bail out. */
+bool mdf_lowered_make_room(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);
+
+/* --- lowered_concurrent.c: before a loop that may run beside another one looks at the first `n` items of that. False: they do not
+ * come. */
+bool mdf_lowered_await_items(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n);
 
 #endif

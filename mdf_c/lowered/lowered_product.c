@@ -30,23 +30,32 @@ static bool make_bytes(const struct mdf_lowered *lowered, struct mdf_value *valu
            mdf_value_make_tensor(lowered->context->memory, value, MDF_DTYPE_UINT8, 1, &length) != NULL;
 }
 
-bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+bool mdf_lowered_make_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
     size_t i;
 
     for (i = 0; i < loop->n_products; i++) {
         struct mdf_lowered_product *product = loop->products[i];
 
+        if ((product->prepared.is_laid_out && !make_bytes(lowered, &product->panels, product->prepared.n_bytes)) ||
+            (product->rows != NULL &&
+             !make_bytes(lowered, &product->results, loop->block_runs * mdf_lowered_size(lowered, product->out)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_products; i++) {
+        const struct mdf_lowered_product *product = loop->products[i];
+
         if (product->prepared.is_laid_out) {
-            if (!make_bytes(lowered, &product->panels, product->prepared.n_bytes)) {
-                return false;
-            }
             mdf_lay_out_matrix(&product->prepared, lowered->arrays[product->b].data, product->b_row, product->b_column,
                                panels_of(product));
-        }
-        if (product->rows != NULL &&
-            !make_bytes(lowered, &product->results, loop->block_runs * mdf_lowered_size(lowered, product->out))) {
-            return false;
         }
     }
     loop->ahead_runs = n_runs;
@@ -75,6 +84,9 @@ int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_l
 {
     size_t left = run < loop->ahead_runs ? loop->ahead_runs - run : 0, n = left < loop->block_runs ? left : loop->block_runs, i;
 
+    if (loop->concurrent != NULL && !mdf_lowered_await_items(lowered, loop, run + n)) {
+        return 1;
+    }
     for (i = 0; n > 0 && i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
         const char *items;

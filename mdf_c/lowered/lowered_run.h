@@ -47,6 +47,8 @@ int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *n
 int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
 /* Its tiles, with the extents as they are. */
 int mdf_lowered_run_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
+/* Two loops at the same time, by their machine code. */
+int mdf_lowered_run_concurrent(struct mdf_lowered *lowered, struct mdf_lowered_concurrent *concurrent);
 /* Before the first run of a loop's body: room for `n_runs` items in its stacks (SIZE_MAX: for some), or for those that they are
  * padded to, and array states get memory of their own with the elements of their initial values. */
 int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs);

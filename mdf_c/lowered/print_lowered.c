@@ -127,6 +127,11 @@ static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *lo
     if (loop->n_lanes > 0) {
         mdf_text_printf(text, ", %zu of the model's in each", loop->n_lanes);
     }
+    if (loop->concurrent != NULL) {
+        mdf_text_append_string(text, loop->concurrent->loops[0] == loop ? ", while the next one runs"
+                                     : loop->concurrent->waits          ? ", behind the one before, item by item"
+                                                                        : ", while the one before runs");
+    }
     if (loop->condition != MDF_LOWERED_NONE) {
         mdf_text_printf(text, " while v%u, then v%u", (unsigned)loop->condition, (unsigned)loop->next_condition);
     }

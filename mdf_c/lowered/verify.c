@@ -10,6 +10,7 @@
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/lowered/print_lowered.h"
 
+#include <stddef.h>
 #include <string.h>
 
 struct verification {
@@ -712,6 +713,49 @@ static bool verify_region(struct verification *verification, const struct mdf_lo
     return true;
 }
 
+/* Of two loops that may run at the same time: how often the second reads what the first makes, but row by row. */
+struct dependence {
+    const struct mdf_lowered_op *second;
+    mdf_lowered_id result;
+    ptrdiff_t n;
+};
+
+static void count_read(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    (void)is_aliased;
+    ((struct dependence *)context)->n += id == ((struct dependence *)context)->result;
+}
+
+static void count_reads(void *context, mdf_lowered_id result)
+{
+    struct dependence *dependence = context;
+    const struct mdf_lowered_loop *loop = dependence->second->of.loop;
+    size_t i;
+
+    dependence->result = result;
+    mdf_lowered_visit_reads(dependence->second, count_read, dependence);
+    for (i = 0; i < loop->n_rows && loop->concurrent->waits; i++) {
+        dependence->n -= loop->rows[i].source == result;
+    }
+}
+
+static bool verify_concurrent(struct verification *verification, const struct mdf_lowered_region *region, size_t at)
+{
+    const struct mdf_lowered_op *first = &region->ops[at], *second = first + 1;
+    const struct mdf_lowered_concurrent *concurrent = first->code == MDF_LOWERED_LOOP ? first->of.loop->concurrent : NULL;
+    struct dependence dependence = {.second = second};
+
+    if (concurrent == NULL || concurrent->loops[0] != first->of.loop) {
+        return true;
+    }
+    if (at + 1 == region->n_ops || second->code != MDF_LOWERED_LOOP || second->of.loop != concurrent->loops[1] ||
+        second->of.loop->concurrent != concurrent) {
+        return fail(verification, first, "the other loop does not follow");
+    }
+    mdf_lowered_visit_results(first, count_reads, &dependence);
+    return dependence.n == 0 || fail(verification, second, "needs more of the other loop than its items");
+}
+
 bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
 {
     struct mdf_arena arena;
@@ -731,6 +775,9 @@ bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
             lowered->values[i].place == MDF_LOWERED_INPUT || lowered->values[i].place == MDF_LOWERED_CONSTANT;
     }
     holds = holds && verify_region(&verification, &lowered->region);
+    for (i = 0; holds && i < lowered->region.n_ops; i++) {
+        holds = verify_concurrent(&verification, &lowered->region, i);
+    }
     for (i = 0; holds && i < lowered->n_outputs; i++) {
         holds = reads(&verification, NULL, lowered->outputs[i].id);
     }

@@ -35,10 +35,42 @@ static void map(struct mdf_lowered *lowered, const struct assembler *assembler)
     memcpy(&lowered->code, &memory, sizeof memory);
 }
 
-void mdf_lowered_emit(struct mdf_lowered *lowered)
+/* False: there is no code for it. */
+static bool emit(struct mdf_lowered *lowered)
 {
     struct assembler assembler;
+    bool done;
 
+    assembler_init(&assembler, lowered->arena.memory);
+    done = emit_x86_64(lowered, &assembler, NULL);
+    if (done) {
+        map(lowered, &assembler);
+    }
+    assembler_release(&assembler);
+    return done;
+}
+
+/* Loops that might run at the same time run one after the other. Whether there were any. */
+static bool part_loops(struct mdf_lowered *lowered)
+{
+    struct mdf_lowered_pair *pair;
+    bool were_any = false;
+    size_t i;
+
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        if (lowered->region.ops[i].code == MDF_LOWERED_LOOP && lowered->region.ops[i].of.loop->concurrent != NULL) {
+            lowered->region.ops[i].of.loop->concurrent = NULL;
+            were_any = true;
+        }
+    }
+    for (pair = lowered->pairs; pair != NULL; pair = pair->next) {
+        pair->is_concurrent = false;
+    }
+    return were_any;
+}
+
+void mdf_lowered_emit(struct mdf_lowered *lowered)
+{
     lowered->code = NULL;
     lowered->is_code_settled = true;
     lowered->why_no_code = "this processor has no AVX2";
@@ -46,11 +78,9 @@ void mdf_lowered_emit(struct mdf_lowered *lowered)
         return;
     }
     lowered->why_no_code = "it is too large or too deeply nested, or memory was refused";
-    assembler_init(&assembler, lowered->arena.memory);
-    if (emit_x86_64(lowered, &assembler, NULL)) {
-        map(lowered, &assembler);
+    if (!emit(lowered) && part_loops(lowered)) {
+        emit(lowered);
     }
-    assembler_release(&assembler);
 }
 
 bool mdf_machine_has_vectors(mdf_dtype dtype)

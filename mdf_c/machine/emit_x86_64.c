@@ -20,7 +20,8 @@ static int32_t frame_size(const struct emission *emission)
 static void emit_entry(struct emission *emission)
 {
     struct assembler *assembler = emission->assembler;
-    size_t i;
+    size_t n_inputs, i;
+    const mdf_lowered_id *inputs = emission_inputs(emission, &n_inputs);
 
     for (i = 0; i < sizeof saved_registers; i++) {
         assemble_push(assembler, saved_registers[i]);
@@ -28,8 +29,8 @@ static void emit_entry(struct emission *emission)
     assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RSP), frame_size(emission));
     assemble_move(assembler, CELLS, RDI);
     assemble_move(assembler, ARRAYS, RSI);
-    for (i = 0; i < emission->lowered->n_inputs; i++) {
-        mdf_lowered_id id = emission->lowered->inputs[i];
+    for (i = 0; i < n_inputs; i++) {
+        mdf_lowered_id id = inputs[i];
         const struct life *life = &emission->lives[id];
         bool is_float = life->size == 4;
 
@@ -48,9 +49,9 @@ static void emit_exits(struct emission *emission)
     machine_label out = new_label(assembler);
     size_t i;
 
-    for (i = 0; i < emission->lowered->n_outputs; i++) {
-        if (emission->lowered->values[emission->lowered->outputs[i].id].is_scalar) {
-            emission_publish(emission, emission->lowered->outputs[i].id);
+    for (i = 0; i < emission_n_results(emission); i++) {
+        if (emission->lowered->values[emission_result(emission, i)].is_scalar) {
+            emission_publish(emission, emission_result(emission, i));
         }
     }
     assemble_move_number(assembler, RAX, 0);
@@ -196,6 +197,7 @@ static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
     int (*run)(struct mdf_lowered *, struct mdf_lowered_nest *) = mdf_lowered_run_nest;
     const void *address;
 
+    emission->calls_interpreter = true;
     memcpy(&address, &run, sizeof address);
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, nest);
@@ -245,6 +247,32 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
     }
 }
 
+/* Two loops by code of their own, which reads scalars in their cells, and leaves them there. */
+static void emit_concurrent(struct emission *emission, struct mdf_lowered_concurrent *concurrent)
+{
+    int (*run)(struct mdf_lowered *, struct mdf_lowered_concurrent *) = mdf_lowered_run_concurrent;
+    const void *address;
+    size_t i, j;
+
+    for (i = 0; i < concurrent->n_scalars; i++) {
+        emission_publish(emission, concurrent->scalars[i]);
+    }
+    memcpy(&address, &run, sizeof address);
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, concurrent);
+    emission_call_or_bail_out(emission, address);
+    emission_restore(emission);
+    for (i = 0; i < 2; i++) {
+        for (j = 0; j < concurrent->loops[i]->n_states; j++) {
+            mdf_lowered_id id = concurrent->loops[i]->states[j].parameter;
+
+            if (emission->lowered->values[id].is_scalar) {
+                emission_fetch(emission, id);
+            }
+        }
+    }
+}
+
 static void emit_merges(struct emission *emission, const struct mdf_lowered_if *branches, bool then)
 {
     size_t i;
@@ -291,6 +319,9 @@ static void emit_step(struct emission *emission, struct step *step)
     case STEP_END_LOOP:
         emission_end_loop(emission, step);
         break;
+    case STEP_CONCURRENT:
+        emit_concurrent(emission, step->op->of.loop->concurrent);
+        break;
     case STEP_END:
         emit_exits(emission);
         emission_nan_cases(emission);
@@ -318,9 +349,15 @@ static void release(struct emission *emission)
 /* Where the code of a step begins. */
 static bool note_place(struct mdf_machine_listing *listing, const struct assembler *assembler, const struct step *step)
 {
-    static const char *const names[] = {
-        [STEP_OP] = NULL,   [STEP_DEFERRED] = NULL,       [STEP_IF] = "if",  [STEP_ELSE] = "else", [STEP_END_IF] = "end if",
-        [STEP_LOOP] = NULL, [STEP_END_LOOP] = "end loop", [STEP_END] = "end"};
+    static const char *const names[] = {[STEP_OP] = NULL,
+                                        [STEP_DEFERRED] = NULL,
+                                        [STEP_IF] = "if",
+                                        [STEP_ELSE] = "else",
+                                        [STEP_END_IF] = "end if",
+                                        [STEP_LOOP] = NULL,
+                                        [STEP_END_LOOP] = "end loop",
+                                        [STEP_CONCURRENT] = "two loops at the same time",
+                                        [STEP_END] = "end"};
     struct mdf_machine_place *grown =
         mdf_memory_grow(listing->memory, listing->places, &listing->capacity, listing->n_places + 1, sizeof *grown);
 
@@ -332,11 +369,12 @@ static bool note_place(struct mdf_machine_listing *listing, const struct assembl
     return true;
 }
 
-bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
+/* The code of all, or that of one loop of several that run at the same time. */
+static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing,
+                      const struct mdf_lowered_op *part)
 {
-    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory};
-    bool done = lowered->n_values < LARGEST_N_VALUES && emission_lay_out(&emission) && emission_find_lives(&emission) &&
-                emission_allocate(&emission);
+    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory, .part = part};
+    bool done = emission_lay_out(&emission) && emission_find_lives(&emission) && emission_allocate(&emission);
 
     if (done) {
         emission.bail_out = new_label(assembler);
@@ -345,8 +383,25 @@ bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struc
             done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
             emit_step(&emission, &emission.steps[emission.at]);
         }
-        done = assembler_finish(assembler) && done;
     }
     release(&emission);
-    return done;
+    return done && (part == NULL || !emission.calls_interpreter); /* which allocates */
+}
+
+bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
+{
+    bool done = lowered->n_values < LARGEST_N_VALUES && emit_code(lowered, assembler, listing, NULL);
+    size_t i;
+
+    for (i = 0; done && i < lowered->region.n_ops; i++) {
+        const struct mdf_lowered_op *op = &lowered->region.ops[i];
+        struct mdf_lowered_concurrent *concurrent = op->code == MDF_LOWERED_LOOP ? op->of.loop->concurrent : NULL;
+
+        if (concurrent != NULL) {
+            assemble_align(assembler, 32);
+            concurrent->code[concurrent->loops[1] == op->of.loop] = assembler->n_bytes;
+            done = emit_code(lowered, assembler, listing, op);
+        }
+    }
+    return assembler_finish(assembler) && done;
 }

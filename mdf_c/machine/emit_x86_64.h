@@ -34,6 +34,7 @@ enum step_kind {
     STEP_END_IF,
     STEP_LOOP,
     STEP_END_LOOP,
+    STEP_CONCURRENT, /* two loops, each of which has code of its own */
     STEP_END
 };
 
@@ -111,6 +112,8 @@ struct emission {
     uint32_t at;                     /* the step that is being looked at or emitted */
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
+    const struct mdf_lowered_op *part; /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
+    bool calls_interpreter;            /* some nest has no code */
     machine_label bail_out;
     struct nan_case *nan_cases;
     size_t n_nan_cases, nan_case_capacity;
@@ -144,6 +147,11 @@ bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struc
 /* --- emit_x86_64_steps.c */
 bool emission_lay_out(struct emission *emission);
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step);
+/* The values that are there before the first step. */
+const mdf_lowered_id *emission_inputs(const struct emission *emission, size_t *n);
+/* Those that are looked at behind the last one. */
+size_t emission_n_results(const struct emission *emission);
+mdf_lowered_id emission_result(const struct emission *emission, size_t i);
 /* Calls `visit` for every scalar, and every temporary, that a step reads or writes. */
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
 bool emission_is_comparison(unsigned code);

@@ -33,16 +33,13 @@ static bool init_life(const struct mdf_lowered *lowered, mdf_lowered_id id, stru
     if (value->place != MDF_LOWERED_CONSTANT) {
         life->kind = dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 ? LIFE_REAL : LIFE_GENERAL;
     }
-    if (value->place == MDF_LOWERED_INPUT) {
-        life->start = life->end = life->group_start = life->group_end = 0;
-        life->is_input = true;
-    }
     return true;
 }
 
 static bool init_lives(struct emission *emission)
 {
-    size_t id, n_values = emission->lowered->n_values;
+    size_t n_values = emission->lowered->n_values, n_inputs, id, i;
+    const mdf_lowered_id *inputs;
 
     emission->n_lives = n_values + emission->n_temporaries;
     emission->lives = mdf_memory_allocate_zeroed(emission->memory, emission->n_lives, sizeof *emission->lives);
@@ -66,6 +63,13 @@ static bool init_lives(struct emission *emission)
             life->kind = LIFE_GENERAL;
             life->size = 8;
         }
+    }
+    inputs = emission_inputs(emission, &n_inputs);
+    for (i = 0; i < n_inputs; i++) {
+        struct life *life = &emission->lives[inputs[i]];
+
+        life->start = life->end = life->group_start = life->group_end = 0;
+        life->is_input = true;
     }
     return true;
 }

@@ -295,7 +295,7 @@ void emission_begin_loop(struct emission *emission, struct step *step)
     struct loop_plan plan = emission_plan_loop(emission, step);
 
     publish_initial_elements(emission, plan.loop);
-    if (plan.calls) {
+    if (plan.calls && emission->part == NULL) { /* else that is done before */
         load_n_runs(emission, &plan, RDX);
         call_helper(emission, &plan, mdf_lowered_begin_loop);
     }
@@ -410,6 +410,17 @@ static void advance_products(struct emission *emission, const struct loop_plan *
     bind_label(assembler, within);
 }
 
+/* Stores come to be seen in the order in which they are made: whoever sees the number sees the items. */
+static void tell_of_item(struct emission *emission, const struct loop_plan *plan)
+{
+    struct mdf_lowered_concurrent *concurrent = plan->loop->concurrent;
+
+    if (concurrent->loops[0] == plan->loop) {
+        assemble_move_address(emission->assembler, RAX, &concurrent->n_there);
+        assemble_store(emission->assembler, 8, emission_general(emission, plan->counter, RDX), in_memory(RAX, 0));
+    }
+}
+
 static void end_run(struct emission *emission, const struct loop_plan *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
@@ -434,6 +445,9 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     }
     if (plan->counts) {
         advance(emission, plan->counter, 1, false);
+    }
+    if (emission->part != NULL && loop->concurrent->waits) {
+        tell_of_item(emission, plan);
     }
     if (loop->block_runs > 0) {
         advance_products(emission, plan);

@@ -143,7 +143,17 @@ static bool lay_out_region(struct emission *emission, const struct mdf_lowered_r
         return false;
     }
     for (i = 0; i < region->n_ops; i++) {
-        if (!lay_out_op(emission, &region->ops[i], number, nesting + 1)) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (emission->part == NULL && op->code == MDF_LOWERED_LOOP && op->of.loop->concurrent != NULL) {
+            uint32_t at = add_step(emission, STEP_CONCURRENT, op, number);
+
+            if (at == UINT32_MAX) {
+                return false;
+            }
+            emission->steps[at].clobbers = true;
+            i++; /* the other one */
+        } else if (!lay_out_op(emission, op, number, nesting + 1)) {
             return false;
         }
     }
@@ -154,7 +164,8 @@ bool emission_lay_out(struct emission *emission)
 {
     /* Inputs are there before the first step, so that no step has number 0. */
     return add_step(emission, STEP_DEFERRED, NULL, UINT32_MAX) != UINT32_MAX &&
-           lay_out_region(emission, &emission->lowered->region, 0) &&
+           (emission->part != NULL ? lay_out_loop(emission, emission->part, emission->n_regions++, 1)
+                                   : lay_out_region(emission, &emission->lowered->region, 0)) &&
            add_step(emission, STEP_END, NULL, UINT32_MAX) != UINT32_MAX;
 }
 
@@ -272,6 +283,38 @@ static void visit_op(struct emission *emission, visitor visit, const struct mdf_
     }
 }
 
+const mdf_lowered_id *emission_inputs(const struct emission *emission, size_t *n)
+{
+    const struct mdf_lowered_concurrent *concurrent = emission->part == NULL ? NULL : emission->part->of.loop->concurrent;
+
+    *n = concurrent == NULL ? emission->lowered->n_inputs : concurrent->n_scalars;
+    return concurrent == NULL ? emission->lowered->inputs : concurrent->scalars;
+}
+
+size_t emission_n_results(const struct emission *emission)
+{
+    return emission->part != NULL ? emission->part->of.loop->n_states : emission->lowered->n_outputs;
+}
+
+mdf_lowered_id emission_result(const struct emission *emission, size_t i)
+{
+    return emission->part != NULL ? emission->part->of.loop->states[i].parameter : emission->lowered->outputs[i].id;
+}
+
+static void visit_concurrent(struct emission *emission, visitor visit, const struct mdf_lowered_concurrent *concurrent)
+{
+    size_t i, j;
+
+    for (i = 0; i < concurrent->n_scalars; i++) {
+        visit_read(emission, visit, concurrent->scalars[i], USE);
+    }
+    for (i = 0; i < 2; i++) {
+        for (j = 0; j < concurrent->loops[i]->n_states; j++) {
+            visit_write(emission, visit, concurrent->loops[i]->states[j].parameter);
+        }
+    }
+}
+
 static void visit_merges(struct emission *emission, visitor visit, const struct mdf_lowered_if *branches, bool then)
 {
     size_t i;
@@ -366,9 +409,12 @@ void emission_visit(struct emission *emission, void (*visit)(struct emission *em
         visit_end_loop(emission, visit, step);
         break;
     case STEP_END:
-        for (i = 0; i < emission->lowered->n_outputs; i++) {
-            visit_read(emission, visit, emission->lowered->outputs[i].id, USE);
+        for (i = 0; i < emission_n_results(emission); i++) {
+            visit_read(emission, visit, emission_result(emission, i), USE);
         }
+        break;
+    case STEP_CONCURRENT:
+        visit_concurrent(emission, visit, step->op->of.loop->concurrent);
         break;
     case STEP_DEFERRED:
         break;

@@ -253,8 +253,9 @@ static void write_pairs(const struct explanation *explanation, const struct mdf_
         mdf_text_append_string(explanation->text,
                                pair->why_apart == NULL ? "one loop with that of " : "not one loop with that of ");
         mdf_text_append_visible(explanation->text, pair->first->path != NULL ? pair->first->path : "");
-        mdf_text_printf(explanation->text, "%s%s\n", pair->why_apart == NULL ? "" : ", as ",
-                        pair->why_apart == NULL ? "" : pair->why_apart);
+        mdf_text_printf(explanation->text, "%s%s%s\n", pair->why_apart == NULL ? "" : ", as ",
+                        pair->why_apart == NULL ? "" : pair->why_apart,
+                        pair->is_concurrent ? "; they run at the same time, on two threads" : "");
     }
 }
 
