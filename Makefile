@@ -262,7 +262,7 @@ check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)
 	@MDF_C_BUILD=$(abspath $(BUILD)) PYTHONPATH=python python3 bench/gradient_cost.py --check
 
 # Threads that share a program, load and compile at once, sweep, are interrupted; threads of one evaluation.
-THREAD_SUITES := test_threads test_parallel test_sweep test_store test_late_library
+THREAD_SUITES := test_threads test_parallel test_concurrent test_sweep test_store test_late_library
 check-tsan:
 	@$(MAKE) --no-print-directory $(THREAD_SUITES:%=build/tsan/tests/%) BUILD=build/tsan CC=clang SANITIZE=thread
 	@TSAN_OPTIONS=die_after_fork=0 BUILD=build/tsan tools/run_suites.sh $(THREAD_SUITES:%=build/tsan/tests/%)

@@ -5,6 +5,8 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -75,6 +77,38 @@ Test(parallel, a_loop_within_a_loop_is_done_by_its_own_thread)
 {
     check(1, count_within, 1e6, 8);
     check(3, count_within, 1e6, 8);
+}
+
+struct helped {
+    pthread_t caller;
+    atomic_size_t n_by_others;
+};
+
+static void note_thread(void *work_context, size_t first, size_t last)
+{
+    struct helped *helped = work_context;
+
+    atomic_fetch_add(&helped->n_by_others, pthread_equal(pthread_self(), helped->caller) ? 0 : last - first);
+    usleep(2000); /* long enough for another thread to come */
+}
+
+/* To start one costs more than what is done once is worth; where it is done again and again, one helps. */
+Test(parallel, a_thread_is_started_once_it_would_have_paid)
+{
+    struct mdf_context context = {.n_threads = 2};
+    struct helped helped = {.caller = pthread_self()};
+    struct mdf_memory memory;
+
+    mdf_memory_init(&memory, NULL, 0);
+    context.memory = &memory;
+    context.threads = mdf_threads_new(&memory);
+    mdf_parallel_for(&context, 2, 50e3, note_thread, &helped);
+    cr_expect_eq(helped.n_by_others, 0);
+    for (int round = 0; round < 200 && helped.n_by_others == 0; round++) {
+        mdf_parallel_for(&context, 2, 50e3, note_thread, &helped);
+    }
+    cr_expect_gt(helped.n_by_others, 0);
+    mdf_threads_free(context.threads, &memory);
 }
 
 Test(parallel, without_threads_the_caller_does_all)

@@ -20,9 +20,11 @@ static const double longest_range_ns = 5e6;
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
 
-/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps,
- * one that has to be started, and ended. */
-static const double awake_ns = 5e3, asleep_ns = 25e3, unborn_ns = 2e5;
+/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps. */
+static const double awake_ns = 5e3, asleep_ns = 25e3;
+
+/* About what it takes to start a thread, and to end it: the first one is started once one would have saved as much. */
+static const double starting_ns = 2.5e5;
 
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
@@ -41,6 +43,7 @@ struct mdf_threads {
     atomic_size_t n_asleep; /* changed under the lock */
     atomic_size_t n_jobs;   /* posted so far */
     atomic_size_t n_leaves; /* of this job's helpers, those that have left it */
+    double missed_ns;       /* that a helper would have saved, before there is any */
     bool is_busy;           /* the state's thread is within a loop already */
     pid_t process;          /* that has the helpers, the lock and the conditions */
     size_t n_helpers;
@@ -202,11 +205,20 @@ static void finish(struct mdf_threads *threads)
     pthread_mutex_unlock(&threads->lock);
 }
 
-static double time_to_help(const struct mdf_threads *threads)
+/* Whether the helpers that there are look out for work. */
+static bool are_awake(const struct mdf_threads *threads)
 {
-    return threads->n_helpers == 0                                                    ? unborn_ns
-           : atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0 ? awake_ns
-                                                                                      : asleep_ns;
+    return threads->n_helpers > 0 && atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0;
+}
+
+/* Whether there are helpers, or work of so many nanoseconds is one more reason to start some, and enough. */
+static bool may_help(struct mdf_threads *threads, double ns)
+{
+    if (threads->n_helpers > 0) {
+        return true;
+    }
+    threads->missed_ns += ns / 2;
+    return threads->missed_ns >= starting_ns;
 }
 
 /* Threads that the work is worth, the caller's included. */
@@ -218,7 +230,7 @@ static size_t useful_threads(const struct mdf_context *context, size_t n, double
     if (n_threads == 1) {
         return 1;
     }
-    worth = (double)n * cost_per_item_ns / time_to_help(context->threads);
+    worth = (double)n * cost_per_item_ns / (are_awake(context->threads) ? awake_ns : asleep_ns);
     if (n_threads > MAX_THREADS) {
         n_threads = MAX_THREADS;
     }
@@ -247,7 +259,8 @@ static void run_parallel(const struct mdf_context *context, double cost_per_item
     if (job->n == 0) {
         return;
     }
-    is_alone = n_threads <= 1 || context->threads->is_busy || !prepare(context->threads);
+    is_alone = n_threads <= 1 || context->threads->is_busy || !prepare(context->threads) ||
+               !may_help(context->threads, cost_per_item_ns * (double)job->n);
     job->n_range = items_of_range(job->n, is_alone ? 1 : n_threads, cost_per_item_ns);
     atomic_init(&job->next, 0);
     if (is_alone) {
