@@ -105,6 +105,9 @@ static const struct {
     {"onnx::Col2Im", "\"input\": [[[\"a\"]]], \"image_shape\": [1, 1], \"block_shape\": [1, 1]", "can not be added"},
     /* A bare number is a length for all parts, a list has one for each. */
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": 2", "[[1, 2], [3, 4]]"},
+    {"onnx::SplitToSequence", "\"input\": [1, 2, 3], \"split\": 1, \"keepdims\": 0", "[1, 2, 3]"},
+    {"onnx::SplitToSequence", "\"input\": [1, 2], \"split\": [1, 1], \"keepdims\": 0", "[[1], [2]]"},
+    {"onnx::SplitToSequence", "\"input\": [1, 2, 3], \"split\": 2, \"keepdims\": 0", "[[1, 2], [3]]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [4]", "[[1, 2, 3, 4]]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": [2]", "do not make up axis 0"},
     /* So is a bare index an array of one; a place in two axes needs two. */

@@ -287,11 +287,11 @@ static bool split_to_sequence(struct mdf_call *call)
 {
     const struct split_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    bool keep_axis = settings->keep_axis != 0 || mdf_call_input(call, 1) != NULL;
     int64_t size, start = 0, length;
     struct mdf_value *items;
     struct cuts cuts = {0, 1, NULL};
     size_t axis;
+    bool keep_axis;
 
     if (data == NULL || !mdf_call_axis(call, settings->axis, data->rank, &axis)) {
         return false;
@@ -300,6 +300,9 @@ static bool split_to_sequence(struct mdf_call *call)
     if (!read_cuts(call, axis, size, &cuts)) {
         return false;
     }
+    /* Given lengths keep it. The length 1 for all, as exporters of unbind() write it, is what is meant without lengths too, and
+     * so does not, as in ONNX Runtime. */
+    keep_axis = settings->keep_axis != 0 || cuts.lengths != NULL || cuts.length != 1;
     items = output_sequence(call, (mdf_dtype)data->dtype, cuts.n);
     for (size_t i = 0; items != NULL && i < cuts.n; i++) {
         length = cuts.lengths != NULL ? cuts.lengths[i] : size - start < cuts.length ? size - start : cuts.length;

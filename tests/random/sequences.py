@@ -33,7 +33,8 @@ def _source(g):
         axis, length, keeps = rng.randrange(len(item) + 1), rng.choice([None, None, 1, 2]), rng.choice([0, 1])
         whole = item[:axis] + [n * (length or 1)] + item[axis:]
         if length is None and not keeps:
-            return _call(g, "SplitToSequence", [_array(g, whole)], type, item, n, axis=rng.choice([axis, axis - len(whole)]), keepdims=0)
+            one = [g.constant("int64", [], [1])] if rng.random() < 0.3 else []  # as torch writes unbind()
+            return _call(g, "SplitToSequence", [_array(g, whole)] + one, type, item, n, axis=rng.choice([axis, axis - len(whole)]), keepdims=0)
         if not item:
             return _call(g, "SplitToSequence", [_array(g, whole)], type, [length or 1], n, axis=0, keepdims=1) if length is None else _source(g)
         axis = min(axis, len(item) - 1)

@@ -199,8 +199,7 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
             there[n_there++] = parts[i];
         }
     }
-    return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE
-                                                               : lowering_join(call->lowering, there, n_there);
+    return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE : lowering_join(call->lowering, there, n_there);
 }
 
 /* An item as a row: in the form of the others. */
@@ -298,8 +297,8 @@ static mdf_lowered_id take_item(const struct sequence_call *call)
     mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
                             NULL, number->data);
     index = number->rank == 0                             ? index
-                : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
-                                                              : lowering_convert(call->lowering, index, &scalar);
+            : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
+                                                          : lowering_convert(call->lowering, index, &scalar);
     return index == MDF_LOWERED_NONE ? index : lowering_item_at(call->lowering, call->rows, index);
 }
 
@@ -323,15 +322,18 @@ static mdf_lowered_id count(const struct sequence_call *call)
                             : lowering_count_items(call->lowering, call->rows);
 }
 
-/* The length of each part that SplitToSequence makes of an axis of that size; 0: they differ, or are not known. */
-static int64_t find_part(const struct sequence_call *call, int64_t size, bool *is_given)
+/* The length of each part that SplitToSequence makes of an axis of that size, and whether it was given for each of them; 0: they
+ * differ, or are not known. */
+static int64_t find_part(const struct sequence_call *call, int64_t size, bool *are_lengths)
 {
-    mdf_lowered_id id = read_input(call, 1, is_given);
+    bool is_given;
+    mdf_lowered_id id = read_input(call, 1, &is_given);
     const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, id);
     const int64_t *lengths;
     size_t i;
 
-    if (!*is_given) {
+    *are_lengths = false;
+    if (!is_given) {
         return 1;
     }
     if (given == NULL || !lowering_is_constant(call->lowering, id) || given->kind != MDF_KIND_TENSOR ||
@@ -339,6 +341,7 @@ static int64_t find_part(const struct sequence_call *call, int64_t size, bool *i
         return 0;
     }
     lengths = given->data;
+    *are_lengths = given->rank > 0;
     for (i = 1; i < given->length && lengths[i] == lengths[0]; i++) {
     }
     return i < given->length || lengths[0] <= 0 || size % lengths[0] != 0 ||
@@ -351,7 +354,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
 {
     struct lowering *lowering = call->lowering;
     const int64_t *keeps = lowering_setting(call->source->operator, call->source->settings, "keepdims");
-    bool is_given, keeps_axis;
+    bool is_given, are_lengths, keeps_axis;
     mdf_lowered_id whole = read_input(call, 0, &is_given), rows;
     const struct mdf_value *value = whole == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, whole);
     int64_t shape[MDF_INLINE_RANK + 2], size, part;
@@ -364,12 +367,12 @@ static mdf_lowered_id split(const struct sequence_call *call)
         return MDF_LOWERED_NONE;
     }
     size = mdf_value_shape(value)[axis];
-    part = find_part(call, size, &is_given);
+    part = find_part(call, size, &are_lengths);
     if (part == 0) {
         lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
         return MDF_LOWERED_NONE;
     }
-    keeps_axis = is_given || keeps == NULL || *keeps != 0;
+    keeps_axis = are_lengths || part != 1 || keeps == NULL || *keeps != 0; /* as its kernel does */
     for (d = 0; d < value->rank; d++) {
         shape[rank++] = d == axis ? size / part : mdf_value_shape(value)[d];
         if (d == axis && keeps_axis) {
