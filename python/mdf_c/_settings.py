@@ -7,8 +7,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,11 @@ from ._findings import Findings
 from ._library import Options, c_text
 from .custom import Functions, default_functions
 
+if TYPE_CHECKING:
+    from dataclasses import dataclass as record
+else:
+    from ._record import record
+
 # mdf_loop_condition, mdf_dialect, mdf_scheduling_mode, mdf_method.
 _LOOP_CONDITIONS = {None: 0, "standard": 1, "obey": 2}
 _DIALECTS = {None: 0, "reference": 1, "psyneulink": 2}
@@ -24,7 +28,7 @@ _SCHEDULING_MODES = {None: 0, "standard": 1, "exact_time": 2}
 _METHODS = ("euler", "exponential_euler", "heun", "rk4", "dopri5", "cvode_adams", "cvode_bdf")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Settings:
     """How a model is compiled and evaluated.
 
@@ -136,7 +140,7 @@ class Settings:
 
 #: Where nothing is set: checking them takes longer than evaluating a small model.
 _DEFAULTS = Settings()
-_NAMES = frozenset(field.name for field in fields(Settings))
+_NAMES = frozenset(Settings.__annotations__)
 
 
 def hint_of(name: str, known: Iterable[str]) -> str:

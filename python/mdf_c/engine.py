@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import byref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,11 +30,14 @@ from ._library import (
     lib,
     text,
 )
+from ._record import fields, replace
 from ._settings import Settings, functions_of, hint_of, increment_of, options_of, settings_of
 from ._values import InputArrays, Value, as_array, is_array, taker_of, tensor_of, to_python
 from .custom import known_elsewhere
-from .drawing import Drawing, titled
 from .errors import MdfError, MdfNameError, MdfWarning
+
+if TYPE_CHECKING:
+    from .drawing import Drawing  # imported where a picture is drawn
 
 # An evaluation that took longer than this is watched for Ctrl-C the next time (see _interrupt.py), as is the first.
 _LONG_S = 0.005
@@ -135,9 +137,13 @@ class Model(Uncopied):
             raise MdfNameError(f"the model has no graph '{graph}': its graphs are {', '.join(self.graphs)}")
         dot = ctypes.create_string_buffer(length + 1)
         lib.mdf_model_dot(*arguments, dot, len(dot))
+        from .drawing import Drawing
+
         return Drawing(text(dot.value))
 
     def _repr_html_(self) -> str:
+        from .drawing import titled
+
         return titled(repr(self), self.graph()._repr_html_())
 
     def save(self, path: str | os.PathLike, **settings: Any) -> None:
@@ -237,7 +243,7 @@ class Program(Uncopied):
     def _settings_elsewhere(self) -> Settings:
         """The settings for another process, which has registered no functions."""
         functions = self.settings.functions if self.settings.functions is not None else known_elsewhere()
-        return dataclasses.replace(self.settings, functions=functions)
+        return replace(self.settings, functions=functions)
 
     def __repr__(self) -> str:
         return f"<mdf_c.Program of graph {self.graph_id!r}, inputs {self.inputs}, results {self.results}>"
@@ -247,6 +253,8 @@ class Program(Uncopied):
         return Model._read(self._origin).graph(self.graph_id, detail)
 
     def _repr_html_(self) -> str:
+        from .drawing import titled
+
         return titled(repr(self), self.graph()._repr_html_())
 
     def part_ids(self, node: int, kind: int) -> list[str]:
@@ -295,7 +303,7 @@ class Program(Uncopied):
             return self
         kept = self.__dict__.setdefault("_kept", {})
         if names not in kept:
-            settings = dataclasses.replace(self.settings, changeable=(*self.settings.changeable, *names))
+            settings = replace(self.settings, changeable=(*self.settings.changeable, *names))
             kept[names] = Program._remade(self._origin, settings)
         return kept[names]
 
@@ -306,7 +314,7 @@ class Program(Uncopied):
         compiled = self.__dict__.setdefault("_compiled_derivatives", {})
         key = kind, of, tuple(wrt), steps, dt
         if key not in compiled:
-            settings = {field.name: getattr(self.settings, field.name) for field in dataclasses.fields(self.settings)}
+            settings = fields(self.settings)
             compiled[key] = getattr(gradients, kind)(Model._read(self._origin), of, list(wrt), steps=steps, dt=dt, **settings)
         return compiled[key]
 

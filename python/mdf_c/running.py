@@ -6,7 +6,6 @@ import ctypes
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -15,7 +14,6 @@ from ._documents import Source
 from ._library import Record, Series, Tensor, lib
 from ._settings import increment_of, settings_of
 from ._values import dtype_number
-from .drawing import plot_traces, shown, table, titled
 from .engine import Program, State, compile, find_ports, warn_of_run
 from .errors import MdfError
 
@@ -41,7 +39,6 @@ class Traces(dict[str, np.ndarray]):
         return self[found[0]]
 
 
-@dataclass(repr=False)
 class Result:
     """What a run computed. ``result["NODE.PORT"]``, ``result["PORT"]`` and ``result["NAME"]`` look values up.
 
@@ -66,15 +63,23 @@ class Result:
         With ``profile``: where the time went, as :meth:`State.profile` has it.
     """
 
-    program: Program | None
-    state: State | None
-    steps: int
-    results: dict[str, Any]
-    outputs: dict[str, dict[str, Any]]
-    trace: dict[str, np.ndarray] = field(default_factory=dict)
-    times: np.ndarray = field(default_factory=lambda: np.empty(0))
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    profile: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        program: Program | None,
+        state: State | None,
+        steps: int,
+        results: dict[str, Any],
+        outputs: dict[str, dict[str, Any]],
+        trace: dict[str, np.ndarray] | None = None,
+        times: np.ndarray | None = None,
+        bodies: list[dict[str, Any]] | None = None,
+        profile: dict[str, Any] | None = None,
+    ) -> None:
+        self.program, self.state, self.steps, self.results, self.outputs = program, state, steps, results, outputs
+        self.trace: dict[str, np.ndarray] = {} if trace is None else trace
+        self.times = np.empty(0) if times is None else times
+        self.bodies: list[dict[str, Any]] = [] if bodies is None else bodies
+        self.profile: dict[str, Any] = {} if profile is None else profile
 
     def __contains__(self, name: object) -> bool:
         ports = [text for node, ports in self.outputs.items() for port in ports for text in (f"{node}.{port}", port)]
@@ -123,6 +128,8 @@ class Result:
         return f"<mdf_c.Result of {self.steps} steps: {found}>"
 
     def _repr_html_(self) -> str:
+        from .drawing import shown, table, titled
+
         rows = [(f"{node}.{port}", shown(value)) for node, ports in self.outputs.items() for port, value in ports.items()]
         recorded = f", recorded {', '.join(self.trace)}" if self.trace else ""
         return titled(f"{self.steps} steps{recorded}", table(["output", "value after the last step"], rows))
@@ -142,6 +149,8 @@ class Result:
         ValueError
             Nothing was recorded that has numbers.
         """
+        from .drawing import plot_traces
+
         chosen = {f"{node}.{port}" for name in names for node, port in self._find(name)} if names else set(self.trace)
         return plot_traces({name: values for name, values in self.trace.items() if name in chosen}, *self._axis())
 

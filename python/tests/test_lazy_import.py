@@ -1,5 +1,7 @@
 """What a program pays for `import mdf_c`: the modules that loading and running models needs, and the others when they are asked for."""
 
+import inspect
+import pickle
 import subprocess
 import sys
 
@@ -17,7 +19,7 @@ def test_what_is_rarely_used_is_not_imported():
         "import sys, numpy\n"
         "before = set(sys.modules)\n"
         "import mdf_c\n"
-        "print(*(name for name in ('json', 'heapq', 'mdf_c._python_source') if name in set(sys.modules) - before))\n"
+        "print(*(name for name in ('json', 'heapq', 'dataclasses', 'mdf_c.drawing', 'mdf_c._python_source') if name in set(sys.modules) - before))\n"
         "mdf_c.run({'m': {'graphs': {'g': {'nodes': {'n': {'parameters': {'p': {'value': '1 + 1'}}, 'output_ports': {'o': {'value': 'p'}}}}}}}})\n"
         "print(*(name for name in ('ml_dtypes', 'subprocess', 'html', 'difflib', 'mdf_c.fitting', 'mdf_c.psyneulink', 'mdf_c.sweeping', 'mdf_c.functions') if name in sys.modules))"
     )
@@ -59,3 +61,25 @@ def test_functions_of_the_library_have_prototypes_when_they_are_asked_for():
         "print(hasattr(lib, 'mdf_no_function'))"
     )
     assert _in_a_new_process(code).split() == ["False"] * 3 + ["8", "7", "7", "True", "False"]
+
+
+def test_settings_are_a_record():
+    one = mdf_c.Settings("g", seed=7)
+    assert one == mdf_c.Settings(graph="g", seed=7) != mdf_c.Settings(graph="g") and hash(one) == hash(mdf_c.Settings("g", seed=7))
+    assert one != "g" and repr(one).startswith("Settings(graph='g', float32=False, ") and "seed=7" in repr(one)
+    assert inspect.signature(mdf_c.Settings).parameters["method"].default == "euler"
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+@pytest.mark.parametrize("given, named", [((), {"sed": 1}), (("g",), {"graph": "h"}), (range(30), {})])
+def test_settings_that_there_are_not(given, named):
+    with pytest.raises(TypeError, match=r"Settings\(\) got"):
+        mdf_c.Settings(*given, **named)
+
+
+def test_settings_stay():
+    one = mdf_c.Settings()
+    with pytest.raises(AttributeError, match="can not set 'seed'"):
+        one.seed = 3
+    with pytest.raises(AttributeError, match="can not delete 'seed'"):
+        del one.seed
