@@ -95,6 +95,33 @@ Test(dumps, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* Items along another axis than the first are read where they lie, without a copy that has them in front. */
+Test(dumps, items_along_other_axes)
+{
+    static const char *const graphs[] = {"g", "settled"};
+    static char expected[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g %s -n 3 --trace --plain", graphs[i]);
+        cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
+        strcpy(expected, outcome->output);
+        outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g %s -n 3 --trace", graphs[i]);
+        cr_expect_str_eq(outcome->output, expected, "%s", graphs[i]);
+    }
+    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g -n 3 --trace --plain");
+    strcpy(expected, outcome->output);
+    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g -n 3 --trace --compile");
+    cr_expect_str_eq(outcome->output, expected, "%s", outcome->errors);
+    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g --dump lowered");
+    cr_expect(strstr(outcome->output, "\n  row ") == NULL ||
+                  strstr(outcome->output, "\n  row ") > strstr(outcome->output, "'multiplied'"),
+              "%s", outcome->output);
+    cr_expect(strstr(outcome->output, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s",
+              outcome->output);
+}
+
 /* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
 Test(dumps, puts_of_conditions)
 {

@@ -1,15 +1,17 @@
 /* lower_scan.c - Scan as structured ops: a loop over what is scanned; that of version 8 stands in a loop over the sequences of
  * its batch. See lower_loops.h. */
+#include "mdf_c/code/operands.h"
 #include "mdf_c/lower/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 
-enum { FIRST_WITHOUT_BATCH = 9 };
+enum { FIRST_WITHOUT_BATCH = 9, FEWEST_TOGETHER = 16 /* elements of an item that lie side by side */ };
 
 /* What is scanned: the items of loop.sources, from the states loop.initial on. */
 struct scan {
     struct loop loop; /* of no run yet */
     size_t n_states, n_rows;
-    size_t length;             /* of the arrays */
+    size_t length; /* of the arrays */
+    size_t *axes;  /* of each array that is scanned: where its items are, if that is not in front; NULL: all are in front */
     mdf_lowered_id trip_count; /* how many items a sequence really has; NONE: all */
 };
 
@@ -41,6 +43,124 @@ static bool find_axis(const struct mdf_code_call *source, const char *name, size
     return given >= 0 && given < (int64_t)rank;
 }
 
+/* ------------------------------------------------------------------ items along other axes */
+
+/* A slot of a body that has an item, as it is. */
+struct item {
+    const struct mdf_code *body;
+    bool *is_item; /* of each slot */
+};
+
+static bool is_item(void *context, mdf_operand operand)
+{
+    const struct item *item = context;
+
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && item->is_item[MDF_OPERAND_INDEX(operand)];
+}
+
+/* Whether functions of elements are all that a body makes of an item. */
+static bool is_read_by_element(struct item *item)
+{
+    const struct mdf_code *body = item->body;
+    size_t i;
+
+    for (i = 0; i < body->n_instructions; i++) {
+        const struct mdf_instruction *instruction = &body->instructions[i];
+        const struct mdf_operator *row = instruction->opcode == MDF_OPCODE_CALL ? body->calls[instruction->target].operator: NULL;
+
+        if (!mdf_any_read(instruction, body->calls, body->bodies, is_item, item)) {
+            continue;
+        }
+        if (mdf_hands_on(instruction) && MDF_OPERAND_KIND(instruction->a) == MDF_OPERAND_SLOT) {
+            item->is_item[MDF_OPERAND_INDEX(instruction->a)] = true;
+        } else if (row == NULL || (row->element == NULL && row->element_of == NULL)) {
+            return false;
+        }
+    }
+    for (i = 0; i < body->n_yields && !is_item(item, body->yields[i]); i++) {
+    }
+    return i == body->n_yields;
+}
+
+/* Whether the items of an array along an axis are read where they lie, by the number of the run: functions of elements go through
+ * them, and pieces of them lie side by side. Else the array is laid out with its items in front, as products (of many items at
+ * once) and what goes through short pieces want it. */
+static bool is_read_in_place(const struct scan *scan, size_t row, const struct mdf_value *whole, size_t axis)
+{
+    const struct loop *loop = &scan->loop;
+    const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
+    struct item item = {.body = body};
+    mdf_operand formal = scan->n_states + row < body->n_formals ? body->formals[scan->n_states + row] : MDF_NO_OPERAND;
+    size_t n = 1, d;
+
+    for (d = axis + 1; d < whole->rank; d++) {
+        n *= (size_t)mdf_value_shape(whole)[d];
+    }
+    if (axis == 0 || n < FEWEST_TOGETHER || scan->n_states == 0 || body->program != NULL || formal == MDF_NO_OPERAND ||
+        MDF_OPERAND_KIND(formal) != MDF_OPERAND_SLOT) {
+        return false;
+    }
+    item.is_item = mdf_arena_array(&loop->lowering->scratch, body->n_slots, sizeof *item.is_item);
+    if (item.is_item == NULL) {
+        return lowering_out_of_memory(loop->lowering);
+    }
+    item.is_item[MDF_OPERAND_INDEX(formal)] = true;
+    return is_read_by_element(&item);
+}
+
+static size_t axis_of(const struct scan *scan, size_t row)
+{
+    return scan->axes != NULL ? scan->axes[row] : 0;
+}
+
+/* Lays all arrays out with their items in front. */
+static bool move_sources(struct scan *scan)
+{
+    size_t i;
+
+    for (i = 0; i < scan->n_rows; i++) {
+        mdf_lowered_id *source = &scan->loop.sources[i];
+
+        *source = lowering_move_axis(scan->loop.lowering, *source, axis_of(scan, i), 0);
+        if (*source == MDF_LOWERED_NONE) {
+            return lowering_fail(scan->loop.lowering, MDF_REFUSED_MANY_AXES);
+        }
+    }
+    scan->axes = NULL;
+    return true;
+}
+
+/* The number of the run, from 0 on. */
+static mdf_lowered_id find_number(struct loop *loop)
+{
+    static const int64_t first = 0;
+    struct mdf_value number = {0};
+
+    if (loop->result->number == MDF_LOWERED_NONE) {
+        mdf_value_borrow_tensor(loop->lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first);
+        loop->result->number = loop_add_parameter(loop, &number);
+    }
+    return loop->result->number;
+}
+
+/* An item of an array along an axis in each run, read where it lies. */
+static mdf_lowered_id read_in_place(const struct scan *scan, struct loop *loop, size_t row)
+{
+    struct lowering *lowering = loop->lowering;
+    mdf_lowered_id number = find_number(loop);
+
+    if (number == MDF_LOWERED_NONE) {
+        return number;
+    }
+    lowering->facts[number].is_number = true;
+    lowering->facts[number].most = (int64_t)scan->length - 1;
+    if (is_row_reversed(loop->source, row)) {
+        number =
+            mdf_term_compute(lowering, MDF_LOWERED_SUBTRACT, false, mdf_term_whole(lowering, (int64_t)scan->length - 1), number);
+    }
+    return number == MDF_LOWERED_NONE ? number : lowering_item_along(lowering, loop->sources[row], number, axis_of(scan, row));
+}
+
 /* ------------------------------------------------------------------ the items of arrays */
 
 /* An item of an array in each run. */
@@ -70,7 +190,7 @@ static bool read_length(struct scan *scan)
     size_t i;
 
     for (i = 0; i < scan->n_rows; i++) {
-        size_t length = (size_t)mdf_value_shape(lowering_example(lowering, scan->loop.sources[i]))[0];
+        size_t length = (size_t)mdf_value_shape(lowering_example(lowering, scan->loop.sources[i]))[axis_of(scan, i)];
 
         if (i > 0 && length != scan->length) {
             return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
@@ -101,8 +221,10 @@ static bool lower_runs(const struct scan *scan, struct loop *loop, bool *changes
         }
     }
     for (i = 0; i < scan->n_rows; i++) {
-        if (!lowering_bind(loop->lowering, &loop->inner, loop->body->formals[n_states + i],
-                           add_row(loop, loop->sources[i], is_row_reversed(loop->source, i)))) {
+        mdf_lowered_id item = axis_of(scan, i) > 0 ? read_in_place(scan, loop, i)
+                                                   : add_row(loop, loop->sources[i], is_row_reversed(loop->source, i));
+
+        if (!lowering_bind(loop->lowering, &loop->inner, loop->body->formals[n_states + i], item)) {
             return false;
         }
     }
@@ -134,6 +256,9 @@ static bool peel(struct scan *scan)
     struct scope inner = {.code = body, .outer = loop->outer};
     size_t n_states = scan->n_states, n_runs = scan->length - loop->n_peeled, i;
 
+    if (!move_sources(scan)) {
+        return false;
+    }
     for (i = 0; i < n_states + scan->n_rows; i++) {
         bool is_row = i >= n_states, is_last = is_row && is_row_reversed(loop->source, i - n_states);
         mdf_lowered_id id = is_row ? lowering_item(lowering, loop->sources[i - n_states], is_last ? n_runs - 1 : 0)
@@ -183,7 +308,7 @@ static bool lower_sequence(struct scan *scan)
 
 /* ------------------------------------------------------------------ from version 9 on */
 
-/* The arrays that are scanned, with the axis of the scan in front. */
+/* The arrays that are scanned, with the axis of the scan in front, but for those whose items are read where they lie. */
 static bool read_sources(struct scan *scan)
 {
     struct loop *loop = &scan->loop;
@@ -191,7 +316,8 @@ static bool read_sources(struct scan *scan)
     size_t i, axis;
 
     loop->sources = mdf_arena_array(&lowering->scratch, scan->n_rows, sizeof *loop->sources);
-    if (loop->sources == NULL) {
+    scan->axes = mdf_arena_array(&lowering->scratch, scan->n_rows, sizeof *scan->axes);
+    if (loop->sources == NULL || scan->axes == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < scan->n_rows; i++) {
@@ -205,6 +331,10 @@ static bool read_sources(struct scan *scan)
         if (whole->kind != MDF_KIND_TENSOR || whole->length == 0 ||
             !find_axis(loop->source, "scan_input_axes", i, whole->rank, &axis)) {
             return lowering_fail(lowering, MDF_REFUSED_SCAN_AXIS);
+        }
+        if (is_read_in_place(scan, i, whole, axis)) {
+            scan->axes[i] = axis;
+            continue;
         }
         loop->sources[i] = lowering_move_axis(lowering, loop->sources[i], axis, 0);
         if (loop->sources[i] == MDF_LOWERED_NONE) {
@@ -347,7 +477,8 @@ static bool read_sequences(struct loop *loop, mdf_lowered_id *sequences, size_t 
             continue;
         }
         n = (size_t)mdf_value_shape(lowering_example(lowering, sequences[i]))[0];
-        if (lowering->facts[sequences[i]].is_open || lowering->facts[sequences[i]].growth != NULL || (*length > 0 && n != *length)) {
+        if (lowering->facts[sequences[i]].is_open || lowering->facts[sequences[i]].growth != NULL ||
+            (*length > 0 && n != *length)) {
             return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
         }
         *length = n;

@@ -348,10 +348,11 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
  * changes, where that is not worth it, or on failure. */
 mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along
- * its first axis, by number or by a value; items [first, end), which are not none; how many there are, as a value; arrays one
+ * its first axis, by number or by a value (also along another axis); items [first, end), which are not none; how many there are, as a value; arrays one
  * behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it failed. */
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index);
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
+mdf_lowered_id lowering_item_along(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index, size_t axis);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
 mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id array);
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);

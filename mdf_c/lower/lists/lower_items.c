@@ -8,13 +8,12 @@
 
 enum { VERSION = 13 };
 
-/* Settings of an operator that has none but `axis`, which is the first, or `perm`. */
-static const void *make_settings(struct lowering *lowering, const struct mdf_operator *operator,
-                                 const struct mdf_ints * permutation)
+/* Settings of an operator that has none but `axis`, or `perm`. */
+static const void *make_settings(struct lowering *lowering, const struct mdf_operator *operator, int64_t axis,
+                                 const struct mdf_ints *permutation)
 {
     char *settings = mdf_arena_allocate(&lowering->lowered->arena, operator->settings_size);
     const struct mdf_setting *setting = operator->settings;
-    int64_t axis = 0;
 
     for (; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
         if (strcmp(setting->name, "axis") == 0) {
@@ -30,8 +29,8 @@ static const void *make_settings(struct lowering *lowering, const struct mdf_ope
 }
 
 /* What an operator gives; as strong as its first input. */
-static mdf_lowered_id call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n,
-                           const struct mdf_ints *permutation)
+static mdf_lowered_id call_along(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n, size_t axis,
+                                 const struct mdf_ints *permutation)
 {
     const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, n);
     mdf_operand *operands = mdf_arena_array(&lowering->scratch, n, sizeof *operands), output = result;
@@ -46,7 +45,7 @@ static mdf_lowered_id call(struct lowering *lowering, const char *name, const md
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    source.settings = make_settings(lowering, source.operator, permutation);
+    source.settings = make_settings(lowering, source.operator,(int64_t) axis, permutation);
     if (source.settings == NULL) {
         return MDF_LOWERED_NONE;
     }
@@ -62,6 +61,13 @@ static mdf_lowered_id call(struct lowering *lowering, const char *name, const md
                                                                                           : lowering_copy(lowering, id, strength);
 }
 
+/* The same along the first axis. */
+static mdf_lowered_id call(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n,
+                           const struct mdf_ints *permutation)
+{
+    return call_along(lowering, name, inputs, n, 0, permutation);
+}
+
 mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *numbers, size_t n, size_t rank)
 {
     const int64_t length = (int64_t)n;
@@ -71,11 +77,16 @@ mdf_lowered_id lowering_add_wholes(struct lowering *lowering, const int64_t *num
     return lowering_add_constant(lowering, &value, false);
 }
 
-mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index)
+mdf_lowered_id lowering_item_along(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index, size_t axis)
 {
     const mdf_lowered_id inputs[] = {array, index};
 
-    return call(lowering, ONNX_GATHER, inputs, 2, NULL);
+    return call_along(lowering, ONNX_GATHER, inputs, 2, axis, NULL);
+}
+
+mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index)
+{
+    return lowering_item_along(lowering, array, index, 0);
 }
 
 mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, size_t index)
