@@ -141,6 +141,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
+        "tests/data/compile/succession.yaml -n 3", /* all at once */
+        "tests/data/compile/succession.yaml --trace -n 3",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
         "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
@@ -441,6 +443,21 @@ Test(compile, what_is_put_stays_where_it_is)
                  0);
     cr_expect(strstr(output, "mdf_scatter_elements") == NULL && count_words(output, "memcpy(") <= 2u, "%s", output);
     cr_expect(strstr(output, " ? 1.0 : 0.0;") != NULL, "%s", output);
+    free(output);
+}
+
+/* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
+ * something, are given what is computed on an edge, or keep something. */
+Test(compile, loops_in_succession_become_one)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/succession.yaml -o %s/loops.c && cat %s/loops.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
+    cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
+    cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
     free(output);
 }
 

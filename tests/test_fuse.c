@@ -99,6 +99,10 @@ Test(fuse, same_bits)
          APART "it needs what the other one has made of all items\n", NULL, NULL},
         {SCAN("a", "zero", "x") "," SCAN_OF("b", "zero", "a[1]", "", CAPTURE) SHOWN("b[1]"),
          APART "it needs what the other one has made of all items\n", NULL, NULL},
+        /* with what yields its items, though another one is nearer */
+        {SCAN("a", "zero", "x") "," SCAN_OF("z", "zero", "a[1]", BACKWARDS, FILTER) "," SCAN("b", "zero", "a[1]")
+             SHOWN("b[1] + z[1]"),
+         ONE, NULL, NULL},
         /* what is made of each item is made in the loop */
         {SCAN("a", "zero", "x") "," SCAN("b", "zero", "2.0 * a[1] + x") SHOWN("b[1]"), ONE, NULL, NULL},
         {SCAN("a", "zero", "x") ", \"t\": {\"value\": \"a[1] * numpy.array([1.0, -0.5, 2.0]) - 1.0\"}," SCAN("b", "zero", "t")

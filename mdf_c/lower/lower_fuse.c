@@ -434,8 +434,19 @@ static bool note_pair(const struct fusion *fusion, const char *why_apart)
     return pair != NULL;
 }
 
-/* Joins the second loop to one in front of it, the nearest that it can be joined to. */
-static bool find_first(struct fusion *fusion, bool *is_joined)
+/* Whether the second goes through something that depends on the first. */
+static bool goes_through_items(const struct fusion *fusion)
+{
+    const struct mdf_lowered_loop *second = loop_at(fusion, fusion->second);
+    size_t i;
+
+    for (i = 0; i < second->n_rows && !fusion->follows[second->rows[i].source]; i++) {
+    }
+    return i < second->n_rows;
+}
+
+/* Joins the second loop to one in front of it, the nearest that it can be joined to: of those that yield its items, or of all. */
+static bool join_to_first(struct fusion *fusion, bool yields_items, bool *is_joined)
 {
     const struct mdf_lowered_loop *second = loop_at(fusion, fusion->second);
 
@@ -450,6 +461,9 @@ static bool find_first(struct fusion *fusion, bool *is_joined)
         if (!follow(fusion)) {
             return false;
         }
+        if (yields_items && !goes_through_items(fusion)) {
+            continue;
+        }
         why_apart = find_obstacle(fusion);
         if ((why_apart == NULL || are_related(fusion)) && !note_pair(fusion, why_apart)) {
             return false;
@@ -460,6 +474,11 @@ static bool find_first(struct fusion *fusion, bool *is_joined)
         }
     }
     return true;
+}
+
+static bool find_first(struct fusion *fusion, bool *is_joined)
+{
+    return join_to_first(fusion, true, is_joined) && (*is_joined || join_to_first(fusion, false, is_joined));
 }
 
 static bool fuse_loops(struct lowering *lowering, struct region *region)
@@ -485,6 +504,6 @@ static bool fuse_loops(struct lowering *lowering, struct region *region)
 
 bool lowering_complete_region(struct lowering *lowering, struct region *region)
 {
-    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) && lowering_vectorise_outer_loops(lowering, region) &&
-           lowering_group(lowering, region);
+    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) &&
+           lowering_vectorise_outer_loops(lowering, region) && lowering_group(lowering, region);
 }

@@ -106,7 +106,7 @@ static void follow_slots(const struct mdf_source_program *program, struct life *
         lives[i] = (struct life){.written = NOWHERE, .read = NOWHERE};
     }
     for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        note_stretch(program, stretch, places[stretch->ranges[0].first], lives);
+        note_stretch(program, stretch, places[stretch->ranges[stretch->n_ranges - 1].first], lives);
     }
     for (i = 0; i < own->n_ports; i++) {
         note_given(own->ports[i].slot, lives);

@@ -380,6 +380,25 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
 
 /* ------------------------------------------------------------------ nodes */
 
+/* What several nodes compute is written with the last of them. */
+static bool write_together(struct mdf_source_program *program, size_t index, const char *name)
+{
+    const struct mdf_source_together *together = program->graph->together_of[index];
+    const struct mdf_program *own = program->graph->program;
+    struct mdf_source_writer *writer = &program->writer;
+
+    mdf_source_begin_function(program, name);
+    if (together->last == index && !write_stretch(program, together->ranges, together->n, false)) {
+        return false;
+    }
+    mdf_source_end_function(
+        program, name,
+        together->last == index
+            ? mdf_source_text(writer, "Node '%s', and those before it that are done with it.", own->nodes[index].id)
+            : mdf_source_text(writer, "Node '%s': done with node '%s'.", own->nodes[index].id, own->nodes[together->last].id));
+    return true;
+}
+
 /* One way of running a node: its first run or a later one, with or without a time increment. */
 static bool write_variant(struct mdf_source_program *program, const struct mdf_program_node *node, const char *name,
                           bool is_first, bool has_dt, const char *what)
@@ -402,8 +421,9 @@ static bool write_variant(struct mdf_source_program *program, const struct mdf_p
     return true;
 }
 
-static bool write_variants(struct mdf_source_program *program, const struct mdf_program_node *node, const char *names[2][2])
+static bool write_variants(struct mdf_source_program *program, size_t index, const char *names[2][2])
 {
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
     bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->graph->program, node);
     size_t later, dt;
@@ -424,10 +444,11 @@ static bool write_variants(struct mdf_source_program *program, const struct mdf_
                                                                : differs  ? "begin"
                                                                           : "compute",
                                                                node->id, depends && dt == 0 ? "_without_dt" : ""));
-            if (!write_variant(program, node, names[later][dt], later == 0, dt == 1,
-                               !differs     ? ""
-                               : later == 0 ? ": its first run"
-                                            : ": a later run")) {
+            if (program->graph->together_of[index] != NULL ? !write_together(program, index, names[later][dt])
+                                                           : !write_variant(program, node, names[later][dt], later == 0, dt == 1,
+                                                                            !differs     ? ""
+                                                                            : later == 0 ? ": its first run"
+                                                                                         : ": a later run")) {
                 return false;
             }
         }
@@ -569,7 +590,7 @@ static bool write_node(struct mdf_source_program *program, size_t index)
                         mdf_source_quote_message(writer,
                                                  "%s did not run when the model was compiled, so that its shapes are not known",
                                                  writer->place));
-    } else if (!write_variants(program, node, names)) {
+    } else if (!write_variants(program, index, names)) {
         return false;
     } else if (node->reset < node->initial || node->finished != MDF_NO_OPERAND || takes_first(program->graph->program, index)) {
         if (!write_parts(program, index, name, names)) {

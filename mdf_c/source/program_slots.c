@@ -118,7 +118,8 @@ static bool refuse_with_cure(struct mdf_source_writer *writer, enum mdf_refusal_
     return mdf_source_refuse(writer, "%s%s%s", mdf_refusal_text(reason), cure != NULL ? "; " : "", cure != NULL ? cure : "");
 }
 
-static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
+struct mdf_lowered *mdf_source_lower(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                                     bool has_dt, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = &program->graph->state->shared->execution;
     struct mdf_lowering_request request = {.frame = program->graph->state->frame,
@@ -130,34 +131,54 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
                                            .is_for_source = true,
                                            .find_either = find_either,
                                            .either_context = program};
-    struct mdf_source_stretch *added;
     double kept = execution->dt;
+    struct mdf_lowered *lowered;
+
+    execution->dt = has_dt ? 0 : (double)NAN;
+    lowered = mdf_lower(&request, refusal);
+    execution->dt = kept;
+    return lowered;
+}
+
+bool mdf_source_add_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt,
+                            struct mdf_lowered *lowered)
+{
+    struct mdf_arena *arena = &program->writer.arena;
+    struct mdf_source_stretch *added = mdf_arena_allocate(arena, sizeof *added);
+    struct mdf_lowering_range *copies = mdf_arena_array(arena, n, sizeof *copies);
+
+    if (added == NULL || copies == NULL) {
+        mdf_lowered_release(lowered);
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    memcpy(copies, ranges, n * sizeof *copies);
+    *added = (struct mdf_source_stretch){.next = program->graph->stretches,
+                                         .next_here = program->graph->stretches_from[ranges[0].first],
+                                         .ranges = copies,
+                                         .n_ranges = n,
+                                         .has_dt = has_dt,
+                                         .lowered = lowered};
+    program->graph->stretches = added;
+    program->graph->stretches_from[ranges[0].first] = added;
+    note_changes(program, lowered);
+    return true;
+}
+
+static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
+{
     struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
+    struct mdf_lowered *lowered;
 
     if ((n == 1 && ranges[0].first >= ranges[0].end) || mdf_source_find_stretch(program, ranges, n, has_dt) != NULL) {
         return true;
     }
-    added = mdf_arena_allocate(&program->writer.arena, sizeof *added);
-    if (added == NULL) {
-        return mdf_source_out_of_memory(&program->writer);
-    }
-    execution->dt = has_dt ? 0 : (double)NAN;
-    memcpy(added->ranges, ranges, n * sizeof *ranges);
-    added->n_ranges = n;
-    added->has_dt = has_dt;
-    added->lowered = mdf_lower(&request, &refusal);
-    execution->dt = kept;
-    if (added->lowered == NULL) {
+    lowered = mdf_source_lower(program, ranges, n, has_dt, &refusal);
+    if (lowered == NULL) {
         program->writer.origin = refusal.origin != NULL ? refusal.origin : program->writer.origin;
         return refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? mdf_source_out_of_memory(&program->writer)
                                                            : refuse_with_cure(&program->writer, refusal.reason);
     }
-    added->next = program->graph->stretches;
-    program->graph->stretches = added;
-    added->next_here = program->graph->stretches_from[ranges[0].first];
-    program->graph->stretches_from[ranges[0].first] = added;
-    note_changes(program, added->lowered);
-    return true;
+    return mdf_source_add_stretch(program, ranges, n, has_dt, lowered);
 }
 
 void mdf_source_release_stretches(struct mdf_source_program *program)
@@ -186,12 +207,18 @@ bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct md
 
 typedef bool visitor(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt);
 
-/* Calls `visit` on the stretches of a node: what begins anew, its first and its later runs, with a time increment and without. */
-static bool for_each_of_node(struct mdf_source_program *program, const struct mdf_program_node *node, visitor *visit)
+/* Calls `visit` on the stretches of a node: what begins anew, its first and its later runs, with a time increment and without; of
+ * several nodes that have one together with the last. */
+static bool for_each_of_node(struct mdf_source_program *program, size_t index, visitor *visit)
 {
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
+    const struct mdf_source_together *together = program->graph->together_of[index];
     struct mdf_lowering_range ranges[2] = {{node->reset, node->initial}};
     size_t n, way;
 
+    if (together != NULL) {
+        return together->last != index || visit(program, together->ranges, together->n, false);
+    }
     if (!visit(program, ranges, 1, false)) {
         return false;
     }
@@ -252,8 +279,8 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
     }
     for (i = 0; i < own->n_nodes; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
-        if (program->graph->state->has_run[i] &&
-            !(for_each_of_node(program, &own->nodes[i], visit) && for_each_of_node(program, &own->nodes[i], settle))) {
+        if (program->graph->state->has_run[i] && !((visit != lower_stretch || mdf_source_bring_together(program, i)) &&
+                                                   for_each_of_node(program, i, visit) && for_each_of_node(program, i, settle))) {
             return false;
         }
     }
@@ -718,8 +745,10 @@ static bool make_tables(struct mdf_source_program *program)
     graph->hints = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->hints);
     graph->constants = mdf_arena_array(arena, code->n_constants + 1, sizeof *graph->constants);
     graph->stretches_from = mdf_arena_array(arena, code->n_instructions + 1, sizeof *graph->stretches_from);
+    graph->together_of = mdf_arena_array(arena, graph->program->n_nodes + 1, sizeof *graph->together_of);
     return (graph->slots != NULL && graph->is_read != NULL && graph->stays != NULL && graph->changes != NULL &&
-            graph->either != NULL && graph->hints != NULL && graph->constants != NULL && graph->stretches_from != NULL) ||
+            graph->either != NULL && graph->hints != NULL && graph->constants != NULL && graph->stretches_from != NULL &&
+            graph->together_of != NULL) ||
            mdf_source_out_of_memory(&program->writer);
 }
 
@@ -747,6 +776,7 @@ static bool forget_forms(struct mdf_source_program *program)
     memset(graph->stays, 0, n * sizeof *graph->stays);
     memset(graph->changes, 0, n * sizeof *graph->changes);
     memset(graph->stretches_from, 0, graph->program->code->n_instructions * sizeof(struct mdf_source_stretch *));
+    memset(graph->together_of, 0, graph->program->n_nodes * sizeof *graph->together_of);
     graph->stretches = NULL;
     return true;
 }

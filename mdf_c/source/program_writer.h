@@ -9,9 +9,17 @@
 /* Instructions that run one after the other, lowered. */
 struct mdf_source_stretch {
     struct mdf_source_stretch *next, *next_here; /* of all; of those that begin with the same instruction */
-    struct mdf_lowering_range ranges[2];
+    const struct mdf_lowering_range *ranges;
     size_t n_ranges;
     bool has_dt; /* lowered for evaluations with a time increment */
+    struct mdf_lowered *lowered;
+};
+
+/* Nodes that run one after the other and are lowered as one stretch, as loops of theirs have become one. */
+struct mdf_source_together {
+    const struct mdf_lowering_range *ranges;
+    size_t n;    /* nodes, and ranges */
+    size_t last; /* the node that runs the stretch */
     struct mdf_lowered *lowered;
 };
 
@@ -31,7 +39,9 @@ struct mdf_source_graph {
                         none */
     struct mdf_source_slot *constants;                      /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches, **stretches_from; /* all; by their first instruction */
-    const char **node_functions;                            /* of each node, what runs it */
+    size_t *order, *places; /* all nodes in the order in which they run, and the place of each in that; NULL: not asked for yet */
+    const struct mdf_source_together **together_of; /* of each node; NULL: it is lowered by itself */
+    const char **node_functions;                    /* of each node, what runs it */
     const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */
     const char *prefix;          /* of what each graph has by the same name; "": the outermost */
     size_t outer;                /* the graph around, in program->graphs */
@@ -62,6 +72,12 @@ struct mdf_source_program {
 /* Lowers all instructions and finds out which slots are read. */
 bool mdf_source_collect(struct mdf_source_program *program);
 void mdf_source_release_stretches(struct mdf_source_program *program);
+/* Instructions that run one after the other, lowered; NULL: *refusal says why not. */
+struct mdf_lowered *mdf_source_lower(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n,
+                                     bool has_dt, struct mdf_refusal *refusal);
+/* Adds a stretch, to which the form belongs from then on, whatever comes of it. */
+bool mdf_source_add_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt,
+                            struct mdf_lowered *lowered);
 const struct mdf_lowered *mdf_source_find_stretch(const struct mdf_source_program *program,
                                                   const struct mdf_lowering_range ranges[], size_t n, bool has_dt);
 /* The instructions of a node's first run, or of a later one; how many ranges they are. */
@@ -78,6 +94,10 @@ size_t mdf_source_ranges_before(const struct mdf_program *program, const struct 
                                 struct mdf_lowering_range ranges[2]);
 /* Those behind it; empty where the node has none. */
 struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *program, const struct mdf_program_node *node);
+
+/* --- program_together.c: finds out, when the first of them is lowered, whether a node and those that run behind it are one
+ * stretch. False: the error is set. */
+bool mdf_source_bring_together(struct mdf_source_program *program, size_t node);
 
 /* --- program_aliases.c: makes the aliases of the graph at hand. */
 bool mdf_source_find_aliases(struct mdf_source_program *program);

@@ -1,0 +1,245 @@
+/* program_together.c - nodes that follow one another and have loops which become one: the second goes through what the first
+ * yields, or through the same. They are lowered as one stretch, which the last of them runs; the others only take what their
+ * edges bring. */
+#include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/lowered/lowered_run.h"
+#include "mdf_c/lowered/nest.h"
+#include "mdf_c/source/program_writer.h"
+
+#include <string.h>
+
+enum {
+    MOST_TOGETHER = 16, /* nodes */
+    MOST_BETWEEN = 4,   /* nodes without a loop, from one with a loop to the next */
+    MOST_IN_VAIN = 2    /* nodes with a loop, one after the other, with which no more loops become one */
+};
+
+/* ------------------------------------------------------------------ nodes */
+
+/* Whether calls of a node have bodies, loops perhaps. */
+static bool has_bodies(const struct mdf_program *program, const struct mdf_program_node *node)
+{
+    const struct mdf_code *code = program->code;
+    size_t i;
+
+    for (i = node->first; i < node->end; i++) {
+        if (code->instructions[i].opcode == MDF_OPCODE_CALL && code->calls[code->instructions[i].target].n_bodies > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a node does the same in each run, all at once. */
+static bool is_plain(const struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
+
+    return program->graph->state->has_run[index] && node->first < node->end && node->reset == node->main && !node->has_graph &&
+           node->finished == MDF_NO_OPERAND && !mdf_source_depends_on_dt(program->graph->program, node);
+}
+
+/* Whether what a node takes before it runs is there before the first of those runs. */
+static bool takes_before(const struct mdf_source_program *program, size_t index, const size_t *nodes, size_t n)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t i, j;
+
+    for (i = 0; i < own->nodes[index].n_edges; i++) {
+        for (j = 0; j < n; j++) {
+            if (own->edges[own->nodes[index].edges[i]].sender == nodes[j]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Nodes in the order in which they run, from the one at hand on: up to the next that has loops and is not among the first n. How
+ * many they are then; 0: there is no such node. */
+static size_t go_on(const struct mdf_source_program *program, const size_t *order, size_t n_order, size_t n)
+{
+    size_t n_between = 0;
+
+    for (; n < n_order && n < MOST_TOGETHER && n_between <= MOST_BETWEEN; n++) {
+        if (!is_plain(program, order[n]) || program->graph->together_of[order[n]] != NULL ||
+            !takes_before(program, order[n], order, n)) {
+            return 0;
+        }
+        if (has_bodies(program->graph->program, &program->graph->program->nodes[order[n]])) {
+            return n + 1;
+        }
+        n_between++;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ what is lowered */
+
+static bool may_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region);
+
+static bool may_nest_fail(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
+                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+            return true;
+        }
+    }
+    return nest->is_open;
+}
+
+static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i;
+
+    if (op->code == MDF_LOWERED_CALL || mdf_source_may_bail_out(op->code) ||
+        (op->code == MDF_LOWERED_NEST && may_nest_fail(op->of.nest)) ||
+        (op->code == MDF_LOWERED_LOOP &&
+         (op->of.loop->n_runs == SIZE_MAX || op->of.loop->n_padded > 0 || op->of.loop->limit > 0))) {
+        return true;
+    }
+    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+        if (may_fail(lowered, inner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether something may be refused in a step: who reads of it is told the node, and here there are several. */
+static bool may_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (may_op_fail(lowered, &region->ops[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many loops have become a part of another one. */
+static size_t count_joined(const struct mdf_lowered *lowered)
+{
+    const struct mdf_lowered_pair *pair;
+    size_t n = 0;
+
+    for (pair = lowered->pairs; pair != NULL; pair = pair->next) {
+        n += pair->why_apart == NULL;
+    }
+    return n;
+}
+
+/* Lowers the first n nodes of an order as one stretch. *together NULL: no more of their loops become one than n_joined, or that
+ * can not be done. False: memory ran out. */
+static bool lower_together(struct mdf_source_program *program, const size_t *order, size_t n, size_t *n_joined,
+                           struct mdf_source_together **together)
+{
+    struct mdf_source_together *made = mdf_arena_allocate(&program->writer.arena, sizeof *made);
+    struct mdf_lowering_range *ranges = mdf_arena_array(&program->writer.arena, n, sizeof *ranges);
+    struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
+    size_t i;
+
+    *together = NULL;
+    if (made == NULL || ranges == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    *made = (struct mdf_source_together){.ranges = ranges, .n = n, .last = order[n - 1]};
+    for (i = 0; i < n; i++) {
+        const struct mdf_program_node *node = &program->graph->program->nodes[order[i]];
+
+        ranges[i] = (struct mdf_lowering_range){node->first, node->end};
+    }
+    made->lowered = mdf_source_lower(program, ranges, n, false, &refusal);
+    if (made->lowered == NULL) {
+        return refusal.reason != MDF_REFUSED_OUT_OF_MEMORY || mdf_source_out_of_memory(&program->writer);
+    }
+    if (count_joined(made->lowered) <= *n_joined || may_fail(made->lowered, &made->lowered->region)) {
+        mdf_lowered_release(made->lowered);
+        return true;
+    }
+    *n_joined = count_joined(made->lowered);
+    *together = made;
+    return true;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+/* Of the graph at hand: all nodes in the order in which they run, and the place of each in that. */
+static bool order_nodes(struct mdf_source_program *program)
+{
+    struct mdf_source_graph *graph = program->graph;
+    const struct mdf_program *own = graph->program;
+    size_t n = 0, i, j;
+
+    graph->order = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->order);
+    graph->places = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->places);
+    if (graph->order == NULL || graph->places == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    for (i = 0; i < own->n_layers; i++) {
+        for (j = 0; j < own->layers[i].n_nodes; j++) {
+            graph->places[own->layers[i].nodes[j]] = n;
+            graph->order[n++] = own->layers[i].nodes[j];
+        }
+    }
+    return true;
+}
+
+/* Whether nodes of the graph at hand can be brought together at all. */
+static bool is_simple(const struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+
+    return program->n_graphs == 1 && program->n_lanes == 0 && !program->has_derivatives && own->schedule == NULL &&
+           !own->takes_first;
+}
+
+/* What the first nodes of an order have together, as many as gain by it; NULL: they gain nothing, or the error is set. */
+static struct mdf_source_together *find_best(struct mdf_source_program *program, const size_t *order, size_t n_order)
+{
+    struct mdf_source_together *best = NULL, *more;
+    size_t n = 1, n_joined = 0, n_in_vain = 0;
+
+    while (n_in_vain < MOST_IN_VAIN && (n = go_on(program, order, n_order, n)) > 0) {
+        if (!lower_together(program, order, n, &n_joined, &more)) {
+            mdf_lowered_release(best != NULL ? best->lowered : NULL);
+            return NULL;
+        }
+        n_in_vain = more != NULL ? 0 : n_in_vain + 1;
+        if (more != NULL) {
+            mdf_lowered_release(best != NULL ? best->lowered : NULL);
+            best = more;
+        }
+    }
+    return best;
+}
+
+bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
+{
+    struct mdf_source_graph *graph = program->graph;
+    const struct mdf_program *own = graph->program;
+    struct mdf_source_together *best;
+    size_t i;
+
+    if (!is_simple(program) || graph->together_of[node] != NULL || !has_bodies(own, &own->nodes[node]) ||
+        !is_plain(program, node)) {
+        return true;
+    }
+    if (graph->order == NULL && !order_nodes(program)) {
+        return false;
+    }
+    best = find_best(program, graph->order + graph->places[node], own->n_nodes - graph->places[node]);
+    for (i = 0; best != NULL && i < best->n; i++) {
+        graph->together_of[graph->order[graph->places[node] + i]] = best;
+    }
+    return program->writer.error->code == MDF_OK &&
+           (best == NULL || mdf_source_add_stretch(program, best->ranges, best->n, false, best->lowered));
+}
