@@ -7,8 +7,9 @@ import onnx_grammar
 import outer_loops
 import sequences
 import solving
+import successions
 
-FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops]
+FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions]
 
 
 def make(seed):
