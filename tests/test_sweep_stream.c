@@ -1,5 +1,7 @@
 /* test_sweep_stream.c - instances that stop, and what they come to together, side by side: the bits of each one by one. */
+#include "mdf_c/base/processor.h"
 #include "mdf_c/run/sweep/sweep.h"
+#include "mdf_c/run/sweep/sweep_lanes.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ struct outcome {
 
 struct sweeping {
     const char *parameters; /* of node n: p is swept, from `first` in steps of `step`, y recorded */
-    const char *more; /* of the graph: other nodes, edges, conditions; NULL: nothing */
+    const char *more;       /* of the graph: other nodes, edges, conditions; NULL: nothing */
     const char *stop_when;
     double first, step;
     size_t every, n_lanes;
@@ -107,7 +109,7 @@ static void run(const struct sweeping *what, struct outcome *outcome)
 
 static void hold(struct sweeping what)
 {
-    static const size_t lanes[] = {2, 8, 16, 64}, every[] = {0, 1, 7};
+    static const size_t lanes[] = {2, 8, 16, 32, 64}, every[] = {0, 1, 7};
     static struct outcome alone, together;
     size_t i, j, k;
 
@@ -119,9 +121,9 @@ static void hold(struct sweeping what)
             what.n_lanes = 1;
             run(&what, &alone);
             cr_assert(!alone.has_lanes);
-            for (j = 0; j < 8; j++) {
-                what.n_lanes = lanes[j % 4];
-                what.n_threads = 1 + (int)(j / 4);
+            for (j = 0; j < 10; j++) {
+                what.n_lanes = lanes[j % 5];
+                what.n_threads = 1 + (int)(j / 5);
                 run(&what, &together);
                 cr_assert_eq(together.status, alone.status, "%s", together.error.message);
                 cr_assert_str_eq(together.error.message, alone.error.message);
@@ -192,12 +194,13 @@ Test(sweep_stream, what_is_reduced_goes_side_by_side_without_a_stop_too)
 }
 
 /* A second node that runs by what the first has come to, in evaluations of several passes. */
-#define LATE(condition, passes) \
-    ", \"late\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"z\": {\"default_initial_value\": 1.0, \"value\": " \
-    "\"0.5 * z + x\"}}, \"output_ports\": {\"z\": {\"value\": \"z\"}}}}, \"edges\": {\"e\": {\"sender\": \"n\", " \
+#define LATE(condition, passes)                                                                                        \
+    ", \"late\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"z\": {\"default_initial_value\": 1.0, \"value\": "  \
+    "\"0.5 * z + x\"}}, \"output_ports\": {\"z\": {\"value\": \"z\"}}}}, \"edges\": {\"e\": {\"sender\": \"n\", "      \
     "\"sender_port\": \"y\", \"receiver\": \"late\", \"receiver_port\": \"x\"}}, \"conditions\": {\"node_specific\": " \
     "{\"late\": " condition "}, \"termination\": {\"environment_state_update\": " passes "}}"
-#define THRESHOLD "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"n\", \"parameter\": \"y\", \"threshold\": 0.4, " \
+#define THRESHOLD                                                                                              \
+    "{\"type\": \"Threshold\", \"kwargs\": {\"dependency\": \"n\", \"parameter\": \"y\", \"threshold\": 0.4, " \
     "\"comparator\": \">\"}}"
 #define CALLS(n, node, times) "{\"type\": \"" n "\", \"kwargs\": {\"dependency\": \"" node "\", \"n\": " times "}}"
 #define PASSES "{\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 3}}"
@@ -212,5 +215,36 @@ Test(sweep_stream, schedules_differ_between_lanes)
                            .first = 0.2,
                            .step = 0.1});
     /* the later the one runs first, the more evaluations others do not wait for it */
-    hold((struct sweeping){.parameters = WALK, .more = LATE(THRESHOLD, PASSES), .stop_when = "y > 2", .first = 3, .step = -0.045});
+    hold(
+        (struct sweeping){.parameters = WALK, .more = LATE(THRESHOLD, PASSES), .stop_when = "y > 2", .first = 3, .step = -0.045});
+}
+
+/* As many as the registers have room for, where there are enough instances that few lanes are idle. */
+Test(sweep_stream, lanes_by_registers_and_instances)
+{
+    static const size_t n_instances[] = {N, 200, 300};
+    const struct sweeping what = {.parameters =
+                                      "\"p\": {\"value\": 1.0}, \"y\": {\"value\": \"y + p\", \"default_initial_value\": 0.0}"};
+    static double values[300];
+    mdf_error error;
+    mdf_program *program = compile(&what, &error);
+
+    for (size_t i = 0; i < sizeof n_instances / sizeof *n_instances; i++) {
+        const int64_t n = (int64_t)n_instances[i];
+        const mdf_sweep_values parameters[] = {{"p", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, &n, values}}};
+        const mdf_record records[] = {{.dtype = MDF_DTYPE_FLOAT64}};
+        const mdf_sweep_options options = {.n_instances = n_instances[i],
+                                           .parameters = parameters,
+                                           .n_parameters = 1,
+                                           .records = records,
+                                           .n_records = 1,
+                                           .n_steps = STEPS,
+                                           .dt = 0.1};
+        mdf_sweep *sweep = mdf_sweep_new(program, &options, &error);
+
+        cr_assert_not_null(sweep, "%s", error.message);
+        cr_expect_eq(mdf_sweep_count_lanes(sweep), mdf_has_avx512() && n_instances[i] == 300 ? 32 : 16);
+        mdf_sweep_free(sweep);
+    }
+    mdf_program_free(program);
 }

@@ -1,6 +1,7 @@
 /* sweep_lanes.c - see sweep_lanes.h: what one instance shows of the evaluations of all, as programs for lanes. */
 #include "mdf_c/run/sweep/sweep_lanes_parts.h"
 
+#include "mdf_c/base/processor.h"
 #include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/run/whole/whole_schedule.h"
@@ -11,10 +12,20 @@
 /* Evaluations of a stream at once, at first. */
 enum { FIRST_AT_ONCE = 64 };
 
+/* Four vectors of the widest registers: while one waits for what is computed in the step before, there is something to do for the
+ * others. Twice as many of float32, as models have other types too; twice as many of float64 only where they leave few lanes idle. */
+static size_t usual_lanes(const struct mdf_sweep *sweep)
+{
+    enum { LANES = 16, ENOUGH_INSTANCES = 256 };
+    bool is_float32 = sweep->program->real == MDF_DTYPE_FLOAT32;
+
+    return is_float32 || (mdf_has_avx512() && sweep->n_instances >= ENOUGH_INSTANCES) ? 2 * LANES : LANES;
+}
+
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
 {
-    enum { LANES = 16, LANES_OF_FLOAT32 = 32, FEW_STEPS = 64, MANY_INSTANCES = 16 * MDF_SWEEP_MOST_LANES };
-    size_t n = sweep->n_lanes, lanes = sweep->program->real == MDF_DTYPE_FLOAT32 ? LANES_OF_FLOAT32 : LANES;
+    enum { FEW_STEPS = 64, MANY_INSTANCES = 16 * MDF_SWEEP_MOST_LANES };
+    size_t n = sweep->n_lanes, lanes = usual_lanes(sweep);
 
     if (sweep->program->is_plain) {
         return 1;
