@@ -122,6 +122,27 @@ Test(dumps, items_along_other_axes)
               outcome->output);
 }
 
+/* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
+ * constant limit is not asked whether it is NaN. */
+Test(dumps, limits_are_choices)
+{
+    static char expected[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/limits.yaml -n 3 --typed --trace --plain");
+    char *end;
+
+    strcpy(expected, outcome->output);
+    outcome = cli_call("mdf-run tests/data/dumps/limits.yaml -n 3 --typed --trace");
+    cr_expect_str_eq(outcome->output, expected, "%s", outcome->errors);
+    outcome = cli_call("mdf-run tests/data/dumps/limits.yaml --dump lowered");
+    strcpy(expected, outcome->output);
+    end = strstr(expected, "\na loop, node"); /* behind the whole: the same by itself */
+    if (end != NULL) {
+        *end = '\0';
+    }
+    cr_expect(strstr(expected, "elements of") == NULL && strstr(expected, "call Clip") == NULL, "%s", expected);
+    cr_expect(strstr(expected, " = not v") == NULL && strstr(expected, " = select v") != NULL, "%s", expected);
+}
+
 /* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
 Test(dumps, puts_of_conditions)
 {

@@ -37,6 +37,7 @@ struct reading {
     const char *at;
     struct node nodes[MAX_NODES];
     int n_nodes, depth, n_choices; /* in sides of which it is */
+    bool is_number[2];             /* of each operand: it is a constant, and not NaN */
 };
 
 static int read_choice(struct reading *reading);
@@ -95,6 +96,15 @@ static int add_operand_node(struct reading *reading, int which)
     return add_node(reading, &node);
 }
 
+/* Whether the last node asks whether a constant is NaN, which it is not. */
+static bool asks_in_vain(const struct reading *reading, int node)
+{
+    const struct node *test = &reading->nodes[node], *of = &reading->nodes[test->in[0]];
+
+    return node == reading->n_nodes - 1 && test->kind == NODE_OP && test->code == MDF_LOWERED_NOT_EQUAL &&
+           test->in[0] == test->in[1] && of->kind == NODE_OPERAND && of->in[0] < 2 && reading->is_number[of->in[0]];
+}
+
 /* An op of nodes, which are to be truths, or numbers; NO_NODE where one of them is not there, or is something else. */
 static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool of_truths, bool is_truth, int n_in,
                        const int *in)
@@ -121,6 +131,10 @@ static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool
     }
     if (!mdf_lowered_compute(code, node.dtype, cells, &node.cell)) {
         return NO_NODE;
+    }
+    if (code == MDF_LOWERED_OR && asks_in_vain(reading, in[1])) {
+        reading->n_nodes--;
+        return in[0];
     }
     if (is_constant && !is_truth) {
         node = (struct node){.kind = NODE_CONSTANT, .dtype = node.dtype, .cell = node.cell};
@@ -436,6 +450,15 @@ static bool is_composed_type(mdf_dtype dtype)
     return mdf_dtype_kind(dtype) == 'f' || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_INT32;
 }
 
+/* Whether a value is a constant number, and not NaN. */
+static bool is_number(const struct lowering *lowering, mdf_lowered_id id)
+{
+    double number;
+
+    return lowering_is_constant(lowering, id) && mdf_value_is_scalar(lowering_example(lowering, id)) &&
+           mdf_value_to_double(lowering_example(lowering, id), &number) && number == number;
+}
+
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
 {
     const struct mdf_value *result = &trial->results[0];
@@ -444,7 +467,11 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
     const struct mdf_element_form *form;
     struct mdf_value examples[2] = {{0}, {0}};
     mdf_lowered_id id = MDF_LOWERED_NONE;
+    size_t i;
 
+    for (i = 0; i < op->n_in && i < 2; i++) {
+        reading.is_number[i] = is_number(lowering, op->in[i]);
+    }
     if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || !is_composed_type(reading.dtype) ||
         result->length >= MDF_LOWER_LONG || op->loop != trial->trace.operation->loops[reading.dtype]) {
         return MDF_LOWERED_NONE;

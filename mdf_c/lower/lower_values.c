@@ -282,6 +282,24 @@ static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region
     return op.out;
 }
 
+/* Chooses by a truth itself, and the other way round, where the condition is what `not` makes of it: one operation less, and a
+ * comparison that nobody else reads is made where it is needed. */
+static void choose_by_truth(const struct lowering *lowering, struct mdf_lowered_op *select)
+{
+    const struct region *region = lowering->facts[select->in[0]].region;
+    size_t i = region != NULL ? region->n_ops : 0;
+    mdf_lowered_id other = select->in[1];
+
+    while (i > 0 && region->ops[i - 1].out != select->in[0]) {
+        i--;
+    }
+    if (i > 0 && region->ops[i - 1].code == MDF_LOWERED_NOT && region->ops[i - 1].dtype == MDF_DTYPE_BOOL) {
+        select->in[0] = region->ops[i - 1].in[0];
+        select->in[1] = select->in[2];
+        select->in[2] = other;
+    }
+}
+
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example)
 {
     size_t depth = 0, i;
@@ -291,6 +309,9 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
             return MDF_LOWERED_NONE;
         }
         depth = lowering->facts[op.in[i]].depth > depth ? lowering->facts[op.in[i]].depth : depth;
+    }
+    if (op.code == MDF_LOWERED_SELECT) {
+        choose_by_truth(lowering, &op);
     }
     return add_op_in(lowering, lowering_place(lowering, depth), op, example);
 }

@@ -354,6 +354,8 @@ mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, si
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
 mdf_lowered_id lowering_item_along(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index, size_t axis);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
+/* Elements that are at least, or at most, a number: the limit where they are not, or where it is NaN. */
+mdf_lowered_id lowering_limit(struct lowering *lowering, mdf_lowered_id limit, mdf_lowered_id array, bool is_least);
 mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id array);
 mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *arrays, size_t n);
 mdf_lowered_id lowering_reshape(struct lowering *lowering, mdf_lowered_id array, const int64_t *shape, size_t rank);

@@ -115,6 +115,13 @@ mdf_lowered_id lowering_join(struct lowering *lowering, const mdf_lowered_id *ar
     return n == 1 ? arrays[0] : call(lowering, ONNX_CONCAT, arrays, n, NULL);
 }
 
+mdf_lowered_id lowering_limit(struct lowering *lowering, mdf_lowered_id limit, mdf_lowered_id array, bool is_least)
+{
+    const mdf_lowered_id inputs[] = {limit, array};
+
+    return call(lowering, is_least ? "Max" : "Min", inputs, 2, NULL);
+}
+
 mdf_lowered_id lowering_reshape(struct lowering *lowering, mdf_lowered_id array, const int64_t *shape, size_t rank)
 {
     const mdf_lowered_id inputs[] = {array, lowering_add_wholes(lowering, shape, rank, 1)};
