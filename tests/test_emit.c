@@ -547,8 +547,8 @@ static bool check_program(struct generator *generator, uint64_t seed)
     for (round = 0; round < 2; round++) {
         cr_assert_eq(mdf_lowered_run(lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
         for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
-            cr_assert(build_same(&kept[i], lowered->outputs[i].slot), "seed %llu: output %zu (value %u)", (unsigned long long)seed, i,
-                      (unsigned)lowered->outputs[i].id);
+            cr_assert(build_same(&kept[i], lowered->outputs[i].slot), "seed %llu: output %zu (value %u)",
+                      (unsigned long long)seed, i, (unsigned)lowered->outputs[i].id);
         }
     }
     for (i = 0; i < BUILD_SLOTS; i++) {
@@ -689,17 +689,23 @@ static mdf_lowered_id choose(struct build *build, struct mdf_lowered_region *reg
     return build_element(build, region, MDF_LOWERED_SELECT, dtype, in);
 }
 
-static void check_choice(mdf_dtype dtype, enum mdf_lowered_code code, bool keeps_nan, bool is_turned)
+/* All pairs of some reals, as rows of a loop. */
+struct pairs {
+    struct generator *generator;
+    struct mdf_lowered_loop *loop;
+    mdf_lowered_id rows[2];
+    mdf_lowered_id first; /* a constant */
+};
+
+static void begin_pairs(struct pairs *pairs, mdf_dtype dtype)
 {
     static const double reals[] = {0.0, -0.0, 1.5, -2.5, 1.5, INFINITY, -INFINITY, NAN, -NAN};
     enum { N = COUNT(reals) * COUNT(reals) };
     static struct generator generator;
     struct build *build = &generator.build;
-    struct mdf_lowered_loop *loop;
     double wide[2][N];
     float narrow[2][N];
     int64_t length = N;
-    mdf_lowered_id rows[2], state, next;
     size_t i, k;
 
     memset(&generator, 0, sizeof generator);
@@ -710,23 +716,62 @@ static void check_choice(mdf_dtype dtype, enum mdf_lowered_code code, bool keeps
         narrow[1][i] = (float)wide[1][i];
     }
     build_begin(build, NULL);
+    pairs->generator = &generator;
     for (k = 0; k < 2; k++) {
-        rows[k] = build_constant(build, dtype, 1, &length, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[k] : (void *)narrow[k]);
+        pairs->rows[k] =
+            build_constant(build, dtype, 1, &length, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[k] : (void *)narrow[k]);
     }
-    state = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[0] : (void *)narrow[0]);
-    loop = build_loop(build, &build->lowered->region, N);
+    pairs->first = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[0] : (void *)narrow[0]);
+    pairs->loop = build_loop(build, &build->lowered->region, N);
     for (k = 0; k < 2; k++) {
-        rows[k] = build_rows(build, loop, rows[k], false);
+        pairs->rows[k] = build_rows(build, pairs->loop, pairs->rows[k], false);
     }
-    state = build_state(build, loop, state);
-    next = choose(build, &loop->body, dtype, code, keeps_nan, rows[is_turned], rows[!is_turned]);
-    build_output(build, build_slot(build), build_stack(build, loop, next, false));
-    next = choose(build, &loop->body, dtype, code, keeps_nan, is_turned ? state : next, is_turned ? next : state);
-    build_next(build, loop, state, next);
-    build_output(build, build_slot(build), build_stack(build, loop, next, false));
+}
+
+static void check_choice(mdf_dtype dtype, enum mdf_lowered_code code, bool keeps_nan, bool is_turned)
+{
+    struct pairs pairs;
+    struct build *build;
+    mdf_lowered_id state, next;
+
+    begin_pairs(&pairs, dtype);
+    build = &pairs.generator->build;
+    state = build_state(build, pairs.loop, pairs.first);
+    next = choose(build, &pairs.loop->body, dtype, code, keeps_nan, pairs.rows[is_turned], pairs.rows[!is_turned]);
+    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
+    next = choose(build, &pairs.loop->body, dtype, code, keeps_nan, is_turned ? state : next, is_turned ? next : state);
+    build_next(build, pairs.loop, state, next);
+    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
     build_output(build, build_slot(build), state);
     build_finish(build);
-    check_program(&generator, (uint64_t)code);
+    check_program(pairs.generator, (uint64_t)code);
+    build_end(build);
+}
+
+/* What a state comes to, or a constant from which it begins anew; the same as a result that is no state. */
+static void check_reset(mdf_dtype dtype, enum mdf_lowered_code code, double constant, bool is_turned)
+{
+    float narrow = (float)constant;
+    struct pairs pairs;
+    struct build *build;
+    mdf_lowered_id state, in[3], next, anew;
+
+    begin_pairs(&pairs, dtype);
+    build = &pairs.generator->build;
+    anew = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)&constant : (void *)&narrow);
+    state = build_state(build, pairs.loop, pairs.first);
+    in[0] = build_element(build, &pairs.loop->body, code, dtype, pairs.rows);
+    in[1] = is_turned ? pairs.rows[0] : anew;
+    in[2] = is_turned ? anew : pairs.rows[0];
+    next = build_element(build, &pairs.loop->body, MDF_LOWERED_SELECT, dtype, in);
+    build_output(build, build_slot(build), build_stack(build, pairs.loop, state, false));
+    build_next(build, pairs.loop, state, next);
+    in[is_turned ? 1 : 2] = state;
+    next = build_element(build, &pairs.loop->body, MDF_LOWERED_SELECT, dtype, in);
+    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
+    build_output(build, build_slot(build), state);
+    build_finish(build);
+    check_program(pairs.generator, (uint64_t)code);
     build_end(build);
 }
 
@@ -740,6 +785,20 @@ Test(emit, choices_of_the_smaller_and_the_larger)
 
         check_choice(MDF_DTYPE_FLOAT64, code, i / 4 % 2 == 0, i / 8 == 0);
         check_choice(MDF_DTYPE_FLOAT32, code, i / 4 % 2 == 0, i / 8 == 0);
+    }
+}
+
+/* By each comparison, which of the two reals it is that counts, as bits. */
+Test(emit, states_that_begin_anew)
+{
+    static const double constants[] = {0.0, -0.0, 1.5, NAN};
+    unsigned i;
+
+    for (i = 0; i < 6 * 2 * COUNT(constants); i++) {
+        enum mdf_lowered_code code = (enum mdf_lowered_code)(MDF_LOWERED_EQUAL + i % 6);
+
+        check_reset(MDF_DTYPE_FLOAT64, code, constants[i / 12], i / 6 % 2 == 0);
+        check_reset(MDF_DTYPE_FLOAT32, code, constants[i / 12], i / 6 % 2 == 0);
     }
 }
 

@@ -267,6 +267,49 @@ static void select_extreme(struct emission *emission, const struct mdf_lowered_o
     emission_finish(emission, op->out, target);
 }
 
+/* Whether a choice is that of a loop's state which begins anew, from a constant, once it has come somewhere. */
+static bool is_reset(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_op *test = emission_deferred(emission, op->in[0]);
+    bool then = emission_is_constant(emission, op->in[1]), otherwise = emission_is_constant(emission, op->in[2]);
+    mdf_lowered_id kept = op->in[then ? 2 : 1];
+
+    return then != otherwise && emission->lives[op->out].becomes > 0 && test != NULL && emission_is_comparison(test->code) &&
+           (test->in[0] == kept || test->in[1] == kept);
+}
+
+/* By a jump: a processor that foresees it does not wait for the comparison before it goes on with the next run. */
+static void select_reset(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool then = emission_is_constant(emission, op->in[1]);
+    machine_label past = new_label(emission->assembler);
+
+    emission_load_real(emission, op->in[then ? 2 : 1], SCRATCH_REAL);
+    emission_jump(emission, op->in[0], !then, past);
+    emission_load_real(emission, op->in[then ? 1 : 2], SCRATCH_REAL);
+    bind_label(emission->assembler, past);
+    emission_finish(emission, op->out, SCRATCH_REAL);
+}
+
+/* Whether a value is a constant all of whose bits are 0. */
+static bool is_zero(const struct emission *emission, mdf_lowered_id id)
+{
+    return emission_is_constant(emission, id) && emission_constant(emission, id) == 0;
+}
+
+/* One of the two is 0: of the other one stays what the mask says. */
+static void select_or_zero(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    bool is_otherwise = is_zero(emission, op->in[1]);
+    unsigned code = is_otherwise ? VECTOR_AND_NOT : VECTOR_AND;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL);
+
+    make_mask(emission, op->in[0], op->dtype == MDF_DTYPE_FLOAT32 ? 4 : 8);
+    assemble_vector(emission->assembler, code, 16, target, THIRD_SCRATCH_REAL,
+                    in_register(emission_real(emission, op->in[is_otherwise ? 2 : 1], SECOND_SCRATCH_REAL)));
+    emission_finish(emission, op->out, target);
+}
+
 static void select_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
@@ -326,6 +369,10 @@ void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
 
     if (is_real_type(op->dtype) && find_extreme(emission, op, &extreme)) {
         select_extreme(emission, op, extreme);
+    } else if (is_real_type(op->dtype) && is_reset(emission, op)) {
+        select_reset(emission, op);
+    } else if (is_real_type(op->dtype) && (is_zero(emission, op->in[1]) || is_zero(emission, op->in[2]))) {
+        select_or_zero(emission, op);
     } else if (is_real_type(op->dtype)) {
         select_real(emission, op);
     } else {
