@@ -72,7 +72,8 @@ bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const 
     return elements != NULL;
 }
 
-bool mdf_numpy_move_axis(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t from, size_t to)
+/* `target` becomes the array with its axis `from` moved to `to`. */
+static bool move_axis(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t from, size_t to)
 {
     int64_t *order = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank + 1), next = 0;
     size_t axis;
@@ -360,8 +361,7 @@ static bool run_moveaxis(struct mdf_call *call)
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     size_t from, to;
 
-    return array != NULL && read_two_axes(call, array, &from, &to) &&
-           mdf_numpy_move_axis(call, mdf_call_target(call, 0), array, from, to);
+    return array != NULL && read_two_axes(call, array, &from, &to) && move_axis(call, mdf_call_target(call, 0), array, from, to);
 }
 
 /* ------------------------------------------------------------------ order along axes */

@@ -50,8 +50,10 @@ static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const
     return true;
 }
 
-bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
-                        const struct mdf_value *axis, mdf_dtype result, mdf_row_function function)
+/* `target` becomes an array of type `result` that has, along `axis` (a whole number; NULL: of the flattened array), what
+ * `function` makes of the rows. Uses slots MDF_SLOT_OWN to MDF_SLOT_OWN + 3. */
+static bool map_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const struct mdf_value *axis,
+                     mdf_dtype result, mdf_row_function function)
 {
     struct mdf_value *slots = mdf_python_slots(call), *made = target;
     int64_t number = -1, length = (int64_t)array->length;
@@ -152,8 +154,8 @@ static bool sort_along(struct mdf_call *call, bool numbers)
         return mdf_python_refuse(call, array, NULL);
     }
     mdf_value_borrow_tensor(call->context->memory, &last, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &minus_one);
-    return mdf_numpy_map_rows(call, mdf_call_target(call, 0), array, axis == NULL ? &last : mdf_python_given(call, 1),
-                              numbers ? MDF_DTYPE_INT64 : (mdf_dtype)array->dtype, numbers ? order_row : sort_row);
+    return map_rows(call, mdf_call_target(call, 0), array, axis == NULL ? &last : mdf_python_given(call, 1),
+                    numbers ? MDF_DTYPE_INT64 : (mdf_dtype)array->dtype, numbers ? order_row : sort_row);
 }
 
 static bool run_sort(struct mdf_call *call)
@@ -228,7 +230,7 @@ static bool cumulate(struct mdf_call *call, mdf_row_function function)
     }
     carried = mdf_python_array_of(call, array, carrier, MDF_SLOT_OPERANDS);
     made = carrier == dtype ? target : &slots[SLOT_LAST_PART];
-    if (carried == NULL || !mdf_numpy_map_rows(call, made, carried, mdf_python_given(call, 1), carrier, function)) {
+    if (carried == NULL || !map_rows(call, made, carried, mdf_python_given(call, 1), carrier, function)) {
         return false;
     }
     if (made != target && !mdf_value_convert(call->context->memory, target, made, dtype)) {

@@ -7,11 +7,6 @@
 /* Writes `n` results for the `n` items of a row; false with the error set. */
 typedef bool (*mdf_row_function)(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, void *results);
 
-/* `target` becomes an array of type `result` that has, along `axis` (a whole number; NULL: of the flattened array), what
- * `function` makes of the rows. Uses slots MDF_SLOT_OWN to MDF_SLOT_OWN + 3. */
-bool mdf_numpy_map_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array,
-                        const struct mdf_value *axis, mdf_dtype result, mdf_row_function function);
-
 /* Orders `n` items, NaN last, equal ones as they stand: `order` gets their numbers. Any type but complex. Uses scratch
  * MDF_SCRATCH_AXES. */
 bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, int64_t *order);

@@ -42,7 +42,7 @@ void onnx_put_float(struct mdf_text *message, unsigned field, float real)
     mdf_text_append(message, bytes, sizeof bytes);
 }
 
-void onnx_put_bytes(struct mdf_text *message, unsigned field, const void *bytes, size_t size_bytes)
+static void put_bytes(struct mdf_text *message, unsigned field, const void *bytes, size_t size_bytes)
 {
     put_key(message, field, WIRE_LENGTH);
     put_varint(message, size_bytes);
@@ -53,12 +53,12 @@ void onnx_put_bytes(struct mdf_text *message, unsigned field, const void *bytes,
 
 void onnx_put_string(struct mdf_text *message, unsigned field, const char *string)
 {
-    onnx_put_bytes(message, field, string, strlen(string));
+    put_bytes(message, field, string, strlen(string));
 }
 
 void onnx_put_message(struct mdf_text *message, unsigned field, struct mdf_text *inner)
 {
-    onnx_put_bytes(message, field, inner->bytes, inner->length);
+    put_bytes(message, field, inner->bytes, inner->length);
     message->failed |= inner->failed;
     inner->length = 0;
 }
@@ -89,7 +89,7 @@ static void put_elements(struct mdf_text *message, const struct mdf_value *array
     const char *bytes = array->data;
 
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || size == 1) {
-        onnx_put_bytes(message, TENSOR_BYTES, bytes, size_bytes);
+        put_bytes(message, TENSOR_BYTES, bytes, size_bytes);
         return;
     }
     put_key(message, TENSOR_BYTES, WIRE_LENGTH);
@@ -115,7 +115,7 @@ void onnx_put_tensor(struct mdf_text *message, const char *name, const struct md
         for (i = 0; i < array->length; i++) {
             const char *string = ((const char *const *)array->data)[i];
 
-            onnx_put_bytes(message, TENSOR_STRINGS, string != NULL ? string : "", mdf_string_length(string));
+            put_bytes(message, TENSOR_STRINGS, string != NULL ? string : "", mdf_string_length(string));
         }
     } else if (mdf_dtype_bits(dtype) == 4 || mdf_dtype_bits(dtype) == 2) {
         put_packed(message, array, mdf_dtype_bits(dtype));

@@ -8,7 +8,6 @@
 
 void onnx_put_integer(struct mdf_text *message, unsigned field, int64_t integer);
 void onnx_put_float(struct mdf_text *message, unsigned field, float real);
-void onnx_put_bytes(struct mdf_text *message, unsigned field, const void *bytes, size_t size_bytes);
 void onnx_put_string(struct mdf_text *message, unsigned field, const char *string);
 /* The message that `inner` holds, which becomes empty. */
 void onnx_put_message(struct mdf_text *message, unsigned field, struct mdf_text *inner);

@@ -68,14 +68,8 @@ static mdf_routine_function plan_function(struct lowering *lowering, const struc
 
 struct search {
     struct lowering *lowering;
-    size_t *n_reads; /* of each value */
+    const size_t *n_reads; /* of each value */
 };
-
-static void count(void *context, mdf_lowered_id id, bool is_aliased)
-{
-    (void)is_aliased;
-    ((struct search *)context)->n_reads[id]++;
-}
 
 static mdf_lowered_id number_of(const mdf_lowered_id *ids, size_t n, size_t i)
 {
@@ -154,22 +148,11 @@ static bool find_in(const struct search *search, const struct mdf_lowered_region
 
 bool lowering_find_routines(struct lowering *lowering)
 {
-    struct mdf_lowered *lowered = lowering->lowered;
     struct search search = {.lowering = lowering};
-    size_t i;
 
     if (lowering->is_for_source) {
         return true;
     }
-    search.n_reads = mdf_arena_array(&lowering->scratch, lowered->n_values, sizeof *search.n_reads);
-    if (search.n_reads == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < lowered->n_outputs; i++) {
-        search.n_reads[lowered->outputs[i].id]++;
-    }
-    for (i = 0; i < lowered->region.n_ops; i++) {
-        mdf_lowered_visit_reads(&lowered->region.ops[i], count, &search);
-    }
-    return find_in(&search, &lowered->region, false);
+    search.n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
+    return search.n_reads != NULL ? find_in(&search, &lowering->lowered->region, false) : lowering_out_of_memory(lowering);
 }

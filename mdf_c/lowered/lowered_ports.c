@@ -225,7 +225,8 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
     }
 }
 
-bool mdf_lowered_draws(const struct mdf_lowered_region *region)
+/* Whether a call in it draws random numbers: where it bails out, generators go back to where they were. */
+static bool draws_in(const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
     size_t i, j;
@@ -237,7 +238,7 @@ bool mdf_lowered_draws(const struct mdf_lowered_region *region)
             return true;
         }
         for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
-            if (mdf_lowered_draws(inner)) {
+            if (draws_in(inner)) {
                 return true;
             }
         }
@@ -268,7 +269,7 @@ static bool make_ports(struct mdf_lowered *lowered)
     if (!add_array_inputs(lowered, ports)) {
         return false;
     }
-    if (mdf_lowered_draws(&lowered->region)) {
+    if (draws_in(&lowered->region)) {
         ports->marks = mdf_arena_allocate(arena, sizeof *ports->marks);
         if (ports->marks == NULL) {
             return false;

@@ -138,6 +138,25 @@ bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
     return search.is_found;
 }
 
+static void count(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    (void)is_aliased;
+    ((size_t *)context)[id]++;
+}
+
+size_t *mdf_lowered_count_reads(const struct mdf_lowered *lowered, struct mdf_arena *arena)
+{
+    size_t *n_reads = mdf_arena_array(arena, lowered->n_values, sizeof *n_reads), i;
+
+    for (i = 0; n_reads != NULL && i < lowered->n_outputs; i++) {
+        n_reads[lowered->outputs[i].id]++;
+    }
+    for (i = 0; n_reads != NULL && i < lowered->region.n_ops; i++) {
+        mdf_lowered_visit_reads(&lowered->region.ops[i], count, n_reads);
+    }
+    return n_reads;
+}
+
 /* ------------------------------------------------------------------ makers */
 
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context)

@@ -10,6 +10,8 @@ typedef void (*mdf_lowered_read)(void *context, mdf_lowered_id id, bool is_alias
 /* Calls `read` for each value that an op, or one inside it, reads; several times where it is read several times. */
 void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read visitor, void *context);
 bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
+/* How often each value is read, by ops and as an output; NULL: no memory. */
+size_t *mdf_lowered_count_reads(const struct mdf_lowered *lowered, struct mdf_arena *arena);
 /* An op, and what is inside it, reads `to` wherever it read `from`. */
 void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, mdf_lowered_id to);
 

@@ -168,7 +168,7 @@ static void note_surprise(struct mdf_lowered *lowered, const struct mdf_lowered_
     }
 }
 
-int mdf_lowered_run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine)
+static int run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine)
 {
     size_t i;
 
@@ -199,7 +199,7 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
         return mdf_lowered_draw(lowered, call->draw);
     }
     if (call->routine != NULL) {
-        return mdf_lowered_run_routine(lowered, call->routine);
+        return run_routine(lowered, call->routine);
     }
     if (!call->call.kernel(&call->call) || mdf_stop_is_untold(lowered->context->stop)) {
         return 1;

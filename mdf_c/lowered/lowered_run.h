@@ -17,8 +17,6 @@ enum mdf_lowered_outcome {
 /* Runs it: takes the inputs from the frame, computes, and puts the outputs into the frame's slots. Unless DONE nothing has
  * changed that anybody looks at, and the instructions must be run as they stand. */
 enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered);
-/* Whether a call in it draws random numbers: where it bails out, generators go back to where they were. */
-bool mdf_lowered_draws(const struct mdf_lowered_region *region);
 /* Slots that have looked at its memory since it ran get memory of their own, without allocating: the instructions can write there
  * again. */
 void mdf_lowered_detach(struct mdf_lowered *lowered);
@@ -36,7 +34,6 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
 /* --- lowered_draw.c: random numbers; not 0: bail out. */
 int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw);
-int mdf_lowered_run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine);
 /* A PART of several rows. */
 /* A PUT op; not 0: bail out. */
 int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);

@@ -202,7 +202,6 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
 
 /* --- emit_x86_64_condition.c */
-struct machine_test emission_compare(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label);
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op);

@@ -23,7 +23,7 @@ static struct machine_test compare_reals(struct emission *emission, const struct
     return tests[op->code - MDF_LOWERED_EQUAL];
 }
 
-struct machine_test emission_compare(struct emission *emission, const struct mdf_lowered_op *op)
+static struct machine_test compare_operands(struct emission *emission, const struct mdf_lowered_op *op)
 {
     static const enum machine_condition conditions[] = {IF_EQUAL,         IF_NOT_EQUAL, IF_LESS,
                                                         IF_LESS_OR_EQUAL, IF_GREATER,   IF_GREATER_OR_EQUAL};
@@ -66,7 +66,7 @@ static void make_bool(struct emission *emission, struct machine_test test)
 
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    make_bool(emission, emission_compare(emission, op));
+    make_bool(emission, compare_operands(emission, op));
     emission_finish(emission, op->out, RAX);
 }
 
@@ -116,7 +116,7 @@ void emission_jump(struct emission *emission, mdf_lowered_id condition, bool whe
             bind_label(assembler, past);
         }
     } else {
-        jump_on(emission, emission_compare(emission, op), when, label);
+        jump_on(emission, compare_operands(emission, op), when, label);
     }
 }
 
@@ -163,7 +163,7 @@ static void make_mask(struct emission *emission, mdf_lowered_id condition, unsig
         return;
     }
     if (op != NULL) {
-        make_bool(emission, emission_compare(emission, op));
+        make_bool(emission, compare_operands(emission, op));
     } else {
         emission_load_general(emission, condition, RAX);
     }
@@ -335,7 +335,7 @@ static struct machine_test test_condition(struct emission *emission, mdf_lowered
     uint8_t number;
 
     if (op != NULL) {
-        return emission_compare(emission, op);
+        return compare_operands(emission, op);
     }
     number = emission_general(emission, condition, RAX);
     assemble_general(emission->assembler, GENERAL_TEST, 4, number, in_register(number));

@@ -226,8 +226,6 @@ void nest_emit_block(struct nest_code *code, uint32_t number, char *memory);
 /* A block again and again, as often as its counter says, or RAX where that has no register or the block is open; afterwards
  * pointers are where the rounds have moved them. */
 void nest_emit_rounds(struct nest_code *code, uint32_t body, char *memory);
-/* Moves what is in a register, or a word, by a number. */
-void nest_add_number(struct nest_code *code, struct machine_operand operand, int64_t number);
 void nest_move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices);
 
 /* For what folds write: a node in the block that is open; the node that has a step's register at the current indices; it is there

@@ -413,7 +413,8 @@ static void move_words(struct nest_code *code, bool stores)
     }
 }
 
-void nest_add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
+/* Moves what is in a register, or a word, by a number. */
+static void add_number(struct nest_code *code, struct machine_operand operand, int64_t number)
 {
     if (number >= INT32_MIN && number <= INT32_MAX) {
         assemble_with_number(nest_assembler(code), NUMBER_ADD, 8, operand, (int32_t)number);
@@ -439,7 +440,7 @@ static void load_address(struct nest_code *code, uint8_t number, const struct md
     }
     assemble_load(assembler, 8, number, emission_array_data(step->view.id));
     if (step->view.first != 0) {
-        nest_add_number(code, in_register(number), step->view.first * (int64_t)mdf_dtype_size((mdf_dtype)step->dtype));
+        add_number(code, in_register(number), step->view.first * (int64_t)mdf_dtype_size((mdf_dtype)step->dtype));
     }
 }
 
@@ -516,8 +517,8 @@ void nest_move_pointers(struct nest_code *code, const struct nest_block *block, 
         const struct nest_pointer *pointer = &code->pointers[i];
 
         if (mdf_nest_set_has(&block->pointers, i) && pointer->strides[block->axis] != 0) {
-            nest_add_number(code, pointer->number != NO_REGISTER ? in_register(pointer->number) : nest_word(code, i),
-                            indices * pointer->strides[block->axis]);
+            add_number(code, pointer->number != NO_REGISTER ? in_register(pointer->number) : nest_word(code, i),
+                       indices * pointer->strides[block->axis]);
         }
     }
 }

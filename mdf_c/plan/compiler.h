@@ -530,7 +530,6 @@ bool graph_add_sender(struct graph_builder *builder, size_t receiver, size_t sen
 /* Nodes in layers, each after those it depends on; false with the error set where there is a cycle. */
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers);
 /* --- node_ports.c: what an edge brings, and how what several bring becomes one value. MDF_NO_OPERAND: the error is set. */
-bool edge_is_weighted(const struct mdf_edge *edge);
 /* Times the edge's weight. */
 mdf_operand compile_weighted(struct target *target, const struct mdf_edge *edge, mdf_operand value);
 mdf_operand compile_reduced(struct target *target, enum mdf_reduce reduce, mdf_operand held, mdf_operand arriving);

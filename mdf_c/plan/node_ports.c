@@ -1,7 +1,7 @@
 /* node_ports.c - what the edges into a node's input ports bring, as instructions. */
 #include "mdf_c/plan/node_builder.h"
 
-bool edge_is_weighted(const struct mdf_edge *edge)
+static bool is_weighted(const struct mdf_edge *edge)
 {
     const struct mdf_node *weight = edge->weight;
 
@@ -13,7 +13,7 @@ mdf_operand compile_weighted(struct target *target, const struct mdf_edge *edge,
 {
     struct mdf_value weight = {0};
 
-    if (value == MDF_NO_OPERAND || !edge_is_weighted(edge)) {
+    if (value == MDF_NO_OPERAND || !is_weighted(edge)) {
         return value;
     }
     return compile_constant(target, edge->weight, &weight)
@@ -72,7 +72,7 @@ static bool is_typed_alike(const struct node_builder *builder, size_t port)
         const struct mdf_edge *edge = fed->edges[i];
         const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
 
-        if (edge_is_weighted(edge) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
+        if (is_weighted(edge) || sender->declaration.type.dtype != type->dtype || !sender->declaration.type.exact) {
             return false;
         }
     }

@@ -97,7 +97,8 @@ mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand)
     return tracer->now[slot];
 }
 
-mdf_operand trace_new_value(struct tracer *tracer, mdf_operand of)
+/* A new slot for the value of one of the graph. */
+static mdf_operand new_value(struct tracer *tracer, mdf_operand of)
 {
     mdf_operand slot = unit_new_slot(&tracer->target, unit_flags(tracer->from, of) & (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL));
 
@@ -192,7 +193,7 @@ static bool trace_call(struct tracer *tracer, const struct mdf_instruction *inst
 
         operands[call.n_inputs + i] = output == MDF_NO_OPERAND ? output
                                       : keeps_outputs          ? tracer->now[MDF_OPERAND_INDEX(output)]
-                                                               : trace_new_value(tracer, output);
+                                                               : new_value(tracer, output);
         if (operands[call.n_inputs + i] == MDF_NO_OPERAND && output != MDF_NO_OPERAND) {
             return false;
         }
@@ -235,12 +236,12 @@ static bool trace_move(struct tracer *tracer, const struct mdf_instruction *inst
         *now = source; /* what is written once is not written over */
         return true;
     }
-    return trace_new_value(tracer, kept.a) != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_ARRAY, *now, source, 0);
+    return new_value(tracer, kept.a) != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_ARRAY, *now, source, 0);
 }
 
 static bool trace_list(struct tracer *tracer, const struct mdf_instruction *instruction)
 {
-    mdf_operand list = trace_new_value(tracer, instruction->a);
+    mdf_operand list = new_value(tracer, instruction->a);
 
     return list != MDF_NO_OPERAND && unit_emit(&tracer->target, MDF_OPCODE_LIST, list, 0, 0);
 }
@@ -331,7 +332,7 @@ static bool trace_repeated(struct tracer *tracer, size_t at, size_t first, size_
 /* A slot that is written again and again gets one of its own. */
 static bool own_slot(struct tracer *tracer, size_t slot)
 {
-    mdf_operand before = tracer->now[slot], own = trace_new_value(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
+    mdf_operand before = tracer->now[slot], own = new_value(tracer, MDF_OPERAND(MDF_OPERAND_SLOT, slot));
 
     return own != MDF_NO_OPERAND && (!trace_is_clear(before) || unit_emit(&tracer->target, MDF_OPCODE_COPY, own, before, 0));
 }

@@ -74,8 +74,6 @@ void trace_enter(struct tracer *tracer, size_t frame);
 bool trace_refuse(struct tracer *tracer, const char *what);
 /* What holds the value of an operand of the graph. */
 mdf_operand trace_operand(struct tracer *tracer, mdf_operand operand);
-/* A new slot for the value of one of the graph. */
-mdf_operand trace_new_value(struct tracer *tracer, mdf_operand of);
 /* Operands in the compiler's scratch, all of them `value`. NULL: the error is set. */
 mdf_operand *trace_new_operands(struct compiler *compiler, size_t n, mdf_operand value);
 /* As many as the frame has slots. */

@@ -188,7 +188,8 @@ static size_t gather(struct mdf_state *state, struct mdf_given_rows *rows, const
 
 /* ------------------------------------------------------------------ running them */
 
-bool mdf_given_steps_pay(const struct mdf_state *state, uint64_t n)
+/* Whether so many steps may be worth it. */
+static bool steps_pay(const struct mdf_state *state, uint64_t n)
 {
     return mdf_whole_may_skip(state) && mdf_whole_series_pays(state, n) && !mdf_state_is_looked_into(state) &&
            (state->given_rows == NULL || state->given_rows->n_failures < MOST_FAILURES);
@@ -216,7 +217,7 @@ uint64_t mdf_state_skip_given(struct mdf_state *state, const struct mdf_given_st
 {
     uint64_t n_done;
 
-    if (!mdf_given_steps_pay(state, steps->n_steps - steps->first)) {
+    if (!steps_pay(state, steps->n_steps - steps->first)) {
         return 0;
     }
     state->given_rows = state->given_rows != NULL ? state->given_rows : make_rows(state);

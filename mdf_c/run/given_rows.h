@@ -12,8 +12,6 @@ struct mdf_given_steps {
     void *context;
 };
 
-/* Whether so many steps may be worth it. */
-bool mdf_given_steps_pay(const struct mdf_state *state, uint64_t n);
 /* How many were done: nobody looks at them, and another must follow. 0: they are to be run one by one. */
 uint64_t mdf_state_skip_given(struct mdf_state *state, const struct mdf_given_steps *steps);
 

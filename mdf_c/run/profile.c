@@ -278,8 +278,9 @@ static const size_t *row_number(struct name_table *names, struct mdf_arena *aren
     return number;
 }
 
-bool mdf_profile_rows(const struct mdf_profile *profile, struct mdf_arena *arena, enum mdf_place_kind kind,
-                      struct mdf_profile_row **rows, size_t *n_rows)
+/* The rows of one kind, those with most time first, in the arena. False: refused. */
+static bool profile_rows(const struct mdf_profile *profile, struct mdf_arena *arena, enum mdf_place_kind kind,
+                         struct mdf_profile_row **rows, size_t *n_rows)
 {
     struct name_table names = {0};
     struct mdf_text name;
@@ -374,7 +375,7 @@ bool mdf_profile_value(const struct mdf_profile *profile, struct mdf_value *valu
         struct mdf_value list = {0};
         size_t n;
 
-        done = mdf_profile_rows(profile, &arena, tables[i].kind, &rows, &n) && mdf_value_make_list(memory, &list, 0) != NULL;
+        done = profile_rows(profile, &arena, tables[i].kind, &rows, &n) && mdf_value_make_list(memory, &list, 0) != NULL;
         for (j = 0; done && j < n; j++) {
             done = add_row(memory, &list, rows[j].name, rows[j].n_runs, rows[j].time_s, rows[j].self_s);
         }
@@ -407,7 +408,7 @@ bool mdf_profile_table(const struct mdf_profile *profile, struct mdf_text *text)
         struct mdf_profile_row *rows;
         size_t n;
 
-        done = mdf_profile_rows(profile, &arena, tables[i].kind, &rows, &n);
+        done = profile_rows(profile, &arena, tables[i].kind, &rows, &n);
         if (done && n > 0) {
             mdf_text_printf(text, "%12s %6s %12s %12s  %s\n", "time s", "%", "own time s", "calls", tables[i].title);
         }

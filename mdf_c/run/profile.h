@@ -58,9 +58,6 @@ void mdf_profile_end_all(struct mdf_profile *profile);
 /* The place that is run was none: its time is that of what it lies in. */
 void mdf_profile_drop(struct mdf_profile *profile);
 
-/* The rows of one kind, those with most time first, in the arena. False: refused. */
-bool mdf_profile_rows(const struct mdf_profile *profile, struct mdf_arena *arena, enum mdf_place_kind kind,
-                      struct mdf_profile_row **rows, size_t *n_rows);
 /* All of it: {"total_s", "evaluations", "nodes": [ROW, ...], "operators": [ROW, ...], "bodies": [ROW, ...], "places": [ROW, ...]},
  * ROW {"name", "calls", "time_s", "self_s"}; the name of a place is "graph;node;operator". False: refused. */
 bool mdf_profile_value(const struct mdf_profile *profile, struct mdf_value *value);

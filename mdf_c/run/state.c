@@ -635,7 +635,8 @@ static bool prepare_solver(struct mdf_state *state, bool is_first)
     return true;
 }
 
-bool mdf_state_solver_came_through(struct mdf_state *state)
+/* Whether the solver has come to the time of the last evaluation. False: the error of the state's context is set. */
+static bool solver_came_through(struct mdf_state *state)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
     double behind = 0;
@@ -667,7 +668,7 @@ mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_erro
     if (done && mdf_program_is_solved_by_library(state->program)) {
         done = mdf_solve_advance(state);
     }
-    done = done && run_graph(state) && mdf_state_solver_came_through(state);
+    done = done && run_graph(state) && solver_came_through(state);
     if (mdf_stop_is_untold(&state->shared->stop)) {
         done = mdf_stop_tell(&state->shared->stop, &context->error);
     }

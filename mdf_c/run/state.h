@@ -107,8 +107,6 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 bool mdf_state_begin(struct mdf_state *state, mdf_error *error);
 mdf_status mdf_state_evaluate_begun(struct mdf_state *state, double dt, mdf_error *error);
 void mdf_state_end(struct mdf_state *state);
-/* Whether the solver has come to the time of the last evaluation. False: the error of the state's context is set. */
-bool mdf_state_solver_came_through(struct mdf_state *state);
 /* Inputs go to their ports, as an evaluation begins. False: the error of the state's context is set. */
 bool mdf_state_take_inputs(struct mdf_state *state);
 /* Whether zeros of its declared type and shape can stand for an input that must be given. */

@@ -55,7 +55,8 @@ size_t nest_plan_depth(const struct nest_plan *plan, size_t step)
     return level > plan->vector ? level - 1 : level;
 }
 
-size_t nest_plan_axis(const struct nest_plan *plan, size_t depth)
+/* The axis of the loop that is opened at a depth. */
+static size_t find_axis(const struct nest_plan *plan, size_t depth)
 {
     return depth >= plan->vector ? depth + 1 : depth;
 }
@@ -301,7 +302,7 @@ static bool is_made_of_rows(const struct nest_plan *plan, size_t depth, size_t s
 static bool is_behind(const struct nest_plan *plan, size_t depth, size_t step, size_t operand)
 {
     bool is_within = nest_plan_depth(plan, step) > depth + 1 || nest_plan_is_vector(plan, step);
-    size_t axis = nest_plan_axis(plan, depth), n = axis < plan->nest->n_axes ? plan->nest->extents[axis] : 0;
+    size_t axis = find_axis(plan, depth), n = axis < plan->nest->n_axes ? plan->nest->extents[axis] : 0;
 
     return (plan->nest->steps[step].kind == MDF_NEST_FOLD && nest_plan_depth(plan, step) == depth) ||
            (is_within && n >= FEWEST_TOGETHER && n <= MOST_TOGETHER && calls_function(plan, depth, operand)) ||
@@ -529,9 +530,9 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
             continue;
         }
         own = folds_of_loop(plan, depth, todo, places, loop, folds);
-        add_event(plan, NEST_OPEN, nest_plan_axis(plan, depth));
+        add_event(plan, NEST_OPEN, find_axis(plan, depth));
         plan_body(plan, depth + 1, inner[loop], own);
-        add_event(plan, NEST_CLOSE, nest_plan_axis(plan, depth));
+        add_event(plan, NEST_CLOSE, find_axis(plan, depth));
     }
     if (is_cut) {
         add_event(plan, NEST_CLOSE, plan->vector);

@@ -57,8 +57,6 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
 
 /* How many loops are around a step: its level, but for the vector axis. */
 size_t nest_plan_depth(const struct nest_plan *plan, size_t step);
-/* The axis of the loop that is opened at a depth. */
-size_t nest_plan_axis(const struct nest_plan *plan, size_t depth);
 /* Whether a register has an element for each index of the vector axis. */
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
 

@@ -81,7 +81,8 @@ struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *pr
     return NULL;
 }
 
-struct mdf_source_graph *mdf_source_graph_at(struct mdf_source_program *program, size_t instruction)
+/* The graph within a node of the graph at hand, by the instruction that runs it. */
+static struct mdf_source_graph *graph_at(struct mdf_source_program *program, size_t instruction)
 {
     const struct mdf_state *state = state_at(program->graph->state, instruction);
     size_t i;
@@ -180,7 +181,7 @@ static bool write_yield(struct mdf_source_program *program, struct mdf_source_gr
 bool mdf_source_write_nested_run(struct mdf_source_program *program, const struct mdf_program_node *node)
 {
     struct mdf_range range = find_run(program->graph->program, node);
-    struct mdf_source_graph *within = range.first < range.end ? mdf_source_graph_at(program, range.first) : NULL;
+    struct mdf_source_graph *within = range.first < range.end ? graph_at(program, range.first) : NULL;
     struct mdf_source_writer *writer = &program->writer;
     static const char *const functions[] = {"take_from_node", "run_graph"};
     size_t i;

@@ -109,8 +109,6 @@ bool mdf_source_find_graphs(struct mdf_source_program *program, struct mdf_state
 void mdf_source_take_graph_names(struct mdf_source_program *program);
 /* The graph that a value is a slot of; NULL: none. */
 struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *program, const struct mdf_value *value);
-/* The graph within a node of the graph at hand, by the instruction that runs it. */
-struct mdf_source_graph *mdf_source_graph_at(struct mdf_source_program *program, size_t instruction);
 /* Writes the functions of all graphs, each before those of the graph around it. */
 bool mdf_source_write_graphs(struct mdf_source_program *program);
 /* In a function of a node: runs the graph within it, and takes what it yields. */

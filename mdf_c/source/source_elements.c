@@ -432,13 +432,14 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
 
 /* ------------------------------------------------------------------ as statements */
 
-const char *mdf_source_with_result(struct mdf_source_writer *writer, const char *text, const char *result)
+/* A text of an expression with "$r" replaced. */
+static const char *with_result(struct mdf_source_writer *writer, const char *text, const char *result)
 {
     const char *found = strstr(text, "$r");
 
-    return found == NULL ? text
-                         : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result,
-                                           mdf_source_with_result(writer, found + 2, result));
+    return found == NULL
+               ? text
+               : mdf_source_text(writer, "%.*s%s%s", (int)(found - text), text, result, with_result(writer, found + 2, result));
 }
 
 static void bail_out(struct mdf_source_writer *writer, const char *condition, const char *why, bool is_in_loop)
@@ -459,7 +460,7 @@ void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const 
         bail_out(writer, expression->refused, expression->why, is_in_loop);
     }
     if (expression->checked != NULL) {
-        const char *call = mdf_source_with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name));
+        const char *call = with_result(writer, expression->checked, mdf_source_text(writer, "&%s", name));
 
         mdf_source_line(writer, "%s %s;", type, name);
         bail_out(writer, mdf_source_text(writer, "!%s", call), expression->why, is_in_loop);
@@ -467,6 +468,6 @@ void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const 
         mdf_source_line(writer, "const %s %s = %s;", type, name, expression->text);
     }
     if (expression->unwanted != NULL) {
-        bail_out(writer, mdf_source_with_result(writer, expression->unwanted, name), expression->why, is_in_loop);
+        bail_out(writer, with_result(writer, expression->unwanted, name), expression->why, is_in_loop);
     }
 }

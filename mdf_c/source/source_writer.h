@@ -206,8 +206,6 @@ struct mdf_source_expression {
  * its type. False with the error set: there is no way to write it. */
 bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,
                         const char *const operands[], struct mdf_source_expression *expression);
-/* A text of an expression with "$r" replaced. */
-const char *mdf_source_with_result(struct mdf_source_writer *writer, const char *text, const char *result);
 /* Declares `name` with the value of an expression. Where it bails out that is at once, or, within a loop over elements, noted in
  * the variable `refused`. */
 void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const char *name,

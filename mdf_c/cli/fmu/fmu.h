@@ -67,8 +67,6 @@ bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *stat
  * as their time derivative. */
 bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, const char *parameter, const char *condition);
 bool fmu_is_clock(const struct mdf_graph_node *node, const char *parameter);
-/* The structured name of NODE.PART, as FMI writes it: 'a b'.c; NULL node: PART. */
-const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured);
 
 /* Appends what stands behind the model's own source. */
 void fmu_append_source(const struct fmu *fmu, struct mdf_text *text);

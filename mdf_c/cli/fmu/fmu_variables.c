@@ -49,7 +49,8 @@ static const char *name_part(struct mdf_arena *arena, const char *text, bool *is
     return quoted;
 }
 
-const char *fmu_name(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured)
+/* The structured name of NODE.PART, as FMI writes it: 'a b'.c; NULL node: PART. */
+static const char *name_of(struct mdf_arena *arena, const char *node, const char *part, bool *is_structured)
 {
     const char *own = name_part(arena, part, is_structured), *of = node != NULL ? name_part(arena, node, is_structured) : NULL;
 
@@ -280,7 +281,7 @@ static bool add_inputs(struct collecting *collecting)
         if (port->is_fed || !has_form(form)) {
             continue;
         }
-        variable = add(fmu, FMU_INPUT, i, fmu_name(&fmu->arena, node, port->id, &fmu->is_structured), form);
+        variable = add(fmu, FMU_INPUT, i, name_of(&fmu->arena, node, port->id, &fmu->is_structured), form);
         if (variable == NULL || (variable->start = input_start(collecting, port, form)) == NULL) {
             return false;
         }
@@ -362,7 +363,7 @@ static bool add_parameters(struct collecting *collecting)
         if (!has_form(value) || is_of_state(collecting, i)) {
             continue;
         }
-        variable = add(fmu, FMU_PARAMETER, i, fmu_name(&fmu->arena, parameter->node, parameter->id, &fmu->is_structured), value);
+        variable = add(fmu, FMU_PARAMETER, i, name_of(&fmu->arena, parameter->node, parameter->id, &fmu->is_structured), value);
         if (variable == NULL) {
             return false;
         }
@@ -388,7 +389,7 @@ static bool add_state(struct collecting *collecting, const struct mdf_program_in
     struct mdf_memory *memory = &collecting->state->shared->memory;
     struct mdf_value form = *mdf_frame_value(collecting->state->frame, integral->slot);
     struct fmu *fmu = collecting->fmu;
-    const char *name = fmu_name(&fmu->arena, node, integral->id, &fmu->is_structured);
+    const char *name = name_of(&fmu->arena, node, integral->id, &fmu->is_structured);
     struct fmu_variable *variable;
     size_t initial = initial_of(collecting->program, collecting->state, integral);
 
@@ -441,7 +442,7 @@ static bool add_indicator(struct collecting *collecting, const struct mdf_progra
     return part != NULL &&
            (fmu->version == 2 || form.length == 0 ||
             add(fmu, FMU_INDICATOR, first,
-                fmu_name(&fmu->arena, collecting->program->nodes[event->node].id, part, &fmu->is_structured), &form) != NULL);
+                name_of(&fmu->arena, collecting->program->nodes[event->node].id, part, &fmu->is_structured), &form) != NULL);
 }
 
 /* Marks elements of what the model has at a place of a list of such marks. */
@@ -580,7 +581,7 @@ static bool add_outputs(struct collecting *collecting)
                 continue;
             }
             variable =
-                add(fmu, FMU_OUTPUT, n, fmu_name(&fmu->arena, program->nodes[i].id, output->id, &fmu->is_structured), value);
+                add(fmu, FMU_OUTPUT, n, name_of(&fmu->arena, program->nodes[i].id, output->id, &fmu->is_structured), value);
             if (variable == NULL) {
                 return false;
             }

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance)
+/* The number of the value that an instance has of swept name number `index`. */
+static size_t position_of(const struct sweep_report *report, size_t index, size_t instance)
 {
     size_t axis = report->swept[index].axis, i;
 
@@ -205,7 +206,7 @@ static void append_csv_row(struct mdf_text *text, const struct sweep_report *rep
     }
     mdf_text_printf(text, "%zu", instance);
     for (i = 0; i < report->n_swept; i++) {
-        append_cells(text, &report->swept[i], 1, sweep_position(report, i, instance));
+        append_cells(text, &report->swept[i], 1, position_of(report, i, instance));
     }
     if (report->seeds != NULL) {
         mdf_text_printf(text, ",%" PRIu64, report->seeds[instance]);

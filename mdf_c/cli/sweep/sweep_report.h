@@ -30,9 +30,6 @@ struct sweep_report {
     size_t n_points;
 };
 
-/* The number of the value that an instance has of swept name number `index`. */
-size_t sweep_position(const struct sweep_report *report, size_t index, size_t instance);
-
 /* Number of the step that a row stands for, counted from 1, and its time. */
 uint64_t sweep_step_of(const struct sweep_report *report, size_t row);
 double sweep_time_of(const struct sweep_report *report, size_t row);

@@ -3,7 +3,8 @@
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 
-bool widening_trap(struct widening *widening, mdf_lowered_id bad)
+/* Notes lanes that leave, of those that do what is being widened. */
+static bool trap(struct widening *widening, mdf_lowered_id bad)
 {
     bad = bad == MDF_LOWERED_NONE ? bad : widening_and(widening, widening->mask, bad);
     if (bad == MDF_LOWERED_NONE) {
@@ -68,7 +69,7 @@ static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op
             widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], widening_constant(widening, dtype, lowest(dtype))));
         bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
     }
-    if (!widening_trap(widening, bad)) {
+    if (!trap(widening, bad)) {
         return MDF_LOWERED_NONE;
     }
     if (op.code == MDF_LOWERED_DIVIDE_NONZERO) {
@@ -124,7 +125,7 @@ static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowere
                                                         MDF_DTYPE_INT64, op.in[1], zero));
         break;
     }
-    return widening_trap(widening, bad) ? result : MDF_LOWERED_NONE;
+    return trap(widening, bad) ? result : MDF_LOWERED_NONE;
 }
 
 /* A real that fits no whole number: 0 stands in its place. */
@@ -138,7 +139,7 @@ static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowere
     fits = widening_and(widening, fits,
                         widening_compute_two(widening, is_exact ? MDF_LOWERED_GREATER_EQUAL : MDF_LOWERED_GREATER, from, op.in[0],
                                              widening_constant(widening, from, is_exact ? -limit : -limit - 1)));
-    if (fits == MDF_LOWERED_NONE || !widening_trap(widening, widening_not(widening, fits))) {
+    if (fits == MDF_LOWERED_NONE || !trap(widening, widening_not(widening, fits))) {
         return MDF_LOWERED_NONE;
     }
     op.in[0] = choose_number(widening, from, fits, op.in[0], widening_constant(widening, from, 0));
@@ -159,8 +160,8 @@ static mdf_lowered_id call_function(struct widening *widening, struct mdf_lowere
     }
     result = widening_compute(widening, &op, MDF_DTYPE_FLOAT64);
     difference = widening_compute_two(widening, MDF_LOWERED_SUBTRACT, MDF_DTYPE_FLOAT64, result, result);
-    return widening_trap(widening, widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, difference,
-                                                        widening_constant(widening, MDF_DTYPE_FLOAT64, 0)))
+    return trap(widening, widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, MDF_DTYPE_FLOAT64, difference,
+                                               widening_constant(widening, MDF_DTYPE_FLOAT64, 0)))
                ? result
                : MDF_LOWERED_NONE;
 }

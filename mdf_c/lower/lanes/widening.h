@@ -60,8 +60,6 @@ mdf_lowered_id widening_in_float32(struct widening *widening, const struct mdf_l
 /* --- widen_trap.c */
 /* A constant number of a type. */
 mdf_lowered_id widening_constant(struct widening *widening, mdf_dtype dtype, double number);
-/* Notes lanes that leave, of those that do what is being widened. */
-bool widening_trap(struct widening *widening, mdf_lowered_id bad);
 /* Makes `traps` an array, of lanes that have left so far. */
 bool widening_begin_traps(struct widening *widening);
 /* Whether a narrow op on numbers bails out, by its own meaning; the op, whose operands are wide, with its result. */

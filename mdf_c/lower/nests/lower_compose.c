@@ -82,7 +82,8 @@ uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
     return compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, axis);
 }
 
-uint8_t compose_without_nan(struct composing *composing, uint8_t x, uint8_t axis)
+/* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
+static uint8_t without_nan(struct composing *composing, uint8_t x, uint8_t axis)
 {
     size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis], i;
     double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
@@ -403,7 +404,7 @@ static uint8_t harden(struct composing *composing, const struct lines *lines, ui
     if (lines->axis == DRAFT_NO_AXIS) {
         return compose_number(composing, dtype, 1);
     }
-    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, compose_without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
+    place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
     number = compose_count(composing, draft->extents[lines->axis], lines->axis);
     return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
 }
@@ -414,7 +415,7 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     struct nest_draft *draft = composing->draft;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
-    uint8_t compared = composing->lowering->is_for_source ? x : compose_without_nan(composing, x, lines->axis);
+    uint8_t compared = composing->lowering->is_for_source ? x : without_nan(composing, x, lines->axis);
     uint8_t shifted, power, sum;
 
     shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, fold_line(composing, lines, MDF_NEST_MAXIMUM, compared, 1));

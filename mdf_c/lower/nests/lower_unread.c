@@ -378,20 +378,12 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
 
 bool lowering_drop_unread(struct lowering *lowering)
 {
-    struct mdf_lowered *lowered = lowering->lowered;
     struct counting counting = {.lowering = lowering, .step = 1};
-    size_t i;
 
-    counting.n_reads = mdf_arena_array(&lowering->scratch, lowered->n_values, sizeof *counting.n_reads);
+    counting.n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
     if (counting.n_reads == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < lowered->n_outputs; i++) {
-        counting.n_reads[lowered->outputs[i].id]++;
-    }
-    for (i = 0; i < lowered->region.n_ops; i++) {
-        count_op(&counting, &lowered->region.ops[i]);
-    }
-    drop_region(&counting, &lowered->region);
+    drop_region(&counting, &lowering->lowered->region);
     return !lowering->scratch.has_refused || lowering_out_of_memory(lowering);
 }

@@ -272,7 +272,7 @@ static void find_needed(struct gradient *gradient, const mdf_operand *ys, size_t
 }
 
 /* Where an instruction of the tape stands in the model. */
-const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction)
+static const char *place_of(const struct gradient *gradient, const struct mdf_instruction *instruction)
 {
     const char *path =
         instruction->origin < gradient->compiler->n_origins ? gradient->compiler->origins[instruction->origin].path : NULL;
@@ -296,7 +296,7 @@ bool gradient_refuse(struct gradient *gradient, const struct mdf_instruction *in
         mdf_error_in(compiler->error, "%s", origin->path);
         return false;
     }
-    compile_error(gradient->compiler, MDF_UNSUPPORTED, "%s (%s)", message, gradient_place(gradient, instruction));
+    compile_error(gradient->compiler, MDF_UNSUPPORTED, "%s (%s)", message, place_of(gradient, instruction));
     return false;
 }
 

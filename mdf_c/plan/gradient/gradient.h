@@ -58,8 +58,6 @@ struct track *gradient_track(struct gradient *gradient, mdf_operand operand);
 const struct mdf_code_call *gradient_call(const struct gradient *gradient, const struct mdf_instruction *instruction);
 /* Whether an input of a call holds no real numbers, as the operator has it. */
 bool gradient_is_whole(const struct mdf_code_call *call, size_t input);
-/* Where an instruction stands in the model. */
-const char *gradient_place(const struct gradient *gradient, const struct mdf_instruction *instruction);
 /* The error that an instruction has no derivative, at its place or, where an operator of the model asks for it, at that; always
  * false. */
 bool gradient_refuse(struct gradient *gradient, const struct mdf_instruction *instruction, const char *format, ...)
@@ -123,8 +121,6 @@ void gradient_find_outermost(struct gradient *gradient);
 bool gradient_chooses_replaced(struct gradient *gradient, size_t at);
 /* The same of an instruction of the unit. */
 size_t gradient_end_of(struct gradient *gradient, size_t at);
-/* Whether an instruction is a jump that depends on something. */
-bool gradient_is_conditional(const struct mdf_instruction *instruction);
 /* From the last instruction of a range to the first. */
 bool gradient_hand_back_range(struct gradient *gradient, size_t first, size_t end);
 

@@ -5,7 +5,8 @@
  * that choose the same arm. */
 #include "mdf_c/plan/gradient/gradient.h"
 
-bool gradient_is_conditional(const struct mdf_instruction *instruction)
+/* Whether an instruction is a jump that depends on something. */
+static bool is_conditional(const struct mdf_instruction *instruction)
 {
     return instruction->opcode == MDF_OPCODE_JUMP_IF || instruction->opcode == MDF_OPCODE_JUMP_UNLESS ||
            instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT;
@@ -31,7 +32,7 @@ struct region gradient_find_region(struct unit *unit, size_t at)
 
 size_t gradient_end_of_instruction(const struct mdf_instruction *instructions, size_t at)
 {
-    if (gradient_is_conditional(&instructions[at])) {
+    if (is_conditional(&instructions[at])) {
         return find_region(instructions, at).end;
     }
     return instructions[at].opcode == MDF_OPCODE_NEXT ? instructions[at].target : at + 1;
@@ -59,8 +60,7 @@ bool gradient_are_exclusive(struct gradient *gradient, size_t a, size_t b)
             at = next;
             continue;
         }
-        if (!is_between(a, at, next) || !is_between(b, at, next) ||
-            !gradient_is_conditional(unit_instruction(gradient->unit, at))) {
+        if (!is_between(a, at, next) || !is_between(b, at, next) || !is_conditional(unit_instruction(gradient->unit, at))) {
             return false;
         }
         region = gradient_find_region(gradient->unit, at);
@@ -157,8 +157,7 @@ static bool may_be_unset(struct gradient *gradient, size_t first, size_t at, mdf
         size_t next = gradient_end_of(gradient, first);
         struct region region;
 
-        if (!gradient_is_conditional(unit_instruction(gradient->unit, first)) ||
-            !is_written_between(gradient, first + 1, next, operand)) {
+        if (!is_conditional(unit_instruction(gradient->unit, first)) || !is_written_between(gradient, first + 1, next, operand)) {
             first = next;
             continue;
         }
@@ -331,8 +330,8 @@ bool gradient_hand_back_range(struct gradient *gradient, size_t first, size_t en
     for (size_t i = starts.n; i-- > 0;) {
         size_t at = ((const size_t *)starts.items)[i];
 
-        if (!(gradient_is_conditional(unit_instruction(gradient->unit, at)) ? hand_back_region(gradient, at)
-                                                                            : gradient_hand_back(gradient, at))) {
+        if (!(is_conditional(unit_instruction(gradient->unit, at)) ? hand_back_region(gradient, at)
+                                                                   : gradient_hand_back(gradient, at))) {
             return false;
         }
     }

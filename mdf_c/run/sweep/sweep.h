@@ -119,9 +119,6 @@ mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state
 uint64_t mdf_sweep_instance_seed(const struct mdf_sweep *sweep, size_t number);
 /* Whether an input has other values in other steps. */
 bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
-/* What an instance has of some values in a step. */
-const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
-                               uint64_t step);
 /* The same of one instance after the other. */
 struct mdf_sweep_places {
     const struct mdf_swept_values *values;

@@ -34,7 +34,9 @@ static void port_path(const struct instance *instance, const struct mdf_swept_re
 
 /* ------------------------------------------------------------------ setting */
 
-const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number, uint64_t step)
+/* What an instance has of some values in a step. */
+static const char *values_in_step(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
+                                  uint64_t step)
 {
     size_t place = values->n_values == 0 ? number : (sweep->first_instance + number) / values->n_repeats % values->n_values;
 
@@ -44,7 +46,7 @@ const char *mdf_sweep_value_of(const struct mdf_sweep *sweep, const struct mdf_s
 struct mdf_sweep_places mdf_sweep_places_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
                                             uint64_t step)
 {
-    struct mdf_sweep_places places = {.values = values, .at = mdf_sweep_value_of(sweep, values, number, step)};
+    struct mdf_sweep_places places = {.values = values, .at = values_in_step(sweep, values, number, step)};
 
     if (values->n_values > 0) {
         size_t at = sweep->first_instance + number;
@@ -57,7 +59,7 @@ struct mdf_sweep_places mdf_sweep_places_of(const struct mdf_sweep *sweep, const
 
 static const char *value_of(const struct instance *instance, const struct mdf_swept_values *values, uint64_t step)
 {
-    return mdf_sweep_value_of(instance->sweep, values, instance->number, step);
+    return values_in_step(instance->sweep, values, instance->number, step);
 }
 
 static mdf_status set_parameters(const struct instance *instance)

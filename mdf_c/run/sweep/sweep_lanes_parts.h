@@ -117,8 +117,6 @@ static inline struct mdf_memory *lanes_memory(const struct mdf_sweep_lanes *lane
 bool lanes_make_room(const struct mdf_sweep_lanes *lanes, struct mdf_value *value, const struct mdf_value *form);
 /* A seat that has one value for all gets it for each lane. */
 bool lanes_spread(const struct mdf_sweep_lanes *lanes, struct lane_seat *seat);
-/* Elements of one value as those of a lane. */
-void lanes_put(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide, size_t lane, const void *elements);
 /* Whoever looks at the same elements does so no longer: they may be written. */
 bool lanes_own(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide);
 /* Lanes that do not go on are as one that does: what nobody looks at any more must not run for ever. */

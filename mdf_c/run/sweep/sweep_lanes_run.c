@@ -48,7 +48,8 @@ static void move_apart(char *target, size_t target_step, const char *source, siz
     }
 }
 
-void lanes_put(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide, size_t lane, const void *elements)
+/* Elements of one value as those of a lane. */
+static void put_lane(const struct mdf_sweep_lanes *lanes, struct mdf_value *wide, size_t lane, const void *elements)
 {
     size_t size = size_of(wide);
 
@@ -72,7 +73,7 @@ bool lanes_spread(const struct mdf_sweep_lanes *lanes, struct lane_seat *seat)
         return false;
     }
     for (lane = 0; lane < lanes->n_lanes; lane++) {
-        lanes_put(lanes, &wide, lane, seat->value.data);
+        put_lane(lanes, &wide, lane, seat->value.data);
     }
     mdf_value_swap(&wide, &seat->value);
     mdf_value_clear(lanes_memory(lanes), &wide);
@@ -159,7 +160,7 @@ static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step
             return false;
         }
         if (!seat->is_shared) {
-            lanes_put(lanes, &seat->value, lane, seat->slot->data);
+            put_lane(lanes, &seat->value, lane, seat->slot->data);
         } else if (lane == 0 && !mdf_value_copy_apart(lanes_memory(lanes), &seat->value, seat->slot)) {
             return false;
         }
@@ -178,7 +179,7 @@ static void take_directly(struct mdf_sweep_lanes *lanes, struct lane_seat *seat,
         if (is_word) {
             memcpy((char *)seat->value.data + lane * sizeof(uint64_t), places.at, sizeof(uint64_t));
         } else {
-            lanes_put(lanes, &seat->value, lane, places.at);
+            put_lane(lanes, &seat->value, lane, places.at);
         }
         if (lane + 1 < n) {
             mdf_sweep_next_place(&places);
@@ -479,7 +480,7 @@ static bool imitate(struct mdf_sweep_lanes *lanes, size_t lane, size_t other)
         if (value == NULL) {
             return false;
         }
-        lanes_put(lanes, &seat->value, lane, value->data);
+        put_lane(lanes, &seat->value, lane, value->data);
     }
     return true;
 }
@@ -574,7 +575,7 @@ static bool take_slots(struct mdf_sweep_lanes *lanes, size_t lane)
         if (!has_form(seat->slot, &seat->form) || !lanes_make_room(lanes, &seat->fresh, &seat->form)) {
             return false;
         }
-        lanes_put(lanes, &seat->fresh, lane, seat->slot->data);
+        put_lane(lanes, &seat->fresh, lane, seat->slot->data);
     }
     return true;
 }

@@ -329,7 +329,9 @@ static void mark_what_may_go(const struct mdf_state *state)
     }
 }
 
-bool mdf_whole_has_same_aliases(const void *plan)
+/* A slot and its alias are the same, unless their node ran last where it computes something else: without a time increment.
+ * `plan` is the state. */
+static bool has_same_aliases(const void *plan)
 {
     const struct mdf_state *state = plan;
     size_t i;
@@ -379,7 +381,7 @@ static bool make_requests(struct mdf_state *state)
     make_request(state, &whole->many.request, mdf_whole_lower_many,
                  state->program->stop.n_ports > 0 ? MDF_READ_BY_ALL : MDF_READ_BY_NOBODY);
     whole->many.request.keeps = whole->has_alias;
-    whole->many.request.may_run = mdf_whole_has_same_aliases;
+    whole->many.request.may_run = has_same_aliases;
     whole->is_made = true;
     return true;
 }

@@ -77,8 +77,6 @@ uint64_t mdf_whole_skip_series(struct mdf_state *state, const struct mdf_steps *
 bool mdf_whole_series_pays(const struct mdf_state *state, uint64_t n_steps);
 /* Whether the state may be taken from one evaluation to another that is far behind by a form: it has been evaluated whole. */
 bool mdf_whole_may_skip(const struct mdf_state *state);
-/* Twins are the same, unless their node ran last where it computes something else: without a time increment. `plan` is the state. */
-bool mdf_whole_has_same_aliases(const void *plan);
 /* The form of that; NULL: there has been none. */
 struct mdf_fast *mdf_whole_series_form(const struct mdf_whole *whole);
 /* Lets it go; it is lowered anew. */
