@@ -274,7 +274,7 @@ void scope_offer(const struct scope *scope, struct mdf_nearest *nearest);
 /* An outcome as one operand: its single output, or a list of all. */
 mdf_operand scope_as_operand(struct target *target, const struct outcome *outcome);
 
-/* --- expression.c, values.c */
+/* --- expression_code.c, values.c */
 /* Compiles what a field holds: a number, a list, an expression. Into slot `into` where that is not MDF_NO_OPERAND. */
 mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into);
 mdf_operand compile_text(struct target *target, const char *text, mdf_operand into);

@@ -1,7 +1,7 @@
 /* compiled.h - what a shared library made of a program's C source exports as `mdf_compiled`, when it is compiled with
  * -DMDF_COMPILED.
  *
- * The same declarations stand in the generated source (source_interface.c), which includes nothing of this project. */
+ * The same declarations stand in the generated source (program_interface.c), which includes nothing of this project. */
 #ifndef MDF_SOURCE_COMPILED_H
 #define MDF_SOURCE_COMPILED_H
 

@@ -1,4 +1,4 @@
-/* files.c - whole files in and out. See write.h and new_file.h. */
+/* files.c - whole files in and out. See values.h and new_file.h. */
 #include "mdf_c/values/new_file.h"
 #include "mdf_c/values/values.h"
 

@@ -1,4 +1,4 @@
-/* read_npz.c - all arrays of a NumPy .npz archive, as an object {name: array}. See write.h.
+/* read_npz.c - all arrays of a NumPy .npz archive, as an object {name: array}. See values.h.
  *
  * A .npz file is a zip file of .npy files, stored or deflated; libzip opens it and checks its sums. */
 #include "mdf_c/values/values.h"

@@ -1,4 +1,4 @@
-/* read_values.c - values from a document: plain ones, and the typed forms that mdf-run writes. See write.h.
+/* read_values.c - values from a document: plain ones, and the typed forms that mdf-run writes. See values.h.
  *
  *     {"type": "float32", "shape": [2, 0], "data": [flat or nested]}     an array; "shape" may be left out
  *     {"sequence": [value, ...]}                                         a list

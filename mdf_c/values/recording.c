@@ -1,4 +1,4 @@
-/* recording.c - what ports held, step by step. See write.h.
+/* recording.c - what ports held, step by step. See values.h.
  *
  * A value is a header word and its elements, padded to whole words. The header says what follows: nothing, an array of
  * numbers of one of the forms in the form table, or the number of a value among `others`. So a real number takes two words

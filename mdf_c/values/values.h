@@ -1,4 +1,4 @@
-/* write.h - values as JSON, CSV and NPZ, and values from documents and NumPy files.
+/* values.h - values as JSON, CSV and NPZ, and values from documents and NumPy files.
  *
  * Comes in: values that an evaluation gave, step by step (a recording), or a document or file that holds values. Goes out:
  * bytes in a struct mdf_text, or values. Every function that can fail returns a status and sets the error; files are named

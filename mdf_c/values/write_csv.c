@@ -1,4 +1,4 @@
-/* write_csv.c - the report of a run as comma-separated values (RFC 4180), a row a step. See write.h.
+/* write_csv.c - the report of a run as comma-separated values (RFC 4180), a row a step. See values.h.
  *
  * Comes in: a report with a recording. Which columns a port needs is found first, over all steps: an array takes as many
  * along each axis as it has at its largest, and a step at which it is smaller leaves cells empty. */

@@ -1,4 +1,4 @@
-/* write_json.c - values, and the report of a run, as JSON text. See write.h and docs/man/mdf-run.1.
+/* write_json.c - values, and the report of a run, as JSON text. See values.h and docs/man/mdf-run.1.
  *
  * NaN and the infinities are the tokens NaN, Infinity, -Infinity. Types narrower than float32 are written with the digits of
  * the float32 of the same value: fewer digits would do to find the value among those of its type, but not for a reader

@@ -1,4 +1,4 @@
-/* write_npz.c - the report of a run as a NumPy .npz archive: a zip file, made by libzip, of .npy files. See write.h.
+/* write_npz.c - the report of a run as a NumPy .npz archive: a zip file, made by libzip, of .npy files. See values.h.
  *
  * libzip reads the files' bytes when the archive is closed, so they are kept until then. */
 #include "mdf_c/values/values.h"

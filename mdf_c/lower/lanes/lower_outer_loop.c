@@ -408,7 +408,7 @@ static bool add_parameters(struct outer_loop *outer)
     return id != MDF_LOWERED_NONE;
 }
 
-/* Where a lane has left, all have. */
+/* Where a lane has bailed out, all have. */
 static bool leave(struct outer_loop *outer)
 {
     struct widening *widening = &outer->widening;

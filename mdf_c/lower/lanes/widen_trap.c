@@ -3,7 +3,7 @@
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
 
-/* Notes lanes that leave, of those that do what is being widened. */
+/* Notes lanes that bail out, of those that do what is being widened. */
 static bool trap(struct widening *widening, mdf_lowered_id bad)
 {
     bad = bad == MDF_LOWERED_NONE ? bad : widening_and(widening, widening->mask, bad);

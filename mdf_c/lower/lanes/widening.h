@@ -14,7 +14,7 @@ struct widening {
     size_t n_lanes;
     mdf_lowered_id *ids;  /* of each narrow value: what stands for it; NONE: nothing yet */
     mdf_lowered_id mask;  /* the lanes that do what is being widened; NONE: all */
-    mdf_lowered_id traps; /* the lanes that have left so far; NONE: none */
+    mdf_lowered_id traps; /* the lanes that have bailed out so far; NONE: none */
 };
 
 static inline bool widening_varies(const struct widening *widening, mdf_lowered_id narrow)
@@ -60,7 +60,7 @@ mdf_lowered_id widening_in_float32(struct widening *widening, const struct mdf_l
 /* --- widen_trap.c */
 /* A constant number of a type. */
 mdf_lowered_id widening_constant(struct widening *widening, mdf_dtype dtype, double number);
-/* Makes `traps` an array, of lanes that have left so far. */
+/* Makes `traps` an array, of lanes that have bailed out so far. */
 bool widening_begin_traps(struct widening *widening);
 /* Whether a narrow op on numbers bails out, by its own meaning; the op, whose operands are wide, with its result. */
 bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_lowered_op *op);
