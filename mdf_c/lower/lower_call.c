@@ -212,14 +212,33 @@ static bool keeps_elements(const struct trial *trial)
            operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) || lowering_fits(trial);
 }
 
+/* bool and whole numbers that have bytes of their own. */
+static bool is_whole(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_BOOL ||
+           ((mdf_dtype_kind(dtype) == 'i' || mdf_dtype_kind(dtype) == 'u') && mdf_dtype_bits(dtype) >= 8);
+}
+
 static bool casts_elements(mdf_dtype from, mdf_dtype to)
 {
-    bool known = (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64 || from == MDF_DTYPE_INT32 || from == MDF_DTYPE_INT64 ||
-                  from == MDF_DTYPE_BOOL) &&
-                 (to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_BOOL ||
-                  to == MDF_DTYPE_INT32);
+    bool is_from_real = from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64;
+    bool is_to_real = to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64;
 
-    return from == to || known;
+    return from == to || ((is_from_real || is_whole(from)) && (is_to_real || is_whole(to)) &&
+                          !(is_from_real && to == MDF_DTYPE_UINT64) && !(from == MDF_DTYPE_UINT64 && is_to_real));
+}
+
+/* Reals become narrow whole numbers by way of wider ones, which wrap: what does not fit these either bails out. */
+static bool cast_to_wider(struct lowering *lowering, mdf_dtype to, struct mdf_lowered_op *op)
+{
+    bool is_narrow = is_whole(to) && !lowering_casts(to);
+    mdf_dtype wider = to == MDF_DTYPE_UINT32 ? MDF_DTYPE_INT64 : MDF_DTYPE_INT32;
+
+    if (is_narrow && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
+        op->in[0] = lowering_cast(lowering, op->in[0], wider);
+        op->dtype = wider;
+    }
+    return op->in[0] != MDF_LOWERED_NONE;
 }
 
 /* CAST or COPY for such a kernel. The shape may not depend on anything that changes. */
@@ -250,7 +269,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     op->n_in = 1;
     op->in[0] = trial->ids[0];
     op->loop = NULL;
-    return same;
+    return same && (op->code == MDF_LOWERED_COPY || cast_to_wider(lowering, (mdf_dtype)result->dtype, op));
 }
 
 static bool add_element_op(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct mdf_lowered_op *op)

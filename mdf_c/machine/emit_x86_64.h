@@ -199,6 +199,8 @@ void emission_whole(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op);
 /* There is code for operands of a type; packed: in vectors. */
 bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
+/* Whether a function casts a scalar: types of which the machine's registers know nothing. */
+bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
 
 /* --- emit_x86_64_condition.c */

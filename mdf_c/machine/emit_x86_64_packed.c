@@ -17,6 +17,9 @@ static bool covers_cast(unsigned from, unsigned to)
     if (is_real_type(from)) {
         return is_real_type(to) || to == MDF_DTYPE_BOOL;
     }
+    if (!emission_has_vectors(to)) {
+        return false;
+    }
     return from == MDF_DTYPE_INT64 ? !is_real_type(to) : is_whole_type(from) || from == MDF_DTYPE_BOOL;
 }
 

@@ -1,4 +1,5 @@
 /* emit_x86_64_scalar.c - see emit_x86_64.h. Ops on scalars: those of reals, casts, choice among all others. */
+#include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ enum {
 
 static unsigned kinds_of(unsigned dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT64  ? DOUBLES
+    return dtype == MDF_DTYPE_FLOAT64 ? DOUBLES
            : is_real_type(dtype)      ? FLOATS
            : dtype == MDF_DTYPE_INT64 ? LONGS
            : is_whole_type(dtype)     ? INTS
@@ -87,15 +88,20 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
            (kinds_of(dtype) & (is_packed ? takes[code].packed : takes[code].scalar)) != 0;
 }
 
+bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_CAST && ((kinds_of(op->dtype) | kinds_of(type_of(emission, op->out))) & OTHERS) != 0;
+}
+
 static bool covers_type(const struct emission *emission, const struct mdf_lowered_op *op)
 {
+    if (emission_casts_by_call(emission, op)) {
+        return !is_real_type(op->dtype); /* whole numbers, which always fit */
+    }
     if (!machine_takes((enum mdf_lowered_code)op->code, op->dtype, false)) {
         return false;
     }
-    return op->code == MDF_LOWERED_CAST       ? (kinds_of(type_of(emission, op->out)) & COVERED) != 0
-           : op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2
-           : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL
-                                              : true;
+    return op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2 : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL : true;
 }
 
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op)
@@ -318,11 +324,32 @@ static void cast_whole(struct emission *emission, const struct mdf_lowered_op *o
     emission_finish(emission, op->out, RAX);
 }
 
+/* Of whole numbers, or to them, for which there is no code here. */
+static void call_cast(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    bool (*cast)(mdf_dtype, mdf_dtype, const void *, void *, size_t) = mdf_lowered_cast;
+    const void *address;
+
+    emission_publish(emission, op->in[0]);
+    memcpy(&address, &cast, sizeof address);
+    assemble_move_number(assembler, RDI, op->dtype);
+    assemble_move_number(assembler, RSI, type_of(emission, op->out));
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, in_memory(CELLS, (int32_t)(8 * op->in[0])));
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RCX, in_memory(CELLS, (int32_t)(8 * op->out)));
+    assemble_move_number(assembler, R8, 1);
+    emission_call(emission, address);
+    emission_restore(emission);
+    emission_fetch(emission, op->out);
+}
+
 static void emit_cast(struct emission *emission, const struct mdf_lowered_op *op)
 {
     unsigned type = type_of(emission, op->out);
 
-    if (is_real_type(op->dtype) && is_real_type(type)) {
+    if (emission_casts_by_call(emission, op)) {
+        call_cast(emission, op);
+    } else if (is_real_type(op->dtype) && is_real_type(type)) {
         cast_real_to_real(emission, op);
     } else if (is_real_type(op->dtype) && type == MDF_DTYPE_BOOL) {
         truth_of_real(emission, op);
