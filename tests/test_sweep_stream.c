@@ -222,29 +222,32 @@ Test(sweep_stream, schedules_differ_between_lanes)
 /* As many as the registers have room for, where there are enough instances that few lanes are idle. */
 Test(sweep_stream, lanes_by_registers_and_instances)
 {
-    static const size_t n_instances[] = {N, 200, 300};
-    const struct sweeping what = {.parameters =
-                                      "\"p\": {\"value\": 1.0}, \"y\": {\"value\": \"y + p\", \"default_initial_value\": 0.0}"};
-    static double values[300];
+    static const size_t n_instances[] = {200, 300, 600}, lanes[2][3] = {{16, 32, 32}, {32, 32, 64}}; /* with AVX-512 */
+    static double values[600];
+    struct sweeping what = {.parameters =
+                                "\"p\": {\"value\": 1.0}, \"y\": {\"value\": \"y + p\", \"default_initial_value\": 0.0}"};
     mdf_error error;
-    mdf_program *program = compile(&what, &error);
 
-    for (size_t i = 0; i < sizeof n_instances / sizeof *n_instances; i++) {
-        const int64_t n = (int64_t)n_instances[i];
+    for (size_t i = 0; i < 6; i++) {
+        const int64_t n = (int64_t)n_instances[i % 3];
         const mdf_sweep_values parameters[] = {{"p", MDF_SWEEP_PER_INSTANCE, {MDF_DTYPE_FLOAT64, 1, &n, values}}};
         const mdf_record records[] = {{.dtype = MDF_DTYPE_FLOAT64}};
-        const mdf_sweep_options options = {.n_instances = n_instances[i],
+        const mdf_sweep_options options = {.n_instances = n_instances[i % 3],
                                            .parameters = parameters,
                                            .n_parameters = 1,
                                            .records = records,
                                            .n_records = 1,
                                            .n_steps = STEPS,
                                            .dt = 0.1};
-        mdf_sweep *sweep = mdf_sweep_new(program, &options, &error);
+        mdf_program *program;
+        mdf_sweep *sweep;
 
+        what.is_float32 = i > 2;
+        program = compile(&what, &error);
+        sweep = mdf_sweep_new(program, &options, &error);
         cr_assert_not_null(sweep, "%s", error.message);
-        cr_expect_eq(mdf_sweep_count_lanes(sweep), mdf_has_avx512() && n_instances[i] == 300 ? 32 : 16);
+        cr_expect_eq(mdf_sweep_count_lanes(sweep), mdf_has_avx512() ? lanes[i / 3][i % 3] : lanes[i / 3][0]);
         mdf_sweep_free(sweep);
+        mdf_program_free(program);
     }
-    mdf_program_free(program);
 }

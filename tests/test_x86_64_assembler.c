@@ -321,6 +321,62 @@ Test(x86_64_assembler, vectors_of_64_bytes)
     }
 }
 
+/* Comparisons give masks, which choose. */
+Test(x86_64_assembler, masks)
+{
+    double numbers[32];
+    float *singles = (float *)&numbers[24];
+    uint8_t first, second;
+
+    if (!mdf_has_avx512()) {
+        return;
+    }
+    for (int i = 0; i < 256; i++) {
+        first = (uint8_t)(i % 16);
+        second = (uint8_t)(i / 16);
+        if (first == second) {
+            continue;
+        }
+        for (int k = 0; k < 32; k++) {
+            numbers[k] = k < 16 ? k + 0.5 : 0;
+        }
+        begin();
+        assemble_vector(&assembler, VECTOR_LOAD, 64, first, 0, in_memory(RDX, 0));
+        assemble_vector_with_number(&assembler, VECTOR_COMPARE | OF_DOUBLES, 64, VECTOR_MASK, first,
+                                    constant_operand(&assembler, UINT64_C(0x4008000000000000), 8), VECTOR_GREATER); /* 3 */
+        assemble_vector(&assembler, VECTOR_OF_MASK_8, 64, second, 0, in_register(VECTOR_MASK));
+        assemble_vector(&assembler, VECTOR_MASK_TO_GENERAL, 16, RCX, 0, in_register(VECTOR_MASK));
+        assemble_vector_with_number(&assembler, VECTOR_COMPARE | OF_DOUBLES, 64, VECTOR_MASK, first, in_register(first),
+                                    VECTOR_UNORDERED); /* another mask */
+        assemble_vector(&assembler, VECTOR_TO_MASK_8, 64, VECTOR_MASK, 0, in_register(second));
+        assemble_vector(&assembler, VECTOR_CHOOSE_DOUBLES, 64, second, first, in_memory(RDX, 64));
+        assemble_vector(&assembler, VECTOR_STORE, 64, second, 0, in_memory(RDX, 128));
+        assemble_vector_with_number(&assembler, VECTOR_ROUND_DOUBLES, 64, second, 0, in_register(second), 9);
+        assemble_vector(&assembler, VECTOR_FLOATS_OF_DOUBLES, 64, second, 0, in_register(second));
+        assemble_vector_with_number(&assembler, VECTOR_COMPARE | OF_FLOATS, 64, VECTOR_MASK, second,
+                                    constant_operand(&assembler, 0x41400000, 4), VECTOR_LESS); /* 12 */
+        assemble_vector(&assembler, VECTOR_OF_MASK_4, 64, first, 0, in_register(VECTOR_MASK));
+        assemble_vector(&assembler, VECTOR_TO_MASK_4, 64, VECTOR_MASK, 0, in_register(first));
+        assemble_vector(&assembler, VECTOR_CHOOSE_FLOATS, 64, second, second,
+                        constant_operand(&assembler, 0x41F00000, 4)); /* 30 */
+        assemble_vector(&assembler, VECTOR_STORE, 32, second, 0, in_memory(RDX, 192));
+        assemble_vector(&assembler, VECTOR_EXTEND_INTS, 64, first, 0, in_register(first));
+        assemble_vector(&assembler, VECTOR_NARROW_INTS_8, 64, first, 0, in_register(second));
+        assemble_vector(&assembler, VECTOR_STORE, 32, second, 0, in_memory(RDX, 224));
+        assemble_vector_end(&assembler);
+        assemble_move(&assembler, RAX, RCX);
+        cr_assert_eq(end(0, 0, numbers), 0xF8, "registers %d, %d", first, second);
+        for (int k = 0; k < 8; k++) {
+            uint32_t ones;
+
+            cr_assert_eq(numbers[16 + k], k < 3 ? k + 0.5 : 8.5 + k, "registers %d, %d", first, second);
+            cr_assert_eq(singles[k], k < 4 ? 30 : 8 + k, "registers %d, %d", first, second);
+            memcpy(&ones, &singles[8 + k], sizeof ones);
+            cr_assert_eq(ones, k < 4 ? UINT32_MAX : 0, "registers %d, %d", first, second);
+        }
+    }
+}
+
 Test(x86_64_assembler, scalars)
 {
     uint8_t first, target;

@@ -161,11 +161,35 @@ static bool is_same_in_lanes(const struct mdf_nest_step *step, size_t axis)
            (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && step->view.strides[axis] == 0);
 }
 
+static bool is_real(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+static bool has_widest_element(const struct mdf_nest_step *step)
+{
+    bool is_of_reals = is_real(step->operand_dtype);
+
+    if (is_called(step)) {
+        return is_real(step->dtype) && is_of_reals;
+    }
+    switch ((enum mdf_lowered_code)step->code) {
+    case MDF_LOWERED_AND:
+    case MDF_LOWERED_OR:
+    case MDF_LOWERED_EXCLUSIVE_OR:
+    case MDF_LOWERED_NOT:
+        return step->operand_dtype == MDF_DTYPE_BOOL;
+    case MDF_LOWERED_CAST:
+        return (is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL) &&
+               (is_of_reals || (step->operand_dtype == MDF_DTYPE_BOOL && is_real(step->dtype)));
+    default:
+        return is_of_reals && (is_real(step->dtype) || emission_is_comparison(step->code));
+    }
+}
+
 /* Whether there are instructions for what a step does. */
 static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis, size_t lanes)
 {
-    bool is_real = step->dtype == MDF_DTYPE_FLOAT32 || step->dtype == MDF_DTYPE_FLOAT64;
-    bool is_of_reals = step->operand_dtype == MDF_DTYPE_FLOAT32 || step->operand_dtype == MDF_DTYPE_FLOAT64;
     size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
 
     switch ((enum mdf_nest_kind)step->kind) {
@@ -175,16 +199,14 @@ static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct md
             return false;
         }
         if (step->level <= axis || step->view.strides[axis] == 0) {
-            return is_real || size == 8;
+            return is_real(step->dtype) || size == 8 || (size == 1 && step->kind == MDF_NEST_LOAD);
         }
-        return is_real && (lanes * size < 64 || step->view.strides[axis] == 1);
+        return is_real(step->dtype) && (lanes * size < 64 || step->view.strides[axis] == 1);
     case MDF_NEST_ELEMENT:
-        return is_real && is_of_reals &&
-               (is_called(step) || step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
-                step->code == MDF_LOWERED_MULTIPLY || step->code == MDF_LOWERED_DIVIDE || step->code == MDF_LOWERED_NEGATE ||
-                step->code == MDF_LOWERED_ABSOLUTE || step->code == MDF_LOWERED_SQUARE_ROOT || step->code == MDF_LOWERED_CAST);
+        return has_widest_element(step);
     case MDF_NEST_FOLD:
-        return is_real && is_of_reals && step->fold <= MDF_NEST_PRODUCT && step->order != MDF_NEST_PAIRWISE;
+        return is_real(step->dtype) && is_real(step->operand_dtype) && !nest_finds_index(step) &&
+               step->order != MDF_NEST_PAIRWISE;
     }
     return false;
 }

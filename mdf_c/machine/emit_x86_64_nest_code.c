@@ -172,10 +172,9 @@ static void prefer_nan(struct nest_code *code, unsigned dtype, uint8_t number, u
     unsigned size = nest_vector_size(code, dtype);
     bool is_float = dtype == MDF_DTYPE_FLOAT32;
 
-    assemble_vector_with_number(assembler, VECTOR_COMPARE | (is_float ? OF_FLOATS : OF_DOUBLES), size, SECOND_SCRATCH_REAL,
-                                number, in_register(number), VECTOR_UNORDERED);
-    assemble_vector_with_number(assembler, is_float ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, size, target, SCRATCH_REAL,
-                                in_register(number), SECOND_SCRATCH_REAL << 4);
+    packed_compare(assembler, VECTOR_COMPARE | (is_float ? OF_FLOATS : OF_DOUBLES), size, SECOND_SCRATCH_REAL, number,
+                   in_register(number), VECTOR_UNORDERED);
+    packed_choose(assembler, is_float, size, target, SECOND_SCRATCH_REAL, in_register(number), SCRATCH_REAL);
 }
 
 /* The greater (or lesser) of the total and the element: x > t || x != x ? x : t; where the first NaN stays, t if it is NaN. */

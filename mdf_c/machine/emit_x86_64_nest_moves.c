@@ -193,7 +193,7 @@ static void load_spread(struct nest_code *code, const struct nest_node *node, ui
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RCX, operand);
         assemble_single(assembler, SINGLE_NEGATE, 8, in_register(RCX));
         assemble_vector(assembler, VECTOR_FROM_GENERAL_8, 16, number, 0, in_register(RCX));
-        assemble_vector(assembler, VECTOR_BROADCAST_8, 32, number, 0, in_register(number));
+        assemble_vector(assembler, VECTOR_BROADCAST_8, nest_widest_size(code), number, 0, in_register(number));
     } else {
         assemble_vector(assembler, nest_element_size(code, node->dtype) == 4 ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8,
                         nest_vector_size(code, node->dtype), number, 0, operand);

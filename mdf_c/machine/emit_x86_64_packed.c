@@ -71,6 +71,8 @@ static void change_width(struct packed *packed, uint8_t target, uint8_t source, 
 
     if (from < to) {
         assemble_vector(assembler, VECTOR_EXTEND_INTS, packed_size(packed, to), target, 0, in_register(source));
+    } else if (packed->lanes * from == 64) {
+        assemble_vector(assembler, VECTOR_NARROW_INTS_8, 64, source, 0, in_register(target));
     } else if (packed->lanes == 4) {
         assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, source, 0, in_register(THIRD_SCRATCH_REAL), 1);
         assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, 16, target, source, in_register(THIRD_SCRATCH_REAL), 0x88);
@@ -113,6 +115,30 @@ static void finish_mask(struct packed *packed, unsigned from, bool flips)
 static unsigned real_kind(const struct packed *packed)
 {
     return packed->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
+}
+
+void packed_compare(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
+                    struct machine_operand second, uint8_t comparison)
+{
+    if (size < 64) {
+        assemble_vector_with_number(assembler, code, size, target, first, second, comparison);
+    } else {
+        assemble_vector_with_number(assembler, code, size, VECTOR_MASK, first, second, comparison);
+        assemble_vector(assembler, code == (VECTOR_COMPARE | OF_FLOATS) ? VECTOR_OF_MASK_4 : VECTOR_OF_MASK_8, size, target, 0,
+                        in_register(VECTOR_MASK));
+    }
+}
+
+void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, uint8_t target, uint8_t mask,
+                   struct machine_operand then, uint8_t otherwise)
+{
+    if (size < 64) {
+        assemble_vector_with_number(assembler, is_narrow ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, size, target, otherwise,
+                                    then, (uint8_t)(mask << 4));
+    } else {
+        assemble_vector(assembler, is_narrow ? VECTOR_TO_MASK_4 : VECTOR_TO_MASK_8, size, VECTOR_MASK, 0, in_register(mask));
+        assemble_vector(assembler, is_narrow ? VECTOR_CHOOSE_FLOATS : VECTOR_CHOOSE_DOUBLES, size, target, otherwise, then);
+    }
 }
 
 static void emit_two(struct packed *packed, unsigned code)
@@ -159,10 +185,14 @@ static void bail_out_where_zero(struct packed *packed)
         return;
     }
     make_zero(packed, SCRATCH_REAL);
-    assemble_vector_with_number(assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, packed->in[1],
-                                in_register(SCRATCH_REAL), VECTOR_EQUAL);
-    assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
-                    in_register(SCRATCH_REAL));
+    assemble_vector_with_number(assembler, VECTOR_COMPARE | real_kind(packed), size, size < 64 ? SCRATCH_REAL : VECTOR_MASK,
+                                packed->in[1], in_register(SCRATCH_REAL), VECTOR_EQUAL);
+    if (size < 64) {
+        assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
+                        in_register(SCRATCH_REAL));
+    } else {
+        assemble_vector(assembler, VECTOR_MASK_TO_GENERAL, 16, RCX, 0, in_register(VECTOR_MASK));
+    }
     assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), (1 << packed->active) - 1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, packed->emission->bail_out);
 }
@@ -293,12 +323,10 @@ static void compare_reals(struct packed *packed)
 
     if (width == packed->width) {
         target = packed->out;
-        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, target, first, second,
-                                    comparison);
+        packed_compare(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, target, first, second, comparison);
         return;
     }
-    assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first, second,
-                                comparison);
+    packed_compare(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first, second, comparison);
     finish_mask(packed, width, false);
 }
 
@@ -351,8 +379,7 @@ static void emit_select(struct packed *packed)
     struct machine_operand then = operand_of(packed, 1);
     uint8_t target = packed->out;
 
-    assemble_vector_with_number(packed->assembler, width == 4 ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
-                                packed_size(packed, width), target, otherwise, then, (uint8_t)(mask << 4));
+    packed_choose(packed->assembler, width == 4, packed_size(packed, width), target, mask, then, otherwise);
 }
 
 /* ------------------------------------------------------------------ casts */
@@ -364,8 +391,8 @@ static void cast_mask(struct packed *packed, unsigned to)
     uint8_t mask = mask_for(packed, 0, width), target = packed->out;
     uint64_t one = to == MDF_DTYPE_FLOAT64 ? one_of_double : to == MDF_DTYPE_FLOAT32 ? UINT64_C(0x3F800000) : 1;
 
-    assemble_vector(packed->assembler, VECTOR_AND, packed_size(packed, width), target, mask,
-                    constant_operand(packed->assembler, one, width));
+    assemble_vector(packed->assembler, width == 8 ? VECTOR_AND | OF_DOUBLES : VECTOR_AND, packed_size(packed, width), target,
+                    mask, constant_operand(packed->assembler, one, width));
 }
 
 static void cast_to_mask(struct packed *packed)
@@ -375,8 +402,8 @@ static void cast_to_mask(struct packed *packed)
 
     make_zero(packed, SCRATCH_REAL);
     if (is_real_type(packed->dtype)) {
-        assemble_vector_with_number(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first,
-                                    in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
+        packed_compare(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first,
+                       in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
     } else {
         assemble_vector(packed->assembler, width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8, size, SCRATCH_REAL, first,
                         in_register(SCRATCH_REAL));

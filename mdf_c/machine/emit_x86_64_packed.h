@@ -25,6 +25,11 @@ unsigned packed_size(const struct packed *packed, unsigned element_size); /* of 
 /* Whether there is code for an element op whose operands have the type `dtype`, its result the type `to`. */
 bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to);
 void packed_emit_op(struct packed *packed);
+/* Where a comparison of reals holds, ones; `then` where a mask has ones, else `otherwise`. */
+void packed_compare(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
+                    struct machine_operand second, uint8_t comparison);
+void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, uint8_t target, uint8_t mask,
+                   struct machine_operand then, uint8_t otherwise);
 /* Masks become bytes 0 and 1, the lowest of the first scratch register. */
 void packed_make_bytes(struct packed *packed, uint8_t number);
 

@@ -484,7 +484,8 @@ static bool has_long_elements(unsigned code)
 {
     bool is_real = (code >> 10 & 3) == 1;
 
-    return (code >> 12 & 1) != 0 || code == VECTOR_BROADCAST_8 || (is_real && (code >> 8 & 3) == 1);
+    return (code >> 12 & 1) != 0 || code == VECTOR_BROADCAST_8 || code == VECTOR_ROUND_DOUBLES ||
+           (is_real && (code >> 8 & 3) == 1);
 }
 
 /* With the prefix EVEX: 64 bytes. Displacements have four bytes, as those of one are counted in sizes of the operand. */
@@ -498,7 +499,7 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned targ
     put(assembler, (target > 7 ? 0u : 0x80u) | (has_upper_index(&operand) ? 0u : 0x40u) |
                        (has_upper_base(&operand) ? 0u : 0x20u) | 0x10u | table);
     put(assembler, w | (~first & 15u) << 3 | 4u | prefix);
-    put(assembler, is_spread ? 0x58 : 0x48);
+    put(assembler, (is_spread ? 0x58u : 0x48u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
     put(assembler, code & 0xFF);
     put_operand(assembler, target, &operand, n_behind, false);
 }

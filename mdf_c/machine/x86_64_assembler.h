@@ -150,6 +150,7 @@ void assemble_return(struct assembler *assembler);
 /* --- SSE and AVX: the bits of a code are opcode, prefix (0: none, 1: 66, 2: F3, 3: F2) << 8, table of opcodes (1: 0F, 2: 0F38,
  * 3: 0F3A) << 10, W << 12 */
 #define VECTOR_CODE(table, prefix, w, opcode) ((table) << 10 | (prefix) << 8 | (w) << 12 | (opcode))
+enum { VECTOR_IS_MASKED = 1 << 13 };
 enum vector_code {
     /* Of the four kinds of reals, the one meant is added: see vector_real. */
     VECTOR_ADD = VECTOR_CODE(1, 0, 0, 0x58),
@@ -244,8 +245,19 @@ enum vector_code {
     VECTOR_MAXIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x3D),
     VECTOR_MINIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x39),
     VECTOR_BROADCAST_4 = VECTOR_CODE(2, 1, 0, 0x58),
-    VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59)
+    VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59),
+    /* Of 64 bytes only. Comparisons write a mask, a bit for each element, in place of a vector; VECTOR_MASK is the one that is
+     * used. */
+    VECTOR_OF_MASK_4 = VECTOR_CODE(2, 2, 0, 0x38), /* elements of all ones where the bit is 1 */
+    VECTOR_OF_MASK_8 = VECTOR_CODE(2, 2, 1, 0x38),
+    VECTOR_TO_MASK_4 = VECTOR_CODE(2, 2, 0, 0x39), /* their upper bits */
+    VECTOR_TO_MASK_8 = VECTOR_CODE(2, 2, 1, 0x39),
+    VECTOR_CHOOSE_FLOATS = VECTOR_CODE(2, 1, 0, 0x65) | VECTOR_IS_MASKED, /* the second where the mask has a 1, else the first */
+    VECTOR_CHOOSE_DOUBLES = VECTOR_CODE(2, 1, 1, 0x65) | VECTOR_IS_MASKED,
+    VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35),  /* to 4 bytes; the register field is the source */
+    VECTOR_MASK_TO_GENERAL = VECTOR_CODE(1, 0, 0, 0x93) /* size 16 */
 };
+enum { VECTOR_MASK = 1 };
 /* Added to a code of reals. */
 enum vector_real { OF_FLOATS = 0 << 8, OF_DOUBLES = 1 << 8, OF_FLOAT = 2 << 8, OF_DOUBLE = 3 << 8 };
 enum vector_comparison {

@@ -12,14 +12,13 @@
 /* Evaluations of a stream at once, at first. */
 enum { FIRST_AT_ONCE = 64 };
 
-/* Four vectors of the widest registers: while one waits for what is computed in the step before, there is something to do for the
- * others. Twice as many of float32, as models have other types too; twice as many of float64 only where they leave few lanes idle. */
+/* Four vectors: while one waits for what is computed in the step before, there is something to do for the others. Those of the
+ * widest registers only where there are enough instances that few lanes are idle. */
 static size_t usual_lanes(const struct mdf_sweep *sweep)
 {
-    enum { LANES = 16, ENOUGH_INSTANCES = 256 };
-    bool is_float32 = sweep->program->real == MDF_DTYPE_FLOAT32;
+    size_t lanes = sweep->program->real == MDF_DTYPE_FLOAT32 ? 32 : 16;
 
-    return is_float32 || (mdf_has_avx512() && sweep->n_instances >= ENOUGH_INSTANCES) ? 2 * LANES : LANES;
+    return mdf_has_avx512() && sweep->n_instances >= 16 * lanes ? 2 * lanes : lanes;
 }
 
 size_t mdf_sweep_count_lanes(const struct mdf_sweep *sweep)
