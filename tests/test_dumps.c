@@ -95,52 +95,67 @@ Test(dumps, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
+/* A model gives the same by the plain way and lowered, and, where it has a form there, in C. */
+static void expect_same_ways(const char *model, bool is_compiled)
+{
+    static const char *const ways[] = {"", "--compile"};
+    static char expected[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome = cli_call("mdf-run %s -n 3 --typed --trace --plain", model);
+    size_t i;
+
+    cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
+    strcpy(expected, outcome->output);
+    for (i = 0; i < 1u + is_compiled; i++) {
+        outcome = cli_call("mdf-run %s -n 3 --typed --trace %s", model, ways[i]);
+        cr_expect_str_eq(outcome->output, expected, "%s %s: %s", model, ways[i], outcome->errors);
+    }
+}
+
+/* The lowered form of a model's evaluation, without those of its loops by themselves behind it. */
+static const char *dump_whole(const char *arguments)
+{
+    static char text[CLI_TEXT_SIZE];
+    char *end;
+
+    strcpy(text, cli_call("mdf-run %s --dump lowered", arguments)->output);
+    end = strstr(text, "\na loop, node");
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return text;
+}
+
 /* Items along another axis than the first are read where they lie, without a copy that has them in front. */
 Test(dumps, items_along_other_axes)
 {
-    static const char *const graphs[] = {"g", "settled"};
-    static char expected[CLI_TEXT_SIZE];
-    const struct cli_outcome *outcome;
-    size_t i;
+    const char *text = dump_whole("tests/data/dumps/along.yaml -g g");
 
-    for (i = 0; i < 2; i++) {
-        outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g %s -n 3 --trace --plain", graphs[i]);
-        cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
-        strcpy(expected, outcome->output);
-        outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g %s -n 3 --trace", graphs[i]);
-        cr_expect_str_eq(outcome->output, expected, "%s", graphs[i]);
-    }
-    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g -n 3 --trace --plain");
-    strcpy(expected, outcome->output);
-    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g -n 3 --trace --compile");
-    cr_expect_str_eq(outcome->output, expected, "%s", outcome->errors);
-    outcome = cli_call("mdf-run tests/data/dumps/along.yaml -g g --dump lowered");
-    cr_expect(strstr(outcome->output, "\n  row ") == NULL ||
-                  strstr(outcome->output, "\n  row ") > strstr(outcome->output, "'multiplied'"),
-              "%s", outcome->output);
-    cr_expect(strstr(outcome->output, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s",
-              outcome->output);
+    expect_same_ways("tests/data/dumps/along.yaml -g g", true);
+    expect_same_ways("tests/data/dumps/along.yaml -g settled", false);
+    cr_expect(strstr(text, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)
 {
-    static char expected[CLI_TEXT_SIZE];
-    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/limits.yaml -n 3 --typed --trace --plain");
-    char *end;
+    const char *text = dump_whole("tests/data/dumps/limits.yaml");
 
-    strcpy(expected, outcome->output);
-    outcome = cli_call("mdf-run tests/data/dumps/limits.yaml -n 3 --typed --trace");
-    cr_expect_str_eq(outcome->output, expected, "%s", outcome->errors);
-    outcome = cli_call("mdf-run tests/data/dumps/limits.yaml --dump lowered");
-    strcpy(expected, outcome->output);
-    end = strstr(expected, "\na loop, node"); /* behind the whole: the same by itself */
-    if (end != NULL) {
-        *end = '\0';
-    }
-    cr_expect(strstr(expected, "elements of") == NULL && strstr(expected, "call Clip") == NULL, "%s", expected);
-    cr_expect(strstr(expected, " = not v") == NULL && strstr(expected, " = select v") != NULL, "%s", expected);
+    expect_same_ways("tests/data/dumps/limits.yaml", true);
+    cr_expect(strstr(text, "elements of") == NULL && strstr(text, "call Clip") == NULL, "%s", text);
+    cr_expect(strstr(text, " = not v") == NULL && strstr(text, " = select v") != NULL, "%s", text);
+}
+
+/* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
+ */
+Test(dumps, rows_are_put_where_they_lie)
+{
+    const char *text = dump_whole("tests/data/dumps/row_puts.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/row_puts.yaml", true);
+    cr_expect((strstr(text, "= call Scatter") == NULL && strstr(text, "= routine Scatter") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+              "%s", text);
 }
 
 /* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */

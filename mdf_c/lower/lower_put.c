@@ -1,5 +1,7 @@
 /* lower_put.c - PUT for calls that put one element, or one row, into an array at an index: ScatterElements and ScatterND with a
- * single index; with a few of them a PUT for each, one after the other. See lowering.h. */
+ * single index; with a few of them a PUT for each, one after the other. Where an update is added to what is there, or multiplies
+ * it, a nest in front of the PUT does that. See lowering.h. */
+#include "functions/elements/element.h"
 #include "functions/moves/indexing.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/trial.h"
@@ -8,12 +10,28 @@
 
 enum { MOST_PUTS = 8 };
 
-/* Whether what the call puts replaces what was there. */
-static bool replaces(const struct trial *trial)
+static const char *reduction_of(const struct trial *trial)
 {
     const char *const *reduction = lowering_setting(trial->source->operator, trial->source->settings, "reduction");
 
-    return reduction == NULL || *reduction == NULL || strcmp(*reduction, "none") == 0;
+    return reduction == NULL || *reduction == NULL ? "none" : *reduction;
+}
+
+/* Whether what the call puts replaces what was there. */
+static bool replaces(const struct trial *trial)
+{
+    return strcmp(reduction_of(trial), "none") == 0;
+}
+
+/* What the call makes of what was there and an update, in types of which nests compute; NULL: it is not such a one. */
+static const struct mdf_element *combination(const struct trial *trial)
+{
+    mdf_dtype dtype = (mdf_dtype)trial->effective[0]->dtype;
+
+    return !lowering_casts(dtype) || dtype == MDF_DTYPE_BOOL ? NULL
+           : strcmp(reduction_of(trial), "add") == 0         ? MDF_ELEMENT(add)
+           : strcmp(reduction_of(trial), "mul") == 0         ? MDF_ELEMENT(multiply)
+                                                             : NULL;
 }
 
 /* ScatterElements of one element: all indices but that along the axis are 0; of several: of a row. */
@@ -54,8 +72,7 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
     const enum mdf_form form = trial->source->operator->form;
     size_t i;
 
-    if ((form != MDF_FORM_SCATTER_ELEMENTS && form != MDF_FORM_SCATTER_ND) || trial->n != 3 || trial->outputs[0] == NULL ||
-        !replaces(trial)) {
+    if ((form != MDF_FORM_SCATTER_ELEMENTS && form != MDF_FORM_SCATTER_ND) || trial->n != 3 || trial->outputs[0] == NULL) {
         return false;
     }
     for (i = 0; i < 3; i++) {
@@ -68,7 +85,34 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
            trial->effective[2]->dtype == trial->effective[0]->dtype && trial->results[0].dtype == trial->effective[0]->dtype &&
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 ||
             (trial->effective[1]->dtype == MDF_DTYPE_INT32 && trial->effective[1]->length == 1)) &&
-           (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put));
+           (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put)) &&
+           (replaces(trial) || (combination(trial) != NULL && put->n_indices == 1 && trial->effective[1]->length == 1 &&
+                                (form == MDF_FORM_SCATTER_ND || trial->effective[0]->rank == 1)));
+}
+
+/* What lies at an index, combined with an update. */
+static mdf_lowered_id combine(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_put *put,
+                              mdf_lowered_id array, mdf_lowered_id update, mdf_lowered_id index)
+{
+    struct nest_draft *draft =
+        array != MDF_LOWERED_NONE && update != MDF_LOWERED_NONE && index != MDF_LOWERED_NONE ? draft_new(lowering) : NULL;
+    const struct mdf_nest_view of_index = {.id = index, .at = MDF_NEST_NONE}, added = {.id = update, .at = MDF_NEST_NONE};
+    struct mdf_nest_view there = {.id = array, .at_stride = put->steps[0], .at_limit = put->limits[0]};
+    const int64_t strides[] = {1};
+    size_t length = draft != NULL ? lowering_example(lowering, update)->length : 0, rank = length > 1;
+    uint8_t axes[1] = {DRAFT_NO_AXIS}, in[2];
+
+    if (draft == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    if (rank > 0) {
+        axes[0] = draft_axis(draft, (int64_t)length);
+    }
+    there.at = draft_load_elements(lowering, draft, &of_index, 0, NULL, NULL);
+    in[0] = draft_load_elements(lowering, draft, &there, rank, axes, strides);
+    in[1] = draft_load_elements(lowering, draft, &added, rank, axes, strides);
+    return lowering_add_computed_nest(lowering, draft, draft_apply(lowering, draft, combination(trial), in), length, rank, axes,
+                                      strides);
 }
 
 mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i)
@@ -167,6 +211,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
         *op.of.put = put;
         op.in[1] = take(lowering, trial->ids[2], i * length, length);
         op.in[2] = take(lowering, indices, i * put.n_indices, put.n_indices);
+        op.in[1] = replaces(trial) ? op.in[1] : combine(lowering, trial, &put, result, op.in[1], op.in[2]);
         result = op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE
                      ? lowering_add_element_op(lowering, op, &trial->results[0])
                      : MDF_LOWERED_NONE;

@@ -155,8 +155,8 @@ static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
     const void *address;
     size_t i;
 
-    if (emission_puts_number(emission->lowered, op)) {
-        emission_put_number(emission, op);
+    if (emission_puts_in_place(emission->lowered, op)) {
+        emission_put_in_place(emission, op);
         return;
     }
     for (i = 1; i < op->n_in; i++) {

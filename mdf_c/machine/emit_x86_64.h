@@ -112,8 +112,9 @@ struct emission {
     uint32_t at;                     /* the step that is being looked at or emitted */
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
-    const struct mdf_lowered_op *part; /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
-    bool calls_interpreter;            /* some nest has no code */
+    const struct mdf_lowered_op
+        *part;              /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
+    bool calls_interpreter; /* some nest has no code */
     machine_label bail_out;
     struct nan_case *nan_cases;
     size_t n_nan_cases, nan_case_capacity;
@@ -217,10 +218,11 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
 
-/* --- emit_x86_64_points.c: whether an op puts a number where an array lies, and a nest only loads and stores numbers at indices;
+/* --- emit_x86_64_points.c: whether an op puts a number, or a short row, where an array lies, and a nest only loads and stores
+ * numbers at indices;
  * code for these, which changes no register but those of results. */
-bool emission_puts_number(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
-void emission_put_number(struct emission *emission, const struct mdf_lowered_op *op);
+bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
 

@@ -1,6 +1,6 @@
 /* emit_x86_64_points.c - see emit_x86_64.h. Single elements of arrays, at indices that are known only when it runs: a PUT of a
- * number in place, and a NEST of one point that only loads and stores numbers. Both stay within registers, as ops on scalars do;
- * others call a function, or are emitted as nests are. */
+ * number or a short row in place, and a NEST of one point that only loads and stores numbers. Both stay within registers, as ops
+ * on scalars do; others call a function, or are emitted as nests are. */
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -118,12 +118,25 @@ static void load_array(struct emission *emission, mdf_lowered_id id)
 
 /* ------------------------------------------------------------------ PUT */
 
-bool emission_puts_number(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+enum { PIECE_BYTES = 16, MOST_ROW_BYTES = 256 };
+
+/* Whether a row is short enough to be copied piece by piece. */
+static bool is_short_row(const struct mdf_lowered *lowered, mdf_lowered_id id)
+{
+    const struct mdf_lowered_value *value = &lowered->values[id];
+    size_t n_bytes = value->is_scalar ? 0 : value->form.length * mdf_dtype_size((mdf_dtype)value->form.dtype);
+
+    return n_bytes > 0 && n_bytes <= MOST_ROW_BYTES && n_bytes % PIECE_BYTES == 0 && value->open_axes == 0 &&
+           value->form.dtype != MDF_DTYPE_STRING;
+}
+
+bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_put *put = op->of.put;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
-    bool fits = put->is_in_place && is_number(lowered, op->in[1]) && lowered->values[op->out].form.dtype == op->dtype &&
-                lowered->values[op->in[1]].form.dtype == op->dtype && lowered->values[op->in[2]].form.dtype == MDF_DTYPE_INT64;
+    bool fits = put->is_in_place && (is_number(lowered, op->in[1]) || is_short_row(lowered, op->in[1])) &&
+                lowered->values[op->out].form.dtype == op->dtype && lowered->values[op->in[1]].form.dtype == op->dtype &&
+                lowered->values[op->in[2]].form.dtype == MDF_DTYPE_INT64;
     size_t i;
 
     for (i = 0; i < put->n_indices; i++) {
@@ -155,12 +168,41 @@ static void store_number(struct emission *emission, mdf_lowered_id id, struct ma
     }
 }
 
-void emission_put_number(struct emission *emission, const struct mdf_lowered_op *op)
+static void copy_piece(struct emission *emission, size_t at)
+{
+    assemble_vector(emission->assembler, VECTOR_LOAD, 16, SCRATCH_REAL, 0, in_memory(RAX, (int32_t)at));
+    assemble_vector(emission->assembler, VECTOR_STORE, 16, SCRATCH_REAL, 0, in_memory(RDX, (int32_t)at));
+}
+
+/* From the end on where the row, which may be a part of the array, lies before its place. */
+static void store_row(struct emission *emission, mdf_lowered_id id)
+{
+    struct assembler *assembler = emission->assembler;
+    const struct mdf_value *form = &emission->lowered->values[id].form;
+    size_t n_bytes = form->length * mdf_dtype_size((mdf_dtype)form->dtype), at;
+    machine_label backward = new_label(assembler), done = new_label(assembler);
+
+    assemble_load(assembler, 8, RAX, emission_array_data(emission->lives[id].lies_in));
+    assemble_general(assembler, GENERAL_COMPARE, 8, RAX, in_register(RDX));
+    assemble_jump_if(assembler, IF_BELOW, backward);
+    for (at = 0; at < n_bytes; at += PIECE_BYTES) {
+        copy_piece(emission, at);
+    }
+    assemble_jump(assembler, done);
+    bind_label(assembler, backward);
+    for (at = n_bytes; at > 0; at -= PIECE_BYTES) {
+        copy_piece(emission, at - PIECE_BYTES);
+    }
+    bind_label(assembler, done);
+}
+
+void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_put *put = op->of.put;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
     struct machine_operand place = in_register(RAX);
+    bool is_number = emission->lowered->values[op->in[1]].is_scalar;
     size_t i;
 
     for (i = 0; i < put->n_indices; i++) {
@@ -172,11 +214,15 @@ void emission_put_number(struct emission *emission, const struct mdf_lowered_op 
             assemble_store(assembler, 8, RDX, emission_array_data(op->out));
         }
         place = element_at(emission, RDX, put->steps[i] * size, 0);
-        if (i + 1 < put->n_indices) {
+        if (i + 1 < put->n_indices || !is_number) {
             assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, place);
         }
     }
-    store_number(emission, op->in[1], place);
+    if (is_number) {
+        store_number(emission, op->in[1], place);
+    } else {
+        store_row(emission, op->in[1]);
+    }
 }
 
 /* ------------------------------------------------------------------ NEST */

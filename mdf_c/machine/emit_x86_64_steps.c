@@ -129,7 +129,7 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
         op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
         op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS || emission_casts_by_call(emission, op) ||
         (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-        (op->code == MDF_LOWERED_PUT && !emission_puts_number(emission->lowered, op)) ||
+        (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op)) ||
         (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
 }
