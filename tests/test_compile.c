@@ -430,10 +430,10 @@ Test(compile, functions_of_short_rows_have_loops_of_their_own)
                              "%s/rows.c",
                              compile_folder, compile_folder),
                  0);
-    cr_expect(strstr(output, "for (size_t i = 0; i < 4; i++) {\n                for (size_t j = 0; j < 10; j++)") != NULL, "%s",
+    cr_expect(strstr(output, "for (size_t i = 0; i < 4; i++) {\n            for (size_t j = 0; j < 10; j++)") != NULL, "%s",
               output);
     cr_expect_eq(count_words(output, "_float32(t"), 2u, "%s", output); /* of one row each time */
-    cr_expect_eq(count_words(output, "= t_2;\n                    }\n                }\n"), 1u, "%s", output);
+    cr_expect_eq(count_words(output, "= t_2;\n                }\n            }\n"), 1u, "%s", output);
     free(output);
 }
 

@@ -26,6 +26,16 @@ enum { TEXT_SIZE = 1 << 15, N_EVALUATIONS = 4 };
 #define CAPTURE "\"output_ports\": {\"n\": {\"value\": \"s + a[1][0]\"}, \"y\": {\"value\": \"u + s\"}}"
 #define WIDE "\"output_ports\": {\"n\": {\"value\": \"s * large + u\"}, \"y\": {\"value\": \"2.0 * s\"}}"
 
+/* A state that has the type of its first run in all others, so that no run stands before the loop. */
+#define TYPED "zero.astype(numpy.float64)"
+/* A Loop that takes an item by an index, which `i` says. */
+#define LOOP(name, start, rows, index)                                                                                          \
+    "\"" name "\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 4, \"cond\": true, \"v_initial\": [\"" start                \
+    "\"], \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"functions\": {\"u\": "           \
+    "{\"function\": \"onnx::Gather\", \"args\": {\"data\": \"" rows "\", \"indices\": \"" index                                 \
+    "\"}}}, \"output_ports\": {\"c\": {\"value\": \"c\"}, \"n\": {\"value\": \"s + 0.5 * (u - s)\"}, \"y\": {\"value\": \"2.0 " \
+    "* s - u\"}}}}}}}"
+
 /* One node whose functions are these, of which `r` is shown. */
 #define MODEL                                                                                                                \
     "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": " \
@@ -103,6 +113,15 @@ Test(fuse, same_bits)
         {SCAN("a", "zero", "x") "," SCAN_OF("z", "zero", "a[1]", BACKWARDS, FILTER) "," SCAN("b", "zero", "a[1]")
              SHOWN("b[1] + z[1]"),
          ONE, NULL, NULL},
+        /* items by the number of the run, forward and backward */
+        {LOOP("a", TYPED, "x", "i") "," LOOP("b", TYPED, "a[1]", "i") SHOWN("b[1] + b[0]"), ONE, NULL, NULL},
+        {SCAN("a", TYPED, "x") "," LOOP("b", TYPED, "a[1]", "i") SHOWN("b[1] + a[1]"), ONE, NULL, NULL},
+        {LOOP("a", TYPED, "x", "3 - i") "," SCAN("b", TYPED, "a[1]") SHOWN("b[1] + a[1]"), ONE, NULL, NULL},
+        {LOOP("a", TYPED, "x", "i") "," LOOP("b", TYPED, "a[1]", "3 - i") SHOWN("b[1]"),
+         APART "it goes through the items the other way round\n", NULL, NULL},
+        {LOOP("a", TYPED, "x", "i") "," LOOP("b", TYPED, "a[1]", "2 - i") SHOWN("b[1]"),
+         APART "it needs what the other one has made of all items\n", NULL, NULL},
+        {LOOP("a", TYPED, "x", "i") "," LOOP("b", TYPED, "a[1]", "i") SHOWN("b[1]"), ONE, "[1.0, 2.0, 3.0, 4.0]", "0.0"},
         /* what is made of each item is made in the loop */
         {SCAN("a", "zero", "x") "," SCAN("b", "zero", "2.0 * a[1] + x") SHOWN("b[1]"), ONE, NULL, NULL},
         {SCAN("a", "zero", "x") ", \"t\": {\"value\": \"a[1] * numpy.array([1.0, -0.5, 2.0]) - 1.0\"}," SCAN("b", "zero", "t")

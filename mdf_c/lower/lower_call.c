@@ -789,6 +789,9 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
                    ? lowering_bind(lowering, scope, trial->source->outputs[0], op.in[0])
                    : add_element_op(lowering, scope, trial, &op);
     }
+    if (is_single && ends(lowering, lowering_take_row(lowering, scope, trial, &taken), &taken)) {
+        return taken;
+    }
     if ((lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial)) &&
         trial->source->operator->move != NULL && ends(lowering, lowering_move(lowering, scope, trial, &taken), &taken)) {
         return taken;

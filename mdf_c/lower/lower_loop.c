@@ -73,6 +73,7 @@ static bool add_loop_formals(struct loop *loop, const struct loop_bounds *bounds
     id = loop->result->number = loop_add_parameter(loop, &number);
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].is_number = true;
+        lowering->facts[id].loop = loop->result;
         lowering->facts[id].most = bounds->n_runs == 0 ? 0 : bounds->n_runs < INT64_MAX ? (int64_t)bounds->n_runs - 1 : INT64_MAX;
     }
     loop->result->is_going_on = loop_add_parameter(loop, &condition);

@@ -11,8 +11,7 @@ enum { MOST_OPS = 12 }; /* that are followed */
 /* Larger ones are not looked at: so sums of a few do not pass the ends of int64. */
 static const int64_t largest_number = INT64_C(1) << 60;
 
-/* The op of an open region that makes a value; NULL: there is none. */
-static const struct mdf_lowered_op *maker_of(const struct lowering *lowering, mdf_lowered_id id)
+const struct mdf_lowered_op *lowering_maker(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct region *region = lowering->facts[id].region;
     size_t at =
@@ -108,7 +107,7 @@ static bool find_range(const struct lowering *lowering, mdf_lowered_id id, unsig
         *range = (struct lowering_range){0, smaller(lowering->facts[id].most, largest_number / MOST_OPS)};
         return true;
     }
-    op = is_whole_number(lowering, id) && *n_left > 0 ? maker_of(lowering, id) : NULL;
+    op = is_whole_number(lowering, id) && *n_left > 0 ? lowering_maker(lowering, id) : NULL;
     if (op == NULL) {
         return false;
     }
@@ -150,7 +149,7 @@ static mdf_lowered_id find_base(const struct lowering *lowering, mdf_lowered_id 
             *offset += number;
             return MDF_LOWERED_NONE;
         }
-        op = maker_of(lowering, id);
+        op = lowering_maker(lowering, id);
         if (op == NULL || (op->n_in > 1 && !find_constant(lowering, op->in[1], &number) &&
                            (op->code == MDF_LOWERED_SUBTRACT || !find_constant(lowering, op->in[0], &number)))) {
             return id;

@@ -87,6 +87,7 @@ struct fact {
     mdf_lowered_id narrow;  /* converted without loss */
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
+    struct mdf_lowered_loop *loop; /* of a number, whose body is being lowered; NULL: of none */
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
     bool is_bounded;        /* ... but when the loop begins it is known how large it can become */
     struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
@@ -370,6 +371,8 @@ struct lowering_range {
 bool lowering_find_range(const struct lowering *lowering, mdf_lowered_id id, struct lowering_range *range);
 /* a - b; false: it is not known. */
 bool lowering_find_difference(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b, int64_t *difference);
+/* The op of an open region that makes a value; NULL: there is none. */
+const struct mdf_lowered_op *lowering_maker(const struct lowering *lowering, mdf_lowered_id id);
 /* --- lower_part.c: whether an operator gives parts of its first input. */
 bool lowering_takes_parts(const struct mdf_operator *operator);
 /* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
@@ -433,6 +436,9 @@ bool lowering_compose(struct lowering *lowering, struct scope *scope, struct tri
 /* --- lower_move.c: NESTs for a call that only moves elements, by constant arguments, or by indices that are not known before;
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
+
+/* --- lower_rows.c: the same of Gather by the number of a loop's run, which becomes a row of the loop. */
+bool lowering_take_row(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* --- lower_put.c: the number that is element `i` of an array, where an op of the innermost region puts it there; NONE: there is
  * none. */
 mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i);
