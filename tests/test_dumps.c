@@ -158,6 +158,24 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* Python's x[i] by a number that is not known before is read where it lies, and past the end it is the error that it is. */
+Test(dumps, items_are_read_where_they_lie)
+{
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    const char *text = dump_whole("tests/data/dumps/items.yaml -n 4");
+    size_t i;
+
+    expect_same_ways("tests/data/dumps/items.yaml", true);
+    cr_expect(strstr(text, "call operator.getitem") == NULL && strstr(text, "by 8 of 5") != NULL, "%s", text);
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/items.yaml -n 3 -i first=7 %s", ways[i]);
+
+        cr_expect(outcome->exit_status != 0 &&
+                      strstr(outcome->errors, "index 7 (number 0 of the indices) is out of range") != NULL,
+                  "%s: %s", ways[i], outcome->errors);
+    }
+}
+
 /* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
 Test(dumps, puts_of_conditions)
 {

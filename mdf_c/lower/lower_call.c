@@ -612,44 +612,6 @@ static mdf_lowered_id call_two(struct lowering *lowering, const struct mdf_code_
     return id;
 }
 
-/* Whether a value that was made in place of a call's result is the same on the examples. */
-static bool is_result(const struct lowering *lowering, const struct trial *trial, mdf_lowered_id id)
-{
-    const struct mdf_value *result = &trial->results[0];
-
-    return id != MDF_LOWERED_NONE && lowering_has_same_form(lowering_example(lowering, id), result) &&
-           memcmp(lowering_example(lowering, id)->data, result->data,
-                  result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
-}
-
-/* A function between two limits in a loop is the larger one of elements and the lower limit, then the smaller one of that and
- * the upper limit, which are operations of the processor; *taken: the call is such a one. */
-static bool limit_elements(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
-{
-    mdf_lowered_id id = trial->ids[0];
-    size_t i;
-
-    *taken = false;
-    if (trial->source->operator->form != MDF_FORM_CLIP || lowering->is_for_source ||
-        lowering->region->kind != REGION_BODY || trial->n<2 || id == MDF_LOWERED_NONE || trial->source->
-        operator->settings != NULL) {
-        return true;
-    }
-    for (i = 1; i < trial->n; i++) {
-        const struct mdf_value *limit = trial->ids[i] != MDF_LOWERED_NONE ? trial->effective[i] : NULL;
-
-        if (limit != NULL && (limit->kind != MDF_KIND_TENSOR || limit->rank != 0 || limit->dtype != trial->results[0].dtype ||
-                              mdf_dtype_kind((mdf_dtype)limit->dtype) != 'f')) {
-            return true;
-        }
-    }
-    for (i = 1; i < trial->n && id != MDF_LOWERED_NONE; i++) {
-        id = trial->ids[i] != MDF_LOWERED_NONE ? lowering_limit(lowering, trial->ids[i], id, i == 1) : id;
-    }
-    *taken = is_result(lowering, trial, id);
-    return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
-}
-
 /* A function of more than two arrays is that of two, one after the other; *taken: the call is such a one. */
 static bool fold_operands(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
@@ -678,7 +640,7 @@ static bool fold_operands(struct lowering *lowering, struct scope *scope, const 
     for (i = 1; i < trial->n && total != MDF_LOWERED_NONE; i++) {
         total = call_two(lowering, two, total, trial->ids[i]);
     }
-    *taken = is_result(lowering, trial, total);
+    *taken = lowering_is_result(lowering, trial, total);
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], total));
 }
 
@@ -764,7 +726,11 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
                      ends(lowering, fold_operands(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
-    if (is_single && trial->results[0].length > 0 && ends(lowering, limit_elements(lowering, scope, trial, &taken), &taken)) {
+    if (is_single && trial->results[0].length > 0 &&
+        ends(lowering, lowering_limit_elements(lowering, scope, trial, &taken), &taken)) {
+        return taken;
+    }
+    if (is_single && trial->results[0].length > 0 && ends(lowering, lowering_take_item(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
     if (may_have_parts(lowering, trial) && ends(lowering, take_parts(lowering, scope, trial, &taken), &taken)) {

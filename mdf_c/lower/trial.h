@@ -56,6 +56,12 @@ bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct 
 /* lower_least.c: for C source, Python's min or max of numbers that differ in strength or type; *taken: it is such a call. False:
  * it failed. */
 bool lowering_choose_number(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
+
+/* --- lower_others.c: whether a value that was made in place of a call's result is the same on the examples; calls that come to
+ * others. *taken: it is such a call. */
+bool lowering_is_result(const struct lowering *lowering, const struct trial *trial, mdf_lowered_id id);
+bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
+bool lowering_take_item(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* Where an op on its inputs belongs: see lowering_place. */
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
 /* Runs the kernel on what trial->effective points at, afresh. */
