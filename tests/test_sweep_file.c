@@ -209,6 +209,29 @@ Test(sweep_file, explain_tells_why_instances_go_one_by_one)
     }
 }
 
+/* The first evaluations leave out what may be of either type, where later ones have a number: rows of them are each instance's
+ * own. */
+Test(sweep_file, rows_of_the_first_steps_have_a_value_in_all_lanes)
+{
+    static const char early[] = "mod:\n"
+                                "  graphs:\n"
+                                "    g:\n"
+                                "      nodes:\n"
+                                "        n:\n"
+                                "          input_ports: {x: {}}\n"
+                                "          parameters: {s: {default_initial_value: 0, metadata: {type: float64}}}\n"
+                                "          output_ports: {q: {value: \"numpy.copysign(1.0, 0 if -1.0 >= x else s)\"}}\n",
+                      swept[] = "parameters: {s: {range: [0, 20, 1]}}\nrecord: [q]\nsteps: 4\nevery: 1\nseeds: 1";
+    static char alone[TEXT_SIZE];
+
+    write_file("early.yaml", early);
+    cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 1"), 0, "%s", errors);
+    memcpy(alone, output, sizeof alone);
+    cr_expect(strstr(alone, "[1.0, 1.0, 1.0, 1.0]") != NULL && strstr(alone, "NaN") == NULL, "%s", alone);
+    cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 8"), 0, "%s", errors);
+    cr_expect_str_eq(output, alone);
+}
+
 Test(sweep_file, check_evaluates_nothing_and_writes_nothing)
 {
     cr_assert_eq(sweep("parameters: {a: [1, 2]}", "--check"), 0, "%s", errors);

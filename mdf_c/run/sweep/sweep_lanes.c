@@ -520,6 +520,35 @@ static bool widen(struct mdf_sweep_lanes *lanes, struct lane_program *program)
     return program->wide != NULL || refuse(lanes, MDF_REFUSED_NOT_SAID);
 }
 
+/* Whether the first two evaluations write a seat: they leave out what has no number afterwards, or is not always of one type,
+ * which later ones may write. */
+static bool is_made_from_the_first(const struct mdf_sweep_lanes *lanes, const struct lane_seat *seat)
+{
+    bool is_made = true;
+
+    for (size_t i = LANES_FIRST; i <= LANES_SECOND && lanes->programs[i].narrow != NULL && !seat->is_swept; i++) {
+        const struct lane_program *program = &lanes->programs[i];
+        size_t k = 0;
+
+        while (k < program->narrow->n_outputs && program->outputs[k] != seat) {
+            k++;
+        }
+        is_made = is_made && k < program->narrow->n_outputs;
+    }
+    return is_made;
+}
+
+/* Whether what lies in a seat is the instance's own wherever a row is written of it. */
+static bool can_be_recorded(struct mdf_sweep_lanes *lanes, const struct lane_seat *seat)
+{
+    bool is_early = lanes->sweep->record_every > 0 || lanes->sweep->n_steps <= 2;
+
+    if (seat->is_unknown) {
+        return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+    }
+    return !is_early || is_made_from_the_first(lanes, seat) || refuse(lanes, MDF_REFUSED_NOT_ONE_TYPE);
+}
+
 /* A record's own seat, or, of a list, those of its items, which all have to be there. */
 static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *record)
 {
@@ -534,8 +563,10 @@ static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *rec
     }
     for (i = 0; i < n; i++) {
         record->seats[i] = find_item(lanes, value, is_list ? i + 1 : 0);
-        if (record->seats[i] == NULL ? is_list || value->buffer != NULL || mdf_whole_may_write(lanes->state, value)
-                                     : record->seats[i]->is_unknown) {
+        if (record->seats[i] != NULL && !can_be_recorded(lanes, record->seats[i])) {
+            return false;
+        }
+        if (record->seats[i] == NULL && (is_list || value->buffer != NULL || mdf_whole_may_write(lanes->state, value))) {
             return refuse(lanes, MDF_REFUSED_NO_NUMBERS);
         }
     }
@@ -573,7 +604,8 @@ static bool find_stop(struct mdf_sweep_lanes *lanes)
     lanes->stop = find_seat(lanes, mdf_frame_value(lanes->state->frame, lanes->state->program->stop.value));
     lanes->is_in_step = mdf_sweep_has_series(lanes->sweep) ||
                         (lanes->steps != NULL && !lanes->steps->varies && lanes->stop != NULL && !lanes->stop->varies);
-    return (lanes->stop != NULL && !lanes->stop->is_unknown) || refuse(lanes, MDF_REFUSED_NO_NUMBERS);
+    return (lanes->stop != NULL && !lanes->stop->is_unknown && is_made_from_the_first(lanes, lanes->stop)) ||
+           refuse(lanes, MDF_REFUSED_NO_NUMBERS);
 }
 
 /* Finds what a program has to make of the seats that are wanted, and which it looks at itself. True: there are more of these. */
