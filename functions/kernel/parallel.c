@@ -7,6 +7,8 @@
  * sleep. A process that is forked has none of its parent's threads: it starts its own. */
 #include "functions/kernel/call.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,13 +52,6 @@ struct mdf_threads {
     pthread_t helpers[MAX_THREADS];
 };
 
-static void pause_shortly(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 static void run(struct job *job)
 {
     for (;;) {
@@ -79,7 +74,7 @@ static struct job *join_job(struct mdf_threads *threads)
     struct job *job = NULL;
 
     for (int look = 0; look < LOOKS_FOR_WORK && atomic_load_explicit(&threads->n_jobs, memory_order_acquire) == n_jobs; look++) {
-        pause_shortly();
+        mdf_pause_shortly();
     }
     pthread_mutex_lock(&threads->lock);
     while (!threads->is_ending && (threads->job == NULL || threads->n_joined >= threads->n_wanted)) {
@@ -196,7 +191,7 @@ static void finish(struct mdf_threads *threads)
     n_joined = threads->n_joined;
     pthread_mutex_unlock(&threads->lock);
     for (int look = 0; look < LOOKS && atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined; look++) {
-        pause_shortly();
+        mdf_pause_shortly();
     }
     pthread_mutex_lock(&threads->lock);
     while (atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined) {

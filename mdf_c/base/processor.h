@@ -11,6 +11,14 @@
 /* Cores that are online, from 1 to 256. It asks the system, which opens a file. */
 int mdf_count_cores(void);
 
+/* For a thread that looks again and again. */
+static inline void mdf_pause_shortly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 /* AVX-512 F, DQ, VL and BW; then there is what mdf_has_avx2 says too. */
 static inline bool mdf_has_avx512(void)
 {

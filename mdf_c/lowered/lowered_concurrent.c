@@ -3,6 +3,7 @@
  * Memory is made for both before any of them begins: what they do then allocates nothing. A thread takes the first loop before
  * another one, or the same, takes the second, so the second never waits for a loop that nobody runs. */
 #include "functions/kernel/call.h"
+#include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/code_price.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
@@ -17,13 +18,6 @@ struct work {
     struct mdf_lowered_concurrent *concurrent;
 };
 
-static void pause_shortly(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
 bool mdf_lowered_await_items(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n)
 {
     struct mdf_lowered_concurrent *concurrent = loop->concurrent;
@@ -37,7 +31,7 @@ bool mdf_lowered_await_items(const struct mdf_lowered *lowered, const struct mdf
             return false;
         }
         if (look < LOOKS) {
-            pause_shortly();
+            mdf_pause_shortly();
         } else {
             sched_yield();
         }
