@@ -2,6 +2,7 @@
 #include "mdf_c/machine/x86_64_assembler.h"
 
 #include "mdf_c/base/processor.h"
+#include "mdf_c/machine/emit_x86_64_packed.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -375,6 +376,50 @@ Test(x86_64_assembler, masks)
             cr_assert_eq(ones, k < 4 ? UINT32_MAX : 0, "registers %d, %d", first, second);
         }
     }
+}
+
+/* The bytes of a choice by the mask in vector register 3. */
+static size_t choice_length(bool is_narrow)
+{
+    size_t before = assembler.n_bytes;
+
+    packed_choose(&assembler, is_narrow, 64, 4, 3, in_register(5), 6);
+    return assembler.n_bytes - before;
+}
+
+static void compare_into(uint8_t target)
+{
+    packed_compare(&assembler, VECTOR_COMPARE | OF_FLOATS, 64, target, 0, in_register(2), VECTOR_LESS);
+}
+
+/* What a comparison says is there as a mask of bits until another one is, its vector is something else, or code from elsewhere
+ * may have come; else that is made of the vector again. */
+Test(x86_64_assembler, masks_are_kept)
+{
+    size_t length;
+
+    begin();
+    compare_into(3);
+    length = choice_length(true);
+    cr_expect_eq(choice_length(true), length);
+    cr_expect_gt(choice_length(false), length);
+    cr_expect_gt(choice_length(true), length, "of other elements");
+    cr_expect_eq(choice_length(true), length);
+    assemble_vector(&assembler, VECTOR_MOVE, 64, 7, 0, in_register(3));
+    cr_expect_eq(choice_length(true), length);
+    assemble_vector(&assembler, VECTOR_MOVE, 16, 3, 0, in_register(7));
+    cr_expect_gt(choice_length(true), length, "another vector");
+    compare_into(8);
+    cr_expect_gt(choice_length(true), length, "another comparison");
+    bind_label(&assembler, new_label(&assembler));
+    cr_expect_gt(choice_length(true), length, "a label");
+    assemble_single(&assembler, SINGLE_CALL, 4, in_register(RAX));
+    cr_expect_gt(choice_length(true), length, "a call");
+    assemble_vector_end(&assembler);
+    cr_expect_gt(choice_length(true), length, "the upper halves are zeros");
+    packed_choose(&assembler, true, 64, 3, 3, in_register(5), 6);
+    cr_expect_gt(choice_length(true), length, "the choice lies there");
+    assembler_release(&assembler);
 }
 
 Test(x86_64_assembler, scalars)

@@ -117,6 +117,12 @@ static unsigned real_kind(const struct packed *packed)
     return packed->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
 }
 
+static void note_mask(struct assembler *assembler, uint8_t vector, uint8_t n_bytes)
+{
+    assembler->mask_of = vector;
+    assembler->mask_bytes = n_bytes;
+}
+
 void packed_compare(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                     struct machine_operand second, uint8_t comparison)
 {
@@ -126,6 +132,7 @@ void packed_compare(struct assembler *assembler, unsigned code, unsigned size, u
         assemble_vector_with_number(assembler, code, size, VECTOR_MASK, first, second, comparison);
         assemble_vector(assembler, code == (VECTOR_COMPARE | OF_FLOATS) ? VECTOR_OF_MASK_4 : VECTOR_OF_MASK_8, size, target, 0,
                         in_register(VECTOR_MASK));
+        note_mask(assembler, target, code == (VECTOR_COMPARE | OF_FLOATS) ? 4 : 8);
     }
 }
 
@@ -136,7 +143,10 @@ void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, u
         assemble_vector_with_number(assembler, is_narrow ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES, size, target, otherwise,
                                     then, (uint8_t)(mask << 4));
     } else {
-        assemble_vector(assembler, is_narrow ? VECTOR_TO_MASK_4 : VECTOR_TO_MASK_8, size, VECTOR_MASK, 0, in_register(mask));
+        if (assembler->mask_bytes != (is_narrow ? 4 : 8) || assembler->mask_of != mask) {
+            assemble_vector(assembler, is_narrow ? VECTOR_TO_MASK_4 : VECTOR_TO_MASK_8, size, VECTOR_MASK, 0, in_register(mask));
+            note_mask(assembler, mask, is_narrow ? 4 : 8);
+        }
         assemble_vector(assembler, is_narrow ? VECTOR_CHOOSE_FLOATS : VECTOR_CHOOSE_DOUBLES, size, target, otherwise, then);
     }
 }

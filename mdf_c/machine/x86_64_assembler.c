@@ -162,6 +162,7 @@ machine_label new_label(struct assembler *assembler)
 
 void bind_label(struct assembler *assembler, machine_label label)
 {
+    assembler->mask_bytes = 0; /* who comes from elsewhere may have another one */
     if (!assembler->failed) {
         assembler->labels[label] = assembler->n_bytes;
     }
@@ -286,6 +287,9 @@ void assemble_general(struct assembler *assembler, unsigned code, unsigned size,
 
 void assemble_single(struct assembler *assembler, enum general_single code, unsigned size, struct machine_operand operand)
 {
+    if (code == SINGLE_CALL) {
+        assembler->mask_bytes = 0;
+    }
     if (make_room(assembler)) {
         put_prefix(assembler, size, 0, &operand, false);
         put(assembler, code & 0xFF);
@@ -504,9 +508,18 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned targ
     put_operand(assembler, target, &operand, n_behind, false);
 }
 
+/* An instruction whose first operand is that register, which it may write: VECTOR_MASK and its vector are no longer the same. */
+static void forget_mask(struct assembler *assembler, unsigned size, uint8_t target)
+{
+    if (target == assembler->mask_of || (size == 64 && target == VECTOR_MASK)) {
+        assembler->mask_bytes = 0;
+    }
+}
+
 void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                      struct machine_operand second)
 {
+    forget_mask(assembler, size, target);
     if (size == 64 && make_room(assembler)) {
         put_widest(assembler, code, target, first, second, 0);
     } else if (make_room(assembler)) {
@@ -517,6 +530,7 @@ void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, 
 void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                                  struct machine_operand second, uint8_t number)
 {
+    forget_mask(assembler, size, target);
     if (size == 64 && make_room(assembler)) {
         put_widest(assembler, code, target, first, second, 1);
         put(assembler, number);
@@ -528,6 +542,7 @@ void assemble_vector_with_number(struct assembler *assembler, unsigned code, uns
 
 void assemble_vector_end(struct assembler *assembler)
 {
+    assembler->mask_bytes = 0;
     if (make_room(assembler)) {
         put(assembler, 0xC5);
         put(assembler, 0xF8);

@@ -67,6 +67,8 @@ struct assembler {
     size_t *addresses; /* where the 8 bytes of each address begin, in order */
     size_t n_addresses, address_capacity;
     size_t end; /* of the instructions: where the constants begin */
+    /* VECTOR_MASK has what vector register `mask_of` says of elements of so many bytes; 0: it is not known what it has. */
+    uint8_t mask_bytes, mask_of;
     bool failed;
 };
 
