@@ -269,6 +269,7 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     struct mdf_workspace workspace;
     struct mdf_conv_plan plan;
     struct sum_plan sums;
+    const struct mdf_window_axis *last;
     size_t n_run, n_products;
 
     if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
@@ -277,7 +278,8 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
         !mdf_routine_room(routine, 9 + 6 * plan.windows.rank, 0)) {
         return false;
     }
-    n_run = (size_t)plan.windows.axes[plan.windows.rank - 1].windows;
+    last = &plan.windows.axes[plan.windows.rank - 1];
+    n_run = 2 * (size_t)last->windows + (size_t)((last->kernel - 1) * last->dilation);
     n_products = weights->length / (plan.n_outputs > 0 ? plan.n_outputs : 1);
     routine->function = "convolve";
     routine->dtype = dtype;
