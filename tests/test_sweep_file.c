@@ -209,27 +209,40 @@ Test(sweep_file, explain_tells_why_instances_go_one_by_one)
     }
 }
 
-/* The first evaluations leave out what may be of either type, where later ones have a number: rows of them are each instance's
- * own. */
-Test(sweep_file, rows_of_the_first_steps_have_a_value_in_all_lanes)
+#define OF_ONE_NODE(more, port)                                       \
+    "mod:\n"                                                          \
+    "  graphs:\n"                                                     \
+    "    g:\n"                                                        \
+    "      nodes:\n"                                                  \
+    "        n:\n"                                                    \
+    "          input_ports: {x: {}}\n"                                \
+    "          parameters: {s: {default_initial_value: 0" more "}}\n" \
+    "          output_ports: {q: {value: \"" port "\"}}\n"
+
+/* The first evaluations leave out what may be of either type, where later ones have a number; what the first run of a node
+ * writes, and no other, is no constant. */
+Test(sweep_file, rows_are_each_instances_own_in_all_lanes)
 {
-    static const char early[] = "mod:\n"
-                                "  graphs:\n"
-                                "    g:\n"
-                                "      nodes:\n"
-                                "        n:\n"
-                                "          input_ports: {x: {}}\n"
-                                "          parameters: {s: {default_initial_value: 0, metadata: {type: float64}}}\n"
-                                "          output_ports: {q: {value: \"numpy.copysign(1.0, 0 if -1.0 >= x else s)\"}}\n",
-                      swept[] = "parameters: {s: {range: [0, 20, 1]}}\nrecord: [q]\nsteps: 4\nevery: 1\nseeds: 1";
+    static const char *const models[] = {
+        OF_ONE_NODE(", metadata: {type: float64}", "numpy.copysign(1.0, 0 if -1.0 >= x else s)"),
+        OF_ONE_NODE("", "1.0 * s") "      conditions: {termination: {environment_state_update: "
+                                   "{type: AfterNPasses, kwargs: {n: 3}}}}\n",
+        OF_ONE_NODE("", "s") "      conditions: {node_specific: {n: {type: AfterPass, kwargs: {n: "
+                             "0}}}, termination: {environment_state_update: {type: AfterNPasses, "
+                             "kwargs: {n: 2}}}}\n"};
+    static const char *const told[] = {"[1.0, 1.0, 1.0, 1.0]", "[7.0, 7.0, 7.0, 7.0]", "[7, 7, 7, 7]"};
     static char alone[TEXT_SIZE];
 
-    write_file("early.yaml", early);
-    cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 1"), 0, "%s", errors);
-    memcpy(alone, output, sizeof alone);
-    cr_expect(strstr(alone, "[1.0, 1.0, 1.0, 1.0]") != NULL && strstr(alone, "NaN") == NULL, "%s", alone);
-    cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 8"), 0, "%s", errors);
-    cr_expect_str_eq(output, alone);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const char *swept = "parameters: {s: {range: [0, 20, 1]}}\nrecord: [q]\nsteps: 4\nevery: 1\nseeds: 1";
+
+        write_file("early.yaml", models[i]);
+        cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 1"), 0, "%s", errors);
+        memcpy(alone, output, sizeof alone);
+        cr_expect(strstr(alone, told[i]) != NULL && strstr(alone, "NaN") == NULL, "%s", alone);
+        cr_assert_eq(sweep_of("early.yaml", swept, "--lanes 8"), 0, "%s", errors);
+        cr_expect_str_eq(output, alone);
+    }
 }
 
 Test(sweep_file, check_evaluates_nothing_and_writes_nothing)

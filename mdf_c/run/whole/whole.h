@@ -27,19 +27,20 @@ struct mdf_whole {
     unsigned n_runs; /* evaluations node by node, up to the number at which it is lowered; where nothing is left for later ones
                       * (mdf_program_leaves_nothing), those of earlier lives count too */
     uint64_t fewest_in_series; /* steps: lowering takes as long as so many of them save */
-    struct mdf_whole_series *series; /* many with inputs that change, or values that are written down: whole_series.c; NULL: none */
+    struct mdf_whole_series
+        *series;     /* many with inputs that change, or values that are written down: whole_series.c; NULL: none */
     bool was_large;  /* in the life before */
     bool *is_behind; /* of each slot: what a loop yields, or is made of that; NULL: not looked for yet */
     int64_t n_steps, n_taken;
     bool is_made;                    /* all that follows, but for the forms */
     struct mdf_lowering_room *rooms; /* of the graph and of those within its nodes */
     size_t n_rooms, n_slots;         /* slots of all of them, with their counters: see whole_schedule.h */
-    bool is_away;               /* counts and clocks are in the counters, not with the schedulers */
-    uint32_t *readers;          /* of each slot of all rooms, as in readers.h; counters have none */
-    const bool *leaves;         /* of each slot: it is to be there behind the evaluation that is being lowered */
-    bool *is_written;           /* of each slot: an evaluation may write it */
-    bool *is_left;              /* of each slot: conditions look at it */
-    bool *is_observed;          /* of each slot: anybody does, or conditions do */
+    bool is_away;                    /* counts and clocks are in the counters, not with the schedulers */
+    uint32_t *readers;               /* of each slot of all rooms, as in readers.h; counters have none */
+    const bool *leaves;              /* of each slot: it is to be there behind the evaluation that is being lowered */
+    bool *is_written;                /* of each slot: an evaluation may write it */
+    bool *is_left;                   /* of each slot: conditions look at it */
+    bool *is_observed;               /* of each slot: anybody does, or conditions do */
     /* For evaluations in a row: slots that nothing but the outside looks at, and which are the same as another, their alias,
      * after each run of their node, are set behind the last evaluation. */
     uint32_t *inner_readers;
@@ -113,7 +114,7 @@ bool mdf_whole_counts(const struct mdf_state *state);
 bool mdf_whole_have_all_run(const struct mdf_state *state);
 size_t mdf_whole_n_nodes(const struct mdf_state *state);
 void mdf_whole_note_have_run(const struct mdf_state *state, bool *have_run);
-/* Whether an evaluation may write a slot of any graph, or it is a counter. */
+/* Whether an evaluation, if only the first, may write a slot of any graph, or it is a counter. */
 bool mdf_whole_may_write(const struct mdf_state *state, const struct mdf_value *slot);
 /* Makes ports of graphs within nodes ready, as their nodes bring something, which is noted; *has_changed: it is other than was
  * noted before. */

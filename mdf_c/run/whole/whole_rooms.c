@@ -1,5 +1,6 @@
-/* whole_rooms.c - see whole.h. Graphs within nodes as a part of the whole: each has a room, in which the slots of its frame and its
- * counters are numbered, and is gone through where its node runs it, as state.c and state_inputs.c do. */
+/* whole_rooms.c - see whole.h. Graphs within nodes as a part of the whole: each has a room, in which the slots of its frame and
+ * its counters are numbered, and is gone through where its node runs it, as state.c and state_inputs.c do. */
+#include "mdf_c/code/operands.h"
 #include "mdf_c/run/state_inputs.h"
 #include "mdf_c/run/whole/whole_schedule.h"
 
@@ -131,6 +132,26 @@ void mdf_whole_note_have_run(const struct mdf_state *state, bool *have_run)
     }
 }
 
+static bool is_slot(void *slot, mdf_operand operand)
+{
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && MDF_OPERAND_INDEX(operand) == *(size_t *)slot;
+}
+
+/* Whether the first run of a node writes a slot, and no other. */
+static bool is_written_at_first(const struct mdf_program *program, size_t slot)
+{
+    const struct mdf_code *code = program->code;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t k = program->nodes[i].initial; k < program->nodes[i].main; k++) {
+            if (mdf_any_written(&code->instructions[k], code->calls, is_slot, &slot)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool may_write_in(const struct mdf_whole *whole, const struct mdf_lowering_room *room, const struct mdf_value *slot)
 {
     const struct mdf_program *program = mdf_whole_graph(room)->program;
@@ -141,7 +162,7 @@ static bool may_write_in(const struct mdf_whole *whole, const struct mdf_lowerin
     }
     for (i = 0; i < n && mdf_frame_slot(room->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)) != slot; i++) {
     }
-    return i < n && whole->is_written[room->first_slot + i];
+    return i < n && (whole->is_written[room->first_slot + i] || is_written_at_first(program, i));
 }
 
 bool mdf_whole_may_write(const struct mdf_state *state, const struct mdf_value *slot)
@@ -172,7 +193,8 @@ static enum mdf_refusal_reason look_at_node(const struct mdf_state *outer, const
                                   *source = port->outer_port == SIZE_MAX ? NULL : &outer->program->ports[port->outer_port];
     const struct mdf_state_port *there = source == NULL ? NULL : &outer->ports[port->outer_port];
     bool is_fed = source != NULL && (there->is_fed || there->brings == MDF_NODE_BRINGS_IN_EACH_RUN);
-    bool is_given = source != NULL && !is_fed && (outer->room->outer == NULL ? there->has_value : there->brings == MDF_NODE_BRINGS_ONCE);
+    bool is_given =
+        source != NULL && !is_fed && (outer->room->outer == NULL ? there->has_value : there->brings == MDF_NODE_BRINGS_ONCE);
 
     *brings = MDF_NODE_BRINGS_NOTHING;
     if (!is_fed && !is_given) {
@@ -202,7 +224,7 @@ static enum mdf_refusal_reason prepare_port(const struct mdf_state *outer, struc
     *has_changed = *has_changed || port->brings != brings;
     port->brings = (uint8_t)brings;
     return brings != MDF_NODE_BRINGS_NOTHING || port->is_fed || mdf_state_fill_default(inner, index) ? MDF_REFUSED_NOT
-                                                                                                       : MDF_REFUSED_GIVEN_ONCE;
+                                                                                                     : MDF_REFUSED_GIVEN_ONCE;
 }
 
 enum mdf_refusal_reason mdf_whole_prepare_rooms(struct mdf_state *state, bool *has_changed)
