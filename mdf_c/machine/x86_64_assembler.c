@@ -508,10 +508,15 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned targ
     put_operand(assembler, target, &operand, n_behind, false);
 }
 
-/* An instruction whose first operand is that register, which it may write: VECTOR_MASK and its vector are no longer the same. */
-static void forget_mask(struct assembler *assembler, unsigned size, uint8_t target)
+/* An instruction one of whose operands is that register, which it may write: VECTOR_MASK and its vector are no longer the same. It
+ * is the first one, but of a few. */
+static void forget_mask(struct assembler *assembler, unsigned code, unsigned size, uint8_t target,
+                        const struct machine_operand *second)
 {
-    if (target == assembler->mask_of || (size == 64 && target == VECTOR_MASK)) {
+    bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8;
+
+    if (target == assembler->mask_of || (size == 64 && target == VECTOR_MASK) ||
+        (is_second && second->kind == IN_REGISTER && second->number == assembler->mask_of)) {
         assembler->mask_bytes = 0;
     }
 }
@@ -519,7 +524,7 @@ static void forget_mask(struct assembler *assembler, unsigned size, uint8_t targ
 void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                      struct machine_operand second)
 {
-    forget_mask(assembler, size, target);
+    forget_mask(assembler, code, size, target, &second);
     if (size == 64 && make_room(assembler)) {
         put_widest(assembler, code, target, first, second, 0);
     } else if (make_room(assembler)) {
@@ -530,7 +535,7 @@ void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, 
 void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                                  struct machine_operand second, uint8_t number)
 {
-    forget_mask(assembler, size, target);
+    forget_mask(assembler, code, size, target, &second);
     if (size == 64 && make_room(assembler)) {
         put_widest(assembler, code, target, first, second, 1);
         put(assembler, number);
