@@ -144,6 +144,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
+        "tests/data/compile/beside.yaml -n 2",
         "tests/data/compile/succession.yaml -n 3", /* all at once */
         "tests/data/compile/succession.yaml --trace -n 3",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
@@ -465,6 +466,21 @@ Test(compile, loops_in_succession_become_one)
     cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
     cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
     cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
+    free(output);
+}
+
+/* In both runs of each node, the first one and the later ones. */
+Test(compile, short_states_lie_beside_their_stacks)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/beside.yaml -o %s/beside.c && cat %s/beside.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2[32];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2["), 4u, "%s", output);
+    cr_expect_eq(count_words(output, "[i] = next_3;\n            s_2[i] = next_3;"), 2u, "%s", output);
     free(output);
 }
 

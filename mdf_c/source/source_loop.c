@@ -3,11 +3,17 @@
  * Scalar states are variables; array states lie where loop_plan.h says. What nothing needs is not there at all. */
 #include "functions/moves/indexing.h"
 #include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <stdlib.h>
 
-enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK };
+enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK, STATE_BESIDE_STACK };
+
+/* Of an array state that has a place of its own beside the stack that it lies in. Items of a stack that begin within a line of
+ * the cache are read again long after they are stored, those of the place at once. Compilers make single variables of fewer
+ * elements, and no vectors. */
+enum { LEAST_BESIDE = 17, MOST_BESIDE_BYTES = 256 };
 
 struct state_text {
     enum state_form form;
@@ -47,14 +53,31 @@ static bool is_written_there(const struct mdf_lowered_loop *loop, const struct m
     return stack->is_direct && mdf_lowered_held_state(loop, stack) == NULL;
 }
 
+/* Whether a state that lies in a stack may have a place beside it, too: it is short, and a nest, which writes to both, writes no
+ * element before it is read for the last time. */
+static bool has_own_place(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                          const struct mdf_lowered_state *state)
+{
+    const struct mdf_value *form = &value_of(writer, state->parameter)->form;
+    size_t maker = mdf_lowered_find_maker(&loop->body, state->next), i;
+
+    for (i = 0; i < loop->n_stacks && loop->stacks[i].item != state->parameter; i++) {
+    }
+    return i == loop->n_stacks && form->length >= LEAST_BESIDE &&
+           form->length * mdf_dtype_size((mdf_dtype)form->dtype) <= MOST_BESIDE_BYTES && maker != SIZE_MAX &&
+           loop->body.ops[maker].code == MDF_LOWERED_NEST &&
+           mdf_lowered_may_overwrite(writer->lowered, &loop->body, state->parameter, state->next);
+}
+
 static enum state_form form_of(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
                                const struct mdf_lowered_state *state)
 {
-    return !mdf_source_is_live(writer, state->parameter)                                     ? STATE_UNUSED
-           : value_of(writer, state->parameter)->is_scalar                                   ? STATE_SCALAR
-           : state->storage == MDF_LOWERED_IN_PLACE                                          ? STATE_IN_PLACE
-           : state->storage == MDF_LOWERED_IN_STACK && is_stacked(writer, loop, state->next) ? STATE_IN_STACK
-                                                                                             : STATE_TWO_BUFFERS;
+    return !mdf_source_is_live(writer, state->parameter)                                      ? STATE_UNUSED
+           : value_of(writer, state->parameter)->is_scalar                                    ? STATE_SCALAR
+           : state->storage == MDF_LOWERED_IN_PLACE                                           ? STATE_IN_PLACE
+           : state->storage != MDF_LOWERED_IN_STACK || !is_stacked(writer, loop, state->next) ? STATE_TWO_BUFFERS
+           : has_own_place(writer, loop, state)                                               ? STATE_BESIDE_STACK
+                                                                                              : STATE_IN_STACK;
 }
 
 static void fill_state(struct mdf_source_writer *writer, const struct mdf_lowered_state *state, const char *buffer)
@@ -80,6 +103,7 @@ static void declare_state(struct mdf_source_writer *writer, const struct mdf_low
         mdf_source_line(writer, "%s %s = %s;", type, plan->outer, mdf_source_element(writer, state->initial, "0"));
         break;
     case STATE_IN_PLACE:
+    case STATE_BESIDE_STACK:
         plan->outer = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, hint);
         fill_state(writer, state, plan->outer);
         break;
@@ -371,6 +395,8 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_text
         if (own->form == STATE_IN_PLACE) {
             next->name = own->outer;
             next->is_buffered = true;
+        } else if (own->form == STATE_BESIDE_STACK) {
+            next->copy = own->outer;
         } else if (own->form == STATE_TWO_BUFFERS) {
             now->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_now", hint));
             next->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_then", hint));

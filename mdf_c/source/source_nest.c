@@ -478,14 +478,14 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
     return mdf_source_express(text->writer, &op, (mdf_dtype)own->dtype, operands, expression);
 }
 
-/* The only step that uses a register, where it is a STORE at the same level. */
+/* The only step that uses a register, where it is a STORE at the same level, into one array. */
 static size_t only_store(const struct nest_text *text, size_t step)
 {
     size_t i;
 
     for (i = step + 1; i < text->nest->n_steps && text->plan->n_uses[step] == 1; i++) {
         if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step &&
-            mdf_nest_set_has(&text->plan->steps, i)) {
+            mdf_nest_set_has(&text->plan->steps, i) && text->writer->values[step_of(text, i)->view.id].copy == NULL) {
             return i;
         }
     }
@@ -494,7 +494,15 @@ static size_t only_store(const struct nest_text *text, size_t step)
 
 static void write_store(struct nest_text *text, size_t step, const char *element)
 {
+    struct mdf_source_value *value = &text->writer->values[step_of(text, step)->view.id];
+    const char *name = value->name;
+
     mdf_source_line(text->writer, "%s = %s;", viewed(text, step), element);
+    if (value->copy != NULL) {
+        value->name = value->copy;
+        mdf_source_line(text->writer, "%s = %s;", viewed(text, step), element);
+        value->name = name;
+    }
 }
 
 static bool write_element(struct nest_text *text, size_t step)

@@ -38,8 +38,10 @@ struct mdf_source_value {
     const char *name; /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
     bool is_live;     /* something that matters depends on it */
     bool is_buffered; /* the name was given before the op that makes it is written */
-    /* Along an axis that is open: of a stack whose loop does not say how often it runs, the items that there were when the program
-     * was evaluated; of what changes its length, the most that it can have, and how many it has now (of a stack: so far). */
+    const char *copy; /* an array that gets its elements too, where a nest stores them; NULL: none */
+    /* Along an axis that is open: of a stack whose loop does not say how often it runs, the items that there were when the
+     * program was evaluated; of what changes its length, the most that it can have, and how many it has now (of a stack: so far).
+     */
     size_t n_items;
     const char *count;
 };
@@ -236,7 +238,8 @@ struct mdf_custom;
 struct mdf_functions;
 /* Takes the names that the texts of registered functions have, so that nothing else is called so. */
 void mdf_source_take_custom_names(struct mdf_source_writer *writer, const struct mdf_functions *functions);
-bool mdf_source_write_custom(struct mdf_source_writer *writer, const struct mdf_source_call *call, const struct mdf_custom *custom);
+bool mdf_source_write_custom(struct mdf_source_writer *writer, const struct mdf_source_call *call,
+                             const struct mdf_custom *custom);
 /* The field of the state that it needs, where something is called. */
 void mdf_source_append_failure(const struct mdf_source_writer *writer, struct mdf_text *text);
 
