@@ -1,6 +1,6 @@
-/* lower_copies.c - copies that only have another shape are not read: nests, and products by matrices that are laid out, find the
- * same elements in the same order in what was copied. Copies that nothing else reads are then dropped (lower_unread.c). See
- * lowering.h. */
+/* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays, and products by
+ * matrices that are laid out, find the same elements in the same order in what was copied. Copies that nothing else reads are
+ * then dropped (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -40,6 +40,9 @@ static void read_originals(const struct copies *copies, struct mdf_lowered_op *o
             op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
         }
     }
+    if (op->code == MDF_LOWERED_PUT && !copies->lowered->values[op->in[1]].is_scalar) {
+        op->in[1] = original_of(copies, op->in[1]);
+    }
     if (call != NULL && call->product != NULL) {
         call->product->a = original_of(copies, call->product->a);
         call->inputs[0] = call->product->a;
@@ -76,9 +79,6 @@ bool lowering_read_originals(struct lowering *lowering)
     struct copies copies = {.lowered = lowering->lowered};
     size_t i;
 
-    if (lowering->is_for_source) {
-        return true; /* compilers see through copies */
-    }
     copies.originals = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *copies.originals);
     if (copies.originals == NULL) {
         return lowering_out_of_memory(lowering);

@@ -86,7 +86,7 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 ||
             (trial->effective[1]->dtype == MDF_DTYPE_INT32 && trial->effective[1]->length == 1)) &&
            (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put)) &&
-           (replaces(trial) || (combination(trial) != NULL && put->n_indices == 1 && trial->effective[1]->length == 1 &&
+           (replaces(trial) || (combination(trial) != NULL && trial->effective[1]->length == put->n_indices &&
                                 (form == MDF_FORM_SCATTER_ND || trial->effective[0]->rank == 1)));
 }
 
@@ -97,10 +97,10 @@ static mdf_lowered_id combine(struct lowering *lowering, const struct trial *tri
     struct nest_draft *draft =
         array != MDF_LOWERED_NONE && update != MDF_LOWERED_NONE && index != MDF_LOWERED_NONE ? draft_new(lowering) : NULL;
     const struct mdf_nest_view of_index = {.id = index, .at = MDF_NEST_NONE}, added = {.id = update, .at = MDF_NEST_NONE};
-    struct mdf_nest_view there = {.id = array, .at_stride = put->steps[0], .at_limit = put->limits[0]};
+    struct mdf_nest_view there = {.id = array, .at_stride = put->steps[put->n_indices - 1], .at_limit = 1};
     const int64_t strides[] = {1};
-    size_t length = draft != NULL ? lowering_example(lowering, update)->length : 0, rank = length > 1;
-    uint8_t axes[1] = {DRAFT_NO_AXIS}, in[2];
+    size_t length = draft != NULL ? lowering_example(lowering, update)->length : 0, rank = length > 1, i;
+    uint8_t axes[1] = {DRAFT_NO_AXIS}, none[MDF_INLINE_RANK], in[2];
 
     if (draft == NULL) {
         return MDF_LOWERED_NONE;
@@ -108,7 +108,15 @@ static mdf_lowered_id combine(struct lowering *lowering, const struct trial *tri
     if (rank > 0) {
         axes[0] = draft_axis(draft, (int64_t)length);
     }
-    there.at = draft_load_elements(lowering, draft, &of_index, 0, NULL, NULL);
+    for (i = 0; i < put->n_indices; i++) {
+        there.at_limit *= put->limits[i];
+    }
+    memset(none, DRAFT_NO_AXIS, sizeof none);
+    there.at = put->n_indices == 1 ? draft_load_elements(lowering, draft, &of_index, 0, NULL, NULL)
+                                   : lowering_find_place(lowering, draft, trial, put->n_indices, none);
+    if (draft->has_failed) {
+        return MDF_LOWERED_NONE;
+    }
     in[0] = draft_load_elements(lowering, draft, &there, rank, axes, strides);
     in[1] = draft_load_elements(lowering, draft, &added, rank, axes, strides);
     return lowering_add_computed_nest(lowering, draft, draft_apply(lowering, draft, combination(trial), in), length, rank, axes,

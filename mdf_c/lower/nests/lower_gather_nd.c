@@ -59,9 +59,8 @@ static uint8_t bring_to_axis(struct lowering *lowering, struct nest_draft *draft
     return draft_load_elements(lowering, draft, &view, 0, NULL, NULL);
 }
 
-/* The place among the first `depth` axes that the indices say; those of one element lie along `axes`. */
-static uint8_t find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
-                          const uint8_t *axes)
+uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
+                            const uint8_t *axes)
 {
     const struct mdf_value *indices = trial->effective[1];
     const int64_t *shape = mdf_value_shape(trial->effective[0]);
@@ -112,7 +111,7 @@ mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial 
         view.at_limit *= d < depth ? mdf_value_shape(data)[d] : 1;
         view.at_stride *= d < depth ? 1 : mdf_value_shape(data)[d];
     }
-    view.at = find_place(lowering, draft, trial, depth, axes);
+    view.at = lowering_find_place(lowering, draft, trial, depth, axes);
     if (draft->has_failed) {
         return MDF_LOWERED_NONE;
     }

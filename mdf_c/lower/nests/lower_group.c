@@ -208,9 +208,22 @@ static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const s
 
 enum { SHORTEST_ROW = 8 }; /* elements that are read where they lie, in place of a copy of them */
 
-/* Whether an operand is a copy of rows of an array from outside the region, which nothing in it changes. */
-static bool reads_rows(const struct lowering *lowering, const struct mdf_lowered_op *op, mdf_lowered_id operand)
+/* Whether an array is a state of the region, and nothing is put into it before op number `at`, so that it may be read there. */
+static bool is_whole_state(const struct grouping *grouping, mdf_lowered_id id, size_t at)
 {
+    const struct mdf_lowered_op *ops = grouping->region->ops;
+    size_t i;
+
+    for (i = 0; i < at && (ops[i].code != MDF_LOWERED_PUT || ops[i].in[0] != id); i++) {
+    }
+    return i == at && maker_of(&grouping->makers, id) == SIZE_MAX &&
+           grouping->lowering->lowered->values[id].place == MDF_LOWERED_PARAMETER;
+}
+
+/* Whether an operand is a copy of rows of an array from outside the region, which nothing in it changes, or of a state. */
+static bool reads_rows(const struct grouping *grouping, size_t at, const struct mdf_lowered_op *op, mdf_lowered_id operand)
+{
+    const struct lowering *lowering = grouping->lowering;
     const struct fact *facts = lowering->facts;
     const struct mdf_value *form = &lowering->lowered->values[operand].form;
     const struct lowering_view *view = &facts[operand].view;
@@ -219,18 +232,20 @@ static bool reads_rows(const struct lowering *lowering, const struct mdf_lowered
     while (d > 0 && mdf_value_shape(form)[d - 1] == 1) {
         d--;
     }
-    return view->is_there && !facts[operand].is_view && facts[view->id].depth < facts[op->out].depth && d > 0 &&
+    return view->is_there && !facts[operand].is_view &&
+           (facts[view->id].depth < facts[op->out].depth || is_whole_state(grouping, view->id, at)) && d > 0 &&
            view->strides[d - 1] == 1 && mdf_value_shape(form)[d - 1] >= SHORTEST_ROW;
 }
 
 /* Whether it is worth to go through a group along the axes of its shape, as views are read. */
-static bool reads_views(const struct lowering *lowering, const struct group *group)
+static bool reads_views(const struct grouping *grouping, size_t at)
 {
+    const struct group *group = grouping->groups[at];
     size_t i, k;
 
     for (i = 0; i < group->n_ops; i++) {
         for (k = 0; k < group->ops[i].n_in; k++) {
-            if (reads_rows(lowering, &group->ops[i], group->ops[i].in[k])) {
+            if (reads_rows(grouping, at, &group->ops[i], group->ops[i].in[k])) {
                 return true;
             }
         }
@@ -558,7 +573,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
 static bool finish_group(struct grouping *grouping, size_t at)
 {
     const struct group *group = grouping->groups[at];
-    struct mdf_lowered_nest *nest = reads_views(grouping->lowering, group) ? nest_of_group(grouping->lowering, group) : NULL;
+    struct mdf_lowered_nest *nest = reads_views(grouping, at) ? nest_of_group(grouping->lowering, group) : NULL;
 
     if (nest != NULL) {
         become_nest(grouping, at, nest);

@@ -70,6 +70,12 @@ mdf_lowered_id lowering_add_nest_of(struct lowering *lowering, struct nest_draft
 mdf_lowered_id lowering_add_computed_nest(struct lowering *lowering, struct nest_draft *draft, uint8_t in, size_t length,
                                           size_t rank, const uint8_t *axes, const int64_t *strides);
 
+/* lower_gather_nd.c: the place among the first `depth` axes of a call's first input that its second says; the indices of one
+ * element lie along `axes`. */
+struct trial;
+uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
+                            const uint8_t *axes);
+
 /* In some order of the axes. NULL: they have none in which each register has the outermost ones, it is too large, or memory ran
  * out. */
 struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct nest_draft *draft);
