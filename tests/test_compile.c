@@ -88,7 +88,9 @@ Test(compile, computes_the_same)
         "examples/drift_diffusion.yaml --trace -n 3 --seed 5",
         "examples/race.yaml --trace -n 3",
         "examples/weighted_edges.json --trace -n 3",
-        "tests/data/compile/rounded.yaml",                 /* compilers leave out no rounding */
+        "tests/data/compile/rounded.yaml",           /* compilers leave out no rounding */
+        "tests/data/compile/rotations.yaml --typed", /* here neither */
+        "tests/data/compile/fourier.yaml --typed -n 2",
         "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
     };
     size_t i;

@@ -77,6 +77,8 @@ function choices(line, start, end, arguments) {
 # The words of routines.
 FILENAME ~ /_routine/ {
     $0 = replace(replace($0, "NAME", "mdf_", "_$n"), "MATH", "", "$f")
+    gsub(/HEEDED\([^()]*\)/, "true")
+    gsub(/APART/, "volatile")
     gsub(/ELEMENT/, "$T")
     gsub(/WIDE/, "$U")
     gsub(/TOTAL/, "$D")

@@ -13,12 +13,11 @@
 #include <stddef.h>
 
 struct mdf_fourier {
-    size_t n;               /* length */
-    size_t m;               /* of the convolution; 0: none */
-    const double *twiddles; /* exp(-2 pi i k / n), or of m */
-    const double *chirp;    /* exp(-pi i k^2 / n) */
-    const double *spectrum; /* transform of the chirp's conjugate, over m */
-    struct mdf_stop *stop;  /* asked while it works, as a long transform takes seconds; NULL: nobody */
+    size_t n;              /* length */
+    size_t m;              /* of the convolution; 0: none */
+    const double *table;   /* exp(-2 pi i k / n), or of m; with a convolution its chirp, exp(-pi i k^2 / n), and the transform of
+                              the chirp's conjugate, over m */
+    struct mdf_stop *stop; /* asked while it works, as a long transform takes seconds; NULL: nobody */
 };
 
 /* Numbers of float64 that the tables, and the working memory of one transform, take; false where that overflows. n is at least 1.

@@ -3,6 +3,7 @@
  * Comes in: an array whose last axis is the real part, or the real and imaginary part. Goes out: the discrete Fourier transform
  * along an axis, or its inverse; of a short-time transform, those of frames of the signal under a window. Computed in float64.
  * Source: ONNX DFT 17 and 20, STFT 17. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "functions/moves/indexing.h"
 #include "functions/signal/fourier.h"
@@ -26,73 +27,47 @@ enum { N_CHUNKS = 64, N_SLOTS = 8 };
 /* Rough time of one element of a line, to judge what is worth a thread. */
 static const double element_ns = 30;
 
-/* Lines to be transformed. */
+/* Numbers of the lines to be transformed, as spectra_routine.inc takes them. A line goes along an axis; INNER: what lies between
+ * its neighbours. Or it is a frame: line l is frame l % FRAMES, which begins at its number times FRAME_STEP, of a signal of
+ * SIGNAL_LENGTH. */
+enum spectrum {
+    LINES,
+    INNER,
+    N_IN, /* numbers of a line read, and written */
+    N_OUT,
+    IN_PARTS, /* 1: real, 2: complex */
+    OUT_PARTS,
+    INVERSE,
+    MIRRORED, /* the second half of the input is the conjugate of the first */
+    FRAMES,
+    FRAME_STEP,
+    SIGNAL_LENGTH,
+    LENGTH, /* of the transform, and of the convolution that it needs */
+    CONVOLUTION,
+    HAS_WINDOW,
+    N_SPECTRUM
+};
+
 struct spectra {
+    int64_t of[N_SPECTRUM];
     const double *x;
     double *y;
     struct mdf_fourier plan;
-    size_t n_lines, n_inner;    /* lines side by side: what lies between neighbours of a line */
-    size_t n_in, n_out;         /* numbers of a line read, and written */
-    size_t in_parts, out_parts; /* 1: real, 2: complex */
-    bool inverse, mirrored;     /* mirrored: the second half of the input is the conjugate of the first */
-    /* Frames: line l is frame l % n_frames, which begins at its number times frame_step, of a signal of signal_length. */
-    size_t n_frames, frame_step, signal_length;
     const double *window; /* NULL: ones */
     double *memory;       /* of N_CHUNKS chunks, each n_memory: input, output and work of a transform */
     size_t n_memory, n_chunk_lines;
 };
 
-/* The first element of a line in the input. */
-static size_t start_of(const struct spectra *job, size_t line)
-{
-    if (job->n_frames > 0) {
-        return line / job->n_frames * job->signal_length + line % job->n_frames * job->frame_step;
-    }
-    return line / job->n_inner * job->n_in * job->n_inner + line % job->n_inner;
-}
-
-/* A line as complex numbers, zeros where it is too short. For the inverse real and imaginary parts change places, here and in the
- * result, which makes one transform the other. */
-static void load_line(const struct spectra *job, size_t line, double *in)
-{
-    size_t n = job->plan.n, n_read = job->mirrored ? n / 2 + 1 : n, start = start_of(job, line);
-
-    n_read = n_read < job->n_in ? n_read : job->n_in;
-    memset(in, 0, 2 * n * sizeof *in);
-    for (size_t i = 0; i < n_read; i++) {
-        const double *x = job->x + (start + i * job->n_inner) * job->in_parts;
-        double factor = job->window != NULL ? job->window[i] : 1;
-
-        in[2 * i + job->inverse] = x[0] * factor;
-        in[2 * i + !job->inverse] = job->in_parts == 2 ? x[1] * factor : 0;
-    }
-    if (!job->mirrored) {
-        return;
-    }
-    in[0] = 0; /* the imaginary parts of numbers that are their own mirror images do not count */
-    if (n % 2 == 0) {
-        in[2 * (n / 2)] = 0;
-    }
-    for (size_t i = n / 2 + 1; i < n; i++) {
-        in[2 * i] = -in[2 * (n - i)];
-        in[2 * i + 1] = in[2 * (n - i) + 1];
-    }
-}
-
-static void store_line(const struct spectra *job, size_t line, const double *out)
-{
-    size_t inner = job->n_frames > 0 ? 1 : job->n_inner;
-    double factor = job->inverse ? 1 / (double)job->plan.n : 1;
-
-    for (size_t i = 0; i < job->n_out; i++) {
-        double *y = job->y + (line / inner * job->n_out * inner + line % inner + i * inner) * job->out_parts;
-
-        y[0] = out[2 * i + job->inverse] * factor;
-        if (job->out_parts == 2) {
-            y[1] = out[2 * i + !job->inverse] * factor;
-        }
-    }
-}
+#define NAME(x) mdf_##x##_float64
+#define ELEMENT double
+#define HEEDED(stop, element) true
+#define APART
+#include "functions/signal/fourier_routine.inc"
+#include "functions/signal/spectra_routine.inc"
+#undef NAME
+#undef ELEMENT
+#undef HEEDED
+#undef APART
 
 static void transform_chunks(void *context, size_t first, size_t last)
 {
@@ -100,30 +75,31 @@ static void transform_chunks(void *context, size_t first, size_t last)
 
     for (size_t chunk = first; chunk < last; chunk++) {
         double *in = job->memory + chunk * job->n_memory, *out = in + 2 * job->plan.n, *work = out + 2 * job->plan.n;
-        size_t end = (chunk + 1) * job->n_chunk_lines < job->n_lines ? (chunk + 1) * job->n_chunk_lines : job->n_lines;
+        size_t n_lines = (size_t)job->of[LINES], end = (chunk + 1) * job->n_chunk_lines;
 
-        for (size_t line = chunk * job->n_chunk_lines; line < end; line++) {
-            load_line(job, line, in);
+        for (size_t line = chunk * job->n_chunk_lines; line < end && line < n_lines; line++) {
+            mdf_spectra_load_float64(job->of, (int64_t)line, job->x, job->window, in);
             mdf_fourier_run(&job->plan, in, out, work);
-            store_line(job, line, out);
+            mdf_spectra_store_float64(job->of, (int64_t)line, out, job->y);
         }
     }
 }
 
 /* Transforms all lines. */
-static bool transform_lines(struct mdf_workspace *workspace, struct spectra *job, size_t n)
+static bool transform_lines(struct mdf_workspace *workspace, struct spectra *job)
 {
-    size_t n_chunks = job->n_lines < N_CHUNKS ? job->n_lines : N_CHUNKS, n_table, n_work;
+    size_t n_lines = (size_t)job->of[LINES], n_chunks = n_lines < N_CHUNKS ? n_lines : N_CHUNKS, n_table, n_work;
+    size_t n = (size_t)job->of[LENGTH];
     double *table;
 
-    if (job->n_lines == 0 || job->n_out == 0) {
+    if (n_lines == 0 || job->of[N_OUT] == 0) {
         return true;
     }
     if (!mdf_fourier_sizes(n, &n_table, &n_work)) {
         return mdf_call_error(workspace->call, MDF_LIMIT, "a transform of length %zu is past all memory", n);
     }
     job->n_memory = 4 * n + n_work;
-    job->n_chunk_lines = (job->n_lines + n_chunks - 1) / n_chunks;
+    job->n_chunk_lines = (n_lines + n_chunks - 1) / n_chunks;
     table = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n_table);
     job->memory = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, n_chunks, job->n_memory);
     if (table == NULL || job->memory == NULL) {
@@ -135,10 +111,45 @@ static bool transform_lines(struct mdf_workspace *workspace, struct spectra *job
     return true;
 }
 
-/* The last axis: 1, real numbers, or 2, complex ones. */
-static bool read_parts(struct mdf_call *call, const struct mdf_value *x, size_t least_rank, size_t *parts)
+/* The same as plain C, with the tables of the transform; false: these are too large, or the call is none of reals. */
+static bool plan_lines(struct mdf_call *call, struct spectra *job, struct mdf_routine_plan *plan)
 {
-    *parts = x->rank >= least_rank ? (size_t)mdf_value_shape(x)[x->rank - 1] : 0;
+    enum { MOST_NUMBERS = 1 << 16 };
+    size_t n = (size_t)job->of[LENGTH], n_table, n_work;
+    double *work;
+
+    plan->function = "spectra";
+    plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || !mdf_fourier_sizes(n, &n_table, &n_work) ||
+        n_table > MOST_NUMBERS || !mdf_routine_room(plan, N_SPECTRUM, n_table)) {
+        return false;
+    }
+    work = mdf_arena_array(plan->arena, n_work + 1, sizeof *work);
+    if (work == NULL) {
+        return false;
+    }
+    mdf_fourier_prepare(&job->plan, n, plan->real, work, NULL);
+    job->of[CONVOLUTION] = (int64_t)job->plan.m;
+    memcpy(plan->whole, job->of, sizeof job->of);
+    plan->work_bytes = (4 * n + n_work) * sizeof *work;
+    return true;
+}
+
+/* Whether what is given behind the array, from input `first` on, is known before. */
+static bool knows_inputs(const struct mdf_call *call, size_t first, size_t but)
+{
+    for (size_t i = first; i < call->n_inputs; i++) {
+        if (i != but && mdf_call_input(call, i) != NULL && !mdf_call_is_constant(call, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last axis: 1, real numbers, or 2, complex ones. */
+static bool read_parts(struct mdf_call *call, const struct mdf_value *x, size_t least_rank, int64_t *parts)
+{
+    *parts = x->rank >= least_rank ? mdf_value_shape(x)[x->rank - 1] : 0;
     if (*parts != 1 && *parts != 2) {
         char text[128];
 
@@ -153,7 +164,7 @@ static bool read_parts(struct mdf_call *call, const struct mdf_value *x, size_t 
 /* ------------------------------------------------------------------ DFT */
 
 /* Length of the transform: input 1, or the axis. */
-static bool read_length(struct mdf_call *call, int64_t size, bool mirrored, size_t *n)
+static bool read_length(struct mdf_call *call, int64_t size, bool mirrored, int64_t *n)
 {
     int64_t length = mirrored ? 2 * (size - 1) : size;
 
@@ -163,61 +174,105 @@ static bool read_length(struct mdf_call *call, int64_t size, bool mirrored, size
     if (length < 1 || length > INT64_MAX / 64) {
         return mdf_call_error(call, MDF_VALUE, "a transform of length %lld is not possible", (long long)length);
     }
-    *n = (size_t)length;
+    *n = length;
+    return true;
+}
+
+/* The lines along an axis. */
+static bool read_axis(struct mdf_call *call, const struct mdf_value *x, int64_t axis_given, struct spectra *job, size_t *axis)
+{
+    const struct signal_settings *settings = call->settings;
+    bool inverse = settings->inverse != 0, onesided = settings->onesided != 0, mirrored = inverse && onesided;
+    const int64_t *shape = mdf_value_shape(x);
+    int64_t *of = job->of;
+
+    if (!read_parts(call, x, 2, &of[IN_PARTS]) || !mdf_call_axis(call, axis_given, x->rank, axis)) {
+        return false;
+    }
+    if (*axis == x->rank - 1 || (onesided && !inverse && of[IN_PARTS] == 2)) {
+        return mdf_call_error(call, MDF_VALUE,
+                              *axis == x->rank - 1 ? "the axis is the one of real and imaginary parts"
+                                                   : "a onesided transform needs real numbers");
+    }
+    of[INVERSE] = inverse;
+    of[MIRRORED] = mirrored;
+    of[N_IN] = shape[*axis];
+    of[INNER] = (int64_t)mdf_axes_product(shape, *axis + 1, x->rank - 1);
+    of[LINES] = (int64_t)mdf_axes_product(shape, 0, *axis) * of[INNER];
+    of[OUT_PARTS] = mirrored ? 1 : 2;
+    if (!read_length(call, shape[*axis], mirrored, &of[LENGTH])) {
+        return false;
+    }
+    of[N_OUT] = onesided && !inverse ? of[LENGTH] / 2 + 1 : of[LENGTH];
     return true;
 }
 
 static bool transform_axis(struct mdf_call *call, int64_t axis_given)
 {
-    const struct signal_settings *settings = call->settings;
     const struct mdf_value *x = mdf_call_tensor(call, 0);
-    bool inverse = settings->inverse != 0, onesided = settings->onesided != 0;
-    struct spectra job = {.inverse = inverse, .mirrored = inverse && onesided};
+    struct spectra job = {0};
     struct mdf_workspace workspace;
     int64_t *shape;
-    size_t axis, n = 0;
+    size_t axis;
 
-    if (x == NULL || !read_parts(call, x, 2, &job.in_parts) || !mdf_call_axis(call, axis_given, x->rank, &axis) ||
+    if (x == NULL || !read_axis(call, x, axis_given, &job, &axis) ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
         return false;
     }
-    if (axis == x->rank - 1 || (onesided && !inverse && job.in_parts == 2)) {
-        return mdf_call_error(call, MDF_VALUE,
-                              axis == x->rank - 1 ? "the axis is the one of real and imaginary parts"
-                                                  : "a onesided transform needs real numbers");
-    }
     shape = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, x->rank);
-    if (shape == NULL || !read_length(call, mdf_value_shape(x)[axis], job.mirrored, &n)) {
+    if (shape == NULL) {
         return false;
     }
     memcpy(shape, mdf_value_shape(x), x->rank * sizeof *shape);
-    job.n_in = (size_t)shape[axis];
-    job.n_out = onesided && !inverse ? n / 2 + 1 : n;
-    job.out_parts = job.mirrored ? 1 : 2;
-    shape[axis] = (int64_t)job.n_out;
-    shape[x->rank - 1] = (int64_t)job.out_parts;
+    shape[axis] = job.of[N_OUT];
+    shape[x->rank - 1] = job.of[OUT_PARTS];
     job.x = mdf_workspace_input(&workspace, 0);
     job.y = job.x == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, shape);
-    if (job.y == NULL) {
-        return false;
-    }
-    job.n_inner = mdf_axes_product(shape, axis + 1, x->rank - 1);
-    job.n_lines = mdf_axes_product(shape, 0, axis) * job.n_inner;
-    return transform_lines(&workspace, &job, n) && mdf_workspace_end(&workspace);
+    return job.y != NULL && transform_lines(&workspace, &job) && mdf_workspace_end(&workspace);
+}
+
+static bool plan_axis(struct mdf_call *call, int64_t axis_given, struct mdf_routine_plan *plan)
+{
+    struct spectra job = {0};
+    size_t axis;
+
+    return knows_inputs(call, 1, SIZE_MAX) && read_axis(call, call->inputs[0], axis_given, &job, &axis) &&
+           plan_lines(call, &job, plan);
+}
+
+static int64_t axis_17(struct mdf_call *call)
+{
+    return ((const struct signal_settings *)call->settings)->axis;
+}
+
+static bool read_axis_20(struct mdf_call *call, int64_t *axis)
+{
+    *axis = -2;
+    return mdf_call_input(call, 2) == NULL || mdf_call_integer(call, 2, axis);
 }
 
 static bool dft_17(struct mdf_call *call)
 {
-    const struct signal_settings *settings = call->settings;
+    return transform_axis(call, axis_17(call));
+}
 
-    return transform_axis(call, settings->axis);
+static bool plan_dft_17(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_axis(call, axis_17(call), plan);
 }
 
 static bool dft_20(struct mdf_call *call)
 {
-    int64_t axis = -2;
+    int64_t axis;
 
-    return (mdf_call_input(call, 2) == NULL || mdf_call_integer(call, 2, &axis)) && transform_axis(call, axis);
+    return read_axis_20(call, &axis) && transform_axis(call, axis);
+}
+
+static bool plan_dft_20(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    int64_t axis;
+
+    return knows_inputs(call, 1, SIZE_MAX) && read_axis_20(call, &axis) && plan_axis(call, axis, plan);
 }
 
 /* ------------------------------------------------------------------ STFT */
@@ -225,7 +280,7 @@ static bool dft_20(struct mdf_call *call)
 enum { INPUT_SIGNAL, INPUT_STEP, INPUT_WINDOW, INPUT_LENGTH };
 
 /* Step and length of the frames, and their number. */
-static bool read_frames(struct mdf_call *call, const struct mdf_value *signal, struct spectra *job, size_t *n)
+static bool read_frames(struct mdf_call *call, const struct mdf_value *signal, struct spectra *job)
 {
     const struct mdf_value *window = mdf_call_input(call, INPUT_WINDOW);
     int64_t size = mdf_value_shape(signal)[1], length = window != NULL ? (int64_t)window->length : size, step;
@@ -241,49 +296,68 @@ static bool read_frames(struct mdf_call *call, const struct mdf_value *signal, s
     if (window != NULL && !mdf_workspace_check_shape(call, "window", window, 1, &length)) {
         return false;
     }
-    *n = (size_t)length;
-    job->signal_length = (size_t)size;
-    job->frame_step = (size_t)step;
-    job->n_frames = (size_t)((size - length) / step) + 1;
+    job->of[LENGTH] = job->of[N_IN] = length;
+    job->of[SIGNAL_LENGTH] = size;
+    job->of[FRAME_STEP] = step;
+    job->of[FRAMES] = (size - length) / step + 1;
+    job->of[LINES] = mdf_value_shape(signal)[0] * job->of[FRAMES];
+    job->of[HAS_WINDOW] = window != NULL;
     return true;
 }
 
 /* The last axis of a signal; without one it is real, as PyTorch's exporter writes it. */
-static bool read_signal_parts(struct mdf_call *call, const struct mdf_value *signal, size_t *parts)
+static bool read_signal_parts(struct mdf_call *call, const struct mdf_value *signal, int64_t *parts)
 {
     *parts = 1;
     return signal->rank == 2 || read_parts(call, signal, 3, parts);
 }
 
-static bool stft(struct mdf_call *call)
+static bool read_signal(struct mdf_call *call, const struct mdf_value *signal, struct spectra *job)
 {
-    const struct signal_settings *settings = call->settings;
-    const struct mdf_value *signal = mdf_call_tensor(call, INPUT_SIGNAL);
-    struct spectra job = {.n_inner = 1, .out_parts = 2};
-    struct mdf_workspace workspace;
-    int64_t shape[4];
-    size_t n = 0;
+    bool onesided = ((const struct signal_settings *)call->settings)->onesided != 0;
 
-    if (signal == NULL || !read_signal_parts(call, signal, &job.in_parts) || !read_frames(call, signal, &job, &n) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
+    if (!read_signal_parts(call, signal, &job->of[IN_PARTS]) || !read_frames(call, signal, job)) {
         return false;
     }
-    if (signal->rank > 3 || (settings->onesided != 0 && job.in_parts == 2)) {
+    if (signal->rank > 3 || (onesided && job->of[IN_PARTS] == 2)) {
         return mdf_call_error(call, MDF_SHAPE,
                               signal->rank > 3 ? "the signal has to be of rank 3, or 2 where it is real"
                                                : "a onesided transform needs a real signal");
     }
-    job.n_in = n;
-    job.n_out = settings->onesided != 0 ? n / 2 + 1 : n;
-    memcpy(shape, (const int64_t[4]){mdf_value_shape(signal)[0], (int64_t)job.n_frames, (int64_t)job.n_out, 2}, sizeof shape);
+    job->of[INNER] = 1;
+    job->of[OUT_PARTS] = 2;
+    job->of[N_OUT] = onesided ? job->of[LENGTH] / 2 + 1 : job->of[LENGTH];
+    return true;
+}
+
+static bool stft(struct mdf_call *call)
+{
+    const struct mdf_value *signal = mdf_call_tensor(call, INPUT_SIGNAL);
+    struct spectra job = {0};
+    struct mdf_workspace workspace;
+    int64_t shape[4];
+
+    if (signal == NULL || !read_signal(call, signal, &job) ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
+        return false;
+    }
+    memcpy(shape, (const int64_t[4]){mdf_value_shape(signal)[0], job.of[FRAMES], job.of[N_OUT], 2}, sizeof shape);
     job.x = mdf_workspace_input(&workspace, INPUT_SIGNAL);
-    job.window = mdf_call_input(call, INPUT_WINDOW) != NULL ? mdf_workspace_input(&workspace, INPUT_WINDOW) : NULL;
+    job.window = job.of[HAS_WINDOW] ? mdf_workspace_input(&workspace, INPUT_WINDOW) : NULL;
     job.y = mdf_workspace_output(&workspace, 0, (mdf_dtype)signal->dtype, 4, shape);
     if (job.x == NULL || job.y == NULL || call->context->error.code != MDF_OK) {
         return false;
     }
-    job.n_lines = (size_t)shape[0] * job.n_frames;
-    return transform_lines(&workspace, &job, n) && mdf_workspace_end(&workspace);
+    return transform_lines(&workspace, &job) && mdf_workspace_end(&workspace);
+}
+
+static bool plan_stft(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *window = mdf_call_input(call, INPUT_WINDOW);
+    struct spectra job = {0};
+
+    return knows_inputs(call, 1, INPUT_WINDOW) && (window == NULL || window->dtype == call->inputs[0]->dtype) &&
+           read_signal(call, call->inputs[0], &job) && plan_lines(call, &job, plan);
 }
 
 /* Real and imaginary parts of the transform of n elements, [..., k], of whose signals the first ones count; `sign`: of the angle.
@@ -314,8 +388,10 @@ static bool stft(struct mdf_call *call)
                 {"sign", "1.0", NULL}, TRANSFORMED("n"), {"result", "both", NULL})
 
 const struct mdf_operator mdf_operators_signal[] = {
-    {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = DFT_MEANING("axis")},
+    {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = DFT_MEANING("axis"),
+     .routine = MDF_ROUTINE(plan_dft_17, NULL)},
     {"DFT", 20, 99, dft_20, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)")},
-    {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = STFT_MEANING},
+     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)"), .routine = MDF_ROUTINE(plan_dft_20, NULL)},
+    {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = STFT_MEANING,
+     .routine = MDF_ROUTINE(plan_stft, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -183,7 +183,10 @@ static struct mdf_source_slot *make_kept(struct mdf_source_program *program, siz
         mdf_text_printf(&program->fields, slot->is_scalar ? "    %s %s;\n" : "    %s %s[%zu];\n", mdf_source_type(slot->dtype),
                         member, slot->length > 0 ? slot->length : 1);
         mdf_source_add_member(program, mdf_source_type(slot->dtype), member,
-                              slot->is_scalar ? 0 : slot->length > 0 ? slot->length : 1, "");
+                              slot->is_scalar    ? 0
+                              : slot->length > 0 ? slot->length
+                                                 : 1,
+                              "");
     }
     return kept;
 }
@@ -202,8 +205,9 @@ static bool write_before_solver(struct mdf_source_program *program)
     size_t i;
 
     if (solver->n_states > 0) {
-        mdf_source_bail_out_if(writer, mdf_source_text(writer, "s->has_dt && !s->has_run[%zu]", program->graph->program->layers[0].nodes[0]),
-                               "the first step sets the initial values: it gets no time increment");
+        mdf_source_bail_out_if(
+            writer, mdf_source_text(writer, "s->has_dt && !s->has_run[%zu]", program->graph->program->layers[0].nodes[0]),
+            "the first step sets the initial values: it gets no time increment");
     }
     if (solver->takes_own_steps) {
         mdf_source_bail_out_if(writer, "s->dt < 0", "the solver goes forward in time only");
@@ -488,16 +492,19 @@ const char *mdf_source_linkage(const struct mdf_source_program *program)
 /* Behind the nodes: whether the solver has come to the time of the step. */
 static const char *check_of_solver(struct mdf_source_program *program)
 {
-    mdf_operand behind = program->graph->program->solver.takes_own_steps ? program->graph->program->solver.behind : MDF_NO_OPERAND;
+    mdf_operand behind =
+        program->graph->program->solver.takes_own_steps ? program->graph->program->solver.behind : MDF_NO_OPERAND;
     const struct mdf_source_slot *slot = behind != MDF_NO_OPERAND ? mdf_source_find_operand(program, behind) : NULL;
 
 #define END_TEXT(name, text) "            \"the solver " text "\",\n"
-    return slot == NULL ? ""
-                        : mdf_source_text(&program->writer,
-                                          "    if (s->message == NULL && s->has_dt && %s != 0) {\n        static const char *const "
-                                          "ends[] = {\n            \"\",\n" MDF_SOLVER_END_LIST(END_TEXT) "        };\n\n        "
-                                          "s->message = ends[(int)%s];\n    }\n",
-                                          slot->name, slot->name);
+    return slot == NULL
+               ? ""
+               : mdf_source_text(
+                     &program->writer,
+                     "    if (s->message == NULL && s->has_dt && %s != 0) {\n        static const char *const "
+                     "ends[] = {\n            \"\",\n" MDF_SOLVER_END_LIST(END_TEXT) "        };\n\n        "
+                                                                                     "s->message = ends[(int)%s];\n    }\n",
+                     slot->name, slot->name);
 #undef END_TEXT
 }
 
@@ -585,8 +592,8 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
                     mdf_frame_value(program->graph->state->frame, own->ports[i].slot),
                     mdf_source_find_operand(program, own->ports[i].slot));
     }
-    mdf_text_append_string(text,
-                           "    {NULL, NULL, 0, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
+    mdf_text_append_string(
+        text, "    {NULL, NULL, 0, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n_outputs++) {
             append_port(program, text, own->nodes[i].id, own->nodes[i].outputs[j].id, output_value(program, i, j),
@@ -630,6 +637,25 @@ static const char includes[] =
 static const char no_vectors_of_statements[] =
     "#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14\n"
     "#pragma GCC optimize(\"no-tree-slp-vectorize\") /* which would leave out (double)(float)x */\n#endif\n\n";
+
+/* Where products of real numbers are added and subtracted side by side. gcc makes one instruction of both when it makes vectors
+ * of statements (vfmaddsub), which rounds once, whatever -ffp-contract says. */
+static const char no_alternating_vectors[] =
+    "#if defined(__GNUC__) && !defined(__clang__) && defined(__FMA__)\n"
+    "#pragma GCC optimize(\"no-tree-slp-vectorize\") /* which would round a * b - c and d * e + f once */\n#endif\n\n";
+
+/* Of helpers, those that do so with elements of arrays count. */
+static bool alternates(const struct mdf_source_program *program)
+{
+    const struct mdf_source_helper *helper = program->writer.helpers;
+    bool has_all = program->writer.adds && program->writer.subtracts && program->writer.multiplies;
+
+    for (; helper != NULL && !has_all; helper = helper->next) {
+        has_all = strstr(helper->definition, "] - ") != NULL && strstr(helper->definition, "] + ") != NULL &&
+                  strstr(helper->definition, "] * ") != NULL;
+    }
+    return has_all;
+}
 
 static bool rounds_reals(const struct mdf_source_program *program)
 {
@@ -683,6 +709,9 @@ static void append_source(struct mdf_source_program *program, const char *header
     }
     if (rounds_reals(program)) {
         mdf_text_append_string(source, no_vectors_of_statements);
+    }
+    if (alternates(program)) {
+        mdf_text_append_string(source, no_alternating_vectors);
     }
     if (program->writer.constants.length > 0) {
         append_text(source, &program->writer.constants);

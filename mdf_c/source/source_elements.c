@@ -253,6 +253,9 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
         return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
                                  mdf_dtype_name(dtype));
     }
+    writer->adds = writer->adds || (op->code == MDF_LOWERED_ADD && is_real(dtype));
+    writer->subtracts = writer->subtracts || (op->code == MDF_LOWERED_SUBTRACT && is_real(dtype));
+    writer->multiplies = writer->multiplies || (op->code == MDF_LOWERED_MULTIPLY && is_real(dtype));
     expression->text = compared_with_itself(op, operands);
     if (expression->text == NULL) {
         expression->text = express_form(writer, form, &expansion);

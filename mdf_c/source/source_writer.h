@@ -69,6 +69,7 @@ struct mdf_source_writer {
     struct mdf_text functions; /* those that are complete */
     bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
     size_t n_streams;
+    bool adds, subtracts, multiplies; /* real numbers */
     bool calls_plugins; /* a registered function is called, whose failures are told in s->failure */
     /* Of the function at hand: */
     struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
