@@ -346,7 +346,8 @@ static bool choose_branches(struct widening *widening, const struct mdf_lowered_
     return true;
 }
 
-/* One side of a condition that is the same for all; `results`: what it leaves for each merge, then the lanes that have bailed out. */
+/* One side of a condition that is the same for all; `results`: what it leaves for each merge, then the lanes that have bailed
+ * out. */
 static bool widen_side(struct widening *widening, const struct mdf_lowered_if *source, bool is_then, bool has_traps,
                        struct mdf_lowered_region *side, mdf_lowered_id *results)
 {
