@@ -153,6 +153,7 @@ Test(dumps, rows_are_put_where_they_lie)
     const char *text = dump_whole("tests/data/dumps/row_puts.yaml -n 4");
 
     expect_same_ways("tests/data/dumps/row_puts.yaml", true);
+    expect_same_ways("tests/data/dumps/thin_puts.yaml", true);
     cr_expect((strstr(text, "= call Scatter") == NULL && strstr(text, "= routine Scatter") == NULL) ||
                   !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
               "%s", text);

@@ -67,6 +67,16 @@ static bool put_row(const struct trial *trial, struct mdf_lowered_put *put)
     return true;
 }
 
+/* Whether it is one update, at an index, or at several that a nest brings to one place (lowering_find_place). */
+static bool has_place(const struct trial *trial, const struct mdf_lowered_put *put)
+{
+    size_t i;
+
+    for (i = 1; i < put->n_indices && put->limits[i] > 1 && put->limits[i] <= DRAFT_LONGEST_AXIS; i++) {
+    }
+    return i >= put->n_indices && trial->effective[1]->length == put->n_indices;
+}
+
 static bool find_put(const struct lowering *lowering, const struct trial *trial, struct mdf_lowered_put *put)
 {
     const enum mdf_form form = trial->source->operator->form;
@@ -86,7 +96,7 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
            (trial->effective[1]->dtype == MDF_DTYPE_INT64 ||
             (trial->effective[1]->dtype == MDF_DTYPE_INT32 && trial->effective[1]->length == 1)) &&
            (form == MDF_FORM_SCATTER_ND ? put_row(trial, put) : put_element(trial, put)) &&
-           (replaces(trial) || (combination(trial) != NULL && trial->effective[1]->length == put->n_indices &&
+           (replaces(trial) || (combination(trial) != NULL && has_place(trial, put) &&
                                 (form == MDF_FORM_SCATTER_ND || trial->effective[0]->rank == 1)));
 }
 

@@ -9,8 +9,6 @@
 #include "functions/kernel/move.h"
 #include "functions/moves/indexing.h"
 
-enum { LONGEST_AXIS = 1 << 16 };
-
 /* How many axes of the data the indices are of; 0: it is not covered. */
 static size_t find_depth(const struct lowering *lowering, const struct trial *trial)
 {
@@ -39,7 +37,7 @@ static size_t find_depth(const struct lowering *lowering, const struct trial *tr
 /* The index `in`, from 0 on, of an axis of so many elements. */
 static uint8_t bring_to_axis(struct lowering *lowering, struct nest_draft *draft, uint8_t in, int64_t size)
 {
-    int64_t *numbers = size > LONGEST_AXIS ? NULL : mdf_arena_array(&lowering->scratch, (size_t)size, sizeof *numbers), i;
+    int64_t *numbers = size > DRAFT_LONGEST_AXIS ? NULL : mdf_arena_array(&lowering->scratch, (size_t)size, sizeof *numbers), i;
     struct mdf_nest_view view = {.at = in, .at_stride = 1, .at_limit = size};
     struct mdf_value row = {0};
 

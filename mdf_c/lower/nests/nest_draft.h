@@ -71,7 +71,8 @@ mdf_lowered_id lowering_add_computed_nest(struct lowering *lowering, struct nest
                                           size_t rank, const uint8_t *axes, const int64_t *strides);
 
 /* lower_gather_nd.c: the place among the first `depth` axes of a call's first input that its second says; the indices of one
- * element lie along `axes`. */
+ * element lie along `axes`. All but the first axis have from 2 to DRAFT_LONGEST_AXIS elements, or the draft fails. */
+enum { DRAFT_LONGEST_AXIS = 1 << 16 };
 struct trial;
 uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
                             const uint8_t *axes);
