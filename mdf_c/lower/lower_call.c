@@ -12,6 +12,7 @@
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lower/trial.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_SOFTMAX_ELEMENTS = 32 };
@@ -241,6 +242,15 @@ static bool cast_to_wider(struct lowering *lowering, mdf_dtype to, struct mdf_lo
     return op->in[0] != MDF_LOWERED_NONE;
 }
 
+/* Python's int keeps a number past 64 bits as a real: it is that number's own, and not the next one's. */
+static bool is_past_whole(const struct trial *trial)
+{
+    double real = 0;
+
+    return trial->source->operator->form == MDF_FORM_NUMBER && mdf_dtype_kind((mdf_dtype)trial->results[0].dtype) == 'f' &&
+           (!mdf_value_to_double(&trial->results[0], &real) || !(fabs(real) < 0x1p63));
+}
+
 /* CAST or COPY for such a kernel. The shape may not depend on anything that changes. */
 static bool view_op(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
 {
@@ -251,7 +261,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
 
     if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || result->kind != MDF_KIND_TENSOR ||
         trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 || result->length != trial->effective[0]->length ||
-        !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype)) {
+        !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype) || is_past_whole(trial)) {
         return false;
     }
     for (i = 1; i < trial->n; i++) {
