@@ -84,6 +84,7 @@ Test(compile, computes_the_same)
         "tests/data/compile/rounded.yaml",           /* compilers leave out no rounding */
         "tests/data/compile/rotations.yaml --typed", /* here neither */
         "tests/data/compile/fourier.yaml --typed -n 2",
+        "tests/data/compile/nested_when.yaml --trace -n 3",
     };
     size_t i;
 

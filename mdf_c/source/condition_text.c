@@ -51,14 +51,12 @@ static const char *complain(struct mdf_source_program *program)
             program->name));
 }
 
+/* What it changes is of a graph, which has its names in the call alone. */
 static const char *spend(struct mdf_source_program *program)
 {
-    return mdf_source_helper(
-        &program->writer, "spend",
-        mdf_source_text(&program->writer,
-                        "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(struct %s *s, size_t index)\n{\n"
-                        "    s->spent[index]++;\n    s->has_changed = true;\n    return true;\n}\n",
-                        program->name));
+    return mdf_source_helper(&program->writer, "spend",
+                             "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(uint64_t *spent, bool "
+                             "*has_changed)\n{\n    ++*spent;\n    *has_changed = true;\n    return true;\n}\n");
 }
 
 static const char *is_close(struct mdf_source_program *program)
@@ -326,9 +324,9 @@ static union mdf_term finished_term(void *context, const struct mdf_condition *c
 static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
 {
     (void)reached;
-    return truth.text == NULL
-               ? truth
-               : term(mdf_source_text(writer_in(context), "%s && %s(s, %u)", truth.text, spend(context), (unsigned)index));
+    return truth.text == NULL ? truth
+                              : term(mdf_source_text(writer_in(context), "%s && %s(&s->spent[%u], &s->has_changed)", truth.text,
+                                                     spend(context), (unsigned)index));
 }
 
 const char *mdf_source_condition(struct mdf_source_program *program, uint32_t index)
