@@ -83,7 +83,6 @@ Test(compile, computes_the_same)
         "examples/weighted_edges.json --trace -n 3",
         "tests/data/compile/rounded.yaml",           /* compilers leave out no rounding */
         "tests/data/compile/rotations.yaml --typed", /* here neither */
-        "tests/data/compile/fourier.yaml --typed -n 2",
         "tests/data/compile/nested_when.yaml --trace -n 3",
     };
     size_t i;
@@ -110,6 +109,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "examples/slow_and_fast.yaml --trace -n 6",
         "examples/traffic_light.yaml --trace -n 6",
         "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
+        "tests/data/compile/fourier.yaml --typed -n 2",
         "tests/data/compile/operators.json --trace -n 2",
         "tests/data/compile/numpy.json --typed --trace -n 2",
         "tests/data/compile/python.json --typed --trace -n 2",
