@@ -2,6 +2,7 @@
 import random
 
 import conditions
+import either
 import expressions
 import loops
 from expressions import Scope
@@ -11,7 +12,8 @@ NUMBER_TYPES = ["float64", "float32", "int64", "int32", "bool", "float16", "uint
 
 
 def make(seed):
-    return Model(random.Random(f"mdf {seed}")).case()
+    """One of eight is of numbers of either type."""
+    return either.make(seed) if random.Random(f"which {seed}").random() < 0.125 else Model(random.Random(f"mdf {seed}")).case()
 
 
 class Model:

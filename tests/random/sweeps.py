@@ -1,5 +1,6 @@
 """A case as a sweep: three instances with other values of parameters and inputs, and the same as cases of their own with these values set."""
 import copy
+import re
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _field(definition):
     """Where the constant of a parameter stands that a sweep replaces; None where it has none."""
     if "value" in definition and _is_numbers(definition["value"]):
         return "value"
-    is_computed = isinstance(definition.get("value"), str) and any(c.isalpha() for c in definition["value"]) or "value" not in definition
+    is_computed = "value" not in definition or isinstance(definition["value"], str) and re.search(r"[a-zA-Z]", re.sub(r"\d[.\d]*e\d+", "", definition["value"])) is not None
     return "default_initial_value" if is_computed and _is_numbers(definition.get("default_initial_value")) else None
 
 
