@@ -652,7 +652,7 @@ bool fmu_prepare(struct mdf_state *state, mdf_error *error)
     return true;
 }
 
-/* Whether each input that has to be given has a variable: FMI has none for a sequence. */
+/* Whether each input that has to be given has a variable: FMI has none for a sequence, a text or a number of 16 bits. */
 static bool has_inputs(const struct collecting *collecting, mdf_error *error)
 {
     const struct mdf_program *program = collecting->program;
@@ -660,11 +660,18 @@ static bool has_inputs(const struct collecting *collecting, mdf_error *error)
 
     for (i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
+        const struct mdf_value *form = mdf_frame_value(collecting->state->frame, port->slot);
 
-        if (!port->is_fed && port->default_value == MDF_NO_OPERAND &&
-            mdf_frame_value(collecting->state->frame, port->slot)->kind == MDF_KIND_LIST) {
+        if (!port->is_fed && port->default_value == MDF_NO_OPERAND && (form->kind == MDF_KIND_LIST || !has_form(form))) {
             mdf_error_set(error, MDF_UNSUPPORTED,
-                          "input '%s' is a sequence, for which FMI has no variable: give its port a default_value", port->id);
+                          "input '%s' is %s%s, for which FMI has no variable: give its port a default_value", port->id,
+                          form->kind != MDF_KIND_TENSOR ? ""
+                          : form->length == 0           ? "an "
+                                                        : "of type ",
+                          form->kind == MDF_KIND_LIST     ? "a sequence"
+                          : form->kind != MDF_KIND_TENSOR ? "no number"
+                          : form->length == 0             ? "array without elements"
+                                                          : mdf_dtype_name((mdf_dtype)form->dtype));
             return false;
         }
     }
