@@ -168,23 +168,16 @@ static bool is_real(unsigned dtype)
 
 static bool has_widest_element(const struct mdf_nest_step *step)
 {
-    bool is_of_reals = is_real(step->operand_dtype);
+    enum mdf_lowered_code code = (enum mdf_lowered_code)step->code;
+    bool is_of_reals = is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
 
-    if (is_called(step)) {
-        return is_real(step->dtype) && is_of_reals;
+    if (code == MDF_LOWERED_AND || code == MDF_LOWERED_OR || code == MDF_LOWERED_EXCLUSIVE_OR || code == MDF_LOWERED_NOT) {
+        return is_of_truths;
     }
-    switch ((enum mdf_lowered_code)step->code) {
-    case MDF_LOWERED_AND:
-    case MDF_LOWERED_OR:
-    case MDF_LOWERED_EXCLUSIVE_OR:
-    case MDF_LOWERED_NOT:
-        return step->operand_dtype == MDF_DTYPE_BOOL;
-    case MDF_LOWERED_CAST:
-        return (is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL) &&
-               (is_of_reals || (step->operand_dtype == MDF_DTYPE_BOOL && is_real(step->dtype)));
-    default:
-        return is_of_reals && (is_real(step->dtype) || emission_is_comparison(step->code));
+    if (code == MDF_LOWERED_CAST && !is_called(step)) {
+        return is_of_reals ? is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL : is_of_truths && is_real(step->dtype);
     }
+    return is_of_reals && (is_real(step->dtype) || (emission_is_comparison(code) && !is_called(step)));
 }
 
 /* Whether there are instructions for what a step does. */

@@ -55,8 +55,8 @@ static const char *complain(struct mdf_source_program *program)
 static const char *spend(struct mdf_source_program *program)
 {
     return mdf_source_helper(&program->writer, "spend",
-                             "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(uint64_t *spent, bool "
-                             "*has_changed)\n{\n    ++*spent;\n    *has_changed = true;\n    return true;\n}\n");
+                             "/* NWhen: one of its times is used up. */\nstatic inline bool mdf_spend(uint64_t *spent,"
+                             " bool *has_changed)\n{\n    ++*spent;\n    *has_changed = true;\n    return true;\n}\n");
 }
 
 static const char *is_close(struct mdf_source_program *program)
