@@ -404,6 +404,22 @@ static bool is_array_of_numbers(const struct lowering *lowering, mdf_lowered_id 
            lowering_example(lowering, id)->kind == MDF_KIND_TENSOR && lowering_example(lowering, id)->dtype != MDF_DTYPE_STRING;
 }
 
+/* Whether a slot can be left with a value where only numbers of one type, and, for lanes, lists of such, are. */
+static bool is_of_numbers(const struct lowering *lowering, const struct mdf_lowering_request *request, mdf_lowered_id id)
+{
+    const struct fact *fact = id == MDF_LOWERED_NONE ? NULL : &lowering->facts[id];
+    size_t i;
+
+    if (fact == NULL || fact->items == NULL || !request->keeps_calls) {
+        return is_array_of_numbers(lowering, id) && !lowering_is_either(lowering, id);
+    }
+    for (i = 0;
+         i < fact->n_items && is_array_of_numbers(lowering, fact->items[i]) && !lowering_is_either(lowering, fact->items[i]);
+         i++) {
+    }
+    return i == fact->n_items;
+}
+
 /* A slot that gets a value of either type. C source has no such thing, nor is it known what the slot begins with the next time.
  */
 static bool add_other(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
@@ -448,7 +464,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
         if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
             continue;
         }
-        if (request->leaves_out && (!is_array_of_numbers(lowering, binding->id) || lowering_is_either(lowering, binding->id))) {
+        if (request->leaves_out && !is_of_numbers(lowering, request, binding->id)) {
             continue;
         }
         if (binding->id == MDF_LOWERED_NONE) {
