@@ -21,7 +21,7 @@
 
 /* A limit in which a small model is loaded and compiled, under an emulator of another processor too. */
 #ifdef __x86_64__
-static const double limit_s = 0.06, latest_s = 2;
+static const double limit_s = 0.06, latest_s = 5;
 static const bool is_for_emulators = false;
 #else
 static const double limit_s = 3, latest_s = 40; /* what is looked at every few milliseconds there takes a second */

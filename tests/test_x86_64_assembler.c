@@ -371,7 +371,7 @@ Test(x86_64_assembler, masks)
             uint32_t ones;
 
             cr_assert_eq(numbers[16 + k], k < 3 ? k + 0.5 : 8.5 + k, "registers %d, %d", first, second);
-            cr_assert_eq(singles[k], k < 4 ? 30 : 8 + k, "registers %d, %d", first, second);
+            cr_assert_eq(singles[k], (float)(k < 4 ? 30 : 8 + k), "registers %d, %d", first, second);
             memcpy(&ones, &singles[8 + k], sizeof ones);
             cr_assert_eq(ones, k < 4 ? UINT32_MAX : 0, "registers %d, %d", first, second);
         }

@@ -237,7 +237,7 @@ static bool cast_to_wider(struct lowering *lowering, mdf_dtype to, struct mdf_lo
 
     if (is_narrow && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
         op->in[0] = lowering_cast(lowering, op->in[0], wider);
-        op->dtype = wider;
+        op->dtype = (uint8_t)wider;
     }
     return op->in[0] != MDF_LOWERED_NONE;
 }
