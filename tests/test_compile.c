@@ -457,15 +457,22 @@ Test(compile, what_is_put_stays_where_it_is)
     free(output);
 }
 
+/* The source that mdf-compile writes of a model, to be freed. */
+static char *source_of(const char *model)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output, "$BUILD/mdf-compile %s -o %s/source.c && cat %s/source.c", model, compile_folder, compile_folder), 0);
+    return output;
+}
+
 /* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
  * something, are given what is computed on an edge, or keep something. */
 Test(compile, loops_in_succession_become_one)
 {
-    char *output = compile_new_output();
+    char *output = source_of("tests/data/compile/succession.yaml");
 
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/succession.yaml -o %s/loops.c && cat %s/loops.c",
-                             compile_folder, compile_folder),
-                 0);
     cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
     cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
     cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
@@ -475,11 +482,8 @@ Test(compile, loops_in_succession_become_one)
 /* In both runs of each node, the first one and the later ones. */
 Test(compile, short_states_lie_beside_their_stacks)
 {
-    char *output = compile_new_output();
+    char *output = source_of("tests/data/compile/beside.yaml");
 
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/beside.yaml -o %s/beside.c && cat %s/beside.c",
-                             compile_folder, compile_folder),
-                 0);
     cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
     cr_expect_eq(count_words(output, "    double s_2[32];"), 2u, "%s", output);
     cr_expect_eq(count_words(output, "    double s_2["), 4u, "%s", output);
@@ -491,11 +495,8 @@ Test(compile, short_states_lie_beside_their_stacks)
  */
 Test(compile, schedules_count_what_is_asked_for)
 {
-    char *output = compile_new_output();
+    char *output = source_of("bench/models/every_n_calls.yaml");
 
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile bench/models/every_n_calls.yaml -o %s/calls.c && cat %s/calls.c",
-                             compile_folder, compile_folder),
-                 0);
     cr_expect_eq(count_words(output, "s->clocks[0]++"), 1u, "%s", output);
     cr_expect(strstr(output, "s->clocks[1]") == NULL && strstr(output, "s->clocks[3]") == NULL, "%s", output);
     cr_expect(strstr(output, "s->n_sets") == NULL && strstr(output, "is_over(s) ||") == NULL, "%s", output);
@@ -505,11 +506,8 @@ Test(compile, schedules_count_what_is_asked_for)
 /* What a node passes on lies where it was made; a state that it is kept in does not. */
 Test(compile, what_is_passed_on_has_no_memory_of_its_own)
 {
-    char *output = compile_new_output(), *plain = compile_new_output();
+    char *output = source_of("tests/data/compile/aliases.yaml"), *plain = compile_new_output();
 
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/compile/aliases.yaml -o %s/aliases.c && cat %s/aliases.c",
-                             compile_folder, compile_folder),
-                 0);
     cr_expect(strstr(output, "double made_rows[6];") != NULL && strstr(output, "double last[6];") != NULL, "%s", output);
     cr_expect(strstr(output, "double turned_same[") == NULL && strstr(output, "double kept_last[") == NULL, "%s", output);
     cr_expect_eq(compile_run(plain, "$BUILD/mdf-run tests/data/compile/aliases.yaml -n 3 --trace"), 0);

@@ -215,6 +215,15 @@ Test(open_nest, stacks_are_read_beside_their_loop)
     }
 }
 
+static void evaluate(struct engine *engine, const char *model)
+{
+    cr_assert(engine_begin(engine, model, NULL), "%s", engine->error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s",
+                     engine->error.message);
+    }
+}
+
 /* What is scanned has no row: the state stays. */
 Test(open_nest, a_scan_of_nothing)
 {
@@ -227,10 +236,7 @@ Test(open_nest, a_scan_of_nothing)
     struct engine engine;
     mdf_tensor state;
 
-    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
-    }
+    evaluate(&engine, model);
     cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &state));
     cr_assert(state.rank == 1 && state.shape[0] == 2 && state.dtype == MDF_DTYPE_FLOAT64);
     cr_expect(((const double *)state.data)[0] == 3 && ((const double *)state.data)[1] == 4);
@@ -304,10 +310,7 @@ Test(open_nest, what_is_as_long_as_it_comes_is_not_one_of_two_ways)
     struct engine engine;
     mdf_tensor stacked;
 
-    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(mdf_evaluate(engine.state, i == 0 ? (double)NAN : 0.1, &engine.error), MDF_OK, "%s", engine.error.message);
-    }
+    evaluate(&engine, model);
     cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "r"), &stacked));
     cr_expect(stacked.rank == 1 && stacked.shape[0] == 2);
     mdf_explain(engine.state, how, sizeof how);

@@ -15,9 +15,8 @@ struct search {
     struct lowering *lowering;
     size_t first, second; /* the ops */
     bool *follows;        /* of each value: it depends on what the first loop makes */
-    size_t n_following;
+    bool *is_wanted;      /* of each value: a scalar that found->scalars is to have if they read it */
     struct mdf_lowered_concurrent *found;
-    size_t capacity; /* of found->scalars */
 };
 
 static struct mdf_lowered_op *op_at(const struct search *search, size_t at)
@@ -54,65 +53,27 @@ static bool may_run_beside(const struct mdf_lowered_region *region)
     return true;
 }
 
-/* Whether its number of runs and the memory of its states and stacks are known when it begins. */
-static bool is_known(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
-{
-    size_t i;
-
-    if (loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE || loop->n_padded > 0 ||
-        loop->concurrent != NULL || (loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE)) {
-        return false;
-    }
-    for (i = 0; i < loop->n_stacks; i++) {
-        if (loop->stacks[i].appends || loop->stacks[i].is_put) {
-            return false;
-        }
-    }
-    for (i = 0; i < loop->n_states; i++) {
-        if (lowered->values[loop->states[i].parameter].open_axes != 0) {
-            return false;
-        }
-    }
-    return loop->n_runs == SIZE_MAX || mdf_time_for_threads((double)loop->n_runs * mdf_time_of_run(&loop->body)) > 0;
-}
-
+/* Whether a loop may run beside another one, as far as it says itself, and may be worth it. */
 static bool may_be_one(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
-    return loop != NULL && is_known(lowered, loop) && may_run_beside(&loop->body);
+    return loop != NULL && loop->concurrent == NULL && loop->n_padded == 0 && lowering_is_counted(lowered, loop) &&
+           may_run_beside(&loop->body) &&
+           (loop->n_runs == SIZE_MAX || mdf_time_for_threads((double)loop->n_runs * mdf_time_of_run(&loop->body)) > 0);
 }
 
 /* ------------------------------------------------------------------ what depends on what */
 
-static void note_read(void *context, mdf_lowered_id id, bool is_aliased)
+static size_t count_following(const struct search *search, size_t at)
 {
-    struct search *search = context;
-
-    (void)is_aliased;
-    search->n_following += search->follows[id];
+    return mdf_lowered_count_marked(op_at(search, at), search->follows);
 }
 
-static void note_result(void *context, mdf_lowered_id id)
+static void follow(const struct search *search)
 {
-    ((struct search *)context)->follows[id] = true;
-}
+    const struct mdf_lowered *lowered = search->lowering->lowered;
 
-static size_t count_following(struct search *search, size_t at)
-{
-    search->n_following = 0;
-    mdf_lowered_visit_reads(op_at(search, at), note_read, search);
-    return search->n_following;
-}
-
-static void follow(struct search *search)
-{
-    size_t i;
-
-    memset(search->follows, 0, search->lowering->lowered->n_values * sizeof *search->follows);
-    for (i = search->first; i < search->second; i++) {
-        if (i == search->first || count_following(search, i) > 0) {
-            mdf_lowered_visit_results(op_at(search, i), note_result, search);
-        }
-    }
+    memset(search->follows, 0, lowered->n_values * sizeof *search->follows);
+    mdf_lowered_mark_following(&lowered->region, search->first, search->second, search->follows);
 }
 
 /* How many rows of the second loop are stacks of the first, whose items it takes in the order in which they are made. */
@@ -131,7 +92,7 @@ static size_t count_items(const struct search *search)
 }
 
 /* Whether the second may run while the first does: as it is there, or waiting for items. */
-static bool are_independent(struct search *search, bool *waits)
+static bool are_independent(const struct search *search, bool *waits)
 {
     const struct mdf_lowered_loop *first = loop_at(search, search->first), *second = loop_at(search, search->second);
     size_t n_following = count_following(search, search->second);
@@ -143,50 +104,40 @@ static bool are_independent(struct search *search, bool *waits)
 
 /* ------------------------------------------------------------------ together */
 
-/* A scalar that is there before the loops begin; `follows` says which are. */
-static void note_scalar(void *context, mdf_lowered_id id, bool is_aliased)
+/* A scalar that is there before the loops begin, once. */
+static void take_scalar(void *context, mdf_lowered_id id, bool is_aliased)
 {
     struct search *search = context;
-    struct mdf_lowered_concurrent *found = search->found;
-    size_t i;
 
     (void)is_aliased;
-    if (!search->follows[id] || !search->lowering->lowered->values[id].is_scalar) {
-        return;
+    if (search->is_wanted[id]) {
+        search->is_wanted[id] = false;
+        search->found->scalars[search->found->n_scalars++] = id;
     }
-    for (i = 0; i < found->n_scalars && (i >= search->capacity || found->scalars[i] != id); i++) {
-    }
-    if (i < search->capacity) {
-        found->scalars[i] = id;
-    }
-    found->n_scalars += i == found->n_scalars;
 }
 
 /* The scalars that both read. */
 static bool find_scalars(struct search *search)
 {
     const struct mdf_lowered *lowered = search->lowering->lowered;
-    struct mdf_lowered_concurrent *found = search->found;
-    size_t i;
+    bool *is_wanted = search->is_wanted;
+    size_t n = 0, i;
 
-    for (i = 0; i < lowered->n_values; i++) {
-        search->follows[i] = lowered->values[i].place == MDF_LOWERED_INPUT;
-    }
+    memset(is_wanted, 0, lowered->n_values * sizeof *is_wanted);
     for (i = 0; i < search->first; i++) {
-        mdf_lowered_visit_results(op_at(search, i), note_result, search);
+        mdf_lowered_mark_results(op_at(search, i), is_wanted);
     }
-    for (search->capacity = 0;; search->capacity = found->n_scalars) {
-        found->scalars = mdf_arena_array(&search->lowering->lowered->arena, search->capacity, sizeof *found->scalars);
-        found->n_scalars = 0;
-        if (found->scalars == NULL) {
-            return false;
-        }
-        mdf_lowered_visit_reads(op_at(search, search->first), note_scalar, search);
-        mdf_lowered_visit_reads(op_at(search, search->second), note_scalar, search);
-        if (found->n_scalars <= search->capacity) {
-            return true;
-        }
+    for (i = 0; i < lowered->n_values; i++) {
+        is_wanted[i] = (is_wanted[i] || lowered->values[i].place == MDF_LOWERED_INPUT) && lowered->values[i].is_scalar;
+        n += is_wanted[i];
     }
+    search->found->scalars = mdf_arena_array(&search->lowering->lowered->arena, n, sizeof *search->found->scalars);
+    if (search->found->scalars == NULL) {
+        return false;
+    }
+    mdf_lowered_visit_reads(op_at(search, search->first), take_scalar, search);
+    mdf_lowered_visit_reads(op_at(search, search->second), take_scalar, search);
+    return true;
 }
 
 /* The ops in their new order. */
@@ -281,7 +232,8 @@ bool lowering_find_concurrent(struct lowering *lowering)
         return true;
     }
     search.follows = mdf_arena_array(&lowering->scratch, lowered->n_values, sizeof *search.follows);
-    if (search.follows == NULL) {
+    search.is_wanted = mdf_arena_array(&lowering->scratch, lowered->n_values, sizeof *search.is_wanted);
+    if (search.follows == NULL || search.is_wanted == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (search.first = 0; search.first < lowered->region.n_ops; search.first++) {

@@ -30,8 +30,7 @@ struct fusion {
     bool *follows;        /* of each value: it depends on what the first loop makes */
     bool *is_seen;        /* of each value: its bytes have been counted */
     size_t capacity;      /* of both */
-    size_t n_following, n_bytes;
-    bool is_following;
+    size_t n_bytes;
     struct absorption between; /* what becomes a part of the first */
 };
 
@@ -42,13 +41,11 @@ static const struct mdf_lowered_loop *loop_at(const struct fusion *fusion, size_
     return op->code == MDF_LOWERED_LOOP ? op->of.loop : NULL;
 }
 
-/* Whether nothing but its bounds and its body says what it does: no condition, no state that grows, no list of its items. */
-static bool is_plain(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
+bool lowering_is_counted(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
-    const struct mdf_lowered_value *values = lowering->lowered->values;
     size_t i;
 
-    if (loop == NULL || loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE || loop->n_runs < 2 ||
+    if (loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE ||
         (loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE)) {
         return false;
     }
@@ -58,9 +55,20 @@ static bool is_plain(const struct lowering *lowering, const struct mdf_lowered_l
         }
     }
     for (i = 0; i < loop->n_states; i++) {
-        if (values[loop->states[i].parameter].open_axes != 0) {
+        if (lowered->values[loop->states[i].parameter].open_axes != 0) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Whether nothing but its bounds and its body says what it does: no condition, no state that grows, no list of its items. */
+static bool is_plain(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    if (loop == NULL || loop->n_runs < 2 || !lowering_is_counted(lowering->lowered, loop)) {
+        return false;
     }
     for (i = 0; i < lowering->lowered->n_values; i++) {
         if (lowering->facts[i].list != NULL && lowering->facts[i].list->loop == loop) {
@@ -102,33 +110,16 @@ static const struct mdf_lowered_rows *same_rows(const struct mdf_lowered_loop *l
 
 /* ------------------------------------------------------------------ what depends on what */
 
-static void note_read(void *context, mdf_lowered_id id, bool is_aliased)
-{
-    struct fusion *fusion = context;
-
-    (void)is_aliased;
-    fusion->n_following += fusion->follows[id];
-}
-
-static void note_result(void *context, mdf_lowered_id id)
-{
-    struct fusion *fusion = context;
-
-    fusion->follows[id] = fusion->follows[id] || fusion->is_following;
-}
-
 /* How often an op reads what depends on the first loop. */
-static size_t count_following(struct fusion *fusion, const struct mdf_lowered_op *op)
+static size_t count_following(const struct fusion *fusion, const struct mdf_lowered_op *op)
 {
-    fusion->n_following = 0;
-    mdf_lowered_visit_reads(op, note_read, fusion);
-    return fusion->n_following;
+    return mdf_lowered_count_marked(op, fusion->follows);
 }
 
 static bool follow(struct fusion *fusion)
 {
     struct lowering *lowering = fusion->lowering;
-    size_t n = lowering->lowered->n_values, i;
+    size_t n = lowering->lowered->n_values;
 
     if (fusion->capacity < n + MOST_ABSORBED) {
         fusion->capacity = 2 * n + MOST_ABSORBED;
@@ -139,13 +130,8 @@ static bool follow(struct fusion *fusion)
         }
     }
     memset(fusion->follows, 0, fusion->capacity * sizeof *fusion->follows);
-    fusion->is_following = true;
-    for (i = fusion->first; i < fusion->second; i++) {
-        const struct mdf_lowered_op *op = &fusion->region->ops[i];
-
-        fusion->is_following = i == fusion->first || count_following(fusion, op) > 0;
-        mdf_lowered_visit_results(op, note_result, fusion);
-    }
+    mdf_lowered_mark_following(&(const struct mdf_lowered_region){fusion->region->ops, fusion->region->n_ops}, fusion->first,
+                               fusion->second, fusion->follows);
     fusion->between = (struct absorption){.lowering = lowering,
                                           .region = fusion->region,
                                           .first = fusion->first,

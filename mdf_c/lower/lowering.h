@@ -475,7 +475,9 @@ bool lowering_narrow_wholes(struct lowering *lowering);
 /* --- lower_routine.c: calls in loops that a function of plain C does with less than their kernels take. */
 bool lowering_find_routines(struct lowering *lowering);
 
-/* --- lower_fuse.c: what is told of two loops; NULL: memory ran out. */
+/* --- lower_fuse.c: whether a loop's number of runs, and the memory of its states and stacks, are known when it begins. */
+bool lowering_is_counted(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
+/* What is told of two loops; NULL: memory ran out. */
 struct mdf_lowered_pair *lowering_pair(struct lowering *lowering, const struct mdf_lowered_op *first,
                                        const struct mdf_lowered_op *second);
 

@@ -157,6 +157,27 @@ size_t *mdf_lowered_count_reads(const struct mdf_lowered *lowered, struct mdf_ar
     return n_reads;
 }
 
+struct marked {
+    const bool *marks;
+    size_t n;
+};
+
+static void count_if_marked(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct marked *marked = context;
+
+    (void)is_aliased;
+    marked->n += marked->marks[id];
+}
+
+size_t mdf_lowered_count_marked(const struct mdf_lowered_op *op, const bool *marks)
+{
+    struct marked marked = {.marks = marks};
+
+    mdf_lowered_visit_reads(op, count_if_marked, &marked);
+    return marked.n;
+}
+
 /* ------------------------------------------------------------------ makers */
 
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context)
@@ -194,6 +215,27 @@ void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_resu
     MDF_LOWERED_CASES_OF_ELEMENTS:
         visitor(context, op->out);
         break;
+    }
+}
+
+static void mark(void *context, mdf_lowered_id id)
+{
+    ((bool *)context)[id] = true;
+}
+
+void mdf_lowered_mark_results(const struct mdf_lowered_op *op, bool *marks)
+{
+    mdf_lowered_visit_results(op, mark, marks);
+}
+
+void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t first, size_t end, bool *marks)
+{
+    size_t i;
+
+    for (i = first; i < end; i++) {
+        if (i == first || mdf_lowered_count_marked(&region->ops[i], marks) > 0) {
+            mdf_lowered_mark_results(&region->ops[i], marks);
+        }
     }
 }
 

@@ -12,12 +12,18 @@ void mdf_lowered_visit_reads(const struct mdf_lowered_op *op, mdf_lowered_read v
 bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id);
 /* How often each value is read, by ops and as an output; NULL: no memory. */
 size_t *mdf_lowered_count_reads(const struct mdf_lowered *lowered, struct mdf_arena *arena);
+/* How often an op reads a value that is marked. */
+size_t mdf_lowered_count_marked(const struct mdf_lowered_op *op, const bool *marks);
 /* An op, and what is inside it, reads `to` wherever it read `from`. */
 void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, mdf_lowered_id to);
 
 /* Calls `result` for each value that can be seen behind an op because of it: of a LOOP also what its states are then. */
 typedef void (*mdf_lowered_result)(void *context, mdf_lowered_id id);
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context);
+
+/* Marks what an op makes; what op number `first` of a region makes, and all that depends on it in front of op number `end`. */
+void mdf_lowered_mark_results(const struct mdf_lowered_op *op, bool *marks);
+void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t first, size_t end, bool *marks);
 
 /* Whether an op of a code may bail out (lowered.h). */
 bool mdf_lowered_may_bail_out(unsigned code);

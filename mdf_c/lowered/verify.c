@@ -10,7 +10,6 @@
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/lowered/print_lowered.h"
 
-#include <stddef.h>
 #include <string.h>
 
 struct verification {
@@ -21,6 +20,7 @@ struct verification {
     size_t *n_stored;     /* elements of it that nests have stored so far */
     mdf_lowered_id *made; /* by what the regions around have, in order */
     size_t n_made;
+    bool *marks;                           /* of each value, for what is looked at */
     const struct mdf_lowered_loop *around; /* the loop whose body's own region this is; NULL: no loop's */
 };
 
@@ -713,37 +713,13 @@ static bool verify_region(struct verification *verification, const struct mdf_lo
     return true;
 }
 
-/* Of two loops that may run at the same time: how often the second reads what the first makes, but row by row. */
-struct dependence {
-    const struct mdf_lowered_op *second;
-    mdf_lowered_id result;
-    ptrdiff_t n;
-};
-
-static void count_read(void *context, mdf_lowered_id id, bool is_aliased)
-{
-    (void)is_aliased;
-    ((struct dependence *)context)->n += id == ((struct dependence *)context)->result;
-}
-
-static void count_reads(void *context, mdf_lowered_id result)
-{
-    struct dependence *dependence = context;
-    const struct mdf_lowered_loop *loop = dependence->second->of.loop;
-    size_t i;
-
-    dependence->result = result;
-    mdf_lowered_visit_reads(dependence->second, count_read, dependence);
-    for (i = 0; i < loop->n_rows && loop->concurrent->waits; i++) {
-        dependence->n -= loop->rows[i].source == result;
-    }
-}
-
+/* Of two loops that may run at the same time, the second needs nothing of the first, or only its items, row by row. */
 static bool verify_concurrent(struct verification *verification, const struct mdf_lowered_region *region, size_t at)
 {
     const struct mdf_lowered_op *first = &region->ops[at], *second = first + 1;
     const struct mdf_lowered_concurrent *concurrent = first->code == MDF_LOWERED_LOOP ? first->of.loop->concurrent : NULL;
-    struct dependence dependence = {.second = second};
+    bool *marks = verification->marks;
+    size_t n_items = 0, i;
 
     if (concurrent == NULL || concurrent->loops[0] != first->of.loop) {
         return true;
@@ -752,8 +728,13 @@ static bool verify_concurrent(struct verification *verification, const struct md
         second->of.loop->concurrent != concurrent) {
         return fail(verification, first, "the other loop does not follow");
     }
-    mdf_lowered_visit_results(first, count_reads, &dependence);
-    return dependence.n == 0 || fail(verification, second, "needs more of the other loop than its items");
+    memset(marks, 0, verification->lowered->n_values * sizeof *marks);
+    mdf_lowered_mark_results(first, marks);
+    for (i = 0; i < second->of.loop->n_rows && concurrent->waits; i++) {
+        n_items += marks[second->of.loop->rows[i].source];
+    }
+    return mdf_lowered_count_marked(second, marks) == n_items ||
+           fail(verification, second, "needs more of the other loop than its items");
 }
 
 bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
@@ -768,8 +749,9 @@ bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
     verification.is_made = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_made);
     verification.made = mdf_arena_array(&arena, 2 * lowered->n_values + 1, sizeof *verification.made);
     verification.n_stored = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.n_stored);
+    verification.marks = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.marks);
     holds = verification.is_there != NULL && verification.is_made != NULL && verification.made != NULL &&
-            verification.n_stored != NULL;
+            verification.n_stored != NULL && verification.marks != NULL;
     for (i = 0; holds && i < lowered->n_values; i++) {
         verification.is_there[i] = verification.is_made[i] =
             lowered->values[i].place == MDF_LOWERED_INPUT || lowered->values[i].place == MDF_LOWERED_CONSTANT;

@@ -137,9 +137,7 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
         emit_routine(emission, call->routine);
     } else {
         memcpy(&address, call->draw != NULL ? (const void *)&draw : (const void *)&run, sizeof address);
-        assemble_move_address(emission->assembler, RDI, emission->lowered);
-        assemble_move_address(emission->assembler, RSI, call->draw != NULL ? (const void *)call->draw : call);
-        emission_call_or_bail_out(emission, address);
+        emission_call_of_form(emission, address, call->draw != NULL ? (const void *)call->draw : call);
     }
     emission_restore(emission);
     for (i = 0; i < call->n_outputs; i++) {
@@ -165,9 +163,7 @@ static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
         }
     }
     memcpy(&address, &run, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, op);
-    emission_call_or_bail_out(emission, address);
+    emission_call_of_form(emission, address, op);
     emission_restore(emission);
 }
 
@@ -199,9 +195,7 @@ static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
 
     emission->calls_interpreter = true;
     memcpy(&address, &run, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, nest);
-    emission_call_or_bail_out(emission, address);
+    emission_call_of_form(emission, address, nest);
 }
 
 static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
@@ -258,9 +252,7 @@ static void emit_concurrent(struct emission *emission, struct mdf_lowered_concur
         emission_publish(emission, concurrent->scalars[i]);
     }
     memcpy(&address, &run, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, concurrent);
-    emission_call_or_bail_out(emission, address);
+    emission_call_of_form(emission, address, concurrent);
     emission_restore(emission);
     for (i = 0; i < 2; i++) {
         for (j = 0; j < concurrent->loops[i]->n_states; j++) {

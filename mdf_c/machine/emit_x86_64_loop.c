@@ -19,9 +19,7 @@ static void call_helper(struct emission *emission, const struct loop_plan *plan,
     const void *address;
 
     memcpy(&address, &helper, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, plan->loop);
-    emission_call_or_bail_out(emission, address);
+    emission_call_of_form(emission, address, plan->loop);
     emission_restore(emission);
 }
 

@@ -447,9 +447,7 @@ static void call_for_nest(struct emission *emission, struct mdf_lowered_nest *ne
     const void *address;
 
     memcpy(&address, &function, sizeof address);
-    assemble_move_address(emission->assembler, RDI, emission->lowered);
-    assemble_move_address(emission->assembler, RSI, nest);
-    emission_call_or_bail_out(emission, address);
+    emission_call_of_form(emission, address, nest);
 }
 
 /* The longest open axis that the code is for: a longer row would be folded in parts. */

@@ -215,6 +215,13 @@ void emission_call_or_bail_out(struct emission *emission, const void *function)
     assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->bail_out);
 }
 
+void emission_call_of_form(struct emission *emission, const void *function, const void *subject)
+{
+    assemble_move_address(emission->assembler, RDI, emission->lowered);
+    assemble_move_address(emission->assembler, RSI, subject);
+    emission_call_or_bail_out(emission, function);
+}
+
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n)
 {
     struct assembler *assembler = emission->assembler;
