@@ -6,7 +6,7 @@
 #
 # CC (gcc or clang), CFLAGS, LDFLAGS, PREFIX, DESTDIR may be set; WERROR=1 makes warnings errors; SANITIZE=address or
 # undefined builds with that sanitizer; BUILD is the folder for all that is made.
-# A source joins the library by lying in one of its folders, a suite by being named tests/test_*.c.
+# A source joins the library by lying in one of its folders, a suite by being named test_*.c in one of those of tests.
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -40,8 +40,8 @@ LIBRARY_SOURCES := $(filter-out $(SOLVER_ABSENT) $(IMAGE_ABSENT:%=functions/imag
 PROGRAM_NAMES := run convert compile fmu merge diff
 PROGRAM_MAINS := mdf_c/cli/programs.c $(PROGRAM_NAMES:%=mdf_c/cli/mdf_%.c)
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
-SUITE_SOURCES := $(sort $(wildcard tests/test_*.c))
-SUITE_SHARED_SOURCES := $(sort $(filter-out $(SUITE_SOURCES),$(wildcard tests/*.c)))
+SUITE_SOURCES := $(sort $(wildcard tests/*/test_*.c))
+SUITE_SHARED_SOURCES := $(sort $(wildcard tests/support/*.c))
 # Criterion's processes do not go with the thread sanitizer, and it may not be there for another processor: tests/alone stands in for it.
 RUNS_ALONE := $(or $(ALONE),$(filter thread,$(SANITIZE)))
 SUITE_SHARED_SOURCES += $(if $(RUNS_ALONE),tests/alone/alone.c)
@@ -66,7 +66,7 @@ FUZZ_OBJECTS := $(call objects,$(filter-out fuzz/fuzz.c,$(FUZZ_SOURCES))) $(PROG
 PROGRAMS := $(PROGRAM_NAMES:%=$(BUILD)/mdf-%)
 # Programs of the Python package, which a script starts.
 SCRIPTS := $(BUILD)/mdf-fit
-SUITES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(SUITE_SOURCES))
+SUITES := $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(SUITE_SOURCES)))
 OPERATOR_TABLES := build/generated/operator_tables.inc
 HELPER_TEXTS := build/generated/helper_texts.inc
 FMU_TEXTS := build/generated/fmu_texts.inc
@@ -150,7 +150,7 @@ print-programs:
 
 suites: $(PROGRAMS) $(SUITES) $(BUILD)/random/run_ways preload
 
-# What makes memory and files refuse, for tests/test_failing.c and check-failing.
+# What makes memory and files refuse, for tests/run/test_failing.c and check-failing.
 PRELOADS := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(sort $(wildcard tests/preload/*.c)))
 preload: $(PRELOADS)
 
@@ -195,7 +195,7 @@ check-fmu: all
 
 # ONNX's own node tests, by the Python package onnx.
 node-tests: $(BUILD)/mdf-run
-	@python3 tests/run_node_tests.py --mdf-run $(BUILD)/mdf-run --expected tests/node_tests_not_yet.txt
+	@python3 tests/calls/run_node_tests.py --mdf-run $(BUILD)/mdf-run --expected tests/calls/node_tests_not_yet.txt
 
 # Speed beside other engines and hand-written C, to bench/results.md; BENCH_FLAGS: see bench/README.md.
 bench: $(BUILD)/mdf-run $(SHARED_LIBRARY) $(BUILD)/bench/libhandwritten.so
@@ -398,10 +398,10 @@ $(BUILD)/mdf-fit: tools/mdf-fit.sh
 $(BUILD)/fuzz: $(call objects,fuzz/fuzz.c) $(FUZZ_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) -lm -lpthread
 
-# What tests/early_code.c stands before.
+# What tests/support/early_code.c stands before.
 EARLY_CODE_FLAGS := -Wl,--wrap=mdf_code_price -Wl,--wrap=mdf_time_for_threads
 
-$(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES) tests/early_code.c) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
+$(BUILD)/random/run_ways: $(call objects,$(RANDOM_SOURCES) tests/support/early_code.c) $(PROGRAM_SHARED_OBJECTS) $(STATIC_LIBRARY) $(BUILD)/object_list
 	@mkdir -p $(@D)
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(EARLY_CODE_FLAGS) -o $@ $(filter %.o,$^) $(STATIC_LIBRARY) $(call package_libraries) \
 	    -lm -lpthread -ldl
@@ -412,7 +412,7 @@ $(BUILD)/fuzzers: $(call objects,fuzz/libfuzzer.c) $(FUZZ_OBJECTS) $(STATIC_LIBR
 	    $(call package_libraries) -lm -lpthread
 	@for target in $(FUZZ_TARGETS); do ln -f $@ $(BUILD)/fuzz_$$target; done
 
-# What tests/refused_pieces.c stands before.
+# What tests/support/refused_pieces.c stands before.
 WRAPPED := mdf_arena_allocate mdf_arena_array mdf_arena_text mdf_arena_printf mdf_arena_vprintf mdf_memory_allocate mdf_memory_allocate_zeroed mdf_memory_resize mdf_memory_grow \
     list_add
 WRAP_FLAGS := $(WRAPPED:%=-Wl,--wrap=%) $(EARLY_CODE_FLAGS)
@@ -422,9 +422,10 @@ $(SUITE_LIBRARY): $(SUITE_LIBRARY_OBJECTS) $(BUILD)/object_list
 	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
 # The library for suites is made before a suite is, but a newer one does not make it anew.
-$(BUILD)/tests/%: $(BUILD)/objects/tests/%.o $(BUILD)/flags | $(SUITE_LIBRARY)
+$(foreach source,$(SUITE_SOURCES),$(eval $(BUILD)/tests/$(basename $(notdir $(source))): $(call objects,$(source))))
+$(SUITES): $(BUILD)/flags | $(SUITE_LIBRARY)
 	@mkdir -p $(@D)
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $< $(SUITE_LIBRARY) -Wl,-rpath,'$$ORIGIN/..' \
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.o,$^) $(SUITE_LIBRARY) -Wl,-rpath,'$$ORIGIN/..' \
 	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
 -include $(ALL_OBJECTS:.o=.d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lets every allocation of small runs fail, alone and with all that follow it: reading and writing each format, evaluating, compiling,
 # sweeping, Python. A run must end in a message and exit status 1 or 2, or in the same output; never in a signal, nor hang, nor leak.
-# (Calls that change files: tests/test_failing.c tries each of them.)
+# (Calls that change files: tests/run/test_failing.c tries each of them.)
 # Usage: check_failing.sh [SECONDS]   for each command and way; default 60. Those that time did not suffice for are told.
 set -u
 # SECONDS is a variable of bash; that of make is an argument here.
@@ -55,6 +55,6 @@ check mdf-fmu examples/cooling.yaml --dt 1 --source-only -o "$folder/out.fmu"
 
 if python=$(tools/find_python.sh); then
     python=$("$python" -c 'import sys; print(sys.executable)')
-    LD_PRELOAD=$failer MDF_C_BUILD=$build "$python" tests/failing_calls.py --seconds "$((2 * seconds))" || status=1
+    LD_PRELOAD=$failer MDF_C_BUILD=$build "$python" tests/calls/failing_calls.py --seconds "$((2 * seconds))" || status=1
 fi
 exit $status

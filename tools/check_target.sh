@@ -89,7 +89,7 @@ settings=(BUILD="$build" CC="$triplet-gcc" AR="$triplet-ar" ALONE=1 CFLAGS="${CF
 if [ "$only" = --make ]; then
     exec make --no-print-directory -j"${JOBS:-$(nproc)}" "${settings[@]}" "$@"
 fi
-all_suites=$(cd tests && echo test_*.c)
+all_suites=$(basename -a tests/*/test_*.c)
 suites=${*:-${all_suites//.c/}}
 programs=$(make -s print-programs)
 # shellcheck disable=SC2086

@@ -3,7 +3,7 @@
 
 Each is checked by onnx.checker, and evaluated by onnxruntime, by onnx.reference and by plain Python, which must agree. It is converted
 with mdf-convert; what mdf-run prints for the file, and for the .onnx that it came from, must agree too. What onnxruntime gives is
-written to tests/data/control_flow_answers.json, which tests/test_examples.c compares with.
+written to tests/data/control_flow_answers.json, which tests/programs/test_examples.c compares with.
 
 Needs the packages onnx, onnxruntime and numpy, and the programs in $BUILD (default: build). Run from the root of the tree:
 

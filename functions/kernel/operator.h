@@ -172,7 +172,7 @@ enum mdf_form {
 };
 
 /* What a call comes to where the lists that it gets are written out, so that their items are known: in derivatives, and in
- * expressions that have the lists as their arguments (mdf_c/plan/unrolled.c). */
+ * expressions that have the lists as their arguments (mdf_c/plan/traced/unrolled.c). */
 enum mdf_written_out {
     MDF_WRITTEN_OUT_NOT,
     MDF_WRITTEN_OUT_CHOICES,  /* of lists of conditions and values, and another value: one `where` within the other */

@@ -1,5 +1,5 @@
 /* lower_control.c - operators with bodies: If as a structured op; Loop and Scan have files of their own. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 
 #include "functions/control/stack.h"

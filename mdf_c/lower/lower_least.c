@@ -1,6 +1,6 @@
 /* lower_least.c - for C source, Python's min and max of numbers that differ in strength or type: each yields one of its values as
  * it is, so it is a condition on them whose sides leave the one or the other, as `b if b < a else a` is. See lower_strength.c. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 

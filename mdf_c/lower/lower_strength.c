@@ -2,7 +2,7 @@
  * array. A call of such a value is lowered for each strength. Where the ops are the same, they are made once, and what is known
  * of the strength of their results follows; else an IF chooses at run time, and each side has values of one strength. So are
  * values of either type, `x if c else 0`: a real where x is taken, and that whole number else. See lowering.h. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lower/terms.h"
 

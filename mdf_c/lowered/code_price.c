@@ -1,6 +1,6 @@
 /* code_price.c - see code_price.h. When machine code pays: about what it takes to generate it, and what each run of it saves, in
  * nanoseconds. The numbers are those of a processor of some years ago; that of the machine makes them wrong by a factor which is
- * the same for both. Suites have other prices (tests/early_code.c), so that they go both ways. */
+ * the same for both. Suites have other prices (tests/support/early_code.c), so that they go both ways. */
 #include "mdf_c/lowered/code_price.h"
 
 #include "mdf_c/lowered/lowered_reads.h"

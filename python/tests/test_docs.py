@@ -12,7 +12,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-# Pages whose commands "$ build/..." need the Python package: they run here, the others in tests/test_pages.c.
+# Pages whose commands "$ build/..." need the Python package: they run here, the others in tests/programs/test_pages.c.
 COMMAND_PAGES = {"docs/fitting.md": 1}
 PAGES = {  # how many blocks each page has at least, and the folder that they run in, which holds the examples, or is among them
     "docs/cluster.md": (3, "."),

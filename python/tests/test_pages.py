@@ -12,13 +12,13 @@ import mdf_c
 from test_docs import COMMAND_PAGES, PAGES, PROMPTS
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
-if not (ROOT / "tests/test_pages.c").exists():
+if not (ROOT / "tests/programs/test_pages.c").exists():
     pytest.skip("the source tree is not here", allow_module_level=True)
 ALL = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in [README, ROOT / "python/README.md", *sorted(DOCS.glob("*.md"))]}
 
-# Pages whose blocks tests/test_example_pages.c runs, and those whose commands "$ build/..." and "$ cc ..." tests/test_pages.c does.
-EXAMPLE_PAGES = set(re.findall(r'"(docs/[a-z_-]+\.md)"', (ROOT / "tests/test_example_pages.c").read_text()))
-C_PAGES = set(re.findall(r'\{"((?:docs/)?[A-Za-z_-]+\.md)", \d+\}', (ROOT / "tests/test_pages.c").read_text()))
+# Pages whose blocks tests/programs/test_example_pages.c runs, and those whose commands "$ build/..." and "$ cc ..." tests/programs/test_pages.c does.
+EXAMPLE_PAGES = set(re.findall(r'"(docs/[a-z_-]+\.md)"', (ROOT / "tests/programs/test_example_pages.c").read_text()))
+C_PAGES = set(re.findall(r'\{"((?:docs/)?[A-Za-z_-]+\.md)", \d+\}', (ROOT / "tests/programs/test_pages.c").read_text()))
 PYTHON_PAGES = set(PAGES)
 
 # Words of a command, or of a block's first lines, and what runs it: a file that says so, or why nothing does.
@@ -27,7 +27,7 @@ ELSEWHERE = {
     ("README.md", "make test"): ".ci/run",
     ("README.md", "make install"): "tools/check_install.sh",
     ("README.md", "pip install ./python"): "tools/check_wheel.sh",
-    ("README.md", "#include <mdf.h>"): "tests/test_pages.c",
+    ("README.md", "#include <mdf.h>"): "tests/programs/test_pages.c",
     ("docs/python.md", "pip install ./python"): "tools/check_wheel.sh",
     ("python/README.md", "pip install ./python"): "tools/check_wheel.sh",
     ("python/README.md", "python -m build --sdist"): "tools/check_wheel.sh",
@@ -38,9 +38,9 @@ ELSEWHERE = {
     ("docs/psyneulink.md", "estimation = mdf_c.psyneulink.compile(pec)"): "tests/psyneulink/estimating.py",
     ("docs/plugins.md", "MDF_PLUGIN_EXPORT"): "examples/plugin/mylab.c",
     ("docs/plugins.md", "MDF_FUNCTION_SOURCE"): "examples/plugin/mylab.c",
-    ("docs/plugins.md", "mdf_functions *functions"): "tests/test_plugins.c",
+    ("docs/plugins.md", "mdf_functions *functions"): "tests/functions/test_plugins.c",
     ("docs/plugins.md", '"functions": {"squashed"'): "examples/plugin/saturate.json",
-    ("docs/diagnostics.md", "mdf_diagnostics *list"): "tests/test_diagnostics.c",
+    ("docs/diagnostics.md", "mdf_diagnostics *list"): "tests/documents/test_diagnostics.c",
     ("docs/fmu.md", "fmpy simulate"): "python/tests/test_fmu.py",
 }
 NOT_RUN = {
@@ -93,7 +93,7 @@ def test_blocks_of_python_are_where_a_test_finds_them(name):
 @pytest.mark.parametrize("name", ALL)
 def test_all_that_a_page_shows_is_run(name):
     left = [text for text, is_run in [*commands(name), *blocks(name)] if not is_run and reason(name, text) is None]
-    assert left == [], f"no test runs what {name} shows: run it (tests/test_pages.c, python/tests/test_docs.py), or say here why not"
+    assert left == [], f"no test runs what {name} shows: run it (tests/programs/test_pages.c, python/tests/test_docs.py), or say here why not"
 
 
 def test_what_is_said_to_run_them_is_there():

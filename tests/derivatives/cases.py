@@ -295,7 +295,7 @@ EXPRESSIONS.update({
     "operator.matmul": [("a @ b", {"a": M, "b": (3, 2)})], "operator.neg": [("-a", {"a": M})], "operator.pos": [("+a", {"a": M})], "operator.getitem": [("a[:, ::-1] * a[1]", {"a": M})],
 })
 
-# What is looked at elsewhere: control flow by tests/test_gradient_program.c and tests/random/check_gradients.py; random draws by python/tests/test_gradients.py; what has fewer digits than
+# What is looked at elsewhere: control flow by tests/run/test_gradient_program.c and tests/random/check_gradients.py; random draws by python/tests/test_gradients.py; what has fewer digits than
 # differences need; whole numbers; neighbours of a number.
 ELSEWHERE = {"If", "Loop", "Scan", "build_outputs", "numpy.random.normal", "numpy.random.uniform", "numpy.float16", "numpy.half", "numpy.float32", "numpy.single", "BitShift", "IsInf", "numpy.nextafter",
              "math.nextafter", "build_list", "build_tuple"}

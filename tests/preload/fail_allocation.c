@@ -10,7 +10,7 @@
  * status says whether all did.
  *
  * Without FAIL_ALLOCATION the process arms it itself (fail_allocation_arm), for the calls of one of its objects:
- * tests/failing_calls.py. */
+ * tests/calls/failing_calls.py. */
 #define _GNU_SOURCE
 
 #include <errno.h>

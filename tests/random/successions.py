@@ -1,4 +1,4 @@
-"""Random ONNX programs of Scans in succession: layers, of which one goes through what others yield, in either direction, and beside each other (mdf_c/lower/lower_fuse.c, lower_concurrent.c).
+"""Random ONNX programs of Scans in succession: layers, of which one goes through what others yield, in either direction, and beside each other (mdf_c/lower/loops/lower_fuse.c, lower_concurrent.c).
 ``make(seed)`` gives one case (case.py)."""
 import random
 

@@ -1,7 +1,7 @@
 /* lower_growth.c - states of a Loop that only grow: each run puts something behind them, and nothing else in the body looks at
  * them. Such a state becomes a stack (struct mdf_lowered_stack), which nobody copies to make it longer: an array behind what it
  * begins with, a list as the array of its items, for ConcatFromSequence behind the loop. See lower_loops.h. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 
 #include "functions/elements/element.h"

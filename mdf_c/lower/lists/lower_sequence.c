@@ -2,7 +2,7 @@
  * array. What makes, changes or reads a sequence does so with the rows: SequenceAt gathers one, SequenceInsert joins. Where
  * somebody looks at the sequence itself, its items are looked at where they lie (struct mdf_lowered_output). A sequence that was
  * empty before a loop has rows behind it only (lower_growth.c). See lowering.h. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 
 #include "functions/elements/element.h"
 #include "mdf_c/lower/terms.h"

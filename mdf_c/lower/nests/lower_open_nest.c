@@ -3,7 +3,7 @@
  * A nest is made of the call with operands of one size, and once more of another: the axis whose extent is not the same is the
  * open one. Where anything else differs (a divisor, an offset, the order of a sum) the call is left to its kernel. What is left
  * is run beside the kernel for short axes, too, and has to give its bits. */
-#include "mdf_c/lower/lower_loops.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_parts.h"

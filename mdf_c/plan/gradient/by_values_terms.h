@@ -3,7 +3,7 @@
 #ifndef MDF_PLAN_GRADIENT_BY_VALUES_TERMS_H
 #define MDF_PLAN_GRADIENT_BY_VALUES_TERMS_H
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 /* What is counted of one graph: slots of the outermost unit, MDF_NO_OPERAND where nobody looks at it. */
 struct counters {

@@ -11,7 +11,7 @@
 #include "mdf_c/plan/gradient/run_ahead.h"
 #include "mdf_c/plan/gradient/run_by_values.h"
 #include "mdf_c/plan/gradient/traced_loop.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 enum { FEW_STEPS = 16 };
 

@@ -7,7 +7,7 @@
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient.h"
 #include "mdf_c/plan/solve/entry.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * inputs are, and behind it that of their derivatives. Of the code nothing stays that these do not need. */
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient_control.h"
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/traced/made_loop.h"
 
 #include "functions/kernel/setting.h"
 

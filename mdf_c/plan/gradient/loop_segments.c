@@ -7,7 +7,7 @@
 #include "mdf_c/plan/gradient/loop_segments.h"
 
 #include "mdf_c/plan/gradient/gradient_control.h"
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/traced/made_loop.h"
 
 #include "functions/kernel/setting.h"
 #include "functions/python/python.h"

@@ -4,7 +4,7 @@
 #ifndef MDF_PLAN_GRADIENT_RUN_AHEAD_H
 #define MDF_PLAN_GRADIENT_RUN_AHEAD_H
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 struct ahead_sequence;
 

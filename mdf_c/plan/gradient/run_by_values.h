@@ -3,7 +3,7 @@
 #ifndef MDF_PLAN_GRADIENT_RUN_BY_VALUES_H
 #define MDF_PLAN_GRADIENT_RUN_BY_VALUES_H
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 /* Whether values say it, in one of the graphs. */
 bool by_values_is_needed(const struct tracer *tracer);

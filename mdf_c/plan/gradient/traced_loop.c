@@ -5,7 +5,7 @@
 #include "mdf_c/plan/gradient/traced_loop.h"
 
 #include "mdf_c/plan/gradient/loop_segments.h"
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/traced/made_loop.h"
 
 /* A later evaluation, or several, as the body of a Loop. */
 struct step {

@@ -3,7 +3,7 @@
 #ifndef MDF_PLAN_GRADIENT_TRACED_LOOP_H
 #define MDF_PLAN_GRADIENT_TRACED_LOOP_H
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 struct traced_loop {
     const char *id;     /* of the body */

@@ -4,10 +4,10 @@
  * Time is told by how far the solver is ahead of the evaluation, less than 0 while it is behind. Where derivatives depend on the
  * states alone, steps go over the times of evaluations, whose values are those of the polynomial of the last step; the solver
  * keeps where it is from one evaluation to the next. Where inputs may change, or something else sets states, they end there. */
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/traced/made_loop.h"
 #include "mdf_c/plan/solve/events.h"
 #include "mdf_c/plan/solve/jumps.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 /* Of the type that these have behind a step, so that what is lowered fits a state that begins. */
 #define ZERO "numpy.multiply(0.0, 1.0)"

@@ -1,7 +1,7 @@
 /* entry.c - see entry.h. */
 #include "mdf_c/plan/solve/entry.h"
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 static bool make_state(struct target *target, const struct solver_state *of, struct mdf_program_state *state)
 {

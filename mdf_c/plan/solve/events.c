@@ -8,7 +8,7 @@
 #include "mdf_c/plan/solve/events.h"
 
 #include "mdf_c/plan/solve/step_loop.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 enum { PARTS = 8, HALVINGS = 50 };
 

@@ -9,7 +9,7 @@
 #include "mdf_c/plan/solve/jumps.h"
 
 #include "mdf_c/plan/solve/step_loop.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 enum { N_ENDS = 4, N_COUNTS = 3, ALL_TRIPS = 1 + MDF_SOLVER_JUMP_HALVINGS + 2 };
 

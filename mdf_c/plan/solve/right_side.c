@@ -8,7 +8,7 @@
 #include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/solve/method.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 #include <string.h>
 

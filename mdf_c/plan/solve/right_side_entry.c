@@ -6,7 +6,7 @@
 #include "mdf_c/plan/solve/entry.h"
 
 #include "mdf_c/plan/gradient/evaluation.h"
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * runs. It is code as any other: lowered, machine code, C, lanes and derivatives follow. */
 #include "mdf_c/plan/solve/entry.h"
 
-#include "mdf_c/plan/trace.h"
+#include "mdf_c/plan/traced/trace.h"
 
 #include <late_libraries.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* step_loop.c - see step_loop.h. */
 #include "mdf_c/plan/solve/step_loop.h"
 
-#include "mdf_c/plan/made_loop.h"
+#include "mdf_c/plan/traced/made_loop.h"
 
 void step_loop_begin(struct step_loop *loop, struct target *outer)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the archives that tests/test_beside.c reads: the same arrays stored and packed. Needs numpy."""
+"""Writes the archives that tests/documents/test_beside.c reads: the same arrays stored and packed. Needs numpy."""
 import os
 
 import numpy as np

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the ONNX files that tests/test_onnx_reader.c reads, each with what it must give: NAME.onnx and NAME.json
+"""Writes the ONNX files that tests/documents/test_onnx_reader.c reads, each with what it must give: NAME.onnx and NAME.json
 
     {"runs": [{"inputs": {name: value}, "results": {name: value}}, ...]}     values in mdf-run's typed form
     {"runs": [{"inputs": {name: value}, "error": "words of the message"}]}   what only the run can show

@@ -1,0 +1,343 @@
+/* test_dumps.c - windows on what the engine makes of models: what mdf-run --dump and --explain say, and that results are as by
+ * --plain.
+ */
+#include "mdf_c/machine/emit.h"
+#include "tests/support/cli_calls.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(dumps, .init = cli_set_up, .fini = cli_tear_down);
+
+/* What a way of running writes in so many steps is, to the byte, what the plain one does. */
+static void expect_plain(const char *model, int n_steps, const char *way)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run %s -n %d --plain -o %s/plain.json", model, n_steps, cli_folder);
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = cli_call("mdf-run %s -n %d %s -o %s/way.json && cmp %s/plain.json %s/way.json", model, n_steps, way, cli_folder,
+                       cli_folder, cli_folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s %s: %s%s", model, way, outcome->output, outcome->errors);
+}
+
+/* The forms of small models, as they were when somebody last looked at them. Where these texts change, the engine has come to
+ * do something else: look whether that was meant. */
+Test(dumps, texts)
+{
+    static const struct {
+        const char *arguments, *file;
+    } cases[] = {
+        {"examples/newton_sqrt.json -i a=10 --dump code", "newton_code.txt"},
+        {"examples/newton_sqrt.json -i a=10 --check --dump code", "newton_code.txt"},
+        {"examples/newton_sqrt.json -i a=10 --dump lowered", "newton_lowered.txt"},
+        {"tests/data/dumps/timed.json --dump schedule", "timed_schedule.txt"},
+        {"tests/data/dumps/timed.json --check --dump schedule", "timed_schedule.txt"},
+        {"examples/newton_sqrt.json -i a=10 --dump machine", "newton_machine.txt"},
+        {"examples/newton_sqrt.json --plain --dump lowered", "plain_lowered.txt"},
+        {"tests/data/dumps/whole_choices.yaml --dump lowered", "whole_choices_lowered.txt"},
+        {"tests/data/dumps/counted.yaml --dump lowered", "counted_lowered.txt"},
+        {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
+        {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
+        {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
+        {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
+        {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
+        {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
+        {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
+        {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
+        {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
+        {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
+         "first_passage_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --float32 --dump nests",
+         "first_passage_float32_nests.txt"},
+        {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --lanes 1 --dump lowered",
+         "no_lanes.txt"}};
+    char path[CLI_PATH_SIZE], expected[CLI_TEXT_SIZE];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cli_outcome *outcome = cli_call("mdf-run %s", cases[i].arguments);
+
+        if (strstr(cases[i].file, "_nests.txt") != NULL && !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+            continue; /* there are no nests: kernels are as fast */
+        }
+        snprintf(path, sizeof path, "tests/data/dumps/%s", cases[i].file);
+        cli_read_file(path, expected);
+        cr_expect(outcome->exit_status == 0, "%s: %s", cases[i].arguments, outcome->errors);
+        cr_expect(strcmp(outcome->output, expected) == 0 || strstr(outcome->output, "\nno machine code: ") != NULL, "%s gives %s",
+                  cases[i].arguments, outcome->output);
+    }
+}
+
+Test(dumps, dump_of_source_is_what_the_compiler_gets)
+{
+    static char source[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome;
+
+    cr_expect(cli_call("mdf-compile examples/cooling.yaml -o %s/m.c", cli_folder)->exit_status == 0);
+    cli_read_file(cli_in_folder("m.c"), source);
+    outcome = cli_call("mdf-run examples/cooling.yaml --dump c");
+    cr_expect_str_eq(outcome->output, source, "%s", outcome->output);
+}
+
+/* A Scan along any axes is lowered, and has a form in C. */
+Test(dumps, a_scan_along_the_last_axis)
+{
+    static const char results[] = "{\"last\": [5.25, 0.25], \"all\": [[5.25, 2.5, 1.0], [0.25, 0.5, 0.0]]}";
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    const struct cli_outcome *outcome;
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        outcome = cli_call("mdf-run tests/data/dumps/last_axis.yaml %s", ways[i]);
+        cr_expect(strstr(outcome->output, results) != NULL, "%s: %s%s", ways[i], outcome->output, outcome->errors);
+    }
+    outcome = cli_call("mdf-run tests/data/dumps/last_axis.yaml --explain");
+    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
+}
+
+/* A model gives the same by the plain way and lowered, and, where it has a form there, in C. */
+static void expect_same_ways(const char *model, bool is_compiled)
+{
+    static const char *const ways[] = {"", "--compile"};
+    static char expected[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome = cli_call("mdf-run %s -n 3 --typed --trace --plain", model);
+    size_t i;
+
+    cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
+    strcpy(expected, outcome->output);
+    for (i = 0; i < 1u + is_compiled; i++) {
+        outcome = cli_call("mdf-run %s -n 3 --typed --trace %s", model, ways[i]);
+        cr_expect_str_eq(outcome->output, expected, "%s %s: %s", model, ways[i], outcome->errors);
+    }
+}
+
+/* The lowered form of a model's evaluation, without those of its loops by themselves behind it. */
+static const char *dump_whole(const char *arguments)
+{
+    static char text[CLI_TEXT_SIZE];
+    char *end;
+
+    strcpy(text, cli_call("mdf-run %s --dump lowered", arguments)->output);
+    end = strstr(text, "\na loop, node");
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return text;
+}
+
+/* Items along another axis than the first are read where they lie, without a copy that has them in front. */
+Test(dumps, items_along_other_axes)
+{
+    const char *text = dump_whole("tests/data/dumps/along.yaml -g g");
+
+    expect_same_ways("tests/data/dumps/along.yaml -g g", true);
+    expect_same_ways("tests/data/dumps/along.yaml -g settled", false);
+    cr_expect(strstr(text, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
+/* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
+ * constant limit is not asked whether it is NaN. */
+Test(dumps, limits_are_choices)
+{
+    const char *text = dump_whole("tests/data/dumps/limits.yaml");
+
+    expect_same_ways("tests/data/dumps/limits.yaml", true);
+    cr_expect(strstr(text, "elements of") == NULL && strstr(text, "call Clip") == NULL, "%s", text);
+    cr_expect(strstr(text, " = not v") == NULL && strstr(text, " = select v") != NULL, "%s", text);
+}
+
+/* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
+ */
+Test(dumps, rows_are_put_where_they_lie)
+{
+    const char *text = dump_whole("tests/data/dumps/row_puts.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/row_puts.yaml", true);
+    expect_same_ways("tests/data/dumps/thin_puts.yaml", true);
+    cr_expect((strstr(text, "= call Scatter") == NULL && strstr(text, "= routine Scatter") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+              "%s", text);
+}
+
+/* Python's x[i] by a number that is not known before is read where it lies, and past the end it is the error that it is. */
+Test(dumps, items_are_read_where_they_lie)
+{
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    const char *text = dump_whole("tests/data/dumps/items.yaml -n 4");
+    size_t i;
+
+    expect_same_ways("tests/data/dumps/items.yaml", true);
+    cr_expect(strstr(text, "call operator.getitem") == NULL && strstr(text, "by 8 of 5") != NULL, "%s", text);
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/items.yaml -n 3 -i first=7 %s", ways[i]);
+
+        cr_expect(outcome->exit_status != 0 &&
+                      strstr(outcome->errors, "index 7 (number 0 of the indices) is out of range") != NULL,
+                  "%s: %s", ways[i], outcome->errors);
+    }
+}
+
+/* What the sides of a condition put into a state is put where the state lies, behind the condition: no side has an array. */
+Test(dumps, puts_of_conditions)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/compile/chosen_puts.yaml -n 4 --dump lowered");
+    const char *at = outcome->output, *end = strstr(at, "\na loop, node"); /* behind the whole: the same by itself */
+    size_t n_in_place = 0, n_puts = 0;
+
+    for (; (at = strstr(at, " = put ")) != NULL && (end == NULL || at < end); at++) {
+        n_puts++;
+        n_in_place += strstr(at, "\n") > strstr(at, ", in place  ;");
+    }
+    cr_expect((n_in_place == n_puts && n_puts == 8) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s", outcome->output);
+}
+
+/* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */
+Test(dumps, routines_in_loops)
+{
+    static const struct {
+        const char *model, *lines[5];
+        bool is_whole; /* no kernel is called */
+    } cases[] = {
+        {"tests/data/compile/top_of_windows.yaml",
+         {" float64[5], - = routine TopK(", " float64[3], v", "  -, v", " int32[1,25], - = routine TopK("},
+         false},
+        {"tests/data/compile/routines_in_loops.yaml",
+         {"routine CumSum(", "routine ScatterElements(", "routine ScatterND("},
+         true}, /* OneHot is a nest */
+    };
+    const struct cli_outcome *outcome;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_plain(cases[i].model, 3, "");
+        outcome = cli_call("mdf-run %s -n 3 --dump lowered", cases[i].model);
+        for (size_t j = 0; cases[i].lines[j] != NULL; j++) {
+            cr_expect(strstr(outcome->output, cases[i].lines[j]) != NULL, "%s: %.9000s", cases[i].lines[j], outcome->output);
+        }
+        cr_expect(!cases[i].is_whole || strstr(outcome->output, " call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64),
+                  "%.9000s", outcome->output);
+    }
+}
+
+/* Rows that are known before are compared with numbers in int32, wherever these lie. */
+Test(dumps, narrow_comparisons)
+{
+    static const char model[] = "tests/data/compile/narrow.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 3, "");
+    outcome = cli_call("mdf-run %s -n 3 --dump lowered", model);
+    cr_expect(strstr(outcome->output, " int32 scalar = cast v") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%.9000s",
+              outcome->output);
+}
+
+/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums. */
+Test(dumps, short_sums_in_c)
+{
+    static const char model[] = "tests/data/dumps/short_sums.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 1, "--compile");
+    outcome = cli_call("mdf-run %s --dump c", model);
+    cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL, "%s", outcome->output);
+}
+
+/* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
+Test(dumps, scans_in_succession)
+{
+    static const char model[] = "tests/data/dumps/succession.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 5, "");
+    expect_plain(model, 5, "--compile");
+    outcome = cli_call("mdf-run %s --explain", model);
+    cr_expect(strstr(outcome->output, "      one loop with that of node 'one', parameter 'scan'\n  node 'scaled': with the") !=
+                  NULL,
+              "%s", outcome->output);
+}
+
+/* So are those of version 8, whatever stands in their bodies. */
+Test(dumps, scans_of_a_batch)
+{
+    static const char model[] = "tests/data/dumps/batches.yaml";
+    static const char results[] = "{\"last\": [[4.0, 6.0], [10.0, 20.0], [2.0, 9.75]], \"all\": [[[1.5, 2.0], [0.5, 1.0], [0.0, "
+                                  "0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [[2.0, 4.0], [-1.0, 0.125], [-0.5, 0.25]]]";
+    static const char *const lengths[] = {"[2, 0, 3]", "[0, 0, 0]", "[3, 3, 3]", "[0, 0, 1]", "[0, 4, 0]", "[-1, 0, 0]"};
+    static char want[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome;
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        outcome = cli_call("mdf-run %s --plain -n 4 -i 'lengths=%s'", model, lengths[i]);
+        cr_expect_eq(outcome->exit_status, i < 4 ? 0 : 1);
+        snprintf(want, sizeof want, "%s", i < 4 ? outcome->output : outcome->errors);
+        outcome = cli_call("mdf-run %s -n 4 -i 'lengths=%s'", model, lengths[i]);
+        cr_expect_str_eq(i < 4 ? outcome->output : outcome->errors, want);
+    }
+    outcome = cli_call("mdf-run %s --plain", model);
+    cr_expect(strstr(outcome->output, results) != NULL, "%s", outcome->output);
+    snprintf(want, sizeof want, "%s", outcome->output);
+    cr_expect_str_eq(cli_call("mdf-run %s --compile", model)->output, want);
+    outcome = cli_call("mdf-run %s --explain -n 4", model);
+    cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
+}
+
+/* Lengths that no sequence has are refused by what was compiled, too; where no sequence has an item, it gives zeros if the body
+ * declares of which type and shape, and else is made for other ones. */
+Test(dumps, lengths_of_sequences_change)
+{
+#define MEANS "examples/control_flow/ragged_means.yaml"
+#define FIRST "{\"lengths\": [3, 2, 1]}, "
+#define ROW(first) "[" first ", 0.0, 0.0, 0.0]"
+    static const struct {
+        const char *model, *lengths, *text;
+        int exit_status;
+    } cases[] = {
+        {MEANS, "[0, 1, 0]", "\"means\": [" ROW("0.0") ", " ROW("1.0") ", " ROW("0.0") "]", 0},
+        {MEANS, "[0, 0, 0]", "\"means\": [" ROW("0.0") ", " ROW("0.0") ", " ROW("0.0") "]", 0},
+        {MEANS, "[5, 2, 1]", "is longer than there is room for", 1},
+        {MEANS, "[4, 2, -1]", "or of negative length", 1},
+        {"tests/data/dumps/batches.yaml", "[0, 0, 0]", "than those that the model was compiled for", 1},
+    };
+    const struct cli_outcome *outcome;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *stream = fopen(cli_in_folder("lengths.json"), "w");
+
+        cr_assert_not_null(stream);
+        fprintf(stream, "[" FIRST FIRST FIRST "{\"lengths\": %s}]", cases[i].lengths);
+        fclose(stream);
+        outcome = cli_call("mdf-run %s --compile -n 4 --inputs %s/lengths.json", cases[i].model, cli_folder);
+        cr_expect_eq(outcome->exit_status, cases[i].exit_status, "%s: %s", cases[i].lengths, outcome->errors);
+        cr_expect(strstr(cases[i].exit_status == 0 ? outcome->output : outcome->errors, cases[i].text) != NULL, "%s: %s%s",
+                  cases[i].lengths, outcome->output, outcome->errors);
+        if (cases[i].exit_status == 0) {
+            outcome = cli_call("mdf-run %s --plain -n 4 --inputs %s/lengths.json", cases[i].model, cli_folder);
+            cr_expect(strstr(outcome->output, cases[i].text) != NULL, "%s: %s", cases[i].lengths, outcome->output);
+        }
+    }
+}
+
+/* An index is looked at in machine code also where nobody reads what stands there, and there is one element only. */
+Test(dumps, an_index_that_nobody_needs)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/moves.yaml -i idle=0 -i runs=2");
+
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "index 1 (number 0 of the indices) is out of range") != NULL,
+              "%s", outcome->errors);
+}
+
+/* In place of JSON, which the output file still gets; behind the schedule. */
+Test(dumps, explanation)
+{
+    const struct cli_outcome *outcome =
+        cli_call("mdf-run tests/data/two_nodes.json --explain --schedule -n 1 -o %s/e.json", cli_folder);
+    char text[CLI_TEXT_SIZE];
+
+    cr_expect(strncmp(outcome->output, "step 1\n  pass 1   A | B\ngraph 'chain': node by node\n", 50) == 0, "%s",
+              outcome->output);
+    cli_read_file(cli_in_folder("e.json"), text);
+    cr_expect(strncmp(text, "{\"model\": \"two_nodes\"", 21) == 0, "%s", text);
+    outcome = cli_call("mdf-run tests/data/two_nodes.json --explain");
+    cr_expect(strncmp(outcome->output, "graph 'chain': lowered, ", 24) == 0 &&
+                  strstr(outcome->output, "\n  node 'A': with the graph\n  node 'B': with the graph\n") != NULL,
+              "%s", outcome->output);
+}

@@ -1,0 +1,142 @@
+/* test_emit_arrays.c - machine code for element ops over arrays: functions that are called where arrays lie, what nothing reads,
+ * long chains. */
+#include "mdf_c/machine/emit.h"
+
+#include "mdf_c/base/processor.h"
+#include "tests/support/lowered_builder.h"
+
+#include <criterion/criterion.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+/* Runs a finished program as it stands and as machine code, by which its group is not interpreted. */
+static void check_group(struct build *build, struct build_group *group, enum mdf_lowered_outcome outcome)
+{
+    struct mdf_value plain = {0}, *slot = build->lowered->outputs[0].slot;
+
+    cr_assert_eq(mdf_lowered_run(build->lowered), outcome);
+    mdf_value_swap(&plain, slot);
+    mdf_lowered_emit(build->lowered);
+    group->nest->tiles = NULL;
+    cr_assert_eq(mdf_lowered_run(build->lowered), outcome);
+    cr_expect(outcome != MDF_LOWERED_DONE || build_same(&plain, slot));
+    cr_expect(!mdf_has_avx2() || group->nest->tiles == NULL, "the interpreter is called");
+    mdf_value_clear(&build->memory, &plain);
+}
+
+static bool add_bytes(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    const uint8_t *a = operands[0], *b = operands[1];
+    size_t i;
+
+    (void)settings;
+    for (i = 0; i < n; i++) {
+        ((uint8_t *)target)[i] = (uint8_t)(a[i * steps[0]] + b[i * steps[1]]);
+    }
+    return true;
+}
+
+/* Functions of a type that has no vectors read arrays, what other functions made, and scalars where they lie. */
+Test(emit_arrays, functions_are_called_where_arrays_lie)
+{
+    uint8_t bytes[100], one = 3;
+    const int64_t n = COUNT(bytes);
+    struct build_group *group;
+    mdf_lowered_id in[2], sum;
+    struct build build;
+    size_t i;
+
+    for (i = 0; i < COUNT(bytes); i++) {
+        bytes[i] = (uint8_t)(i * 7);
+    }
+    build_begin(&build, NULL);
+    in[0] = build_input(&build, build_array(&build, MDF_DTYPE_UINT8, 1, &n, bytes));
+    in[1] = build_input(&build, build_array(&build, MDF_DTYPE_UINT8, 0, NULL, &one));
+    group = build_group(&build, &build.lowered->region, COUNT(bytes));
+    sum = build_elements(&build, &group->body, add_bytes, NULL, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8, 2, in);
+    in[1] = sum;
+    in[0] = build_elements(&build, &group->body, add_bytes, NULL, MDF_DTYPE_UINT8, MDF_DTYPE_UINT8, 2, in);
+    build_output(&build, build_slot(&build), in[0]);
+    build_finish(&build);
+    check_group(&build, group, MDF_LOWERED_DONE);
+    cr_expect_eq(build_element_of(build.lowered->outputs[0].slot, 50), (50 * 14 + 3) % 256);
+    build_end(&build);
+}
+
+static bool refuse(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    size_t i;
+
+    (void)settings;
+    for (i = 0; i < n; i++) {
+        ((double *)target)[i] = 0;
+        if (((const double *)operands[0])[i * steps[0]] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Divisions and functions bail out also where nothing reads what they make. */
+Test(emit_arrays, what_nothing_reads_may_bail_out)
+{
+    const int64_t n = 37;
+    int what;
+
+    for (what = 0; what < 3; what++) {
+        double numbers[37], one = 1;
+        struct build_group *group;
+        struct build build;
+        mdf_lowered_id in[2];
+        size_t i;
+
+        for (i = 0; i < COUNT(numbers); i++) {
+            numbers[i] = what > 0 && i == 36 ? 0 : (double)i + 1;
+        }
+        build_begin(&build, NULL);
+        in[0] = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 0, NULL, &one));
+        in[1] = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &n, numbers));
+        group = build_group(&build, &build.lowered->region, COUNT(numbers));
+        if (what < 2) {
+            build_element(&build, &group->body, MDF_LOWERED_DIVIDE_NONZERO, MDF_DTYPE_FLOAT64, in);
+        }
+        if (what != 1) {
+            build_elements(&build, &group->body, refuse, NULL, MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, 1, &in[1]);
+        }
+        build_output(&build, build_slot(&build), build_element(&build, &group->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, in));
+        build_finish(&build);
+        check_group(&build, group, what == 0 ? MDF_LOWERED_DONE : MDF_LOWERED_BAILED_OUT);
+        build_end(&build);
+    }
+}
+
+/* A chain of many operations, all of whose results stay in use, is one nest, which has machine code. */
+Test(emit_arrays, long_chains_are_one_nest)
+{
+    enum { N_OPS = 70 };
+    double numbers[1000];
+    const int64_t n = COUNT(numbers);
+    struct build_group *group;
+    mdf_lowered_id made[N_OPS + 1], in[2];
+    struct build build;
+    size_t i;
+
+    for (i = 0; i < COUNT(numbers); i++) {
+        numbers[i] = 1 + (double)i / 1000;
+    }
+    build_begin(&build, NULL);
+    made[0] = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &n, numbers));
+    group = build_group(&build, &build.lowered->region, COUNT(numbers));
+    for (i = 1; i <= N_OPS; i++) {
+        in[0] = made[i - 1];
+        in[1] = made[i / 2];
+        made[i] = build_element(&build, &group->body, i % 3 == 0 ? MDF_LOWERED_SUBTRACT : MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, in);
+    }
+    for (i = N_OPS; i > N_OPS - 12; i--) {
+        build_output(&build, build_slot(&build), made[i]);
+    }
+    build_finish(&build);
+    cr_assert_gt(group->nest->n_steps, (size_t)64);
+    check_group(&build, group, MDF_LOWERED_DONE);
+    build_end(&build);
+}

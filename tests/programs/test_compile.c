@@ -1,0 +1,859 @@
+/* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit,
+ * what mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others.
+ */
+#include "tests/support/compile_runs.h"
+#include "tests/support/engine.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+TestSuite(compile, .init = compile_set_up, .fini = compile_tear_down);
+
+/* The same numbers, to the last bit; a whole number may be a real one of that value, since a variable of C has one type from the
+ * first step on. */
+static bool is_same(json_t *a, json_t *b)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+    bool same;
+
+    if (json_is_number(a) && json_is_number(b)) {
+        double x = json_number_value(a), y = json_number_value(b);
+
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (json_is_array(a) && json_is_array(b)) {
+        same = json_array_size(a) == json_array_size(b);
+        for (i = 0; same && i < json_array_size(a); i++) {
+            same = is_same(json_array_get(a, i), json_array_get(b, i));
+        }
+        return same;
+    }
+    if (json_is_object(a) && json_is_object(b)) {
+        same = json_object_size(a) == json_object_size(b);
+        json_object_foreach(a, key, item)
+        {
+            same = same && json_object_get(b, key) != NULL && is_same(item, json_object_get(b, key));
+        }
+        return same;
+    }
+    return json_equal(a, b);
+}
+
+/* What mdf-run prints with and without --compile, by the C compiler `compiler` (NULL: that of the environment); NaN and
+ * infinities, which JSON has not, as texts. */
+static void expect_same(const char *compiler, const char *arguments)
+{
+    char *plain = compile_new_output(), *compiled = compile_new_output();
+    const char *filter = "sed '/: warning: /d; /^ *[0-9]* | /d; s/-Infinity/\"low\"/g; s/Infinity/\"high\"/g; s/NaN/\"nan\"/g'";
+    json_t *a, *b;
+
+    compile_run(plain, "$BUILD/mdf-run %s --quiet 2>&1 | %s", arguments, filter);
+    compile_run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1 | %s", compiler != NULL ? "CC=" : "",
+                compiler != NULL ? compiler : "", arguments, filter);
+    a = json_loads(plain, 0, NULL);
+    b = json_loads(compiled, 0, NULL);
+    cr_expect(a != NULL, "%s: %.300s", arguments, plain);
+    cr_expect(b != NULL, "%s --compile: %.300s", arguments, compiled);
+    cr_expect(a == NULL || b == NULL || is_same(a, b), "%s: compiled, other numbers", arguments);
+    json_decref(a);
+    json_decref(b);
+    free(plain);
+    free(compiled);
+}
+
+/* States with derivatives, conditions of parameters, loops and scans, edges with weights, reduce, the scheduler: as users'
+ * compilers optimise them. */
+Test(compile, computes_the_same)
+{
+    static const char *const rows[] = {
+        "examples/newton_sqrt.json -i a=10.0",
+        "examples/cooling.yaml --trace -n 20 --dt 10",
+        "examples/cooling.yaml --trace -n 3",
+        "examples/fitzhugh_nagumo.yaml --trace -n 50 --dt 0.05",
+        "examples/lif_population.json --trace -n 20 --dt 0.001",
+        "examples/elman_rnn.json --typed",
+        "examples/drift_diffusion.yaml --trace -n 3 --seed 5",
+        "examples/race.yaml --trace -n 3",
+        "examples/weighted_edges.json --trace -n 3",
+        "tests/data/compile/rounded.yaml",           /* compilers leave out no rounding */
+        "tests/data/compile/rotations.yaml --typed", /* here neither */
+        "tests/data/compile/nested_when.yaml --trace -n 3",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_same(NULL, rows[i]);
+    }
+}
+
+/* What it compiles without a word it compiles in a fifth of the time. */
+static const char strict_quick[] = "'tests/random/cc_fast.sh -Wall -Wextra -Wpedantic -Werror'";
+
+/* Functions of numpy, Python's operators and functions, ONNX operators, arrays that are moved, reduced and multiplied: on
+ * elements of each type that C has, with NaN, infinities, zeros of both signs and the ends of whole numbers; conditions of the
+ * scheduler, with all scales and clocks. Their many lines are compiled without optimising, and without a warning. */
+Test(compile, each_function_and_condition_computes_the_same)
+{
+    static const char *const rows[] = {
+        "examples/newton_sqrt.json -i a=10.0 --max-iterations 30",
+        "examples/compound_interest.yaml",
+        "examples/recurrence.yaml --trace -n 4",
+        "examples/shared_body.json",
+        "examples/multiplication_table.yaml",
+        "examples/slow_and_fast.yaml --trace -n 6",
+        "examples/traffic_light.yaml --trace -n 6",
+        "tests/data/compile/whole_port.json --trace -n 3", /* a bare int, as PsyNeuLink's exporter means it, keeps fractions */
+        "tests/data/compile/fourier.yaml --typed -n 2",
+        "tests/data/compile/operators.json --trace -n 2",
+        "tests/data/compile/numpy.json --typed --trace -n 2",
+        "tests/data/compile/python.json --typed --trace -n 2",
+        "tests/data/compile/onnx.json --typed --trace -n 2",
+        "tests/data/compile/arrays.json --typed --trace -n 2",
+        "tests/data/compile/products.json --typed -n 2",
+        "tests/data/compile/features.json --typed --trace -n 2",
+        "tests/data/compile/top.yaml --typed",
+        "tests/data/compile/top_of_windows.yaml --typed -n 3",
+        "tests/data/compile/narrow.yaml --typed -n 3",
+        "tests/data/compile/casts.yaml --typed -n 4",
+        "tests/data/compile/routines_in_loops.yaml --typed -n 3",
+        "tests/data/compile/vectors.yaml --typed",
+        "tests/data/compile/slices.yaml --typed -n 2",
+        "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",
+        "tests/data/compile/norms.json --typed --trace -n 2",
+        "tests/data/compile/two_totals.yaml --typed",
+        "tests/data/compile/short_rows.yaml --typed -n 2",
+        "tests/data/compile/many_pieces.yaml --typed",
+        "tests/data/compile/pairs.yaml --typed",
+        "tests/data/compile/layers.json --typed -n 2",
+        "tests/data/compile/quantised.yaml --typed --trace -n 2",
+        "tests/data/compile/resize.yaml --typed",
+        "tests/data/compile/grid.yaml --typed",
+        "tests/data/compile/groups_18.yaml --typed",
+        "tests/data/compile/groups_21.yaml --typed",
+        "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+        "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
+        "tests/data/compile/times.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
+        "tests/data/compile/draws.json --typed --trace -n 6",
+        "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
+        "tests/data/compile/sequences.yaml --typed --trace -n 2",
+        "tests/data/compile/grown.yaml --typed --trace -n 2",
+        "tests/data/compile/grown_product.yaml --typed --trace -n 4",
+        "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
+        "tests/data/compile/written_out.yaml --typed --trace -n 2",
+        "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
+        "tests/data/compile/beside.yaml -n 2",
+        "tests/data/compile/succession.yaml -n 3", /* all at once */
+        "tests/data/compile/succession.yaml --trace -n 3",
+        "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
+        "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
+        "tests/data/compile/corners.yaml --trace -n 4 --dt 0.5 -i spare=1.5 -i beside=2.5",
+        "tests/data/compile/strengths.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
+        "tests/data/compile/types.yaml --trace -n 8 --inputs tests/data/compile/strengths.json",
+        "tests/data/compile/bounds.yaml --trace -n 8",
+        "tests/data/compile/interpolation.yaml --trace -n 40",
+        "tests/data/compile/decimals.yaml --trace -n 30",
+        "tests/data/compile/whole_numbers.yaml --typed --trace -n 12",
+        "tests/data/compile/behind.yaml --trace -n 6",
+        "tests/data/compile/known_order.yaml -n 5", /* nobody looks at single runs */
+        "tests/data/compile/known_order.yaml --trace -n 5",
+        "tests/data/compile/not_finite.yaml --trace -n 4",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_same(strict_quick, rows[i]);
+    }
+}
+
+/* Header and source, without a warning in strict C11: those too that the compiler has for what it optimises. The others show in
+ * what is compiled above. */
+Test(compile, source_is_clean)
+{
+    static const char *const models[] = {"tests/data/compile/nested.yaml", "tests/data/compile/quantised.yaml",
+                                         "examples/fitzhugh_nagumo.yaml", "examples/elman_rnn.json",
+                                         "examples/traffic_light.yaml"};
+    char *output = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s -o %s/model.h 2>&1", models[i], compile_folder), 0, "%s: %s",
+                     models[i], output);
+        cr_expect_eq(compile_run(output,
+                                 "${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror -Og -c %s/model.c -o %s/model.o 2>&1",
+                                 compile_folder, compile_folder),
+                     0, "%s: %.500s", models[i], output);
+    }
+    free(output);
+}
+
+/* Where conditions only count what each evaluation begins anew, its runs stand one behind the other: in graphs within nodes too.
+ */
+Test(compile, an_order_that_is_known_is_written_as_it_is)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run tests/data/compile/known_order.yaml --dump c 2>&1 | grep -c 'return "
+                                     ".*run_known_order(s);'"),
+                 0);
+    cr_expect_str_eq(output, "2\n");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run examples/traffic_light.yaml --dump c 2>&1 | grep -c run_known_order"), 1);
+    free(output);
+}
+
+/* The interface, as its documentation says: docs/compile.md. */
+Test(compile, can_be_embedded)
+{
+    static const char program[] =
+        "#include \"sqrt.h\"\n#include <math.h>\n#include <stdio.h>\n"
+        "int main(void)\n{\n    struct root s;\n    double a = 2;\n\n    root_init(&s);\n"
+        "    if (root_set_input(&s, root_input_solver_a, &a) != 0 || root_step(&s, NAN) != 0) {\n        return 1;\n    }\n"
+        "    printf(\"%.17g %d\\n\", *(const double *)root_output(&s, root_output_solver_x), root_size() == sizeof s);\n"
+        "    a = 0;\n    root_set_input(&s, root_input_solver_a, &a);\n"
+        "    printf(\"%d \", root_step(&s, NAN));\n    printf(\"%s\\n\", root_message(&s));\n    return 0;\n}\n";
+    char *output = compile_new_output();
+
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/newton_sqrt.json --name root -o %s/sqrt.h", compile_folder), 0);
+    cr_expect_eq(compile_run(output, "cd %s && ${CC:-cc} -std=c11 -O2 -ffp-contract=off main.c sqrt.c -o main -lm && ./main",
+                             compile_folder),
+                 0);
+    cr_expect_str_eq(output, "1.4142135623730949 1\n1 node 'solver': division by zero\n");
+    free(output);
+}
+
+/* Random numbers of a state begin from a seed; a state goes on with them, and two of one program have their own. */
+Test(compile, a_state_has_random_numbers_of_its_own)
+{
+    static const char model[] = "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"output_ports\": {\"o\": {\"value\": "
+                                "\"numpy.random.normal()\"}}}}}}}}";
+    static const char program[] =
+        "#include \"m.h\"\n#include <math.h>\n#include <stdio.h>\nstatic struct m a, b;\n"
+        "static void next(struct m *s)\n{\n    if (m_step(s, NAN) == 0) {\n        printf(\"%.17g \", *(const double "
+        "*)m_output(s, m_output_n_o));\n    }\n}\n"
+        "int main(void)\n{\n    m_init(&a);\n    m_init(&b);\n    m_seed(&b, 7);\n    next(&a);\n    next(&b);\n    next(&b);\n"
+        "    next(&a);\n    m_seed(&a, 7);\n    next(&a);\n    return 0;\n}\n";
+    char *output = compile_new_output();
+
+    compile_write_file("m.json", model);
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json --name m -o %s/m.h 2>&1", compile_folder, compile_folder), 0,
+                 "%s", output);
+    cr_expect_eq(
+        compile_run(output,
+                    "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O0 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                    compile_folder),
+        0, "%s", output);
+    /* numpy.random.seed(0), two; numpy.random.seed(7), two and the first again */
+    cr_expect_str_eq(output, "1.764052345967664 1.690525703800356 -0.46593737054083278 0.40015720836722329 1.690525703800356 ");
+    free(output);
+}
+
+/* What holds a fraction at first can not be a whole number later. */
+Test(compile, a_first_value_that_would_lose_its_fraction_is_refused)
+{
+    char *output = compile_new_output();
+
+    compile_write_file(
+        "first.json", "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"i\": {}}, \"output_ports\": {\"o\": "
+                      "{\"value\": 2, \"default_initial_value\": 2.5}, \"p\": {\"value\": \"i\"}}}}, \"edges\": {\"e\": "
+                      "{\"sender\": \"n\", \"sender_port\": \"o\", \"receiver\": \"n\", \"receiver_port\": \"i\"}}}}, "
+                      "\"generating_application\": \"PsyNeuLink\"}}");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/first.json -o %s/first.c 2>&1", compile_folder, compile_folder), 1,
+                 "%s", output);
+    cr_expect(strstr(output, "output port 'o' is real at first and int64 later; give it real numbers") != NULL, "%s", output);
+    free(output);
+}
+
+/* A large input may be lent; a copy of the state has its own. */
+Test(compile, large_inputs_can_be_lent)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"y\"], \"outputs\": [\"n.sum\"]}, \"nodes\": "
+        "{\"n\": {\"input_ports\": {\"x\": {\"shape\": [1024], \"type\": \"float64\"}, \"y\": {\"shape\": [2], \"type\": "
+        "\"float64\"}}, \"output_ports\": {\"sum\": {\"value\": \"x * y[1]\"}}}}}}}}";
+    static const char program[] =
+        "#include \"m.h\"\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\nstatic struct m s, copy;\n"
+        "static double x[1024], y[2] = {0, 2};\n"
+        "static double last(struct m *state)\n{\n    if (m_step(state, NAN) != 0) {\n        puts(m_message(state));\n    }\n"
+        "    return ((const double *)m_output(state, m_output_n_sum))[1023];\n}\n"
+        "int main(void)\n{\n    m_init(&s);\n    m_lend_input(&s, m_input_n_x, x);\n    m_lend_input(&s, m_input_n_y, y);\n"
+        "    x[1023] = 3;\n    y[1] = 9;\n    printf(\"%g \", last(&s));\n"
+        "    m_set_input(&s, m_input_n_x, x);\n    m_set_input(&s, m_input_n_y, y);\n    copy = s;\n    x[1023] = 4;\n"
+        "    printf(\"%g \", last(&s));\n    m_init(&s);\n    memset(&s.copies, 1, sizeof s.copies);\n"
+        "    printf(\"%g \", last(&copy));\n    printf(\"%d\\n\", m_lend_input(&s, 2, x));\n    return 0;\n}\n";
+    char *output = compile_new_output();
+
+    compile_write_file("m.json", model);
+    compile_write_file("main.c", program);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/m.json -i x=\"$(echo [0%s])\" -i y=[1,2] --name m -o %s/m.h 2>&1",
+                             compile_folder, "$(printf ',%.0s1.5' $(seq 1023))", compile_folder),
+                 0, "%s", output);
+    cr_expect_eq(
+        compile_run(output,
+                    "cd %s && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -O0 -ffp-contract=off main.c m.c -o main -lm && ./main",
+                    compile_folder),
+        0, "%s", output);
+    cr_expect_str_eq(output, "6 27 27 1\n");
+    free(output);
+}
+
+/* What has no form in C is named, with what to do; the command line is told from the model. */
+Test(compile, refusals_are_clear)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/no_form.yaml 2>&1"), 1);
+    cr_expect(strstr(output, "tests/data/compile/no_form.yaml:10:28: error: node 'n', parameter 'd': it can not be written as C: "
+                             "there is no form in C of the operator Det on elements of type float64") != NULL &&
+                  strstr(output, "mdf-run without --compile") != NULL,
+              "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", compile_folder), 2);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/cooling.yaml 2>&1"), 2);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile tests/data/nosuch.json -o %s/x.c 2>&1", compile_folder), 1);
+    cr_expect_eq(compile_run(output, "CC=/nosuch/cc $BUILD/mdf-compile examples/cooling.yaml -o %s/x.so 2>&1", compile_folder),
+                 1);
+    cr_expect(strstr(output, "/nosuch/cc") != NULL, "%s", output);
+    cr_expect_eq(compile_run(output, "ls %s", compile_folder), 0);
+    cr_expect_str_empty(output, "something is left: %s", output);
+    free(output);
+}
+
+/* An operator on what grows that depends on how long it is now: where there are many runs, the cure is told. */
+Test(compile, what_grows_is_refused_where_it_has_no_form)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": 18, \"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"shape\": [1], "
+        "\"default_value\": [1.5]}}, \"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": %d, "
+        "\"v_initial\": \"[x]\", \"body\": \"longer\"}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}}}}, "
+        "\"longer\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"b.c\", \"b.s\"]}, \"nodes\": {\"b\": "
+        "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"mean\": {\"function\": \"onnx::ReduceMean\", "
+        "\"args\": {\"data\": \"s\", \"keepdims\": 1}}, \"s2\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": "
+        "\"[s, mean]\", \"axis\": 0}}}, \"output_ports\": {\"c\": {\"value\": \"c\"}, \"s\": {\"value\": \"s2\"}}}}}}}}";
+    static const int n_runs[] = {128, 129};
+    char *output = compile_new_output(), text[1200];
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, model, n_runs[i]);
+        compile_write_file("mean.json", text);
+        cr_expect_eq(compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/mean.json 2>&1", compile_folder),
+                     (int)i, "%s", output);
+    }
+    cr_expect(strstr(output, "has no form for any length; put functions of elements") != NULL, "%s", output);
+    free(output);
+}
+
+/* A Loop that is written out run by run runs as often as it did when it was compiled. */
+Test(compile, other_runs_of_changing_shapes_are_refused)
+{
+    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]"},
+                             *const nodes[] = {"node 'beams': types or shapes other", "node 'until': types or shapes other"};
+    char *output = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        compile_write_file("inputs.json", inputs[i]);
+        cr_expect_eq(compile_run(output,
+                                 "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/written_out.yaml "
+                                 "--inputs %s/inputs.json -n 2 2>&1",
+                                 compile_folder),
+                     1);
+        cr_expect(strstr(output, nodes[i]) != NULL, "%s", output);
+    }
+    free(output);
+}
+
+/* A variable of C has one type: that of the input that is given can not hold the default value, which counts where none is. */
+Test(compile, a_default_value_that_would_lose_its_fraction_is_refused)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("lossy.json",
+                       "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1.5}}, "
+                       "\"output_ports\": {\"o\": {\"value\": \"x\"}}}}}}}}");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile %s/lossy.json -i x=2 2>&1", compile_folder), 1);
+    cr_expect(strstr(output, "input port 'x' is given int64, which can not hold its default value; give it real numbers") != NULL,
+              "%s", output);
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/lossy.json -i x=2.0 2>&1", compile_folder), 0,
+        "%s", output);
+    free(output);
+}
+
+/* A slice that becomes another one while it runs has no room. */
+Test(compile, a_slice_of_another_size_is_refused)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("inputs.json", "[{}, {\"first\": [0]}, {\"length\": [1]}]");
+    cr_expect_eq(compile_run(output,
+                             "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/slices.yaml -n 3 --inputs "
+                             "%s/inputs.json 2>&1",
+                             compile_folder),
+                 1);
+    cr_expect(strstr(output, "node 'cut': a slice is longer or shorter than when the model was compiled") != NULL, "%s", output);
+    free(output);
+}
+
+/* Loops of a body are written so that compilers make vectors of them: they need not ask whether arrays overlap, rows are found in
+ * front of them, functions of numbers and products of matrices have loops of their own, whatever uses what they give; totals of
+ * a product take four elements, in their order, before they are stored again. */
+Test(compile, loops_become_vectors)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output,
+                    "$BUILD/mdf-compile tests/data/compile/vectors.yaml -o %s/vectors.c && sed -n '/compute_walk/,/^}/p' "
+                    "%s/vectors.c",
+                    compile_folder, compile_folder),
+        0);
+    cr_expect_eq(count_words(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
+    cr_expect_eq(count_words(output, "mdf_item("), 2u, "%s", output);
+    cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
+    cr_expect(strstr(output, "scores[i] = sum[i];\n        }\n        int64_t best;") != NULL, "%s", output);
+    cr_expect(strstr(output, "for (size_t j = 0; j < 16; j += 4)") != NULL && count_words(output, "total += ") == 4u, "%s",
+              output);
+    cr_expect_eq(count_words(output, "sum[i] = total;"), 1u, "%s", output);
+    free(output);
+}
+
+/* What functions give for a piece of some short rows is made before any of these rows is summed. */
+Test(compile, functions_of_short_rows_have_loops_of_their_own)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/short_rows.yaml -o %s/rows.c && sed -n '/compute_n/,/^}/p' "
+                             "%s/rows.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "for (size_t i = 0; i < 4; i++) {\n            for (size_t j = 0; j < 10; j++)") != NULL, "%s",
+              output);
+    cr_expect_eq(count_words(output, "_float32(t"), 2u, "%s", output); /* of one row each time */
+    cr_expect_eq(count_words(output, "= t_2;\n                }\n            }\n"), 1u, "%s", output);
+    free(output);
+}
+
+/* What is put at a few places is put there one by one, where the array is; a truth becomes a number by a choice, of which
+ * compilers make vectors. */
+Test(compile, what_is_put_stays_where_it_is)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/swaps.yaml -o %s/swaps.c && sed -n '/compute_sort/,/^}/p' "
+                             "%s/swaps.c",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "mdf_scatter_elements") == NULL && count_words(output, "memcpy(") <= 2u, "%s", output);
+    cr_expect(strstr(output, " ? 1.0 : 0.0;") != NULL, "%s", output);
+    free(output);
+}
+
+/* The source that mdf-compile writes of a model, to be freed. */
+static char *source_of(const char *model)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output, "$BUILD/mdf-compile %s -o %s/source.c && cat %s/source.c", model, compile_folder, compile_folder), 0);
+    return output;
+}
+
+/* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
+ * something, are given what is computed on an edge, or keep something. */
+Test(compile, loops_in_succession_become_one)
+{
+    char *output = source_of("tests/data/compile/succession.yaml");
+
+    cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
+    cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
+    cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
+    free(output);
+}
+
+/* In both runs of each node, the first one and the later ones. */
+Test(compile, short_states_lie_beside_their_stacks)
+{
+    char *output = source_of("tests/data/compile/beside.yaml");
+
+    cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2[32];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2["), 4u, "%s", output);
+    cr_expect_eq(count_words(output, "[i] = next_3;\n            s_2[i] = next_3;"), 2u, "%s", output);
+    free(output);
+}
+
+/* Of a schedule, what no condition asks for is not counted, and conditions that can always be told are not looked at for errors.
+ */
+Test(compile, schedules_count_what_is_asked_for)
+{
+    char *output = source_of("bench/models/every_n_calls.yaml");
+
+    cr_expect_eq(count_words(output, "s->clocks[0]++"), 1u, "%s", output);
+    cr_expect(strstr(output, "s->clocks[1]") == NULL && strstr(output, "s->clocks[3]") == NULL, "%s", output);
+    cr_expect(strstr(output, "s->n_sets") == NULL && strstr(output, "is_over(s) ||") == NULL, "%s", output);
+    free(output);
+}
+
+/* What a node passes on lies where it was made; a state that it is kept in does not. */
+Test(compile, what_is_passed_on_has_no_memory_of_its_own)
+{
+    char *output = source_of("tests/data/compile/aliases.yaml"), *plain = compile_new_output();
+
+    cr_expect(strstr(output, "double made_rows[6];") != NULL && strstr(output, "double last[6];") != NULL, "%s", output);
+    cr_expect(strstr(output, "double turned_same[") == NULL && strstr(output, "double kept_last[") == NULL, "%s", output);
+    cr_expect_eq(compile_run(plain, "$BUILD/mdf-run tests/data/compile/aliases.yaml -n 3 --trace"), 0);
+    cr_expect_eq(
+        compile_run(output, "CC=%s $BUILD/mdf-run --compile tests/data/compile/aliases.yaml -n 3 --trace", compile_quick), 0);
+    cr_expect_str_eq(output, plain);
+    free(plain);
+    free(output);
+}
+
+/* Nor has what follows from elements that are other ones: places that are not there, more or fewer rows. */
+Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
+{
+    /* An input, its value when the model is compiled, another one, and what is said of that. */
+    static const char *const rows[][4] = {
+        {"h", "[[-1],[0]]", "[[-4],[0]]", "an index is out of range"},
+        {"e", "[[0,-1,2,1],[2,0,-3,2]]", "[[0,3,2,1],[2,0,-3,2]]", "an index is out of range"},
+        {"l", "[1,3]", "[1,4]", "an index is out of range"},
+        {"t", "[[true,false,false,true],[false,true,true,false],[true,true,false,false]]",
+         "[[true,false,false,true],[false,true,true,true],[true,true,false,false]]", "other numbers of elements are not zero"},
+        {"limit", "-2.0", "-2.5", "a range has not as many numbers"},
+        {"most", "[2]", "[1]", "other numbers of boxes stay"},
+        {"over", "[1]", "[0]", "types or shapes other than those that the model was compiled for"},
+        {"turned", "[-1,6]", "[6,2]", "types or shapes other than those that the model was compiled for"},
+        {"pads", "[0,1,2,0]", "[0,2,1,0]", "types or shapes other than those that the model was compiled for"},
+        {"g", "[[0,-1],[2,3],[0,3]]", "[[0,-1],[2,4],[0,3]]", "an index is out of range"},
+        {"real_category", "[[3.7,1.0],[2.2,2.9]]", "[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
+    };
+    enum { N = sizeof rows / sizeof *rows };
+    char *output = compile_new_output();
+
+    expect_same(strict_quick, "tests/data/compile/routines.json --typed -n 2"); /* compiled once for all */
+
+    for (size_t i = 0; i < N; i++) { /* all are given, at last as the model is compiled for them: there is one source */
+        char inputs[4096] = "[";
+
+        for (size_t j = 0; j < 3 * N; j++) {
+            size_t length = strlen(inputs);
+
+            snprintf(inputs + length, sizeof inputs - length, "%s\"%s\": %s",
+                     j == 0       ? "{"
+                     : j % N == 0 ? "}, {"
+                                  : ", ",
+                     rows[j % N][0], rows[j % N][j == N + i ? 2 : 1]);
+        }
+        compile_write_file("inputs.json", strcat(inputs, "}]"));
+        cr_expect_eq(
+            compile_run(output,
+                        "CC=%s $BUILD/mdf-run --compile tests/data/compile/routines.json -n 3 --inputs %s/inputs.json 2>&1",
+                        strict_quick, compile_folder),
+            1, "%s", rows[i][0]);
+        cr_expect(strstr(output, rows[i][3]) != NULL && strstr(output, "(step 2)") != NULL, "%s: %.300s", rows[i][0], output);
+    }
+    free(output);
+}
+
+/* Where the largest and the smallest stand: along an axis, among all elements; the first of equals, or a NaN. */
+Test(compile, places_of_extremes_of_expressions_have_a_form_in_c)
+{
+    char *output = compile_new_output();
+
+    compile_write_file(
+        "places.json",
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"parameters\": {"
+        "\"x\": {\"value\": [[1.0, 5.0, 2.0], [7.0, 7.0, -1.0]]}, \"y\": {\"value\": \"numpy.sqrt(x)\"}}, \"output_ports\": {"
+        "\"a\": {\"value\": \"numpy.argmax(x)\"}, \"b\": {\"value\": \"x.argmin(1)\"}, "
+        "\"c\": {\"value\": \"numpy.argmax(x, axis=0, keepdims=True)\"}, \"d\": {\"value\": \"y.argmax()\"}}}}}}}}");
+    cr_expect_eq(compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/places.json 2>&1", compile_folder),
+                 0, "%s", output);
+    cr_expect(strstr(output, "{\"a\": 3, \"b\": [0, 2], \"c\": [[1, 1, 0]], \"d\": 5}") != NULL, "%s", output);
+    free(output);
+}
+
+/* An input that must be given, and is not, need not be known to find types and shapes by, where these are declared; a run has to
+ * have it. */
+Test(compile, zeros_stand_in_for_inputs_of_declared_shape)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("open.json",
+                       "{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\", \"n\"]}, \"nodes\": {\"A\": "
+                       "{\"input_ports\": {\"x\": {\"type\": "
+                       "\"float32\", \"shape\": [2]}, \"n\": {}}, \"output_ports\": {\"o\": {\"value\": \"x * 2 + n\"}}}}}}}}");
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/open.json -o %s/open.c 2>&1", compile_folder, compile_folder), 1);
+    cr_expect(strstr(output, "the graph's input 'n' has no value") != NULL, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "$BUILD/mdf-compile %s/open.json -i n=[1,2] -o %s/open.c 2>&1", compile_folder, compile_folder), 0,
+        "%s", output);
+    cr_expect(strstr(output, "warning: the input 'x' has no value: zeros of its declared type and shape stand in") != NULL &&
+                  strstr(output, "input 'n'") == NULL,
+              "%s", output);
+    cr_expect_eq(compile_run(output, "grep -F 'float32[2]' %s/open.c", compile_folder), 0, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "CC=%s $BUILD/mdf-run --compile %s/open.json -i n=[1,2] 2>&1", compile_quick, compile_folder), 1);
+    cr_expect(strstr(output, "the graph's input 'x' has no value") != NULL, "%s", output);
+    free(output);
+}
+
+/* Nor can it hold a fraction that is given where the other steps have whole numbers. */
+Test(compile, an_input_that_would_lose_its_fraction_is_refused)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("whole.json",
+                       "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 3}}, "
+                       "\"output_ports\": {\"o\": {\"value\": \"x / 1\"}}}}}}}}");
+    compile_write_file("inputs.json", "[{\"x\": 0.5}, {}, {}, {}]");
+    cr_expect_eq(
+        compile_run(output,
+                    "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
+                    compile_folder, compile_folder),
+        1);
+    cr_expect(strstr(output, "input 'x' is float64 scalar, but the model was compiled for 1 elements of type int64") != NULL,
+              "%s", output);
+    compile_write_file("inputs.json", "[{\"x\": 5.0}, {}, {}, {}]");
+    cr_expect_eq(
+        compile_run(output,
+                    "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/whole.json --inputs %s/inputs.json --steps 4 2>&1",
+                    compile_folder, compile_folder),
+        0, "%s", output);
+    free(output);
+}
+
+/* Of the sides of a condition only Python's refuses to divide by zero, which is known when it runs; a node behind would have to
+ * be told. */
+Test(compile, what_hangs_on_the_side_that_was_taken)
+{
+    static const char behind[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": "
+        "0.5}}, \"output_ports\": {\"o\": {\"value\": \"x if x > 0 else numpy.sin(x)\"}}}, \"B\": "
+        "{\"input_ports\": {\"y\": {}}, \"output_ports\": {\"o\": {\"value\": \"1 / y\"}}}}, \"edges\": {\"e\": "
+        "{\"sender\": \"A\", \"sender_port\": \"o\", \"receiver\": \"B\", \"receiver_port\": \"y\"}}}}}}";
+    char *output = compile_new_output();
+
+    compile_write_file("inputs.json", "[{\"x\": 0.0, \"c\": 2.0}]");
+    cr_expect_eq(
+        compile_run(
+            output,
+            "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/strengths.yaml --inputs %s/inputs.json 2>&1",
+            compile_folder),
+        1);
+    cr_expect(strstr(output, "division by zero") != NULL, "%s", output);
+    compile_write_file("behind.json", behind);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/behind.json -o %s/behind.c 2>&1", compile_folder, compile_folder), 1);
+    cr_expect(strstr(output, "node 'B', output port 'o'") != NULL &&
+                  strstr(output, "numpy.divide(a, b) in place of a / b") != NULL,
+              "%s", output);
+    free(output);
+}
+
+/* A node's parameters and what it gives, and what mdf-compile says of them. */
+struct refusal {
+    const char *node, *message;
+};
+
+#define VALUE(text) "\"parameters\": {\"r\": {\"value\": \"" text "\"}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}"
+#define CALL(function, arguments)                                                                                      \
+    "\"parameters\": {\"r\": {\"function\": \"" function "\", \"args\": {" arguments "}}}, \"output_ports\": {\"o\": " \
+    "{\"value\": \"r\"}}"
+
+/* Of each kind one. What can not be written is never written as something else. */
+Test(compile, what_has_no_form_is_refused)
+{
+    static const struct refusal rows[] = {
+        {CALL("onnx::Det", "\"X\": \"x\""), "there is no form in C of the operator Det"},
+        {CALL("onnx::Pow", "\"X\": \"n\", \"Y\": \"q\""), "the operator Pow on elements of types int64 and float64"},
+        {CALL("onnx::Pow", "\"X\": \"w\", \"Y\": \"0.1\""), "the operator Pow on elements of types float32 and float64"},
+        {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
+        {CALL("onnx::Softmax", "\"input\": \"h\""), "float16"},
+        {CALL("onnx::Trilu", "\"input\": \"x\", \"k\": \"n[0]\""), "input 2 of the operator Trilu is not a constant"},
+        {VALUE("numpy.random.random(n)"), "there is no form in C of the operator numpy.random.random"},
+        {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"),
+         "there is no form in C of the operator numpy.dot on elements of types float64 and float64"},
+        {VALUE("numpy.kron(u, u)"), "the operator numpy.kron on elements of types uint8 and uint8"},
+        {VALUE("x[n[0]:]"), "input 2 of the operator operator.getitem is not a constant"},
+        {VALUE("q and n[0]"), "a value that is not always computed, or not always of one type"},
+        {VALUE("numpy.split(x, 2)"), "a value that is a list"},
+        {VALUE("numpy.sin(u)"), "its elements have type float16"},
+        {VALUE("'text'"), "it is no array of numbers"},
+        {VALUE("[x, q]"), "can not be written as C"},
+        {VALUE("min(1, 2.5, q * x[0, 0])"), "min yields one of its values as it is, and these are of several kinds"},
+        {VALUE("max(0, q)"), "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0"},
+    };
+    static const char ports[] =
+        "\"x\": {\"type\": \"float64\", \"shape\": [2, 2], \"default_value\": [[1, 2], [3, 4]]}, \"n\": {\"type\": \"int64\", "
+        "\"shape\": [2], \"default_value\": [0, 1]}, \"q\": {\"type\": \"float64\", \"shape\": [], \"default_value\": 0.5}, "
+        "\"w\": "
+        "{\"type\": \"float32\", \"shape\": [], \"default_value\": 0.5}, \"u\": {\"type\": \"uint8\", \"shape\": [2], "
+        "\"default_value\": [1, 2]}, \"t\": {\"type\": \"bool\", \"shape\": [1], \"default_value\": [true]}, \"h\": {\"type\": "
+        "\"float16\", \"shape\": [1], \"default_value\": [1]}";
+    char *output = compile_new_output(), *text = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, COMPILE_OUTPUT_SIZE, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {%s}, %s}}}}}}",
+                 ports, rows[i].node);
+        compile_write_file("refused.json", text);
+        cr_expect_eq(
+            compile_run(output, "$BUILD/mdf-compile %s/refused.json -o %s/refused.c 2>&1", compile_folder, compile_folder), 1,
+            "%s", rows[i].node);
+        cr_expect(strstr(output, rows[i].message) != NULL && strstr(output, "can not be written as C") != NULL, "%s: %s",
+                  rows[i].node, output);
+    }
+    cr_expect_neq(compile_run(output, "ls %s/refused.c 2>&1", compile_folder), 0, "something is left");
+    free(text);
+    free(output);
+}
+
+/* A refusal tells the line, the column and the place in the model: of a port, a parameter, an output, a condition. */
+Test(compile, refusals_have_a_place)
+{
+    static const struct refusal rows[] = {
+        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"onnx::Det\", \"args\": {\"X\": "
+         "\"m\"}}}, "
+         "\"output_ports\": {\"o\": {\"value\": \"s\"}}",
+         "place.json:4:7: error: node 'N', parameter 's': it can not be written as C: there is no form in C of the operator "
+         "Det"},
+        {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
+         "\"numpy.kron(u, u)\"}}",
+         "place.json:5:19: error: node 'N', output port 'o': it can not be written as C: there is no form in C of the "
+         "operator numpy.kron on elements of types uint8 and uint8"},
+        {"\"parameters\": {\n \"r\": {\"value\": \"numpy.split(m, 2)\"}}, \"output_ports\": {\"o\": {\"value\": \"r[0]\"}}",
+         "place.json:4:18: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
+         "or nothing"},
+    };
+    char *output = compile_new_output(), *text = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(
+            text, COMPILE_OUTPUT_SIZE,
+            "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\n\"input_ports\": {\"x\": {\"default_value\": 0.5}, \"u\": "
+            "{\"type\": "
+            "\"uint8\", \"shape\": [2], \"default_value\": [1, 2]}, \"m\": {\"default_value\": [[1.5, 2], [3, 4]]}},\n%s}}}}}}",
+            rows[i].node);
+        compile_write_file("place.json", text);
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/place.json -o %s/place.c 2>&1", compile_folder, compile_folder),
+                     1, "%s", rows[i].node);
+        cr_expect(strstr(output, rows[i].message) != NULL, "%s: %s", rows[i].node, output);
+    }
+    free(text);
+    free(output);
+}
+
+/* A run finds what an earlier one has compiled; a folder that others may write is not used. */
+Test(compile, cache)
+{
+    /* What may befall a file of the cache. Each is another file afterwards, so that it is seen whether it was replaced. */
+    static const char *const damages[] = {
+        "head -c 4000 *.so > x && mv x *.so && chmod 700 *.so",
+        "echo garbage > x && mv x $(ls *.so) && chmod 700 *.so",
+        "cp *.so x && printf X | dd of=x bs=1 seek=5000 conv=notrunc 2>/dev/null && mv x *.so && chmod 700 *.so",
+        "cp *.so x && mv x $(ls *.so) && chmod 720 *.so",
+        "touch x && mv x $(ls *.so)",
+        "umask 0 && cp /lib/x86_64-linux-gnu/libm.so.6 x 2>/dev/null || echo x > x; mv x $(ls *.so)",
+    };
+    char *output = compile_new_output(), path[256];
+    struct stat before, after;
+    size_t i;
+
+    cr_assert_eq(setenv("CC", compile_quick, 1), 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", compile_folder),
+                 0);
+    cr_expect_eq(compile_run(output, "ls %s/mdf_c", compile_folder), 0);
+    cr_assert(strlen(output) == 36 && strcmp(output + 32, ".so\n") == 0, "the cache holds %s", output);
+    output[35] = '\0';
+    snprintf(path, sizeof path, "%s/mdf_c/%s", compile_folder, output);
+    cr_assert(stat(path, &before) == 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_assert(stat(path, &after) == 0);
+    cr_expect(before.st_ino == after.st_ino && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec, "it is compiled again");
+    cr_assert(chmod(path, 0666) == 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json"), 0);
+    cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "a file that others may write is used");
+    for (i = 0; i < sizeof damages / sizeof *damages; i++) {
+        cr_assert_eq(compile_run(output, "cd %s/mdf_c && %s", compile_folder, damages[i]), 0, "%s", output);
+        cr_assert(stat(path, &before) == 0);
+        cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json --quiet 2>&1"), 0, "%s: %s",
+                     damages[i], output);
+        cr_expect(stat(path, &after) == 0 && before.st_ino != after.st_ino, "%s: it is used", damages[i]);
+        cr_expect_eq(after.st_mode & 07777, 0700, "others may write %s", path);
+        cr_expect_eq(compile_run(output, "ls %s/mdf_c | wc -l | grep -qx 1", compile_folder), 0, "something is left");
+    }
+    snprintf(path, sizeof path, "%s/mdf_c", compile_folder);
+    cr_assert(chmod(path, 0777) == 0);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect(strstr(output, "nobody else may write") != NULL, "%s", output);
+    free(output);
+}
+
+/* CC may be a program with arguments, or one whose path has spaces; what can not be kept is compiled for the run alone. */
+Test(compile, compilers_and_places)
+{
+    static const char *const commands[] = {
+        "CC='gcc -O1'",
+        "CC=' gcc  -O1 \"-DA=b c\" '",
+        "CC=\"$XDG_CACHE_HOME/my tools/cc\"",
+        "CC=\"'$XDG_CACHE_HOME/my tools/cc' -O1\"",
+        "CC=\"$XDG_CACHE_HOME/my\\ tools/cc -O1\"",
+        "CC=tests/random/cc_fast.sh TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/proc/none",
+        "CC=tests/random/cc_fast.sh TMPDIR=$XDG_CACHE_HOME XDG_CACHE_HOME=/dev/null",
+    };
+    char *output = compile_new_output();
+    size_t i;
+
+    cr_assert_eq(
+        compile_run(output, "mkdir \"$XDG_CACHE_HOME/my tools\" && ln -s $PWD/%s \"$XDG_CACHE_HOME/my tools/cc\"", compile_quick),
+        0);
+    for (i = 0; i < sizeof commands / sizeof *commands; i++) {
+        cr_expect_eq(compile_run(output, "%s $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1", commands[i]), 0, "%s: %s",
+                     commands[i], output);
+    }
+    cr_expect_eq(compile_run(output, "CC='gcc \"-O1' $BUILD/mdf-run --compile examples/newton_sqrt.json 2>&1"), 1);
+    cr_expect(strstr(output, "a quote is not closed in CC") != NULL, "%s", output);
+    cr_expect_eq(compile_run(output, "ls %s | grep mdf_c_", compile_folder), 1, "something is left: %s", output);
+    free(output);
+}
+
+/* Many runs at once that all find an empty cache. */
+Test(compile, runs_side_by_side_share_the_cache)
+{
+    char *output = compile_new_output();
+
+    cr_assert_eq(setenv("CC", compile_quick, 1), 0);
+    cr_expect_eq(compile_run(output,
+                             "for i in 1 2 3 4; do $BUILD/mdf-run --compile examples/newton_sqrt.json --quiet >%s/$i & done; "
+                             "wait; cmp %s/1 %s/2 && cmp %s/1 %s/3 && cmp %s/1 %s/4 && ls %s/mdf_c | wc -l",
+                             compile_folder, compile_folder, compile_folder, compile_folder, compile_folder, compile_folder,
+                             compile_folder, compile_folder),
+                 0, "%s", output);
+    cr_expect_str_eq(output, "1\n");
+    free(output);
+}
+
+/* Where both that may be chosen are one value there is no choice, of which gcc would warn; the bits are the same. */
+Test(compile, no_choice_between_one_value)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output,
+                    "$BUILD/mdf-compile tests/data/compile/same_operands.yaml -o %s/same.c 2>&1 && ${CC:-cc} -std=c11 -Wall "
+                    "-Wextra -Wpedantic -Werror -Wno-unknown-warning-option -Wduplicated-branches -O1 -c %s/same.c -o "
+                    "%s/same.o 2>&1",
+                    compile_folder, compile_folder, compile_folder),
+        0, "%.2000s", output);
+    free(output);
+    expect_same(compile_quick, "tests/data/compile/same_operands.yaml --typed");
+}

@@ -1,0 +1,72 @@
+/* cli_calls.c - see cli_calls.h. */
+#include "tests/support/cli_calls.h"
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void cli_read_file(const char *path, char text[CLI_TEXT_SIZE])
+{
+    FILE *stream = fopen(path, "rb");
+    size_t n = stream != NULL ? fread(text, 1, CLI_TEXT_SIZE - 1, stream) : 0;
+
+    text[n] = '\0';
+    if (stream != NULL) {
+        fclose(stream);
+    }
+}
+
+void cli_write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "wb");
+
+    cr_assert(stream != NULL);
+    fputs(text, stream);
+    fclose(stream);
+}
+
+char cli_folder[] = "/tmp/mdf_test_cli_XXXXXX";
+
+void cli_set_up(void)
+{
+    cr_assert(mkdtemp(cli_folder) != NULL);
+}
+
+void cli_tear_down(void)
+{
+    char command[CLI_PATH_SIZE];
+
+    snprintf(command, sizeof command, "rm -r %s", cli_folder);
+    cr_assert(system(command) == 0);
+}
+
+const char *cli_in_folder(const char *name)
+{
+    static char path[CLI_PATH_SIZE];
+
+    snprintf(path, sizeof path, "%s/%s", cli_folder, name);
+    return path;
+}
+
+struct cli_outcome *cli_call(const char *arguments, ...)
+{
+    static struct cli_outcome outcome;
+    const char *build = getenv("BUILD");
+    char command[4 * CLI_PATH_SIZE], text[2 * CLI_PATH_SIZE];
+    va_list values;
+    int status;
+
+    va_start(values, arguments);
+    vsnprintf(text, sizeof text, arguments, values);
+    va_end(values);
+    snprintf(command, sizeof command, "%s/%s >%s/out 2>%s/err", build != NULL ? build : "build", text, cli_folder, cli_folder);
+    status = system(command);
+    cr_assert(WIFEXITED(status), "%s", command);
+    outcome.exit_status = WEXITSTATUS(status);
+    cli_read_file(cli_in_folder("out"), outcome.output);
+    cli_read_file(cli_in_folder("err"), outcome.errors);
+    return &outcome;
+}
