@@ -1,4 +1,4 @@
-/* export_call.c - onnx:: functions: a call is a node of the same operator, its settings are attributes again, its bodies graphs. */
+/* export_call.c - onnx:: functions: a call is a node of the same operator, its settings are attributes again. */
 #include "mdf_c/export/exporter.h"
 
 #include "schemas/inference.h"
@@ -8,7 +8,6 @@
 
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_FLOAT = 2, ATTRIBUTE_STRING = 4, ATTRIBUTE_TENSOR = 5, ATTRIBUTE_FLOATS = 7,
        ATTRIBUTE_STRINGS = 9, ATTRIBUTE_TYPE = 20, NODE_ATTRIBUTE = 5 };
-enum { LOOP_TRIPS, LOOP_CONDITION, LOOP_STATES };
 
 /* ------------------------------------------------------------------ attributes */
 
@@ -115,6 +114,13 @@ static const struct mdf_setting *find_setting(const struct mdf_code_call *call, 
         setting++;
     }
     return setting != NULL && setting->name != NULL ? setting : NULL;
+}
+
+const void *export_setting(const struct mdf_code_call *call, const char *name)
+{
+    const struct mdf_setting *setting = find_setting(call, name);
+
+    return setting != NULL ? field_of(call, setting) : NULL;
 }
 
 /* Attributes of ONNX are float32: where all is computed in float64, others would mean something else. */
@@ -363,378 +369,6 @@ static bool convert_inputs(struct exporter *exporter, struct onnx_graph *graph, 
     return samples == NULL || given == NULL ? export_out_of_memory(exporter) : done;
 }
 
-/* ------------------------------------------------------------------ bodies */
-
-/* A body whose formals are `formals`; what it yields goes to `yields`, in `graph`. */
-static struct onnx_graph *export_body(struct exporter *exporter, struct environment *outer, const struct mdf_code *code,
-                                      const struct symbol *formals, struct symbol *yields)
-{
-    struct onnx_graph *graph = export_begin_graph(exporter, outer->graph, code->id);
-    struct environment *inner = graph != NULL ? export_environment(exporter, code, outer, graph) : NULL;
-    const struct mdf_origin *at = exporter->at;
-    struct mdf_text message;
-    size_t i;
-
-    if (inner == NULL) {
-        return NULL;
-    }
-    if (code->program != NULL) {
-        export_refuse(exporter, "a graph within a node");
-        return NULL;
-    }
-    for (i = 0; i < code->n_formals; i++) {
-        const char *name = export_name(exporter, "input");
-        struct symbol *slot = &inner->slots[MDF_OPERAND_INDEX(code->formals[i])];
-
-        if (name == NULL) {
-            return NULL;
-        }
-        *slot = formals[i];
-        slot->name = name;
-        slot->constant = NULL;
-        slot->graph = NULL;
-        mdf_text_init(&message, exporter->memory);
-        export_put_value(&message, name, slot, true);
-        onnx_put_message(&graph->inputs, GRAPH_INPUT, &message);
-        mdf_text_release(&message);
-    }
-    if (!export_instructions(exporter, inner, 0, code->n_instructions)) {
-        return NULL;
-    }
-    exporter->at = at;
-    for (i = 0; i < code->n_yields; i++) {
-        struct symbol constant;
-        const struct symbol *yield = export_operand(exporter, inner, code->yields[i], &constant);
-
-        if (yield == NULL || !export_as_array(exporter, graph, yield, &yields[i])) {
-            return NULL;
-        }
-    }
-    return graph;
-}
-
-/* Adds the outputs of a body, those from number `first` on brought to the types of `wanted`, and the graph to the attributes. */
-static bool finish_body(struct exporter *exporter, struct onnx_graph *graph, struct symbol *yields, size_t n,
-                        const mdf_dtype *wanted, const char *attribute, struct mdf_text *attributes)
-{
-    struct mdf_text message;
-    bool done = true;
-    size_t i;
-
-    for (i = 0; i < n && done; i++) {
-        struct symbol cast = yields[i];
-
-        done = (yields[i].kind != SYMBOL_TENSOR || wanted[i] == MDF_DTYPE_NONE ||
-                export_cast(exporter, graph, &yields[i], wanted[i], &cast)) &&
-               export_graph_output(exporter, graph, &cast);
-        yields[i].dtype = cast.dtype;
-    }
-    mdf_text_init(&message, exporter->memory);
-    export_end_graph(exporter, graph, &message);
-    export_attribute_graph(attributes, attribute, &message);
-    mdf_text_release(&message);
-    return done;
-}
-
-static void forget_shape(struct symbol *symbol)
-{
-    symbol->has_shape = false;
-    symbol->rank = 0;
-}
-
-/* The type of one slice of a scan input, and back. */
-static void drop_axis(struct symbol *symbol, size_t n_axes)
-{
-    if (symbol->has_shape && symbol->rank >= n_axes) {
-        symbol->rank -= n_axes;
-        symbol->shape += n_axes;
-    } else {
-        forget_shape(symbol);
-    }
-}
-
-/* Whether a Scan goes along other axes than the first. */
-static bool has_axes(const struct mdf_code_call *call)
-{
-    const struct mdf_setting *setting = find_setting(call, "scan_input_axes");
-
-    return setting != NULL && ((const struct mdf_ints *)field_of(call, setting))->items != NULL;
-}
-
-/* Leaves the rank. */
-static bool forget_sizes(struct exporter *exporter, struct symbol *symbol)
-{
-    int64_t *shape = mdf_arena_array(&exporter->arena, symbol->rank, sizeof *shape);
-    size_t i;
-
-    for (i = 0; shape != NULL && i < symbol->rank; i++) {
-        shape[i] = -1;
-    }
-    symbol->shape = shape;
-    return shape != NULL || export_out_of_memory(exporter);
-}
-
-/* Sizes that are not known are those that the compiler knows. */
-static bool take_sizes(struct exporter *exporter, struct symbol *yield, const struct mdf_static_type *type)
-{
-    int64_t *shape = mdf_arena_array(&exporter->arena, yield->rank, sizeof *shape);
-    size_t i;
-
-    for (i = 0; shape != NULL && i < yield->rank; i++) {
-        shape[i] = yield->shape[i] >= 0 ? yield->shape[i] : type->shape[i];
-    }
-    yield->shape = shape;
-    return shape != NULL || export_out_of_memory(exporter);
-}
-
-/* What the compiler knows of the shapes that a body yields, beside what is known here: a loop without iterations stacks in them. */
-static bool take_shapes(struct exporter *exporter, const struct mdf_code *code, struct symbol *yields)
-{
-    size_t i;
-
-    for (i = 0; i < code->n_yields; i++) {
-        const struct mdf_static_type *type = &code->yield_types[i];
-
-        if (yields[i].kind != SYMBOL_TENSOR || !type->has_shape) {
-            continue;
-        }
-        if (!yields[i].has_shape) {
-            yields[i].has_shape = true;
-            yields[i].rank = type->rank;
-            yields[i].shape = type->shape;
-        } else if (yields[i].rank == type->rank && !take_sizes(exporter, &yields[i], type)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* States of a loop keep one element type. What has no declared type takes that of what the body yields: the body is gone through
- * again until they agree. */
-static bool settle_states(struct exporter *exporter, struct onnx_graph *graph, struct symbol *states, const struct symbol *yields,
-                          size_t n, bool *is_settled)
-{
-    size_t i;
-
-    *is_settled = true;
-    for (i = 0; i < n; i++) {
-        struct symbol cast;
-        mdf_dtype common;
-
-        if (states[i].kind != SYMBOL_TENSOR || states[i].dtype == yields[i].dtype) {
-            continue;
-        }
-        if (yields[i].kind != SYMBOL_TENSOR || (states[i].strength == MDF_STRENGTH_TYPED && yields[i].strength == MDF_STRENGTH_TYPED)) {
-            return export_refuse(exporter, "state variable %zu changes its type", i);
-        }
-        common = export_common_type(exporter, &states[i], &yields[i]);
-        if (common == MDF_DTYPE_NONE) {
-            return export_refuse(exporter, "state variable %zu changes its type", i);
-        }
-        if (common != states[i].dtype) {
-            if (!export_cast(exporter, graph, &states[i], common, &cast)) {
-                return false;
-            }
-            cast.strength = yields[i].strength;
-            states[i] = cast;
-            *is_settled = false;
-        }
-    }
-    return true;
-}
-
-enum { MOST_ROUNDS = 6 };
-
-/* Loop and Scan: `first_state` is the number of the first state among the inputs, `n_before` what stands before states among
- * formals and yields. */
-static bool export_loop(struct exporter *exporter, struct environment *environment, const struct mdf_code_call *call,
-                        struct symbol *inputs, bool is_loop, struct symbol *outputs, struct mdf_text *attributes)
-{
-    const struct mdf_code *code = environment->code->bodies[call->bodies[0]];
-    size_t first_state = is_loop ? LOOP_STATES : call->n_inputs - code->n_formals, n_formals = code->n_formals;
-    size_t n_before = is_loop ? 1 : 0, n_scan_inputs = 0, n_states, round, i;
-    struct symbol *formals = mdf_arena_array(&exporter->arena, n_formals, sizeof *formals);
-    struct symbol *yields = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *yields);
-    mdf_dtype *wanted = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *wanted);
-    const struct mdf_setting *setting = find_setting(call, "num_scan_inputs");
-    size_t n_batch_axes = !is_loop && call->operator->until < 9 ? 1 : 0;
-    struct onnx_graph *graph;
-    bool is_settled = false;
-
-    if (formals == NULL || yields == NULL || wanted == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    n_scan_inputs = !is_loop && setting != NULL ? (size_t)*(const int64_t *)field_of(call, setting) : 0;
-    n_states = is_loop ? n_formals - LOOP_STATES : n_formals - n_scan_inputs;
-    for (round = 0; round < MOST_ROUNDS && !is_settled; round++) {
-        for (i = 0; i < n_formals; i++) {
-            if (is_loop && i < LOOP_STATES) {
-                formals[i] = (struct symbol){.kind = SYMBOL_TENSOR,
-                                             .dtype = i == LOOP_TRIPS ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL,
-                                             .strength = MDF_STRENGTH_TYPED,
-                                             .has_shape = true};
-                continue;
-            }
-            formals[i] = inputs[first_state + i - (is_loop ? LOOP_STATES : 0)];
-            if (is_loop) {
-                forget_shape(&formals[i]);
-            } else {
-                drop_axis(&formals[i], n_batch_axes + (i >= n_states ? 1 : 0));
-                if (i >= n_states && has_axes(call) && !forget_sizes(exporter, &formals[i])) {
-                    return false;
-                }
-            }
-        }
-        graph = export_body(exporter, environment, code, formals, yields);
-        if (graph == NULL || !settle_states(exporter, environment->graph, inputs + first_state, yields + n_before, n_states, &is_settled)) {
-            return false;
-        }
-    }
-    if (!is_settled) {
-        return export_refuse(exporter, "the types of the state variables do not settle");
-    }
-    for (i = 0; i < code->n_yields; i++) {
-        wanted[i] = is_loop && i == 0 ? MDF_DTYPE_BOOL : i - n_before < n_states ? inputs[first_state + i - n_before].dtype : MDF_DTYPE_NONE;
-    }
-    if (is_loop && inputs[LOOP_CONDITION].kind == SYMBOL_NOTHING) { /* what the body yields is ignored */
-        struct mdf_value *truth = export_make(exporter);
-
-        if (truth == NULL || !mdf_value_make_bool(exporter->memory, truth, true) || !symbol_of_value(exporter, truth, &yields[0])) {
-            return export_out_of_memory(exporter);
-        }
-    }
-    graph->is_scan = true;
-    if (!take_shapes(exporter, code, yields)) {
-        return false;
-    }
-    for (i = 0; is_loop && i < n_before + n_states; i++) { /* these may change; what is stacked may not */
-        forget_shape(&yields[i]);
-    }
-    if (!is_loop) {
-        for (i = 0; i < n_states; i++) {
-            if (!yields[i].has_shape && formals[i].has_shape) {
-                yields[i].has_shape = true;
-                yields[i].rank = formals[i].rank;
-                yields[i].shape = formals[i].shape;
-            }
-        }
-    }
-    if (!finish_body(exporter, graph, yields, code->n_yields, wanted, "body", attributes)) {
-        return false;
-    }
-    for (i = 0; i < call->n_outputs && i + n_before < code->n_yields; i++) {
-        outputs[i] = yields[i + n_before];
-        outputs[i].constant = NULL;
-        outputs[i].strength = i < n_states && inputs[first_state + i].strength != MDF_STRENGTH_TYPED ? yields[i + n_before].strength
-                                                                                                    : MDF_STRENGTH_TYPED;
-        if (i < n_states && !is_loop && n_batch_axes == 0) {
-            outputs[i].has_shape = inputs[first_state + i].has_shape;
-            outputs[i].rank = inputs[first_state + i].rank;
-            outputs[i].shape = inputs[first_state + i].shape;
-        } else {
-            forget_shape(&outputs[i]);
-        }
-    }
-    return true;
-}
-
-static bool export_if(struct exporter *exporter, struct environment *environment, const struct mdf_code_call *call,
-                      struct symbol *outputs, struct mdf_text *attributes)
-{
-    static const char *const names[] = {"then_branch", "else_branch"};
-    struct symbol *yields[2];
-    struct onnx_graph *graphs[2];
-    mdf_dtype *wanted;
-    size_t n = call->n_outputs, i, j;
-
-    for (i = 0; i < 2; i++) {
-        const struct mdf_code *code = environment->code->bodies[call->bodies[i]];
-
-        yields[i] = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *yields[i]);
-        if (yields[i] == NULL) {
-            return export_out_of_memory(exporter);
-        }
-        graphs[i] = export_body(exporter, environment, code, NULL, yields[i]);
-        if (graphs[i] == NULL) {
-            return false;
-        }
-        n = code->n_yields < n ? code->n_yields : n;
-    }
-    wanted = mdf_arena_array(&exporter->arena, n, sizeof *wanted);
-    if (wanted == NULL) {
-        return export_out_of_memory(exporter);
-    }
-    for (j = 0; j < n; j++) {
-        const struct symbol *a = &yields[0][j], *b = &yields[1][j];
-
-        wanted[j] = a->dtype == b->dtype ? a->dtype : export_common_type(exporter, a, b);
-        if (a->kind != b->kind || (wanted[j] == MDF_DTYPE_NONE && a->kind == SYMBOL_TENSOR)) {
-            return export_refuse(exporter, "the branches yield values of different types");
-        }
-        outputs[j] = *a;
-        outputs[j].constant = NULL;
-        outputs[j].dtype = wanted[j];
-        outputs[j].strength = a->strength > b->strength ? a->strength : b->strength;
-        if (!a->has_shape || !b->has_shape || a->rank != b->rank ||
-            (a->rank > 0 && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) != 0)) {
-            forget_shape(&outputs[j]);
-        }
-    }
-    for (i = 0; i < 2; i++) {
-        if (!finish_body(exporter, graphs[i], yields[i], n, wanted, names[i], attributes)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* An array of one element without its axes, as the bodies have it. */
-static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, struct symbol *symbol)
-{
-    struct symbol result;
-
-    if (!symbol->has_shape || symbol->rank == 0) {
-        return true;
-    }
-    if (!export_reshape(exporter, graph, symbol, NULL, 0, symbol, &result)) {
-        return false;
-    }
-    *symbol = result;
-    symbol->rank = 0;
-    symbol->shape = NULL;
-    return true;
-}
-
-/* Inputs of control flow, which take what they are given. */
-static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph, enum mdf_form form, struct symbol *inputs, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        struct symbol given = inputs[i];
-        mdf_dtype dtype = form == MDF_FORM_LOOP && i == LOOP_TRIPS ? MDF_DTYPE_INT64
-                          : (form == MDF_FORM_LOOP && i == LOOP_CONDITION) || (form == MDF_FORM_IF && i == 0)
-                              ? MDF_DTYPE_BOOL
-                              : MDF_DTYPE_NONE;
-
-        if (given.kind == SYMBOL_NOTHING) {
-            continue;
-        }
-        if (!export_as_array(exporter, graph, &given, &inputs[i])) {
-            return false;
-        }
-        given = inputs[i];
-        if (dtype != MDF_DTYPE_NONE && (!export_cast(exporter, graph, &given, dtype, &inputs[i]) ||
-                                        !make_scalar(exporter, graph, &inputs[i]))) {
-            return false;
-        }
-    }
-    if (form == MDF_FORM_LOOP && inputs[LOOP_TRIPS].kind == SYMBOL_NOTHING && inputs[LOOP_CONDITION].kind == SYMBOL_NOTHING) {
-        return export_refuse(exporter, "a loop with neither a trip count nor a condition never ends");
-    }
-    return true;
-}
-
 /* ------------------------------------------------------------------ the call */
 
 /* The opset that has the next version of an operator; 0: none of this row. */
@@ -852,7 +486,6 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
                       const struct symbol *inputs, struct symbol *outputs)
 {
     struct symbol *taken = mdf_arena_array(&exporter->arena, call->n_inputs, sizeof *taken);
-    enum mdf_form form = call->operator->form;
     const struct mdf_schema *schema;
     struct mdf_text attributes;
     bool is_weak = false, done;
@@ -870,14 +503,7 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
         if (call->n_inputs > 0) {
             memcpy(taken, inputs, call->n_inputs * sizeof *taken);
         }
-        done = prepare_control(exporter, environment->graph, form, taken, call->n_inputs);
-        if (form == MDF_FORM_IF) {
-            done = done && export_if(exporter, environment, call, outputs, &attributes);
-        } else if (form == MDF_FORM_LOOP || form == MDF_FORM_SCAN) {
-            done = done && export_loop(exporter, environment, call, taken, form == MDF_FORM_LOOP, outputs, &attributes);
-        } else {
-            done = done && export_refuse(exporter, "onnx::%s has a body, and is not written", schema->name);
-        }
+        done = export_control(exporter, environment, call, taken, outputs, &attributes);
     } else {
         done = convert_inputs(exporter, environment->graph, call, inputs, taken, &is_weak) &&
                check_reals(exporter, call, schema, taken) &&

@@ -160,7 +160,13 @@ bool export_gather(struct exporter *exporter, struct onnx_graph *graph, const st
 bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_code_call *call,
                         const struct symbol *inputs, struct symbol *outputs);
 
-/* --- export_call.c: onnx:: functions, with their bodies */
+/* --- export_control.c: a call with bodies, whose graphs become `attributes`; `inputs` become what its node takes */
+bool export_control(struct exporter *exporter, struct environment *environment, const struct mdf_code_call *call,
+                    struct symbol *inputs, struct symbol *outputs, struct mdf_text *attributes);
+
+/* --- export_call.c: the field of a call's settings for an attribute; NULL: the operator has none of that name */
+const void *export_setting(const struct mdf_code_call *call, const char *name);
+/* onnx:: functions */
 bool export_onnx_call(struct exporter *exporter, struct environment *environment, const struct mdf_code_call *call,
                       const struct symbol *inputs, struct symbol *outputs);
 

@@ -420,6 +420,14 @@ static bool is_of_numbers(const struct lowering *lowering, const struct mdf_lowe
     return i == fact->n_items;
 }
 
+static bool refuse_output(struct lowering *lowering, const struct scope *scope, const struct binding *binding,
+                          enum mdf_refusal_reason reason)
+{
+    lowering->origin = find_writer(scope->code, binding->operand);
+    return reason == MDF_REFUSED_NO_NUMBERS ? lowering_fail_about(lowering, reason, lowering_example(lowering, binding->id), NULL)
+                                            : lowering_fail(lowering, reason);
+}
+
 /* A slot that gets a value of either type. C source has no such thing, nor is it known what the slot begins with the next time.
  */
 static bool add_other(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
@@ -431,8 +439,7 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
 
     if (truth == NULL || lowering->is_for_source || request->leaves_out || binding->is_input ||
         fact->is_strong == MDF_LOWERED_NONE) {
-        lowering->origin = find_writer(scope->code, binding->operand);
-        return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
+        return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_TYPE);
     }
     lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
                                                                          .id = binding->id,
@@ -443,6 +450,70 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
     lowering->facts[binding->id].n_outputs++;
     lowering->facts[fact->is_strong].n_outputs++;
     return true;
+}
+
+/* A value that is an array of numbers. */
+static bool add_array_output(struct lowering *lowering, const struct scope *scope, const struct binding *binding)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    const struct mdf_value *example = lowering_example(lowering, binding->id);
+
+    if (example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING) {
+        return refuse_output(lowering, scope, binding, MDF_REFUSED_NO_NUMBERS);
+    }
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
+                                                                         .id = binding->id,
+                                                                         .is_either = lowering_is_either(lowering, binding->id),
+                                                                         .weaker = lowering->facts[binding->id].weaker};
+    lowering->facts[binding->id].n_outputs++;
+    return true;
+}
+
+/* What a slot is left with; it is not one where `is_kept` says so. */
+static bool add_output(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
+                       const struct binding *binding, const bool *is_kept)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+
+    if (binding->id == MDF_LOWERED_NONE) {
+        return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_TYPE);
+    }
+    if (lowering_is_either(lowering, binding->id)) {
+        if (lowering->facts[binding->id].is_of_either_type) {
+            return add_other(lowering, request, scope, binding);
+        }
+        if (request->find_either == NULL) {
+            return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_STRENGTH);
+        }
+    }
+    if (!is_kept[binding->id]) {
+        request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
+        return true;
+    }
+    if (!lowering->is_for_source && lowering->facts[binding->id].items != NULL) {
+        return add_list_items(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
+    }
+    if (is_list_output(lowering, binding->id)) {
+        lowered->outputs[lowered->n_outputs++] =
+            list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
+        return !lowering_has_failed(lowering);
+    }
+    return add_array_output(lowering, scope, binding);
+}
+
+/* Outputs whose memory a value outside may take over, as nobody else has it. */
+static void note_given(struct lowering *lowering)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    size_t i;
+
+    for (i = 0; i < lowered->n_outputs; i++) {
+        struct mdf_lowered_output *output = &lowered->outputs[i];
+        uint8_t place = lowered->values[output->id].place;
+
+        output->gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
+                        lowering->facts[output->id].n_outputs == 1 && !output->is_list && output->n_items == 0;
+    }
 }
 
 static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
@@ -460,65 +531,14 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     }
     for (i = 0; i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
+        bool is_output = binding->operand != MDF_NO_OPERAND && binding->is_written && is_observed(request, binding) &&
+                         (!request->leaves_out || is_of_numbers(lowering, request, binding->id));
 
-        if (binding->operand == MDF_NO_OPERAND || !binding->is_written || !is_observed(request, binding)) {
-            continue;
+        if (is_output && !add_output(lowering, request, scope, binding, is_kept)) {
+            return false;
         }
-        if (request->leaves_out && !is_of_numbers(lowering, request, binding->id)) {
-            continue;
-        }
-        if (binding->id == MDF_LOWERED_NONE) {
-            lowering->origin = find_writer(scope->code, binding->operand);
-            return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_TYPE);
-        }
-        if (lowering_is_either(lowering, binding->id) && lowering->facts[binding->id].is_of_either_type) {
-            if (!add_other(lowering, request, scope, binding)) {
-                return false;
-            }
-            continue;
-        }
-        if (lowering_is_either(lowering, binding->id) && request->find_either == NULL) {
-            lowering->origin = find_writer(scope->code, binding->operand);
-            return lowering_fail(lowering, MDF_REFUSED_NOT_ONE_STRENGTH);
-        }
-        if (!is_kept[binding->id]) {
-            request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
-            continue;
-        }
-        if (!lowering->is_for_source && lowering->facts[binding->id].items != NULL) {
-            if (!add_list_items(lowering, lowering_slot(lowering, scope, binding->operand), binding->id)) {
-                return false;
-            }
-            continue;
-        }
-        if (is_list_output(lowering, binding->id)) {
-            lowered->outputs[lowered->n_outputs++] =
-                list_output(lowering, lowering_slot(lowering, scope, binding->operand), binding->id);
-            if (lowering_has_failed(lowering)) {
-                return false;
-            }
-            continue;
-        }
-        if (lowering_example(lowering, binding->id)->kind != MDF_KIND_TENSOR ||
-            lowering_example(lowering, binding->id)->dtype == MDF_DTYPE_STRING) {
-            lowering->origin = find_writer(scope->code, binding->operand);
-            return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, binding->id), NULL);
-        }
-        lowered->outputs[lowered->n_outputs++] =
-            (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
-                                        .id = binding->id,
-                                        .is_either = lowering_is_either(lowering, binding->id),
-                                        .weaker = lowering->facts[binding->id].weaker};
-        lowering->facts[binding->id].n_outputs++;
     }
-    for (i = 0; i < lowered->n_outputs; i++) {
-        mdf_lowered_id id = lowered->outputs[i].id;
-        uint8_t place = lowered->values[id].place;
-
-        lowered->outputs[i].gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
-                                    lowering->facts[id].n_outputs == 1 && !lowered->outputs[i].is_list &&
-                                    lowered->outputs[i].n_items == 0;
-    }
+    note_given(lowering);
     return true;
 }
 

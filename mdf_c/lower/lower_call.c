@@ -427,74 +427,6 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     return lowering_add_op(lowering, region, &op);
 }
 
-/* ------------------------------------------------------------------ parts */
-
-/* Runs the kernel with the elements of its first input numbered, in `numbered`, which the caller clears; the results are those
- * of that run. */
-static bool run_numbered(struct lowering *lowering, struct trial *trial, struct mdf_value *numbered)
-{
-    const struct mdf_value *whole = trial->effective[0];
-    int64_t *numbers = mdf_value_make_tensor(lowering->memory, numbered, MDF_DTYPE_INT64, whole->rank, mdf_value_shape(whole));
-    bool done;
-    size_t i;
-
-    if (numbers == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < whole->length; i++) {
-        numbers[i] = (int64_t)i;
-    }
-    trial->effective[0] = numbered;
-    done = lowering_run_trial(lowering, trial);
-    trial->effective[0] = whole;
-    return done;
-}
-
-static bool may_have_parts(const struct lowering *lowering, const struct trial *trial)
-{
-    enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
-
-    return !lowering->is_for_source && lowering_takes_parts(trial->source->operator) && trial->n > 0 &&
-           trial->ids[0] != MDF_LOWERED_NONE && trial->effective[0]->kind == MDF_KIND_TENSOR &&
-           trial->effective[0]->length >= 2 && trial->effective[0]->length <= LONGEST_WHOLE &&
-           lowering_has_constants(lowering, trial, 1);
-}
-
-/* PARTs for a call that only takes some of its first input's elements, as they lie, for each result; *taken: it was such a call.
- * The examples of the results are made before the elements are numbered. */
-static bool take_parts(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
-{
-    size_t n = trial->source->n_outputs, i;
-    struct mdf_lowered_part *parts = mdf_arena_array(&lowering->lowered->arena, n, sizeof *parts);
-    struct mdf_value *examples = mdf_arena_array(&lowering->scratch, n, sizeof *examples), numbered = {0};
-
-    if (parts == NULL || examples == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < n; i++) {
-        mdf_value_swap(&examples[i], &trial->results[i]);
-    }
-    *taken = run_numbered(lowering, trial, &numbered);
-    for (i = 0; i < n && *taken; i++) {
-        *taken = trial->outputs[i] == NULL || lowering_find_part(&numbered, &trial->results[i], &parts[i]);
-    }
-    for (i = 0; i < n; i++) {
-        mdf_value_swap(&examples[i], &trial->results[i]);
-        mdf_value_clear(lowering->memory, &examples[i]);
-    }
-    mdf_value_clear(lowering->memory, &numbered);
-    for (i = 0; i < n && *taken; i++) {
-        struct mdf_lowered_op op = {.code = MDF_LOWERED_PART, .n_in = 1, .in = {trial->ids[0]}, .of.part = &parts[i]};
-
-        op.dtype = trial->effective[0]->dtype;
-        if (trial->outputs[i] != NULL && !lowering_bind(lowering, scope, trial->source->outputs[i],
-                                                        lowering_add_element_op(lowering, op, &trial->results[i]))) {
-            return false;
-        }
-    }
-    return !lowering_has_failed(lowering);
-}
-
 /* ------------------------------------------------------------------ all */
 
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first)
@@ -724,83 +656,128 @@ static bool has_constant_result(const struct trial *trial)
                                    (mdf_dtype)trial->effective[0]->dtype);
 }
 
-static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
+static bool is_single(const struct trial *trial)
+{
+    return trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
+}
+
+/* Calls that come to calls of others, to single elements, or to parts of an array; *taken: it was such a call, as below. */
+static bool lower_as_others(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    bool has_elements = is_single(trial) && trial->results[0].length > 0;
+
+    if (has_elements && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 &&
+                        ends(lowering, fold_operands(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    if (has_elements && ends(lowering, lowering_limit_elements(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    if (has_elements && ends(lowering, lowering_take_item(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    return lowering_take_parts(lowering, scope, trial, taken);
+}
+
+/* A kernel's one loop over elements, and calls that leave elements as they lie. */
+static bool lower_as_elements(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
-    bool is_single = trial->source->n_outputs == 1 && trial->outputs[0] != NULL, taken = false, all_even = true;
+    mdf_operand out = trial->source->outputs[0];
+    bool all_even = true;
+    mdf_lowered_id id;
+
+    if (trace_op(lowering, trial, &op, &all_even)) {
+        if ((!all_even || (lowering->region->kind == REGION_BODY && lies_in_rows(lowering, &op))) &&
+            ends(lowering, add_broadcast(lowering, scope, trial, &op, taken), taken)) {
+            return *taken;
+        }
+        if (!all_even) {
+            return true;
+        }
+        *taken = true;
+        id = lowering_composed(lowering, trial, &op);
+        return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, out, id)
+                                      : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
+    }
+    if (!view_op(lowering, trial, &op)) {
+        return true;
+    }
+    *taken = true;
+    return op.code == MDF_LOWERED_COPY && lowering_has_same_form(lowering_example(lowering, op.in[0]), &trial->results[0])
+               ? lowering_bind(lowering, scope, out, op.in[0])
+               : add_element_op(lowering, scope, trial, &op);
+}
+
+/* Rows of loops, elements that are moved or put elsewhere, and loop nests. */
+static bool lower_as_nests(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    bool may_move = lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial);
+
+    if (is_single(trial) && ends(lowering, lowering_take_row(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    if (may_move && trial->source->operator->move != NULL &&
+                    ends(lowering, lowering_move(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    if (ends(lowering, lowering_try_nest(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    return lowering_put(lowering, scope, trial, taken);
+}
+
+/* Python's numbers, and what is made of several nests. */
+static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
+{
+    bool may_compose =
+        lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) || is_composed(lowering, trial);
+
+    if (lowering_has_failed(lowering)) {
+        return true;
+    }
+    if (is_single(trial) && ends(lowering, lowering_add_number(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    if (may_compose && !lowering_has_failed(lowering) && ends(lowering, lowering_compose(lowering, scope, trial, taken), taken)) {
+        return *taken;
+    }
+    return !lowering->is_for_source || !is_single(trial) || lowering_has_failed(lowering) ||
+           lowering_choose_number(lowering, scope, trial, taken);
+}
+
+/* For C source, the types that the text of a call wants its inputs in. */
+static bool cast_for_text(struct lowering *lowering, struct trial *trial)
+{
+    const struct mdf_routine *routine = trial->source->operator->routine;
+
+    if (!lowering->is_for_source) {
+        return true;
+    }
+    if (!cast_arguments(lowering, trial)) {
+        return false;
+    }
+    if (routine != NULL && routine->takes_result_type && trial->ids[0] != MDF_LOWERED_NONE &&
+        lowering_casts((mdf_dtype)trial->effective[0]->dtype) && lowering_casts((mdf_dtype)trial->results[0].dtype)) {
+        trial->ids[0] = lowering_cast(lowering, trial->ids[0], (mdf_dtype)trial->results[0].dtype);
+    }
+    return !lowering_has_failed(lowering);
+}
+
+static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    bool taken = false;
 
     if (lowering_has_constants(lowering, trial, 0) || has_constant_result(trial)) {
         return fold(lowering, scope, trial);
     }
-    if (is_single && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 && trial->results[0].length> 0 &&
-                     ends(lowering, fold_operands(lowering, scope, trial, &taken), &taken)) {
+    if (ends(lowering, lower_as_others(lowering, scope, trial, &taken), &taken) ||
+        (is_single(trial) && ends(lowering, lower_as_elements(lowering, scope, trial, &taken), &taken)) ||
+        ends(lowering, lower_as_nests(lowering, scope, trial, &taken), &taken) ||
+        ends(lowering, lower_as_numbers(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
-    if (is_single && trial->results[0].length > 0 &&
-        ends(lowering, lowering_limit_elements(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (is_single && trial->results[0].length > 0 && ends(lowering, lowering_take_item(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (may_have_parts(lowering, trial) && ends(lowering, take_parts(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (is_single && trace_op(lowering, trial, &op, &all_even)) {
-        if (all_even && lowering->region->kind == REGION_BODY && lies_in_rows(lowering, &op) &&
-            ends(lowering, add_broadcast(lowering, scope, trial, &op, &taken), &taken)) {
-            return taken;
-        }
-        if (all_even) {
-            mdf_lowered_id id = lowering_composed(lowering, trial, &op);
-
-            return id != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, trial->source->outputs[0], id)
-                                          : !lowering_has_failed(lowering) && add_element_op(lowering, scope, trial, &op);
-        }
-        if (ends(lowering, add_broadcast(lowering, scope, trial, &op, &taken), &taken)) {
-            return taken;
-        }
-    } else if (is_single && view_op(lowering, trial, &op)) {
-        return op.code == MDF_LOWERED_COPY && lowering_has_same_form(lowering_example(lowering, op.in[0]), &trial->results[0])
-                   ? lowering_bind(lowering, scope, trial->source->outputs[0], op.in[0])
-                   : add_element_op(lowering, scope, trial, &op);
-    }
-    if (is_single && ends(lowering, lowering_take_row(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if ((lowering->is_for_source || lowering->region->kind == REGION_BODY || is_small(trial)) &&
-        trial->source->operator->move != NULL && ends(lowering, lowering_move(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (ends(lowering, lowering_try_nest(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (ends(lowering, lowering_put(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (is_single && !lowering_has_failed(lowering) &&
-        ends(lowering, lowering_add_number(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if ((lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) ||
-         is_composed(lowering, trial)) &&
-        !lowering_has_failed(lowering) && ends(lowering, lowering_compose(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (lowering->is_for_source && is_single && !lowering_has_failed(lowering) &&
-        ends(lowering, lowering_choose_number(lowering, scope, trial, &taken), &taken)) {
-        return taken;
-    }
-    if (lowering->is_for_source && !cast_arguments(lowering, trial)) {
-        return false;
-    }
-    if (lowering->is_for_source &&
-        trial->source->operator->routine != NULL && trial->source->operator->routine->takes_result_type &&
-        trial->ids[0] != MDF_LOWERED_NONE && lowering_casts((mdf_dtype)trial->effective[0]->dtype) &&
-        lowering_casts((mdf_dtype)trial->results[0].dtype)) {
-        trial->ids[0] = lowering_cast(lowering, trial->ids[0], (mdf_dtype)trial->results[0].dtype);
-    }
-    return !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
+    return cast_for_text(lowering, trial) && !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
 }
 
 /* Runs the kernel on the examples; what it draws for them is not drawn for the model. */

@@ -373,11 +373,6 @@ bool lowering_find_range(const struct lowering *lowering, mdf_lowered_id id, str
 bool lowering_find_difference(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b, int64_t *difference);
 /* The op of an open region that makes a value; NULL: there is none. */
 const struct mdf_lowered_op *lowering_maker(const struct lowering *lowering, mdf_lowered_id id);
-/* --- lower_part.c: whether an operator gives parts of its first input. */
-bool lowering_takes_parts(const struct mdf_operator *operator);
-/* The part of `whole` that a call of such an operator gave as `result` when the elements of `whole` were numbered from 0; false:
- * it is none. */
-bool lowering_find_part(const struct mdf_value *whole, const struct mdf_value *result, struct mdf_lowered_part *part);
 /* --- lower_put.c: PUT for a call that puts an element, or a row, into an array at one index; *taken: it is such a call. */
 struct trial;
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);

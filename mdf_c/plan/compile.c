@@ -212,14 +212,16 @@ static bool keep_origins(struct compiler *compiler)
     return true;
 }
 
-bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit, struct nested *nested)
+/* What is found in a graph and kept in its program: ports, edges, what comes out, names of inputs. */
+struct found {
+    struct list ports, edges, results, names;
+};
+
+static bool begin_graph(struct graph_builder *builder, struct target *target, const struct mdf_graph *graph,
+                        const struct nested *nested, struct found *found)
 {
+    struct compiler *compiler = target->compiler;
     struct mdf_program *program = compiler->program;
-    struct graph_builder builder;
-    struct target target = {compiler, unit, &builder.scope};
-    struct list ports = {0}, edges = {0}, results = {0}, names = {0};
-    struct open_graph open = {compiler->open, graph->source};
-    bool done;
 
     program->n_nodes = graph->n_nodes;
     program->declares_results = graph->declares_outputs;
@@ -228,58 +230,96 @@ bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, str
         compile_out_of_memory(compiler);
         return false;
     }
-    if (!find_dt(compiler, &target) ||
-        !graph_begin(&builder, compiler, graph, unit, nested != NULL ? nested->outer->scope : NULL, false)) {
+    if (!find_dt(compiler, target) ||
+        !graph_begin(builder, compiler, graph, target->unit, nested != NULL ? nested->outer->scope : NULL, false)) {
         return false;
     }
-    builder.ports = &ports;
-    builder.is_nested = nested != NULL;
-    if (!graph_find_scheduling_mode(&builder)) {
+    builder->ports = &found->ports;
+    builder->is_nested = nested != NULL;
+    if (!graph_find_scheduling_mode(builder)) {
         return false;
     }
-    builder.is_scheduled = builder.is_exact || graph_has_conditions(graph);
-    builder.keeps_outputs = builder.is_scheduled || has_late_edges(graph);
+    builder->is_scheduled = builder->is_exact || graph_has_conditions(graph);
+    builder->keeps_outputs = builder->is_scheduled || has_late_edges(graph);
+    return true;
+}
+
+static bool compile_nodes(struct graph_builder *builder, struct nested *nested, struct found *found)
+{
+    struct compiler *compiler = builder->compiler;
+    struct open_graph open = {compiler->open, builder->graph->source};
+    bool done;
+
     compiler->open = &open;
-    done = compile_parts(&builder, nested, &ports, &edges) &&
-           (nested != NULL || compiler->stop_when == NULL || compile_stop_when(&builder, compiler->stop_when));
+    done = compile_parts(builder, nested, &found->ports, &found->edges) &&
+           (nested != NULL || compiler->stop_when == NULL || compile_stop_when(builder, compiler->stop_when));
     compiler->open = open.outer;
-    note_holding(&ports);
-    if (compiler->n_taken > 0 && nested == NULL && done) {
-        done = graph_add_results(&builder, &ports, &results);
+    note_holding(&found->ports);
+    if (done && compiler->n_taken > 0 && nested == NULL) {
+        graph_add_results(builder, &found->ports, &found->results); /* for what else is wrong */
     }
-    if (!done || compiler->n_taken > 0 ||
-        (nested == NULL &&
-         (!graph_add_results(&builder, &ports, &results) || !graph_add_input_names(compiler, graph, &ports, &names))) ||
-        !unit_keep_list(compiler, &ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) ||
-        !unit_keep_list(compiler, &edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) ||
-        !unit_keep_list(compiler, &results, sizeof(struct mdf_program_result), &program->results, &program->n_results) ||
-        !unit_keep_list(compiler, &names, sizeof(char *), &program->input_names, &program->n_inputs) ||
-        !graph_distribute_edges(compiler)) {
+    return done && compiler->n_taken == 0;
+}
+
+static bool keep_found(struct graph_builder *builder, bool is_nested, struct found *found)
+{
+    struct compiler *compiler = builder->compiler;
+    struct mdf_program *program = compiler->program;
+
+    return (is_nested || (graph_add_results(builder, &found->ports, &found->results) &&
+                          graph_add_input_names(compiler, builder->graph, &found->ports, &found->names))) &&
+           unit_keep_list(compiler, &found->ports, sizeof(struct mdf_program_port), &program->ports, &program->n_ports) &&
+           unit_keep_list(compiler, &found->edges, sizeof(struct mdf_program_edge), &program->edges, &program->n_edges) &&
+           unit_keep_list(compiler, &found->results, sizeof(struct mdf_program_result), &program->results, &program->n_results) &&
+           unit_keep_list(compiler, &found->names, sizeof(char *), &program->input_names, &program->n_inputs) &&
+           graph_distribute_edges(compiler);
+}
+
+/* Of the outermost graph: names of its ports, steps of its solver, its derivatives. */
+static bool compile_outermost(struct graph_builder *builder)
+{
+    struct compiler *compiler = builder->compiler;
+
+    if (!mdf_program_name_ports(compiler->program)) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    return compile_solver(builder) && (compiler->gradient == NULL || (all_changeables_are_met(compiler) &&
+                                                                      compile_evaluation_gradient(builder, compiler->gradient)));
+}
+
+static bool keep_lists(struct compiler *compiler)
+{
+    struct mdf_program *program = compiler->program;
+
+    return keep_origins(compiler) && all_changeables_are_met(compiler) &&
+           unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
+                          &program->n_parameters) &&
+           unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
+                          &program->n_integrals) &&
+           unit_keep_list(compiler, &compiler->events, sizeof *program->events, &program->events, &program->n_events);
+}
+
+bool compile_graph(struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit, struct nested *nested)
+{
+    struct mdf_program *program = compiler->program;
+    struct graph_builder builder;
+    struct target target = {compiler, unit, &builder.scope};
+    struct found found = {0};
+
+    if (!begin_graph(&builder, &target, graph, nested, &found) || !compile_nodes(&builder, nested, &found) ||
+        !keep_found(&builder, nested != NULL, &found)) {
         return false;
     }
     if (compile_is_psyneulink(compiler) || builder.is_exact) {
         note_simultaneous(program);
     }
-    if (nested == NULL && !mdf_program_name_ports(program)) {
-        compile_out_of_memory(compiler);
-        return false;
-    }
-    if (nested == NULL && !compile_solver(&builder)) {
-        return false;
-    }
-    if (nested == NULL && compiler->gradient != NULL &&
-        !(all_changeables_are_met(compiler) && compile_evaluation_gradient(&builder, compiler->gradient))) {
+    if (nested == NULL && !compile_outermost(&builder)) {
         return false;
     }
     program->code = unit_finish(compiler, unit);
     return program->code != NULL && (!compiler->looks_over || compile_look_over(&builder, program)) &&
-           (nested != NULL ||
-            (keep_origins(compiler) && all_changeables_are_met(compiler) &&
-             unit_keep_list(compiler, &compiler->parameters, sizeof *program->parameters, &program->parameters,
-                            &program->n_parameters) &&
-             unit_keep_list(compiler, &compiler->integrals, sizeof *program->integrals, &program->integrals,
-                            &program->n_integrals) &&
-             unit_keep_list(compiler, &compiler->events, sizeof *program->events, &program->events, &program->n_events)));
+           (nested != NULL || keep_lists(compiler));
 }
 
 static void take_options(struct mdf_program *program, const mdf_options *options)
@@ -356,6 +396,59 @@ static bool is_derived_by_library(const struct compiling *what, const mdf_option
     return what->gradient != NULL && mdf_method_row(options->method)->kind == MDF_METHOD_LIBRARY;
 }
 
+/* A program without code, and the compiler of it; `unit`: that of its graph. False: out of memory. */
+static bool begin_compiler(struct compiler *compiler, const struct mdf_model *model, const mdf_options *options,
+                           struct unit *unit, struct mdf_stop *stop, mdf_error *first)
+{
+    compiler->program = new_program(model, options);
+    if (compiler->program == NULL) {
+        return false;
+    }
+    take_options(compiler->program, options);
+    compiler->root = compiler->program;
+    compiler->root_unit = unit;
+    compiler->memory = &compiler->program->memory;
+    compiler->arena = &compiler->program->arena;
+    mdf_arena_init(&compiler->scratch, compiler->memory);
+    compiler->stop = stop;
+    mdf_stop_init(stop);
+    compiler->error = first;
+    compiler->list = options->diagnostics;
+    compiler->receiver = (struct mdf_warnings){options->warning, options->warning_context};
+    compiler->receiver.list = options->diagnostics;
+    if (!model->is_partial && (options->warning != NULL || options->diagnostics != NULL)) {
+        compiler->warnings.handler = pass_warning_once;
+    }
+    compiler->warnings.context = compiler;
+    compiler->real = compiler->program->real;
+    compiler->loop_condition = options->loop_condition;
+    compiler->scheduling_mode = options->scheduling_mode;
+    compiler->functions = compiler->program->functions = mdf_functions_share(options->functions);
+    compiler->stop_when = options->stop_when;
+    return true;
+}
+
+static bool compile_chosen_graph(struct compiler *compiler, const struct mdf_model *model, const char *const *parameters,
+                                 size_t n_parameters, const mdf_options *options, struct unit *unit)
+{
+    double end_s = options->time_limit_s > 0 ? mdf_clock_s() + options->time_limit_s : (double)INFINITY;
+    const struct mdf_graph *graph;
+
+    if (compiler->model == NULL) {
+        return false;
+    }
+    mdf_diagnostics_look_at(compiler->list, &compiler->model->document->source);
+    place_at(compiler, compiler->model->source);
+    graph = choose_graph(compiler, options->graph);
+    if (graph == NULL || !mdf_stop_begin(compiler->stop, compiler->memory, end_s, compiler->error) ||
+        !want(compiler, parameters, n_parameters)) {
+        return false;
+    }
+    compiler->program->model_id = compile_keep_text(compiler, model->id);
+    compiler->program->graph_id = compile_keep_text(compiler, graph->id);
+    return compile_graph(compiler, graph, unit, NULL);
+}
+
 static struct mdf_program *compile_program(const struct mdf_model *model, const char *const *parameters, size_t n_parameters,
                                            const mdf_options *options, const struct compiling *what, mdf_error *error)
 {
@@ -363,55 +456,19 @@ static struct mdf_program *compile_program(const struct mdf_model *model, const 
                                 .gradient = what->gradient,
                                 .has_right_side = what->has_right_side || is_derived_by_library(what, options),
                                 .looks_over = what->looks_over};
+    size_t n_before = mdf_diagnostics_n_errors(options->diagnostics);
     struct meaning meaning = {0};
-    mdf_error first = {0};
-    const struct mdf_graph *graph;
-    struct mdf_stop stop;
     struct unit unit = {0};
-    size_t n_before;
-    bool done = false;
+    mdf_error first = {0};
+    struct mdf_stop stop;
+    bool done;
 
-    compiler.program = new_program(model, options);
-    if (compiler.program == NULL) {
+    if (!begin_compiler(&compiler, model, options, &unit, &stop, &first)) {
         mdf_error_set(error, MDF_OUT_OF_MEMORY, "out of memory");
         return NULL;
     }
-    compiler.root = compiler.program;
-    compiler.root_unit = &unit;
-    take_options(compiler.program, options);
-    compiler.memory = &compiler.program->memory;
-    compiler.stop = &stop;
-    compiler.arena = &compiler.program->arena;
-    compiler.error = &first;
-    compiler.list = options->diagnostics;
-    n_before = mdf_diagnostics_n_errors(compiler.list);
-    compiler.receiver = (struct mdf_warnings){options->warning, options->warning_context};
-    compiler.receiver.list = options->diagnostics;
-    if (!model->is_partial && (options->warning != NULL || options->diagnostics != NULL)) {
-        compiler.warnings.handler = pass_warning_once;
-    }
-    compiler.warnings.context = &compiler;
-    compiler.real = compiler.program->real;
-    compiler.loop_condition = options->loop_condition;
-    compiler.scheduling_mode = options->scheduling_mode;
-    compiler.functions = compiler.program->functions = mdf_functions_share(options->functions);
-    compiler.stop_when = options->stop_when;
-    mdf_arena_init(&compiler.scratch, compiler.memory);
     compiler.model = meaning_of(&compiler, model, options, &meaning);
-    if (compiler.model != NULL) {
-        mdf_diagnostics_look_at(compiler.list, &compiler.model->document->source);
-        place_at(&compiler, compiler.model->source);
-    }
-    graph = compiler.model != NULL ? choose_graph(&compiler, options->graph) : NULL;
-    mdf_stop_init(&stop);
-    if (graph != NULL &&
-        mdf_stop_begin(&stop, compiler.memory,
-                       options->time_limit_s > 0 ? mdf_clock_s() + options->time_limit_s : (double)INFINITY, &first) &&
-        want(&compiler, parameters, n_parameters)) {
-        compiler.program->model_id = compile_keep_text(&compiler, model->id);
-        compiler.program->graph_id = compile_keep_text(&compiler, graph->id);
-        done = compile_graph(&compiler, graph, &unit, NULL);
-    }
+    done = compile_chosen_graph(&compiler, model, parameters, n_parameters, options, &unit);
     if (mdf_stop_is_untold(&stop)) {
         done = tell_stop(&compiler);
     } else if ((!done && compiler.n_taken == 0) || compiler.arena->has_refused || compiler.scratch.has_refused) {
