@@ -48,6 +48,7 @@ struct lines {
 struct batch {
     const void *x, *scale, *bias, *mean, *variance;
     void *y, *own_mean, *own_variance; /* own: measured when training */
+    void *factors;                     /* of each channel */
     size_t n, n_channels, inner;
     double epsilon;
 };
@@ -141,7 +142,7 @@ static bool normalise_batch(struct mdf_call *call, bool is_training, bool is_spa
         return false;
     }
     x = call->inputs[0];
-    if (!mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 12)) {
+    if (!mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)x->dtype), 13)) {
         return false;
     }
     for (size_t i = 0; i < 5; i++) {
@@ -162,7 +163,12 @@ static bool normalise_batch(struct mdf_call *call, bool is_training, bool is_spa
     if (is_training && !train(&workspace, &job)) {
         return false;
     }
+    job.factors = mdf_workspace_array(&workspace, workspace.dtype, job.n_channels);
+    if (job.factors == NULL) {
+        return false;
+    }
     if (x->length > 0) {
+        (workspace.dtype == MDF_DTYPE_FLOAT32 ? find_factors_float32 : find_factors_float64)(&job);
         mdf_parallel_for(call->context, job.n * job.n_channels, element_ns * (double)job.inner,
                          workspace.dtype == MDF_DTYPE_FLOAT32 ? scale_planes_float32 : scale_planes_float64, &job);
     }

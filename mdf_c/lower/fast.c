@@ -25,20 +25,21 @@ static void drop(struct mdf_fast *fast)
 }
 
 /* Whether a nest over many elements is nothing but a function, or an operation on truths, of which kernels have more in a
- * register. */
+ * register; or several functions, which it would call for each element. */
 static bool is_long_function(const struct mdf_lowered_nest *nest)
 {
     bool is_function = mdf_nest_count(nest, 0, nest->n_axes) >= MDF_LOWER_LONG;
-    size_t n = 0, i;
+    size_t n = 0, n_called = 0, i;
 
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         n += step->kind == MDF_NEST_ELEMENT || step->kind == MDF_NEST_FOLD;
+        n_called += step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS;
         is_function = is_function && (step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ELEMENTS ||
                                       step->code == MDF_LOWERED_CAST || step->dtype == MDF_DTYPE_BOOL);
     }
-    return is_function && n == 1;
+    return is_function && (n == 1 || n == n_called);
 }
 
 static bool is_as_good_as_a_kernel(const struct mdf_lowered_op *op)

@@ -568,6 +568,61 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
 
 enum { PAIR = 32 }; /* more than there are types */
 
+/* A float64 as the float32 that a narrower type rounds as it would the float64: what is cut off sets the last bit. NaN is one of a
+ * kind. */
+static inline float single_to_odd(double value)
+{
+    float nearest = (float)value;
+    uint32_t bits = bits_of_float(nearest), is_above = fabs((double)nearest) > fabs(value);
+    uint32_t odd = (bits - is_above) | 1;
+
+    return float_of_bits(choose(value != value, (bits & 0x80000000u) | 0x7fc00000u, choose((double)nearest != value, odd, bits)));
+}
+
+#define TARGET
+#define NAME(x) x##_plain
+#include "mdf_c/tensor/dtype_pairs.inc"
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_avx2
+#include "mdf_c/tensor/dtype_pairs.inc"
+#define WITH_VECTORS(name) (mdf_has_avx2() ? name##_avx2 : name##_plain)
+#else
+#define WITH_VECTORS(name) name##_plain
+#endif
+
+/* The type of the same size whose numbers have no sign; of another type than integers itself. */
+static mdf_dtype without_sign(mdf_dtype dtype)
+{
+    switch (dtype) {
+    case MDF_DTYPE_INT8:
+        return MDF_DTYPE_UINT8;
+    case MDF_DTYPE_INT16:
+        return MDF_DTYPE_UINT16;
+    case MDF_DTYPE_INT32:
+        return MDF_DTYPE_UINT32;
+    case MDF_DTYPE_INT64:
+        return MDF_DTYPE_UINT64;
+    default:
+        return dtype;
+    }
+}
+
+/* To float16 by way of float32, where one rounds as the number itself. */
+static bool convert_to_float16(uint16_t *target, mdf_dtype source_dtype, const char *source, size_t n)
+{
+    float singles[BLOCK];
+
+    for (size_t first = 0, n_block; first < n; first += n_block) {
+        n_block = n - first < BLOCK ? n - first : BLOCK;
+        if (!WITH_VECTORS(convert_singly)(singles, source_dtype, source + first * mdf_dtype_size(source_dtype), n_block)) {
+            return false;
+        }
+        float16_from_floats(target + first, singles, n_block);
+    }
+    return true;
+}
+
 /* Pairs with a loop of their own: false where this is none. */
 static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n)
 {
@@ -583,52 +638,12 @@ static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype sou
         float16_from_floats(target, source, n);
         return true;
     }
-#define PAIR_CASE(target_name, target_type, source_name, source_type, expression) \
-    case MDF_DTYPE_##target_name *PAIR + MDF_DTYPE_##source_name: {               \
-        const source_type *in = source;                                           \
-        target_type *out = target;                                                \
-        for (size_t i = 0; i < n; i++) {                                          \
-            source_type x = in[i];                                                \
-            out[i] = (target_type)(expression);                                   \
-        }                                                                         \
-        return true;                                                              \
+    if (target_dtype == MDF_DTYPE_FLOAT16) {
+        return convert_to_float16(target, source_dtype, source, n);
     }
-    switch ((int)target_dtype * PAIR + (int)source_dtype) {
-        PAIR_CASE(FLOAT64, double, FLOAT32, float, x)
-        PAIR_CASE(FLOAT32, float, FLOAT64, double, x)
-        PAIR_CASE(FLOAT64, double, INT64, int64_t, x)
-        PAIR_CASE(FLOAT64, double, INT8, int8_t, x)
-        PAIR_CASE(FLOAT64, double, UINT8, uint8_t, x)
-        PAIR_CASE(INT32, int32_t, FLOAT64, double, truncate_to_int32(x))
-        PAIR_CASE(INT8, int8_t, FLOAT64, double, truncate_to_int32(x))
-        PAIR_CASE(UINT8, uint8_t, FLOAT64, double, truncate_to_int32(x))
-        PAIR_CASE(FLOAT32, float, UINT64, uint64_t, x)
-        PAIR_CASE(FLOAT32, float, INT64, int64_t, x)
-        PAIR_CASE(FLOAT32, float, INT32, int32_t, x)
-        PAIR_CASE(FLOAT32, float, INT8, int8_t, x)
-        PAIR_CASE(FLOAT32, float, UINT8, uint8_t, x)
-        PAIR_CASE(INT64, int64_t, FLOAT32, float, truncate_to_int64((double)x))
-        PAIR_CASE(INT32, int32_t, FLOAT32, float, truncate_single(x))
-        PAIR_CASE(INT8, int8_t, FLOAT32, float, truncate_single(x))
-        PAIR_CASE(UINT8, uint8_t, FLOAT32, float, truncate_single(x))
-        PAIR_CASE(BOOL, uint8_t, FLOAT32, float, x != 0)
-        PAIR_CASE(BOOL, uint8_t, FLOAT64, double, x != 0)
-        PAIR_CASE(BOOL, uint8_t, INT32, int32_t, x != 0)
-        PAIR_CASE(BOOL, uint8_t, INT64, int64_t, x != 0)
-        PAIR_CASE(FLOAT32, float, BOOL, uint8_t, x != 0)
-        PAIR_CASE(FLOAT64, double, BOOL, uint8_t, x != 0)
-        PAIR_CASE(INT32, int32_t, BOOL, uint8_t, x != 0)
-        PAIR_CASE(INT64, int64_t, BOOL, uint8_t, x != 0)
-        PAIR_CASE(INT64, int64_t, FLOAT64, double, truncate_to_int64(x))
-        PAIR_CASE(FLOAT64, double, INT32, int32_t, x)
-        PAIR_CASE(INT64, int64_t, INT32, int32_t, x)
-        PAIR_CASE(INT32, int32_t, INT64, int64_t, x)
-        PAIR_CASE(FLOAT32, float, BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))
-        PAIR_CASE(BFLOAT16, uint16_t, FLOAT32, float, mdf_bfloat16_from_float(x))
-    default:
-        return false;
-    }
-#undef PAIR_CASE
+    return WITH_VECTORS(convert_pair)(target_dtype, target, source_dtype, source, n) ||
+           WITH_VECTORS(convert_whole)(without_sign(target_dtype), target,
+                                       source_dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_INT64 : source_dtype, source, n);
 }
 
 bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
