@@ -3,21 +3,12 @@
  * element size. */
 #include "functions/moves/indexing.h"
 
+#include "functions/moves/turn_block.h"
 #include "functions/moves/words.h"
 
 #include <string.h>
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 enum { TILE = 64, FEW_COLUMNS = 8 /* to go down rather than along */ };
-
-/* The two innermost axes of a box. */
-struct block {
-    int64_t rows, columns;
-    int64_t target_row, target_column; /* strides */
-    int64_t source_row, source_column;
-};
 
 #define ELEMENT mdf_word8
 #define COPY_BLOCK copy_block_8
@@ -40,59 +31,6 @@ struct block {
 #define COPY_LINE copy_line_128
 #include "functions/moves/copy_block.inc"
 
-#if defined(__SSE2__)
-/* Elements of a cache line: tiles of so many rows and columns read and write whole lines, of four rows at a time: those that lie a
- * power of two apart share their place in the cache, which has few such. */
-enum { TURNED_SIDE = 16 };
-
-static inline void turn_tile_32(float *target, const float *source, int64_t rows, int64_t columns, const struct block *block)
-{
-    for (int64_t row = 0; row < rows; row += 4) {
-        for (int64_t column = 0; column < columns; column += 4) {
-            const float *from = source + column * block->source_column + row;
-            float *to = target + row * block->target_row + column;
-            __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + block->source_column),
-                   c = _mm_loadu_ps(from + 2 * block->source_column), d = _mm_loadu_ps(from + 3 * block->source_column);
-
-            _MM_TRANSPOSE4_PS(a, b, c, d);
-            _mm_storeu_ps(to, a);
-            _mm_storeu_ps(to + block->target_row, b);
-            _mm_storeu_ps(to + 2 * block->target_row, c);
-            _mm_storeu_ps(to + 3 * block->target_row, d);
-        }
-    }
-}
-
-/* A block whose rows are columns in the source, by squares of 4 by 4 elements in registers. What is left at the edges goes as in
- * any other block. */
-static void turn_block_32(void *target_bytes, const void *source_bytes, const struct block *block)
-{
-    int64_t rows = block->rows / 4 * 4, columns = block->columns / 4 * 4;
-    struct block right = *block, below = *block;
-    const float *source = source_bytes;
-    float *target = target_bytes;
-
-    for (int64_t row = 0; row < rows; row += TURNED_SIDE) {
-        for (int64_t column = 0; column < columns; column += TURNED_SIDE) {
-            turn_tile_32(target + row * block->target_row + column, source + column * block->source_column + row,
-                         rows - row < TURNED_SIDE ? rows - row : TURNED_SIDE,
-                         columns - column < TURNED_SIDE ? columns - column : TURNED_SIDE, block);
-        }
-    }
-    right.rows = rows;
-    right.columns -= columns;
-    below.rows -= rows;
-    if (right.columns > 0 && right.rows > 0) {
-        copy_block_32(target + columns, source + columns * block->source_column, &right);
-    }
-    if (below.rows > 0) {
-        copy_block_32(target + rows * block->target_row, source + rows, &below);
-    }
-}
-#else
-#define turn_block_32 copy_block_32
-#endif
-
 static void copy_string(struct mdf_memory *memory, char **target, char *source)
 {
     char *old = *target;
@@ -104,7 +42,7 @@ static void copy_string(struct mdf_memory *memory, char **target, char *source)
 }
 
 static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes, const void *source_bytes,
-                                  const struct block *block)
+                                  const struct mdf_block *block)
 {
     char **target = target_bytes;
     char *const *source = source_bytes;
@@ -117,15 +55,51 @@ static void copy_block_of_strings(struct mdf_memory *memory, void *target_bytes,
     }
 }
 
-static bool is_narrow(const struct block *block)
+static bool is_narrow(const struct mdf_block *block)
 {
     return block->columns < FEW_COLUMNS && block->rows > block->columns;
 }
 
-static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target, const void *source, const struct block *block)
+static void copy_words(size_t size, void *target, const void *source, const struct mdf_block *block)
 {
-    struct block turned = {block->columns,    block->rows,          block->target_column,
-                           block->target_row, block->source_column, block->source_row};
+    if (size == 1) {
+        copy_block_8(target, source, block);
+    } else if (size == 2) {
+        copy_block_16(target, source, block);
+    } else if (size == 4) {
+        copy_block_32(target, source, block);
+    } else if (size == 8) {
+        copy_block_64(target, source, block);
+    } else {
+        copy_block_128(target, source, block);
+    }
+}
+
+/* In registers, as far as it is transposed; what is left at the edges, word by word. */
+static void turn_words(size_t size, void *target, const void *source, const struct mdf_block *block)
+{
+    int64_t rows, columns, width = (int64_t)size;
+    struct mdf_block right = *block, below = *block;
+
+    mdf_turn_block(size, target, source, block, &rows, &columns);
+    right.rows = rows;
+    right.columns -= columns;
+    below.rows -= rows;
+    if (right.columns > 0 && right.rows > 0) {
+        copy_words(size, (char *)target + columns * block->target_column * width,
+                   (const char *)source + columns * block->source_column * width, &right);
+    }
+    if (below.rows > 0) {
+        copy_words(size, (char *)target + rows * block->target_row * width,
+                   (const char *)source + rows * block->source_row * width, &below);
+    }
+}
+
+static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target, const void *source,
+                       const struct mdf_block *block)
+{
+    struct mdf_block turned = {block->columns,    block->rows,          block->target_column,
+                               block->target_row, block->source_column, block->source_row};
     size_t size = mdf_dtype_size(dtype);
 
     if (dtype == MDF_DTYPE_STRING) {
@@ -137,18 +111,8 @@ static void copy_block(struct mdf_memory *memory, mdf_dtype dtype, void *target,
         }
     } else if (is_narrow(block)) { /* long loops are worth more than adjacent elements */
         copy_block(memory, dtype, target, source, &turned);
-    } else if (size == 1) {
-        copy_block_8(target, source, block);
-    } else if (size == 2) {
-        copy_block_16(target, source, block);
-    } else if (size == 4 && block->target_column == 1 && block->source_row == 1 && block->source_column != 0) {
-        turn_block_32(target, source, block);
-    } else if (size == 4) {
-        copy_block_32(target, source, block);
-    } else if (size == 8) {
-        copy_block_64(target, source, block);
-    } else {
-        copy_block_128(target, source, block);
+    } else if (!mdf_interleave_block(size, target, source, block)) {
+        turn_words(size, target, source, block);
     }
 }
 
@@ -247,7 +211,7 @@ static void bring_adjacent_inward(struct mdf_box *box)
 }
 
 /* A large block in parts, between which the evaluation can be stopped. */
-static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, const char *source, const struct block *block)
+static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, const char *source, const struct mdf_block *block)
 {
     const int64_t most = 1 << 20, size = (int64_t)mdf_dtype_size(dtype), lines = 64; /* rows that share lines of the cache */
     int64_t columns = block->columns < most ? block->columns : most;
@@ -255,7 +219,7 @@ static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, 
 
     for (int64_t row = 0; row < block->rows; row += rows) {
         for (int64_t column = 0; column < block->columns && !mdf_should_stop(call->context); column += columns) {
-            struct block part = *block;
+            struct mdf_block part = *block;
 
             part.rows = block->rows - row < rows ? block->rows - row : rows;
             part.columns = block->columns - column < columns ? block->columns - column : columns;
@@ -267,7 +231,7 @@ static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, 
 
 void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, void *target, const void *source)
 {
-    struct block block = {1, 1, 0, 1, 0, 1};
+    struct mdf_block block = {1, 1, 0, 1, 0, 1};
     int64_t size = (int64_t)mdf_dtype_size(dtype), target_offset = 0, source_offset = 0;
     size_t n_outer, axis;
 
@@ -455,7 +419,7 @@ static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *s
 
 bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element)
 {
-    struct block block = {1, (int64_t)n, 0, 1, 0, 0};
+    struct mdf_block block = {1, (int64_t)n, 0, 1, 0, 0};
 
     if (n == 0) {
         return true;

@@ -568,8 +568,8 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
 
 enum { PAIR = 32 }; /* more than there are types */
 
-/* A float64 as the float32 that a narrower type rounds as it would the float64: what is cut off sets the last bit. NaN is one of a
- * kind. */
+/* A float64 as the float32 that a narrower type rounds as it would the float64: what is cut off sets the last bit. NaN is one of
+ * a kind. */
 static inline float single_to_odd(double value)
 {
     float nearest = (float)value;

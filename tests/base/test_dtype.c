@@ -142,6 +142,70 @@ Test(dtype, whole_numbers_round_once)
     }
 }
 
+/* Arrays of whole numbers as one another: what is kept are the lowest bits; of truth, whether there are any. */
+Test(dtype, arrays_of_whole_numbers)
+{
+    static const mdf_dtype whole[] = {MDF_DTYPE_BOOL,  MDF_DTYPE_INT8,   MDF_DTYPE_UINT8, MDF_DTYPE_INT16, MDF_DTYPE_UINT16,
+                                      MDF_DTYPE_INT32, MDF_DTYPE_UINT32, MDF_DTYPE_INT64, MDF_DTYPE_UINT64};
+    enum { N_WHOLE = sizeof whole / sizeof *whole, N = 301 };
+    uint64_t numbers[N], source[N], target[N];
+
+    for (size_t i = 0; i < N; i++) {
+        numbers[i] = (i % 7 == 0 ? 0 : 0x9e3779b97f4a7c15u * i) >> i % 64;
+    }
+    for (size_t k = 0; k < N_WHOLE * N_WHOLE; k++) {
+        mdf_dtype from = whole[k / N_WHOLE], to = whole[k % N_WHOLE];
+        size_t source_size = mdf_dtype_size(from), target_size = mdf_dtype_size(to);
+
+        cr_assert(mdf_convert_elements(from, source, MDF_DTYPE_UINT64, numbers, N, false));
+        cr_assert(mdf_convert_elements(to, target, from, source, N, false));
+        for (size_t i = 0; i < N; i++) {
+            int64_t number = mdf_element_to_int64(from, (const char *)source + i * source_size), expected = number != 0;
+
+            if (to != MDF_DTYPE_BOOL) {
+                memcpy(&expected, &number, sizeof expected);
+                expected = mdf_dtype_kind(to) == 'i'
+                               ? (int64_t)((uint64_t)number << (64 - 8 * target_size)) >> (64 - 8 * target_size)
+                               : (int64_t)((uint64_t)number << (64 - 8 * target_size) >> (64 - 8 * target_size));
+            }
+            cr_assert_eq(mdf_element_to_int64(to, (const char *)target + i * target_size), expected, "%s to %s: %lld",
+                         mdf_dtype_name(from), mdf_dtype_name(to), (long long)number);
+        }
+    }
+}
+
+/* Arrays of float64 and of whole numbers become float16 as if rounded once: halfway between neighbours, just above and just
+ * below. */
+Test(dtype, arrays_become_float16_rounded_once)
+{
+    enum { N = 3 * 31743 };
+    static double reals[N];
+    static int64_t whole[N];
+    static uint16_t target[N];
+
+    for (size_t i = 0; i < N / 3; i++) {
+        double middle = ((double)mdf_float16_to_float((uint16_t)i) + (double)mdf_float16_to_float((uint16_t)(i + 1))) / 2;
+
+        reals[3 * i] = nextafter(middle, 0);
+        reals[3 * i + 1] = middle;
+        reals[3 * i + 2] = nextafter(middle, (double)INFINITY);
+    }
+    cr_assert(mdf_convert_elements(MDF_DTYPE_FLOAT16, target, MDF_DTYPE_FLOAT64, reals, N, false));
+    for (size_t i = 0; i < N; i++) {
+        cr_assert_eq(target[i], i / 3 + (i % 3 == 2 || (i % 3 == 1 && i / 3 % 2 != 0)), "%a", reals[i]);
+        whole[i] = (int64_t)i * 3 - 140000;
+        reals[i] = (double)whole[i];
+    }
+    whole[0] = INT64_MIN;
+    for (size_t i = 0; i < N; i++) {
+        uint16_t single;
+
+        cr_assert(mdf_convert_elements(MDF_DTYPE_FLOAT16, &single, MDF_DTYPE_FLOAT64, &reals[i], 1, false));
+        cr_assert(i > 0 || mdf_convert_elements(MDF_DTYPE_FLOAT16, target, MDF_DTYPE_INT64, whole, N, false));
+        cr_assert_eq(target[i], single, "%lld", (long long)whole[i]);
+    }
+}
+
 /* Nothing is undefined, whatever the numbers: out of range any result will do. */
 Test(dtype, any_conversion_is_defined)
 {

@@ -1,5 +1,6 @@
-/* test_pick_oracles.c - operators that pick elements or put them elsewhere, against their definitions: blocks of images, elements
- * by index along an axis, those that are not zero, each once; all sizes of elements, NaN and both zeros. */
+/* test_pick_oracles.c - operators that pick elements or put them elsewhere, against their definitions: blocks of images, axes in
+ * another order, elements by index along an axis, those that are not zero, each once; all sizes of elements, NaN and both zeros.
+ */
 #include "tests/support/kernel_call.h"
 
 #include <criterion/criterion.h>
@@ -58,6 +59,48 @@ Test(pick_oracles, blocks)
 {
     for (size_t i = 0; i < N_CASES * N_SIZES; i++) {
         check_blocks(i % 2 == 0, sizes[i % N_SIZES]);
+    }
+}
+
+/* ------------------------------------------------------------------ axes in another order */
+
+/* Few and many elements along an axis: squares that are turned in registers, what is left beside them, channels of an image. */
+static void check_transposed(mdf_dtype dtype)
+{
+    int64_t shape[3], turned[3], permutation[3] = {0, 1, 2}, index[3], from[3];
+    const struct mdf_value *x;
+    struct kernel_call call;
+
+    for (size_t axis = 0; axis < 3; axis++) {
+        size_t other = (size_t)kernel_pick((int64_t)axis, 2);
+        int64_t kept = permutation[axis];
+
+        permutation[axis] = permutation[other];
+        permutation[other] = kept;
+        shape[axis] = kernel_pick(0, 2) == 0 ? kernel_pick(1, 5) : kernel_pick(1, 75);
+    }
+    for (size_t axis = 0; axis < 3; axis++) {
+        turned[axis] = shape[permutation[axis]];
+    }
+    kernel_begin(&call, "Transpose", 13);
+    kernel_set_ints(&call, "perm", permutation, 3);
+    x = kernel_add(&call, dtype, 3, shape, NUMBERS_WILD, false);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 3, turned);
+    for (size_t i = 0; i < x->length; i++) {
+        kernel_index(3, turned, i, index);
+        for (size_t axis = 0; axis < 3; axis++) {
+            from[permutation[axis]] = index[axis];
+        }
+        kernel_check(&call, 0, i, kernel_number(x, kernel_place(3, shape, from)), 0);
+    }
+    kernel_end(&call);
+}
+
+Test(pick_oracles, transposed)
+{
+    for (size_t i = 0; i < N_CASES * N_SIZES; i++) {
+        check_transposed(sizes[i % N_SIZES]);
     }
 }
 
