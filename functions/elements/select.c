@@ -23,28 +23,29 @@ static bool run_where(struct mdf_call *call)
 #define AT_MOST(x, high) ((x) > (high) || (high) != (high) ? (high) : (x))
 
 #define OPERATION confine
-#define ONLY_FLOAT64
 #define SETTINGS void *const
 #define PREPARE                                                           \
     ELEMENT low = given[0] != NULL ? *(const ELEMENT *)given[0] : LOWEST; \
     ELEMENT high = given[1] != NULL ? *(const ELEMENT *)given[1] : LARGEST;
 #define UNARY(x) AT_MOST(AT_LEAST(x, low), high)
-#include "functions/elements/loops/elementwise_reals.inc"
 #include "functions/elements/loops/elementwise_signed.inc"
 #include "functions/elements/loops/elementwise_unsigned.inc"
 
 #include "functions/elements/loops/elementwise_end.inc"
 
-static bool confine_float32(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
-{
-    const float lowest = -INFINITY, largest = INFINITY;
-    void *const *given = settings;
-
-    (void)steps;
-    mdf_vector_rows(MDF_DTYPE_FLOAT32)
-        ->confine(n, operands[0], given[0] != NULL ? given[0] : &lowest, given[1] != NULL ? given[1] : &largest, target);
-    return true;
-}
+#define CONFINE_REALS(type, name, dtype)                                                                                         \
+    static bool confine_##name(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings) \
+    {                                                                                                                            \
+        const type lowest = -(type)INFINITY, largest = (type)INFINITY;                                                           \
+        void *const *given = settings;                                                                                           \
+                                                                                                                                 \
+        (void)steps;                                                                                                             \
+        mdf_vector_rows(dtype)->confine(n, operands[0], given[0] != NULL ? given[0] : &lowest,                                   \
+                                        given[1] != NULL ? given[1] : &largest, target);                                         \
+        return true;                                                                                                             \
+    }
+CONFINE_REALS(float, float32, MDF_DTYPE_FLOAT32)
+CONFINE_REALS(double, float64, MDF_DTYPE_FLOAT64)
 
 static bool confine_limits(mdf_dtype dtype, const void *settings, struct mdf_limits *limits)
 {
@@ -126,7 +127,8 @@ static bool run_clip(struct mdf_call *call)
             char text[128];
 
             mdf_value_describe(bound, text, sizeof text);
-            return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", clip_settings[i].name, text, mdf_dtype_name(dtype));
+            return mdf_call_error(call, MDF_SHAPE, "input '%s' is %s, not one %s", clip_settings[i].name, text,
+                                  mdf_dtype_name(dtype));
         }
         mdf_convert_elements(carrier, &bounds->elements[i], dtype, bound->data, 1, false);
         bounds->pointers[i] = &bounds->elements[i];

@@ -12,6 +12,8 @@
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -320,19 +322,33 @@ static const struct mdf_setting arg_table[] = {{"axis", MDF_SETTING_INT, offseto
                                                {"select_last_index", MDF_SETTING_INT, offsetof(struct arg_settings, select_last)},
                                                {NULL, MDF_SETTING_INT, 0}};
 
-/* The smallest of the keys, without a branch that would have to be foreseen. */
-static uint64_t smallest_key(const uint64_t *keys, size_t n)
-{
-    uint64_t smallest[4] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-
-    for (size_t i = 0; i < n; i++) {
-        smallest[i % 4] = keys[i] < smallest[i % 4] ? keys[i] : smallest[i % 4];
+/* The smallest of the keys, without a branch that would have to be foreseen; in several parts, of which vectors are made. */
+#define SMALLEST_KEY(TARGET, name)                                                   \
+    TARGET static uint64_t name(const uint64_t *keys, size_t n)                      \
+    {                                                                                \
+        enum { N_PARTS = 16 };                                                       \
+        uint64_t smallest[N_PARTS];                                                  \
+        size_t i = 0;                                                                \
+                                                                                     \
+        memset(smallest, 0xff, sizeof smallest);                                     \
+        for (; i + N_PARTS <= n; i += N_PARTS) {                                     \
+            for (size_t k = 0; k < N_PARTS; k++) {                                   \
+                smallest[k] = keys[i + k] < smallest[k] ? keys[i + k] : smallest[k]; \
+            }                                                                        \
+        }                                                                            \
+        for (; i < n; i++) {                                                         \
+            smallest[0] = keys[i] < smallest[0] ? keys[i] : smallest[0];             \
+        }                                                                            \
+        for (size_t k = 1; k < N_PARTS; k++) {                                       \
+            smallest[0] = smallest[k] < smallest[0] ? smallest[k] : smallest[0];     \
+        }                                                                            \
+        return smallest[0];                                                          \
     }
-    for (size_t i = 1; i < 4; i++) {
-        smallest[0] = smallest[i] < smallest[0] ? smallest[i] : smallest[0];
-    }
-    return smallest[0];
-}
+SMALLEST_KEY(, smallest_key_plain)
+#if defined(__x86_64__)
+SMALLEST_KEY(__attribute__((target("avx2"))), smallest_key_avx2)
+SMALLEST_KEY(__attribute__((target("avx512f,avx512vl,avx512dq"))), smallest_key_avx512)
+#endif
 
 /* Index of the smallest key of a line, its first or last. */
 static int64_t find_smallest(mdf_dtype dtype, const void *line, size_t stride, size_t n, bool descending, bool select_last)
@@ -346,7 +362,7 @@ static int64_t find_smallest(mdf_dtype dtype, const void *line, size_t stride, s
         uint64_t key;
 
         mdf_order_keys(dtype, mdf_element_at(dtype, line, first * stride), stride, n_chunk, descending, MDF_NAN_FIRST, keys);
-        key = smallest_key(keys, n_chunk);
+        key = MDF_WIDEST(smallest_key)(keys, n_chunk);
         if (best >= 0 && (select_last ? key > best_key : key >= best_key)) {
             continue;
         }
@@ -368,15 +384,23 @@ struct extremes {
     bool maximum, select_last;
 };
 
-/* The same as find_smallest for adjacent float32: the extreme is found in vectors, then where it stands. */
-static int64_t find_adjacent(const struct extremes *job, const float *line)
+/* The same as find_smallest for adjacent float32 or float64: the extreme is found in vectors, then where it stands. */
+static int64_t find_adjacent(const struct extremes *job, const void *line)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
-    float most = (float)(job->maximum ? rows->largest : rows->smallest)(job->n, line);
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double most = (job->maximum ? rows->largest : rows->smallest)(job->n, line);
     size_t step = job->select_last ? SIZE_MAX : 1, at = job->select_last ? job->n - 1 : 0;
+    const float *singles = line;
+    const double *doubles = line;
 
-    while (line[at] != most && !(isnan(most) && isnan(line[at]))) {
-        at += step;
+    if (job->dtype == MDF_DTYPE_FLOAT32) {
+        while ((double)singles[at] != most && !(isnan(most) && isnan(singles[at]))) {
+            at += step;
+        }
+    } else {
+        while (doubles[at] != most && !(isnan(most) && isnan(doubles[at]))) {
+            at += step;
+        }
     }
     return (int64_t)at;
 }
@@ -480,7 +504,7 @@ static int64_t find_along(const struct extremes *job, size_t line)
 {
     const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
 
-    return job->inner == 1 && job->dtype == MDF_DTYPE_FLOAT32
+    return job->inner == 1 && (job->dtype == MDF_DTYPE_FLOAT32 || job->dtype == MDF_DTYPE_FLOAT64)
                ? find_adjacent(job, elements)
                : find_smallest(job->dtype, elements, job->inner, job->n, job->maximum, job->select_last);
 }

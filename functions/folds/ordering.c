@@ -6,16 +6,6 @@
 
 #define SIGN_BIT ((uint64_t)1 << 63)
 
-/* A float64 orders as its bits do, once negative ones are turned round. */
-static uint64_t key_of_real(double value)
-{
-    uint64_t bits;
-
-    value = value < 0 || value > 0 ? value : 0; /* -0 */
-    memcpy(&bits, &value, sizeof bits);
-    return bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
-}
-
 static uint64_t key_of_integer(int64_t value)
 {
     return (uint64_t)value ^ SIGN_BIT;
@@ -65,6 +55,27 @@ static void make_whole_keys(mdf_dtype dtype, const void *elements, size_t stride
 #define NAME(x) x##_float64
 #include "functions/folds/ordering_keys.inc"
 
+/* Of reals narrower than float32, as that. */
+static void make_keys_narrow(mdf_dtype dtype, const void *elements, size_t stride, size_t n, uint64_t flip, uint64_t nan_key,
+                             uint64_t *keys)
+{
+    enum { CHUNK = 256 };
+    const char *x = elements;
+    size_t size = mdf_dtype_size(dtype);
+    float singles[CHUNK];
+
+    for (size_t first = 0, n_chunk; first < n; first += n_chunk) {
+        n_chunk = n - first < CHUNK ? n - first : CHUNK;
+        if (stride == 1) {
+            mdf_convert_elements(MDF_DTYPE_FLOAT32, singles, dtype, x + first * size, n_chunk, false);
+        }
+        for (size_t i = 0; stride != 1 && i < n_chunk; i++) {
+            mdf_convert_elements(MDF_DTYPE_FLOAT32, &singles[i], dtype, x + (first + i) * stride * size, 1, false);
+        }
+        make_keys_float32(singles, 1, n_chunk, flip, nan_key, keys + first);
+    }
+}
+
 void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t n, bool descending, enum mdf_nan_order nan_order,
                     uint64_t *keys)
 {
@@ -75,11 +86,7 @@ void mdf_order_keys(mdf_dtype dtype, const void *elements, size_t stride, size_t
     } else if (dtype == MDF_DTYPE_FLOAT64) {
         make_keys_float64(elements, stride, n, flip, nan_key, keys);
     } else if (mdf_dtype_kind(dtype) == 'f') {
-        for (size_t i = 0; i < n; i++) {
-            double value = mdf_element_to_double(dtype, (const char *)elements + i * stride * mdf_dtype_size(dtype));
-
-            keys[i] = isnan(value) ? nan_key : key_of_real(value) ^ flip;
-        }
+        make_keys_narrow(dtype, elements, stride, n, flip, nan_key, keys);
     } else {
         make_whole_keys(dtype, elements, stride, n, flip, keys);
     }

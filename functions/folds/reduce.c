@@ -208,6 +208,32 @@ static void start_totals(const struct job *job, enum fold_kind fold, union total
     }
 }
 
+/* The largest of `n` numbers, or the smallest, which is the complement of their complements' largest; in parts, of which the
+ * compiler makes a vector. */
+static int32_t extreme_int32(const int32_t *x, size_t n, bool largest)
+{
+    enum { N_PARTS = 16 };
+    const int32_t flip = largest ? 0 : -1;
+    int32_t parts[N_PARTS], most = INT32_MIN;
+    size_t i = 0;
+
+    for (size_t k = 0; k < N_PARTS; k++) {
+        parts[k] = INT32_MIN;
+    }
+    for (; i + N_PARTS <= n; i += N_PARTS) {
+        for (size_t k = 0; k < N_PARTS; k++) {
+            parts[k] = (x[i + k] ^ flip) > parts[k] ? x[i + k] ^ flip : parts[k];
+        }
+    }
+    for (; i < n; i++) {
+        most = (x[i] ^ flip) > most ? x[i] ^ flip : most;
+    }
+    for (size_t k = 0; k < N_PARTS; k++) {
+        most = parts[k] > most ? parts[k] : most;
+    }
+    return most ^ flip;
+}
+
 /* Folds `n` adjacent elements into one total, where there is a kernel for that; false where there is none. */
 static bool fold_vector(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n)
 {
@@ -216,6 +242,14 @@ static bool fold_vector(const struct job *job, enum fold_kind kind, union total 
 
     if (kind == FOLD_sum && job->dtype == MDF_DTYPE_FLOAT32) {
         total->real += rows->sum(n, elements);
+        return true;
+    }
+    if ((kind == FOLD_maximum || kind == FOLD_minimum) && job->dtype == MDF_DTYPE_INT32 && n > 0) {
+        int64_t extreme = extreme_int32(elements, n, kind == FOLD_maximum);
+
+        if (kind == FOLD_maximum ? extreme > total->integer : extreme < total->integer) {
+            total->integer = extreme;
+        }
         return true;
     }
     if ((kind == FOLD_maximum || kind == FOLD_minimum) && mdf_dtype_kind(job->dtype) == 'f') {
@@ -260,11 +294,11 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     }
 }
 
-/* Sums of float32, each of `n` adjacent elements of all rows into its own total. */
+/* Sums of reals, each of `n` adjacent elements of all rows into its own total. */
 static void add_rows(const struct job *job, union total *totals, size_t first, size_t n)
 {
     enum { AT_ONCE = 16 };
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
     size_t offsets[AT_ONCE];
 
     for (size_t row = 0; row < job->n_rows; row += AT_ONCE) {
@@ -303,7 +337,7 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
                        const double *shifts)
 {
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
-    if (kind == FOLD_sum && !job->inner_reduced && job->dtype == MDF_DTYPE_FLOAT32) {
+    if (kind == FOLD_sum && !job->inner_reduced && (job->dtype == MDF_DTYPE_FLOAT32 || job->dtype == MDF_DTYPE_FLOAT64)) {
         add_rows(job, totals, first, n);
         return;
     }

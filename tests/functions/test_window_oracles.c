@@ -69,7 +69,10 @@ static struct window pick_window(bool may_ceil)
             window.dilations[i] = kernel_pick(1, kernel_pick(1, 3));
             window.pads[i] = kernel_pick(0, 3);
             window.pads[i + window.rank] = kernel_pick(0, 3);
-            window.array[i] = kernel_pick(0, 15) == 0 ? 0 : kernel_pick(1, window.rank == 1 ? 60 : 9);
+            window.array[i] = kernel_pick(0, 15) == 0 ? 0
+                                                      : kernel_pick(1, window.rank == 1                             ? 60
+                                                                       : window.rank == 2 && kernel_pick(0, 2) == 0 ? 18
+                                                                                                                    : 9);
         }
     } while (!count_windows(&window));
     return window;
@@ -135,7 +138,8 @@ static double convolve(const struct window *window, const int64_t *x_shape, cons
 static void check_conv(mdf_dtype dtype, double tolerance)
 {
     struct window window = pick_window(false);
-    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 3), group_outputs = kernel_pick(1, 5), outputs;
+    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 3), outputs;
+    int64_t group_outputs = kernel_pick(1, kernel_pick(0, 3) == 0 ? 30 : 5); /* several panels of weights */
     int64_t x_shape[MAX_RANK], w_shape[MAX_RANK], y_shape[MAX_RANK], at[MAX_RANK];
     enum kernel_numbers numbers = kernel_pick(0, 3) == 0 ? NUMBERS_WILD : NUMBERS_SHORT;
     const struct mdf_value *x, *weights, *bias = NULL;

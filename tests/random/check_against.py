@@ -69,6 +69,32 @@ def _has_numbers(case, graph, name, accepts):
     return any(accepts(numbers) for numbers in known)
 
 
+def _has_nan(value):
+    """Whether there is a NaN anywhere in an array, or in lists and dicts of such."""
+    if isinstance(value, (dict, list, tuple)):
+        return any(_has_nan(item) for item in (value.values() if isinstance(value, dict) else value))
+    array = np.asarray(value)
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
+
+
+def _has_place_of_nan(case):
+    """Whether a program looks for the place of an extreme, and meets NaN: in its inputs, nodes or bodies."""
+    if next(_calls(case, ("ArgMin", "ArgMax")), None) is None:
+        return False
+    try:
+        state = mdf_c.load(cases.model_bytes(case), format=case["format"]).compile(**SETTINGS).state()
+        state.inspect(bodies=True)
+        for phase in case["phases"]:
+            inputs = {name: _input(value) for name, value in phase["inputs"].items()}
+            state.set_inputs(inputs)
+            state.evaluate(None)
+            if _has_nan(inputs) or _has_nan(state.outputs()) or _has_nan(state.bodies()):
+                return True
+    except mdf_c.MdfError:
+        pass
+    return False
+
+
 def _has_empty_sequence_with_state(case):
     for call, graph in _calls(case, ("RNN", "GRU", "LSTM")):
         lengths, *initial = (call["inputs"] + [""] * 7)[4:7]
@@ -96,6 +122,7 @@ RULES = [
     ("onnxruntime", _yields_what_it_did_not_make, "what a body yields without having made it (its input, a value from outside, one value twice) shares memory with what it is "
                                                   "made from, and others write there: numbers of other types are seen in it"),
     ("onnxruntime", _has_empty_sequence_with_state, "the state of a sequence of no steps is the initial one, by the equations of the operators; there it is zeros"),
+    ("onnxruntime", _has_place_of_nan, "NaN is what ArgMin and ArgMax find first, as in numpy; there it is passed over"),
     ("onnxruntime", _has_extreme_of_bare_leaves, "a leaf that has no weight for a target gives it nothing, as where there are several targets; there, with one target, it "
                                                  "gives 0, which is then the smallest or largest"),
     ("modeci_mdf", _holds(r'"default_value": \['), "a list that is a port's default value stays a list of Python there, whose + joins and whose * repeats; a port's value is an array"),

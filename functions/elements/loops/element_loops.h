@@ -6,7 +6,11 @@
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 
+#include "mdf_c/base/processor.h"
+
 #include <math.h>
+
+enum { MDF_WORTH_VECTORS = 32 }; /* elements of which wider vectors are asked for */
 
 #define OF_TYPE(id, dtype, loop) \
     bool loop(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings);

@@ -36,6 +36,8 @@ struct job {
     struct mdf_tile tile; /* what is the same for all */
     struct mdf_tile_vector *vectors;
     size_t n_vectors, n_windows;
+    struct mdf_tile_vector points; /* windows that are in none of these */
+    struct mdf_tile_part point_part;
     size_t n_panels, n_packed; /* of a group: panels; elements packed */
     char *packed, *laid_out;
     size_t n_panel_blocks, n_vector_blocks; /* of nearly one size */
@@ -56,6 +58,9 @@ static struct runs runs_of(const struct mdf_convolution *tiles, const struct mdf
 {
     if (tiles->is_pointwise) {
         return (struct runs){1, (int64_t)tiles->taps->array_size, &no_offset};
+    }
+    if (padded->is_dense) { /* the runs lie one behind the other */
+        return (struct runs){1, (int64_t)tiles->taps->n_outer * tiles->taps->n_run, padded->outer_offsets};
     }
     return (struct runs){tiles->taps->n_outer, tiles->taps->n_run, padded->outer_offsets};
 }
@@ -111,9 +116,18 @@ static void cover_windows(struct job *job, const struct runs *runs, struct mdf_t
     job->n_vectors = (size_t)(vector - vectors);
 }
 
+/* The last windows, where they lie in one run and are a few more than fill vectors. */
+static int64_t count_points(const struct job *job, const struct runs *runs)
+{
+    int64_t lanes = (int64_t)job->kernels->lanes, left = runs->length % lanes;
+
+    return job->kernels->points != NULL && runs->n == 1 && runs->length > lanes && left <= MDF_TILE_POINTS ? left : 0;
+}
+
 static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
 {
     struct runs runs = runs_of(job->tiles, &job->padded);
+    int64_t n_points = count_points(job, &runs);
     size_t lanes = job->kernels->lanes, most = runs.n * (((size_t)runs.length + lanes - 1) / lanes);
     size_t n_bytes = most * sizeof(struct mdf_tile_vector) + (most + runs.n) * sizeof(struct mdf_tile_part);
     struct mdf_tile_vector *vectors = mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_bytes / sizeof(int64_t));
@@ -121,8 +135,11 @@ static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
     if (vectors == NULL) {
         return false;
     }
-    cover_windows(job, &runs, vectors, (struct mdf_tile_part *)(void *)(vectors + most));
     job->n_windows = runs.n * (size_t)runs.length;
+    runs.length -= n_points;
+    job->point_part = (struct mdf_tile_part){runs.length, 0, n_points};
+    job->points = (struct mdf_tile_vector){runs.places[0] + runs.length, &job->point_part, (size_t)n_points};
+    cover_windows(job, &runs, vectors, (struct mdf_tile_part *)(void *)(vectors + most));
     return true;
 }
 
@@ -176,7 +193,8 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     source.k = k;
     source.parts = tiles->n_groups;
     source.dtype = job->dtype;
-    if (!mdf_lines_count(job->n_packed, tiles->n_groups, job->size_bytes, &n_bytes)) {
+    if (!mdf_lines_count(job->n_packed, tiles->n_groups, job->size_bytes, &n_bytes) ||
+        !mdf_size_add(n_bytes, MAX_LANES * sizeof(double), &n_bytes)) { /* the last panel's vectors may end behind it */
         return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
     }
     job->packed = mdf_lines_keep(workspace->call, kept, tiles->weights_are_constant, n_bytes, &source, &is_there);
@@ -191,14 +209,16 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
 static bool prepare_planes(struct mdf_workspace *workspace, struct job *job)
 {
     const struct mdf_convolution *tiles = job->tiles;
-    size_t n_planes = tiles->n_groups * tiles->group_channels, n;
+    size_t n_planes = tiles->n_groups * tiles->group_channels, n_left = job->kernels->points != NULL ? MDF_TILE_POINTS : 0, n;
 
     job->tile.taps = &no_offset;
     job->tile.n_plane = tiles->taps->array_size;
     if (tiles->is_pointwise) {
         return true;
     }
-    if (!mdf_padded_planes_prepare(workspace, tiles->taps, &job->padded)) {
+    if (!mdf_padded_planes_prepare(workspace, tiles->taps,
+                                   mdf_padded_planes_are_dense(tiles->taps, job->kernels->lanes, n_left, tiles->group_outputs),
+                                   &job->padded)) {
         return false;
     }
     job->padded.padding = tiles->padding;
@@ -227,7 +247,9 @@ static void lay_out_planes(void *context, size_t first, size_t last)
 /* Cuts the tiles of a group into tasks, some for each thread: by panels, or by vectors where panels are few. */
 static void plan_blocks(struct job *job, size_t n_threads)
 {
-    size_t n_met = job->tile.n_channels * 2 * job->kernels->lanes * job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t n_copies = job->padded.is_dense ? job->padded.n_last_phases : 1;
+    size_t n_met = job->tile.n_channels * n_copies * 2 * job->kernels->lanes * job->size_bytes,
+           n_pairs = divide_up(job->n_vectors, 2);
     size_t n_blocks = divide_up(n_pairs * n_met, MET_BYTES), n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1;
 
     n_tasks = divide_up(n_tasks, job->tiles->n_groups);
@@ -273,7 +295,7 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
     for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
         size_t output = panel * rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
-        double starts[MAX_ROWS] = {0}; /* of any type */
+        double starts[MAX_LANES] = {0}; /* of any type */
 
         if (tiles->bias != NULL) {
             memcpy(starts, (const char *)tiles->bias + channel * size, n_outputs * size);
@@ -286,6 +308,11 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
             tile.is_whole = is_whole(tile.vectors, n, lanes);
             job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&tile, packed + output * tile.n_channels * tile.n_taps * size,
                                                               starts, n_outputs, job->y + channel * job->n_windows * size);
+        }
+        if (last_vector == job->n_vectors && job->points.n_parts > 0) {
+            tile.vectors = &job->points;
+            job->kernels->points(&tile, packed + output * tile.n_channels * tile.n_taps * size, starts, n_rows, n_outputs,
+                                 job->y + channel * job->n_windows * size);
         }
     }
 }

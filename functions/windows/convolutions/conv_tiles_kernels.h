@@ -32,9 +32,13 @@ struct mdf_tile {
 typedef void (*mdf_conv_tile_function)(const struct mdf_tile *tile, const void *packed, const void *starts, size_t n_rows,
                                        void *target);
 
+enum { MDF_TILE_POINTS = 4 };
+
 struct mdf_tile_kernels {
     size_t rows, lanes;
     mdf_conv_tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
+    void (*points)(const struct mdf_tile *tile, const void *packed, const void *starts, size_t n_panel, size_t n_rows,
+                   void *target); /* of the windows of one vector, up to MDF_TILE_POINTS; NULL: there is none */
     void (*pack_panel)(const void *weights, size_t n, size_t n_panel, size_t k, void *packed);
 };
 MDF_DECLARE_FUSED(struct mdf_tile_kernels, mdf_tile_kernels);

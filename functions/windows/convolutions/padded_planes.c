@@ -4,6 +4,7 @@
 
 #include "functions/elements/vector_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SMALL_PLANE = 1 << 16, LARGEST_PLANE = 1 << 26 };
@@ -79,20 +80,48 @@ static int64_t offset_of(const struct mdf_padded_planes *planes, const int64_t *
     for (size_t i = 0; i < taps->rank; i++) {
         const struct mdf_window_axis *axis = &taps->axes[i];
 
-        phase = phase * phases_of(axis) + places[i] % axis->stride;
-        element = element * elements_of(axis) + places[i] / axis->stride;
+        if (planes->is_dense && i + 1 == taps->rank) {
+            phase = phase * axis->kernel + places[i] / axis->dilation;
+            element *= axis->windows;
+        } else {
+            phase = phase * phases_of(axis) + places[i] % axis->stride;
+            element = element * elements_of(axis) + places[i] / axis->stride;
+        }
     }
     return phase * (int64_t)(planes->n_phase_rows * planes->n_row) + element;
 }
 
-bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf_taps *taps, struct mdf_padded_planes *planes)
+bool mdf_padded_planes_are_dense(const struct mdf_taps *taps, size_t lanes, size_t n_left, size_t n_outputs)
+{
+    const double multiply_ns = 0.3, move_ns = 0.1; /* a row of weights with a vector; an element laid out */
+    const struct mdf_window_axis *last = &taps->axes[taps->rank - 1];
+    size_t windows = taps->n_outer * (size_t)taps->n_run, n_vectors = windows / lanes + (windows % lanes > n_left);
+    double n_rows = 1, places = 1, saved, more;
+
+    for (size_t i = 0; i + 1 < taps->rank; i++) {
+        if (i > 0 && elements_of(&taps->axes[i]) != taps->axes[i].windows) {
+            return false; /* there would be gaps */
+        }
+        n_rows *= (double)phases_of(&taps->axes[i]) * (double)elements_of(&taps->axes[i]);
+        places *= (double)taps->axes[i].windows;
+    }
+    places *= (double)elements_of(last);
+    saved = ceil((places - (double)(elements_of(last) - last->windows)) / (double)lanes) - (double)n_vectors;
+    more = n_rows * ((double)last->kernel * (double)last->windows - (double)phases_of(last) * (double)elements_of(last));
+    return taps->rank > 1 && saved * multiply_ns * (double)taps->n_taps * (double)n_outputs > 2 * move_ns * more;
+}
+
+bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf_taps *taps, bool is_dense,
+                               struct mdf_padded_planes *planes)
 {
     const struct mdf_window_axis *last = &taps->axes[taps->rank - 1];
     int64_t *places, *outer_offsets, *tap_offsets, *sources;
 
     planes->taps = taps;
-    planes->n_row = (size_t)elements_of(last);
-    planes->n_last_phases = (size_t)phases_of(last);
+    planes->is_dense = is_dense;
+    planes->n_row = (size_t)(is_dense ? last->windows : elements_of(last));
+    planes->n_last_phases = (size_t)(is_dense ? last->kernel : phases_of(last));
+    planes->phase_step = is_dense ? last->dilation : 1;
     planes->n_rows = planes->n_phase_rows = 1;
     for (size_t i = 0; i + 1 < taps->rank; i++) {
         planes->n_phase_rows *= (size_t)elements_of(&taps->axes[i]);
