@@ -50,23 +50,15 @@ static char how[TEXT_SIZE]; /* what explain says of the last run */
 
 static const void *run(struct engine *engine, const char *model, bool plain, size_t *n_bytes)
 {
-    const mdf_options options = {.plain = plain,
-                                 .n_threads = 1}; /* else two may run at the same time: tests/lowered/test_concurrent.c */
-    mdf_tensor result;
-    size_t d;
+    const mdf_options options = {.plain = plain, .n_threads = 1}; /* else two may run at the same time: test_concurrent.c */
+    const void *elements;
 
-    cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
-    for (int i = 0; i < N_EVALUATIONS; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
-                     engine->error.message);
-    }
+    cr_assert(engine_begin(engine, model, &options) && engine_evaluate(engine, N_EVALUATIONS), "%s: %s", model,
+              engine->error.message);
     mdf_explain(engine->state, how, sizeof how);
-    cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", "o"), &result), "%s", model);
-    *n_bytes = sizeof(double);
-    for (d = 0; d < result.rank; d++) {
-        *n_bytes *= (size_t)result.shape[d];
-    }
-    return result.data;
+    elements = engine_output(engine, "n", "o", n_bytes);
+    cr_assert_not_null(elements, "%s", model);
+    return elements;
 }
 
 static void expect_same(const struct succession *succession)

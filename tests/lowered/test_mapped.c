@@ -48,21 +48,14 @@ static char how[TEXT_SIZE]; /* what explain says of the last run */
 static const void *run(struct engine *engine, const char *model, bool plain, size_t *n_bytes)
 {
     const mdf_options options = {.plain = plain};
-    mdf_tensor result;
-    size_t d;
+    const void *elements;
 
-    cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
-    for (int i = 0; i < N_EVALUATIONS; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
-                     engine->error.message);
-    }
+    cr_assert(engine_begin(engine, model, &options) && engine_evaluate(engine, N_EVALUATIONS), "%s: %s", model,
+              engine->error.message);
     mdf_explain(engine->state, how, sizeof how);
-    cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", "o"), &result), "%s", model);
-    *n_bytes = sizeof(double);
-    for (d = 0; d < result.rank; d++) {
-        *n_bytes *= (size_t)result.shape[d];
-    }
-    return result.data;
+    elements = engine_output(engine, "n", "o", n_bytes);
+    cr_assert_not_null(elements, "%s", model);
+    return elements;
 }
 
 static size_t count_loops(const struct mdf_lowered *lowered)
@@ -76,6 +69,24 @@ static size_t count_loops(const struct mdf_lowered *lowered)
         n += lowered->region.ops[i].code == MDF_LOWERED_LOOP;
     }
     return n;
+}
+
+/* Both ways give the same bits; `count` counts in the lowered form what there are to be `n` of. */
+static void expect_same(const char *functions, size_t (*count)(const struct mdf_lowered *lowered), size_t n)
+{
+    static char model[TEXT_SIZE];
+    struct engine plain, lowered;
+    const void *expected, *result;
+    size_t n_bytes, n_lowered;
+
+    cr_assert_lt(snprintf(model, sizeof model, MODEL, functions), TEXT_SIZE);
+    expected = run(&plain, model, true, &n_bytes);
+    result = run(&lowered, model, false, &n_lowered);
+    cr_expect(n_bytes == n_lowered && memcmp(expected, result, n_bytes) == 0, "%s", functions);
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) || count(lowered.state->whole->single.fast.lowered) == n, "%s: %s",
+              functions, how);
+    engine_end(&plain);
+    engine_end(&lowered);
 }
 
 Test(mapped, same_bits)
@@ -118,22 +129,9 @@ Test(mapped, same_bits)
               "\"y\": {\"value\": \"s - u\"}}}}}") SHOWN("a[1]"),
          1},
     };
-    static char model[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct engine plain, lowered;
-        const void *expected, *result;
-        size_t n, n_lowered;
-
-        cr_assert_lt(snprintf(model, sizeof model, MODEL, cases[i].functions), TEXT_SIZE);
-        expected = run(&plain, model, true, &n);
-        result = run(&lowered, model, false, &n_lowered);
-        cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
-        cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
-                      count_loops(lowered.state->whole->single.fast.lowered) == cases[i].n_loops,
-                  "%s: %s", cases[i].functions, how);
-        engine_end(&plain);
-        engine_end(&lowered);
+        expect_same(cases[i].functions, count_loops, cases[i].n_loops);
     }
 }
 
@@ -190,23 +188,12 @@ Test(mapped, side_by_side)
         /* the same in all runs */
         {SCAN_OF("a", RUNS("12"), "", RESULT(STATE_LOOP("r", "5", "x[0][0]", "c", "s * 0.5"), "r + u")) SHOWN("a"), 1},
     };
-    static char model[TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct engine plain, lowered;
-        const void *expected, *result;
-        size_t n, n_lowered;
-
-        cr_assert_lt(snprintf(model, sizeof model, MODEL, cases[i].functions), TEXT_SIZE);
-        expected = run(&plain, model, true, &n);
-        result = run(&lowered, model, false, &n_lowered);
-        cr_expect(n == n_lowered && memcmp(expected, result, n) == 0, "%s", cases[i].functions);
-        cr_expect((strstr(how, "runs side by side") != NULL) == (cases[i].n_lanes > 0) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", how);
-        cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64) ||
-                      count_lanes(lowered.state->whole->single.fast.lowered) == cases[i].n_lanes,
-                  "%s: %s", cases[i].functions, how);
-        engine_end(&plain);
-        engine_end(&lowered);
+        expect_same(cases[i].functions, count_lanes, cases[i].n_lanes);
+        cr_expect((strstr(how, "runs side by side") != NULL) == (cases[i].n_lanes > 0) ||
+                      !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64),
+                  "%s", how);
     }
 }
 

@@ -1,7 +1,5 @@
 /* test_engine.c - models through the public interface: what they compute, what they are refused for, what memory they ask for. */
-#include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/values/values.h"
 #include "tests/support/engine.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/refused_pieces.h"
@@ -16,21 +14,6 @@
 
 /* The model text of one node "n" in one graph. */
 #define NODE(parts) "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {" parts "}}}}}}"
-
-static void write_results(const mdf_program *program, const mdf_state *state, char *text, size_t size)
-{
-    struct mdf_memory memory;
-    struct mdf_text out;
-
-    mdf_memory_init(&memory, NULL, 0);
-    mdf_text_init(&out, &memory);
-    for (size_t i = 0; i < mdf_program_n_results(program); i++) {
-        mdf_text_printf(&out, "%s%s ", i > 0 ? "; " : "", mdf_program_result_name(program, i));
-        mdf_write_json_value(&out, mdf_result_at(state, i), false, NULL);
-    }
-    snprintf(text, size, "%s", out.bytes != NULL ? out.bytes : "");
-    mdf_text_release(&out);
-}
 
 /* Runs a model for some steps; `text` gets its results, or the error. */
 static mdf_status run(const char *model_text, const mdf_options *options, int steps, double dt, char *text, size_t size)

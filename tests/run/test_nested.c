@@ -1,8 +1,7 @@
 /* test_nested.c - graphs within nodes, parameters of graphs, and units in metadata: what they mean, and the messages where
  * something is wrong. Models are written with single quotes. */
-#include "mdf_c/base/text.h"
 #include "mdf_c/mdf.h"
-#include "mdf_c/values/values.h"
+#include "tests/support/engine.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/refused_pieces.h"
 
@@ -13,21 +12,6 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------ running a model given as text */
-
-static void write_results(const mdf_program *program, const mdf_state *state, char *text, size_t size)
-{
-    struct mdf_memory memory;
-    struct mdf_text out;
-
-    mdf_memory_init(&memory, NULL, 0);
-    mdf_text_init(&out, &memory);
-    for (size_t i = 0; i < mdf_program_n_results(program); i++) {
-        mdf_text_printf(&out, "%s%s ", i > 0 ? "; " : "", mdf_program_result_name(program, i));
-        mdf_write_json_value(&out, mdf_result_at(state, i), false, NULL);
-    }
-    snprintf(text, size, "%s", out.bytes != NULL ? out.bytes : "");
-    mdf_text_release(&out);
-}
 
 static void count_warning(void *context, const mdf_error *warning)
 {
