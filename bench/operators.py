@@ -252,6 +252,10 @@ def bytes_(dtype, *shape):
     return np.random.default_rng(len(shape)).integers(info.min, info.max + 1, shape, dtype)
 
 
+def whole(dtype, *shape):
+    return np.random.default_rng(len(shape)).integers(-100, 100, shape, dtype)
+
+
 def indices(n, *shape):
     return np.random.default_rng(3).integers(0, n, shape)
 
@@ -369,15 +373,20 @@ CASES = {
     "MatMul 512x512x512": lambda: matmul(512, 512, 512),
     "MatMul 1024x1024x1024": lambda: matmul(1024, 1024, 1024),
     "MatMul 32 of 64x64x64": lambda: batched(32, 64, 64, 64),
+    "MatMul 4096x3x3": lambda: matmul(4096, 3, 3),
+    "MatMul 128x256x128 of int32": lambda: one("MatMul", [whole(np.int32, 128, 256), whole(np.int32, 256, 128)]),
     "Gemm 1x1024x1000": lambda: gemm(1, 1024, 1000),
     "Gemm 128x768x768": lambda: gemm(128, 768, 768),
     "Conv 3x3 3>64 s2 of 224": lambda: conv(1, 3, 224, 64, 3, 2),
     "Conv 7x7 3>64 s2 of 224": lambda: conv(1, 3, 224, 64, 7, 2),
     "Conv 3x3 64>64 of 56": lambda: conv(1, 64, 56, 64, 3),
     "Conv 3x3 256>256 of 14": lambda: conv(1, 256, 14, 256, 3),
+    "Conv 3x3 64>256 of 13": lambda: conv(1, 64, 13, 256, 3),
+    "Conv 3x3 256>512 s2 of 14": lambda: conv(1, 256, 14, 512, 3, 2),
     "Conv 3x3 512>512 of 7": lambda: conv(1, 512, 7, 512, 3),
     "Conv 1x1 64>256 of 56": lambda: conv(1, 64, 56, 256, 1),
     "Conv 1x1 960>160 of 7": lambda: conv(1, 960, 7, 160, 1),
+    "Conv 1x1 320>1280 of 7": lambda: conv(1, 320, 7, 1280, 1),
     "Conv 3x3 depthwise 144 of 56": lambda: conv(1, 144, 56, 144, 3, 1, 144),
     "Conv 3x3 depthwise 144 s2 of 56": lambda: conv(1, 144, 56, 144, 3, 2, 144),
     "Conv 5x5 depthwise 240 of 28": lambda: conv(1, 240, 28, 240, 5, 1, 240),
@@ -400,6 +409,7 @@ CASES = {
     "Softmax 1024x1024": lambda: one("Softmax", [numbers(1024, 1024)]),
     "Softmax 64 channels of 56, axis 1": lambda: one("Softmax", [numbers(1, 64, 56, 56)], axis=1),
     "LayerNormalization 512x768": lambda: norm("LayerNormalization", (512, 768), 768),
+    "BatchNormalization 512x256": lambda: norm("BatchNormalization", (512, 256), 256),
     "BatchNormalization 64 of 56": lambda: norm("BatchNormalization", (1, 64, 56, 56), 64),
     "InstanceNormalization 64 of 56": lambda: norm("InstanceNormalization", (1, 64, 56, 56), 64),
     "Resize nearest 56>112": lambda: resize("nearest", 56, 112, nearest_mode="floor",
@@ -453,9 +463,24 @@ CASES = {
     "Where": lambda: one("Where", [numbers(512, 512) > 0, numbers(512, 512), numbers(512, 512, seed=9)]),
     "Cast to float16": lambda: unary("Cast", to=TensorProto.FLOAT16),
     "Cast to int32": lambda: unary("Cast", to=TensorProto.INT32),
+    "Cast of float64 to float16": lambda: one("Cast", [numbers(512, 512).astype(np.float64)], to=TensorProto.FLOAT16),
+    "Cast of uint8 to bool": lambda: one("Cast", [bytes_(np.uint8, 512, 512)], to=TensorProto.BOOL),
+    "Cast of int32 to int8": lambda: one("Cast", [whole(np.int32, 512, 512)], to=TensorProto.INT8),
+    "Max of three": lambda: one("Max", [numbers(512, 512, seed=i) for i in range(3)]),
+    "Equal of float64": lambda: one("Equal", [numbers(512, 512).astype(np.float64), numbers(512, 512, seed=9).astype(np.float64)]),
+    "Sign of float64": lambda: one("Sign", [numbers(512, 512).astype(np.float64)]),
+    "Clip of float64": lambda: one("Clip", [numbers(512, 512).astype(np.float64)], [np.float64(-1), np.float64(1)]),
+    "Div of int32": lambda: one("Div", [whole(np.int32, 512, 512), np.abs(whole(np.int32, 512, 512)) + 1]),
     "CumSum": lambda: one("CumSum", [numbers(512, 512)], [np.array(1)]),
     "ReduceMax 1024x1024, axis 1": lambda: one("ReduceMax", [numbers(1024, 1024)], [np.array([1])]),
+    "ReduceSum 1024x512 of float64, axis 0": lambda: one("ReduceSum", [numbers(1024, 512).astype(np.float64)], [np.array([0])]),
+    "ReduceMax 1024x512 of int32, axis 1": lambda: one("ReduceMax", [whole(np.int32, 1024, 512)], [np.array([1])]),
+    "CumSum, axis 0": lambda: one("CumSum", [numbers(512, 512)], [np.array(0)]),
     "ArgMax": lambda: one("ArgMax", [numbers(512, 512)], axis=1),
+    "ArgMax of int64": lambda: one("ArgMax", [whole(np.int64, 512, 512)], axis=1),
+    "TopK 10 of 256x1000 of float16": lambda: one("TopK", [numbers(256, 1000).astype(np.float16)], [np.array([10])], n_outputs=2),
+    "Hardmax, axis 0": lambda: one("Hardmax", [numbers(512, 512)], axis=0),
+    "LpNormalization, axis 0": lambda: one("LpNormalization", [numbers(512, 512)], axis=0, p=1),
     "Gather 4096 rows of 64": lambda: one("Gather", [numbers(10000, 64)], [indices(10000, 4096)]),
     "GatherElements": lambda: one("GatherElements", [numbers(512, 512), indices(512, 512, 512)], axis=1),
     "ScatterElements": lambda: one("ScatterElements", [numbers(512, 512), np.argsort(numbers(512, 512), axis=1),
@@ -463,6 +488,10 @@ CASES = {
     "Concat": lambda: one("Concat", [numbers(64, 256, 28), numbers(64, 256, 28, seed=9)], axis=1),
     "Pad, reflected": lambda: one("Pad", [numbers(1, 64, 56, 56)], [np.array([0, 0, 1, 1] * 2)], mode="reflect"),
     "Transpose 1,0 of 512x512": lambda: one("Transpose", [numbers(512, 512)], perm=[1, 0]),
+    "Transpose 0,3,1,2 of 224x224x3": lambda: one("Transpose", [numbers(1, 224, 224, 3)], perm=[0, 3, 1, 2]),
+    "Transpose 0,2,3,1 of 64x56x56 of uint8": lambda: one("Transpose", [bytes_(np.uint8, 1, 64, 56, 56)], perm=[0, 2, 3, 1]),
+    "Transpose 1,0 of 512x512 of float16": lambda: one("Transpose", [numbers(512, 512).astype(np.float16)], perm=[1, 0]),
+    "Transpose 0,2,3,1 of 64x56x56 of int64": lambda: one("Transpose", [whole(np.int64, 1, 64, 56, 56)], perm=[0, 2, 3, 1]),
     "GroupNormalization 64 of 56": lambda: one("GroupNormalization", [numbers(1, 64, 56, 56)], [numbers(64), numbers(64)],
                                                opset=21, num_groups=8),
     "MeanVarianceNormalization": lambda: one("MeanVarianceNormalization", [numbers(4, 16, 56, 56)]),

@@ -37,8 +37,22 @@ static bool is_dot(const struct mdf_product *product)
 
 #define KERNELS "functions/products/gemm/gemm_kernel.inc"
 #define WITHOUT_TILES
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_integer_avx512
+#define ELEMENT uint64_t
+#define LANES 8
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_integer_avx2
+#define ELEMENT uint64_t
+#define LANES 4
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
+#endif
 #define TARGET
-#define NAME(x) x##_integer
+#define NAME(x) x##_integer_plain
 #define ELEMENT uint64_t
 #define LANES 2
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
@@ -100,7 +114,7 @@ static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
         return MDF_WORD_KERNELS(&mdf_gemm_kernels);
     }
     if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
-        return &mdf_gemm_kernels_integer;
+        return MDF_WIDEST(&mdf_gemm_kernels_integer);
     }
     return MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype);
 }
