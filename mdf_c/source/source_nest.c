@@ -77,14 +77,21 @@ void nest_text_close_group(struct nest_text *text)
     }
 }
 
-/* A loop within which there is no other: compilers need not ask whether what it stores is read by another run, as of a nest none
- * is; of many arrays that may lie anywhere they would give up. */
-static void open_innermost(struct nest_text *text, bool is_independent, const char *head)
+enum { MOST_WRITTEN_OUT = 16 }; /* runs of a loop, of which gcc makes statements one behind the other at first */
+
+/* A loop of n runs within which there is no other: compilers need not ask whether what it stores is read by another run, as of a
+ * nest none is; of many arrays that may lie anywhere they would give up. */
+static void open_innermost(struct nest_text *text, bool is_independent, size_t n, const char *head)
 {
+    const char *mark = "";
+
     if (is_independent) {
-        mdf_source_use(text->writer, "independent");
+        bool is_short = n <= MOST_WRITTEN_OUT;
+
+        mdf_source_use(text->writer, is_short ? "short" : "independent");
+        mark = is_short ? "MDF_SHORT " : "MDF_INDEPENDENT ";
     }
-    open_block(text, mdf_source_text(text->writer, "%s%s", is_independent ? "MDF_INDEPENDENT " : "", head));
+    open_block(text, mdf_source_text(text->writer, "%s%s", mark, head));
 }
 
 static void name_fixed_places(struct nest_text *text, size_t step);
@@ -106,7 +113,8 @@ void nest_text_enter(struct nest_text *text, size_t step)
                                                                           : text->axes[vector].end;
 
         name_fixed_places(text, step);
-        open_innermost(text, true, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
+        open_innermost(text, true, text->nest->extents[vector],
+                       mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
     }
 }
@@ -229,14 +237,14 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
         return;
     }
     if (text->lanes[axis] == 1) {
-        open_innermost(text, is_independent(text, event),
+        open_innermost(text, is_independent(text, event), n / step,
                        mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s)", index, index, count, next));
         return;
     }
     end = mdf_source_text(writer, "%s + %u", block, lanes);
     open_pieces(text, axis, lanes, end, count);
     end = is_even(text, axis, lanes) ? end : text->axes[axis].end;
-    open_innermost(text, is_independent(text, event),
+    open_innermost(text, is_independent(text, event), lanes,
                    mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
 }
 

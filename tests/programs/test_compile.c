@@ -414,7 +414,9 @@ Test(compile, loops_become_vectors)
                     "%s/vectors.c",
                     compile_folder, compile_folder),
         0);
-    cr_expect_eq(count_words(output, "MDF_INDEPENDENT for"), 5u, "%s", output);
+    cr_expect_eq(count_words(output, "MDF_INDEPENDENT for"), 3u, "%s", output);
+    cr_expect_eq(count_words(output, "MDF_SHORT for"), 2u, "%s",
+                 output); /* of at most 16 runs, which gcc would write out first */
     cr_expect_eq(count_words(output, "mdf_item("), 2u, "%s", output);
     cr_expect(strstr(output, "t_4[i] = t_3;\n            }\n            for") != NULL, "%s", output);
     cr_expect(strstr(output, "scores[i] = sum[i];\n        }\n        int64_t best;") != NULL, "%s", output);
