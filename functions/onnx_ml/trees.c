@@ -221,6 +221,19 @@ static bool fill_nodes(struct mdf_workspace *workspace, struct mdf_forest *fores
     return deal_shares(call, forest, &nodes, &leaves);
 }
 
+/* A single target takes one weight of a leaf: scikit-learn's converter repeats a leaf's for each class of a decision path or leaf
+ * that it writes as a regressor, and ONNX Runtime takes the first. */
+static void take_first_shares(struct mdf_forest *forest)
+{
+    for (size_t i = 0; i < forest->n_nodes; i++) {
+        struct mdf_tree_node *node = &forest->nodes[i];
+
+        if (node->mode == MDF_TREE_LEAF && node->n > 1) {
+            node->n = 1;
+        }
+    }
+}
+
 /* Trees lie one behind the other: as many as the id changes. */
 static size_t count_trees(const struct mdf_ints *treeids)
 {
@@ -254,6 +267,9 @@ static bool make_old_forest(struct mdf_workspace *workspace, struct mdf_forest *
     }
     if (!mdf_lookup_make(workspace, &treeids, &trees) || !fill_nodes(workspace, forest, &trees)) {
         return mdf_forest_drop(call);
+    }
+    if (n_targets == 1) {
+        take_first_shares(forest);
     }
     return mdf_forest_check(call, forest, n_targets);
 }

@@ -19,6 +19,15 @@ static const struct {
      "\"nodes_falsenodeids\": [2, 0, 0], \"target_treeids\": [0, 0], \"target_nodeids\": [1, 2], \"target_ids\": [0, 0], "
      "\"target_weights\": [10.0, 20.0], \"n_targets\": 1",
      "f", "[[10.0], [20.0], [10.0]]"},
+    /* One target takes the first weight that a leaf states for it. */
+    {"15", "ai.onnx.ml::TreeEnsembleRegressor",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], "
+     "\"nodes_falsenodeids\": [2, 0, 0], \"target_treeids\": [0, 0, 0, 0], \"target_nodeids\": [1, 1, 2, 2], \"target_ids\": [0, "
+     "0, 0, 0], "
+     "\"target_weights\": [3.0, 4.0, 5.0, 6.0], \"n_targets\": 1",
+     "f", "[[3.0], [5.0]]"},
     /* The label is that of the largest sum; a transform makes of two of them what is not a number. */
     {"15", "ai.onnx.ml::LinearClassifier",
      "\"X\": [[1.0], [2.0]], \"coefficients\": [0.5, 2.0, -3.0], \"intercepts\": [0.0, 0.0, 0.0], \"classlabels_ints\": [7, 8, "
@@ -81,7 +90,8 @@ Test(operator_versions, where_no_sequence_is_taken_its_items_are_an_array)
 {
     static const char model[] =
         "{\"m\": {\"onnx_opset_version\": \"%s\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": "
-        "\"float64\", \"shape\": [2]}}, \"parameters\": {\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": "
+        "\"float64\", \"shape\": [2]}}, \"parameters\": {\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": "
+        "{\"inputs\": "
         "\"[x, x]\"}}, \"i\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"o\": "
         "{\"value\": \"i\"}}}}}}}}";
 
