@@ -361,27 +361,44 @@ static bool regressor(struct mdf_call *call)
     return y != NULL && mdf_workspace_end(&workspace);
 }
 
-/* Whether all weights are of one class; which. */
-static bool is_binary(const struct mdf_ints *classes, size_t *only)
+/* Weights of one class only, from whose score that of the other follows: what is left to 1, else its opposite. */
+struct two_classes {
+    bool binary, left_to_1;
+    size_t only;
+};
+
+/* Scores that are not transformed can be probabilities where no weight is negative: this is how ONNX Runtime tells. */
+static bool can_be_probabilities(const struct old_settings *settings)
 {
-    for (size_t i = 1; i < classes->n; i++) {
-        if (classes->items[i] != classes->items[0]) {
+    for (size_t i = 0; i < settings->share_targets.n; i++) {
+        if (number_of(settings->weights_tensor, &settings->weights, i) < 0) {
             return false;
         }
     }
-    *only = classes->n > 0 ? (size_t)classes->items[0] : 0;
-    return classes->n > 0;
+    return true;
 }
 
-/* The scores of a row; with weights of one class only, that of the other follows from them. */
-static void finish_row(const double *targets, size_t n_classes, bool binary, size_t only, enum mdf_post_transform transform,
+/* To be called once the lengths of the weights are known to be right. */
+static struct two_classes find_two_classes(const struct old_settings *settings, size_t n_classes,
+                                           enum mdf_post_transform transform)
+{
+    const struct mdf_ints *classes = &settings->share_targets;
+    struct two_classes two = {.binary = n_classes <= 2 && classes->n > 0, .only = classes->n > 0 ? (size_t)classes->items[0] : 0};
+
+    for (size_t i = 1; i < classes->n; i++) {
+        two.binary = two.binary && classes->items[i] == classes->items[0];
+    }
+    two.left_to_1 =
+        two.binary && (transform == MDF_POST_PROBIT || (transform == MDF_POST_NONE && can_be_probabilities(settings)));
+    return two;
+}
+
+static void finish_row(const double *targets, size_t n_classes, const struct two_classes *two, enum mdf_post_transform transform,
                        double *scores)
 {
-    if (binary) {
-        bool is_probability = transform == MDF_POST_NONE || transform == MDF_POST_PROBIT;
-
-        scores[1] = targets[only];
-        scores[0] = is_probability ? mdf_single(1 - scores[1]) : -scores[1];
+    if (two->binary) {
+        scores[1] = targets[two->only];
+        scores[0] = two->left_to_1 ? mdf_single(1 - scores[1]) : -scores[1];
         mdf_post_transform_apply(transform, scores, 2);
         return;
     }
@@ -392,8 +409,8 @@ static void finish_row(const double *targets, size_t n_classes, bool binary, siz
 static bool classifier(struct mdf_call *call)
 {
     const struct old_settings *settings = call->settings;
-    size_t n_classes = mdf_labels_count(&settings->labels), n_rows = 0, only = 0, n_scores;
-    bool binary = n_classes <= 2 && is_binary(&settings->share_targets, &only);
+    size_t n_classes = mdf_labels_count(&settings->labels), n_rows = 0, n_scores;
+    struct two_classes two = {0};
     enum mdf_post_transform transform;
     struct mdf_workspace workspace;
     double *targets, *scores;
@@ -407,7 +424,8 @@ static bool classifier(struct mdf_call *call)
         return mdf_call_error(call, MDF_VALUE, "neither classlabels_int64s nor classlabels_strings is given");
     }
     targets = run_old(&workspace, MDF_TREE_SUM, n_classes, &n_rows);
-    n_scores = binary ? 2 : n_classes;
+    two = targets != NULL ? find_two_classes(settings, n_classes, transform) : two;
+    n_scores = two.binary ? 2 : n_classes;
     scores = targets == NULL ? NULL
                              : mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2,
                                                     (const int64_t[2]){(int64_t)n_rows, (int64_t)n_scores});
@@ -418,8 +436,9 @@ static bool classifier(struct mdf_call *call)
     for (size_t row = 0; row < n_rows; row++) {
         double *of_row = scores + row * n_scores;
 
-        finish_row(targets + row * n_classes, n_classes, binary, only, transform, of_row);
-        classes[row] = mdf_largest_of(of_row, (int64_t)n_scores) - (n_classes == 1 && binary); /* the one label is the second */
+        finish_row(targets + row * n_classes, n_classes, &two, transform, of_row);
+        classes[row] =
+            mdf_largest_of(of_row, (int64_t)n_scores) - (n_classes == 1 && two.binary); /* the one label is the second */
     }
     return mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }
@@ -534,7 +553,7 @@ static bool tree_ensemble(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ as plain C: trees_routine.inc */
 
-enum { N_TREE_NUMBERS = 14, N_NODE_NUMBERS = 7 };
+enum { N_TREE_NUMBERS = 15, N_NODE_NUMBERS = 7 };
 
 static void write_forest(const struct mdf_forest *forest, int64_t *whole, double *real)
 {
@@ -577,6 +596,7 @@ static bool plan_forest(struct mdf_call *call, const struct mdf_forest *forest, 
     plan->whole[11] = -1;
     plan->whole[12] = (int64_t)forest->n_shares;
     plan->whole[13] = (int64_t)forest->n_members;
+    plan->whole[14] = 0;
     write_forest(forest, plan->whole + N_TREE_NUMBERS, plan->real);
     plan->work_bytes = ((size_t)plan->whole[1] + n_targets + 2) * sizeof(double);
     return true;
@@ -620,15 +640,18 @@ static bool plan_regressor(struct mdf_call *call, struct mdf_routine_plan *plan)
 static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct old_settings *settings = call->settings;
-    size_t n = mdf_labels_count(&settings->labels), only = 0;
+    size_t n = mdf_labels_count(&settings->labels);
+    struct two_classes two;
 
     plan->function = "tree_classes";
     if (settings->labels.strings.items != NULL || !plan_old(call, MDF_TREE_SUM, n, n, plan)) {
         return false;
     }
-    if (n <= 2 && is_binary(&settings->share_targets, &only)) {
+    two = find_two_classes(settings, n, (enum mdf_post_transform)plan->whole[6]);
+    if (two.binary) {
         plan->whole[9] = 2;
-        plan->whole[11] = (int64_t)only;
+        plan->whole[11] = (int64_t)two.only;
+        plan->whole[14] = two.left_to_1;
     }
     memcpy(plan->whole + plan->n_whole - n, settings->labels.integers.items, n * sizeof *plan->whole);
     return true;

@@ -28,6 +28,31 @@ static const struct {
      "0, 0, 0], "
      "\"target_weights\": [3.0, 4.0, 5.0, 6.0], \"n_targets\": 1",
      "f", "[[3.0], [5.0]]"},
+    /* Weights of one class, of which one is negative: the other class has the opposite score, not what is left to 1. */
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, -0.5], \"classlabels_int64s\": [4, 7]",
+     "f[0]", "[7, 4]"},
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, -0.5], \"classlabels_int64s\": [4, 7]",
+     "f[1]", "[[-0.25, 0.25], [0.5, -0.5]]"},
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, 0.75], \"classlabels_int64s\": [4, 7]",
+     "f[0]", "[4, 7]"},
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, 0.75], \"classlabels_int64s\": [4, 7]",
+     "f[1]", "[[0.75, 0.25], [0.25, 0.75]]"},
     /* The label is that of the largest sum; a transform makes of two of them what is not a number. */
     {"15", "ai.onnx.ml::LinearClassifier",
      "\"X\": [[1.0], [2.0]], \"coefficients\": [0.5, 2.0, -3.0], \"intercepts\": [0.0, 0.0, 0.0], \"classlabels_ints\": [7, 8, "
