@@ -665,15 +665,11 @@ static bool is_single(const struct trial *trial)
 static bool lower_as_others(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     bool has_elements = is_single(trial) && trial->results[0].length > 0;
+    bool is_folded = trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2;
 
-    if (has_elements && trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2 &&
-                        ends(lowering, fold_operands(lowering, scope, trial, taken), taken)) {
-        return *taken;
-    }
-    if (has_elements && ends(lowering, lowering_limit_elements(lowering, scope, trial, taken), taken)) {
-        return *taken;
-    }
-    if (has_elements && ends(lowering, lowering_take_item(lowering, scope, trial, taken), taken)) {
+    if (has_elements && ((is_folded && ends(lowering, fold_operands(lowering, scope, trial, taken), taken)) ||
+                         ends(lowering, lowering_limit_elements(lowering, scope, trial, taken), taken) ||
+                         ends(lowering, lowering_take_item(lowering, scope, trial, taken), taken))) {
         return *taken;
     }
     return lowering_take_parts(lowering, scope, trial, taken);

@@ -53,10 +53,7 @@ static void begin(struct engine *engine, const char *functions, int n_large, con
 
 static void evaluate(struct engine *engine, const char *functions)
 {
-    for (int i = 0; i < N_EVALUATIONS; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", functions,
-                     engine->error.message);
-    }
+    cr_assert_eq(engine_evaluate(engine, N_EVALUATIONS), MDF_OK, "%s: %s", functions, engine->error.message);
     mdf_explain(engine->state, how, sizeof how);
 }
 

@@ -53,7 +53,7 @@ static const void *run(struct engine *engine, const char *model, bool plain, siz
     const mdf_options options = {.plain = plain, .n_threads = 1}; /* else two may run at the same time: test_concurrent.c */
     const void *elements;
 
-    cr_assert(engine_begin(engine, model, &options) && engine_evaluate(engine, N_EVALUATIONS), "%s: %s", model,
+    cr_assert(engine_begin(engine, model, &options) && engine_evaluate(engine, N_EVALUATIONS) == MDF_OK, "%s: %s", model,
               engine->error.message);
     mdf_explain(engine->state, how, sizeof how);
     elements = engine_output(engine, "n", "o", n_bytes);

@@ -42,10 +42,7 @@ static const void *run(struct engine *engine, const char *model, bool plain, siz
     mdf_tensor rows;
 
     cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
-                     engine->error.message);
-    }
+    cr_assert_eq(engine_evaluate(engine, 4), MDF_OK, "%s: %s", model, engine->error.message);
     mdf_explain(engine->state, how, sizeof how);
     *is_lowered = strstr(how, "calls kernels") == NULL && strstr(how, "bodies step by step") == NULL;
     cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", "o"), &rows));
@@ -125,10 +122,7 @@ static const char *run_ended(struct engine *engine, bool plain, int type, int n,
 
     cr_assert_lt(snprintf(model, sizeof model, ENDED, rows[0], rows[1], type, rows[2], type, n), TEXT_SIZE);
     cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s: %s", model,
-                     engine->error.message);
-    }
+    cr_assert_eq(engine_evaluate(engine, 4), MDF_OK, "%s: %s", model, engine->error.message);
     cr_assert(mdf_value_tensor(mdf_output(engine->state, "n", port), value));
     mdf_explain(engine->state, how, sizeof how);
     return how;
@@ -218,10 +212,7 @@ Test(open_nest, stacks_are_read_beside_their_loop)
 static void evaluate(struct engine *engine, const char *model)
 {
     cr_assert(engine_begin(engine, model, NULL), "%s", engine->error.message);
-    for (int i = 0; i < 4; i++) {
-        cr_assert_eq(mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error), MDF_OK, "%s",
-                     engine->error.message);
-    }
+    cr_assert_eq(engine_evaluate(engine, 4), MDF_OK, "%s", engine->error.message);
 }
 
 /* What is scanned has no row: the state stays. */

@@ -4,7 +4,6 @@
 #include "tests/support/engine.h"
 
 #include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +47,10 @@ static char how[TEXT_SIZE]; /* what explain says of the last run */
 static mdf_status run(struct engine *engine, const char *model, bool plain)
 {
     const mdf_options options = {.plain = plain};
-    mdf_status status = MDF_OK;
+    mdf_status status;
 
     cr_assert(engine_begin(engine, model, &options), "%s: %s", model, engine->error.message);
-    for (int i = 0; i < 4 && status == MDF_OK; i++) {
-        status = mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error);
-    }
+    status = engine_evaluate(engine, 4);
     mdf_explain(engine->state, how, sizeof how);
     return status;
 }

@@ -29,14 +29,14 @@ void engine_end(struct engine *engine)
     mdf_model_free(engine->model);
 }
 
-bool engine_evaluate(struct engine *engine, int n)
+mdf_status engine_evaluate(struct engine *engine, int n)
 {
-    for (int i = 0; i < n; i++) {
-        if (mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error) != MDF_OK) {
-            return false;
-        }
+    mdf_status status = MDF_OK;
+
+    for (int i = 0; i < n && status == MDF_OK; i++) {
+        status = mdf_evaluate(engine->state, i == 0 ? (double)NAN : 0.1, &engine->error);
     }
-    return true;
+    return status;
 }
 
 const void *engine_output(const struct engine *engine, const char *node, const char *port, size_t *n_bytes)

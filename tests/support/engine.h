@@ -17,8 +17,8 @@ bool engine_begin(struct engine *engine, const char *text, const mdf_options *op
 bool engine_begin_model(struct engine *engine, const mdf_options *options);
 void engine_end(struct engine *engine);
 
-/* Evaluates `n` times, first at the time that has not begun (NaN), then every 0.1 s. False: the error says why. */
-bool engine_evaluate(struct engine *engine, int n);
+/* Evaluates `n` times, first at the time that has not begun (NaN), then every 0.1 s; ends where one fails. */
+mdf_status engine_evaluate(struct engine *engine, int n);
 /* The float64 elements that an output port has, and how many bytes these are; NULL: it has no array. */
 const void *engine_output(const struct engine *engine, const char *node, const char *port, size_t *n_bytes);
 /* All results, as in "o 1.0; p [2, 3]". */
