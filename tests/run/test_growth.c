@@ -4,6 +4,8 @@
  * in bytes of lists. */
 #define _GNU_SOURCE
 
+#undef _FORTIFY_SOURCE /* memset is defined below: it is not what checks make of it */
+
 #include "mdf_c/base/text.h"
 #include "mdf_c/export/export_onnx.h"
 #include "mdf_c/source/source.h"
