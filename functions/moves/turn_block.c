@@ -8,7 +8,7 @@ typedef uint8_t bytes16 __attribute__((vector_size(16)));
 typedef uint16_t pairs4 __attribute__((vector_size(8), aligned(2), may_alias));
 typedef uint16_t pairs8 __attribute__((vector_size(16)));
 typedef uint32_t singles4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef uint64_t doubles2 __attribute__((vector_size(16), aligned(8), may_alias));
+typedef uint64_t doubles2 __attribute__((vector_size(16), aligned(4), may_alias)); /* made of elements of 4 bytes, too */
 typedef uint64_t eight_bytes __attribute__((aligned(1), may_alias));
 
 /* Of two vectors of four columns each, one above the other: columns 0 and 1, and columns 2 and 3. */
