@@ -1,14 +1,10 @@
-/* vector_math_plain.c - vector_math.inc in vectors: portable ones. */
+/* vector_math_plain.c - vector_math.inc in vectors: portable ones, of float32. */
 #include "functions/elements/vector_math_kernels.h"
 
 #define TARGET
-#define NAME(x) x##_plain_doubles
-#define DOUBLES
-#define LANES 2
-#include "functions/elements/vector_math.inc"
-#define TARGET
+#define LINKAGE
 #define NAME(x) x##_plain
-#define DOUBLES_NAME(x) x##_plain_doubles
 #define LANES 4
+#define FLOAT64_NAME(x) x##_plain_float64
 #define MATH
 #include "functions/elements/vector_math.inc"
