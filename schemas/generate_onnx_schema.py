@@ -211,6 +211,8 @@ def microsoft():
         return schema.Attribute(name, ints, required=False) if value is None else schema.Attribute(name, default(name, value))
 
     words, reals = ["int32", "uint32", "int64", "uint64", "float", "double", "string"], ["float16", "float", "double"]
+    kinds = {"mark": schema.AttrType.INT, "mincharnum": schema.AttrType.INT, "pad_value": schema.AttrType.STRING}
+    required = [schema.Attribute(name, kind, required=True) for name, kind in kinds.items()]
     windows = [attribute(name) for name in ("kernel_shape", "output_padding", "dilations", "strides")]
     convolved = [formal("X", "T"), formal("W", "T"), formal("Pads", "tensor(int64)", optional), formal("B", "T", optional)]
     return [
@@ -221,6 +223,9 @@ def microsoft():
         operator("Inverse", [formal("X", "T")], [formal("Y", "T")], {"T": reals}),
         operator("MurmurHash3", [formal("X", "T1")], [formal("Y", "T2")], {"T1": words, "T2": ["int32", "uint32"]},
                  [attribute("seed", 0), attribute("positive", 1)]),
+        operator("Tokenizer", [formal("X", "T")], [formal("Y", "T")], {"T": ["string"]},
+                 [*required, schema.Attribute("separators", schema.AttrType.STRINGS, required=False),
+                  schema.Attribute("tokenexp", schema.AttrType.STRING, required=False)]),
     ]  # fmt: skip
 
 

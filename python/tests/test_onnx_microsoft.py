@@ -59,6 +59,23 @@ def test_hashes_of_texts():
     np.testing.assert_array_equal(backend.prepare(model).run([x])[0], expected)
 
 
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("mark", [0, 1])
+@pytest.mark.parametrize(
+    "how", [{"tokenexp": "[a-z]+"}, {"tokenexp": "a|ab|."}, {"tokenexp": "."}, {"separators": [" ", "b"]}, {"separators": [""]}]
+)
+def test_tokens(how, mark, shape):
+    x = np.array(["ab cab, dö x", "", "a  b", "日本 a", "a\nb", "12"], dtype=object)[: int(np.prod(shape))].reshape(shape)
+    info = onnx.helper.make_tensor_value_info
+    node = onnx.helper.make_node("Tokenizer", ["x"], ["y"], domain="com.microsoft", mark=mark, mincharnum=1, pad_value="#", **how)
+    text = onnx.TensorProto.STRING
+    graph = onnx.helper.make_graph([node], "g", [info("x", text, x.shape)], [info("y", text, None)])
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    expected = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    np.testing.assert_array_equal(backend.prepare(model).run([x])[0], expected)
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 5, 5)])
 def test_inverses(shape):
     x = RANDOM.standard_normal(shape).astype(np.float32) + 3 * np.eye(shape[-1], dtype=np.float32)

@@ -292,6 +292,7 @@ def microsoft_cases():
     kernels = (np.arange(12, dtype=real) - 5).reshape(2, 1, 2, 3) / 8
     calls = [("CDist", [rows, rows[:2] + real(0.5)], {"metric": "euclidean"}, TensorProto.FLOAT), ("Inverse", [rows + 2 * np.eye(3, dtype=real)], {}, TensorProto.FLOAT),
              ("MurmurHash3", [np.array([[1, -2], [0, 7]], np.int32)], {"seed": 3}, TensorProto.UINT32),
+             ("Tokenizer", [np.array(["ab, cd", "", "e"], object)], {"mark": 1, "mincharnum": 1, "pad_value": "#", "tokenexp": "[a-z]+"}, TensorProto.STRING),
              ("ConvTransposeWithDynamicPads", [image, kernels, np.array([0, 1, 1, 0])], {"strides": [2, 1]}, TensorProto.FLOAT)]
     for operator, inputs, attributes, kind in calls:
         given = {f"x{i}": x for i, x in enumerate(inputs)}
