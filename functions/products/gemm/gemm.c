@@ -14,6 +14,7 @@
 enum {
     DEPTH = MDF_PRODUCT_DEPTH, /* rows of a block of B */
     BLOCK_PANELS = 12,         /* panels of a block of B */
+    NARROW_PANELS = 4,         /* of B, for which A is not worth packing */
     MAX_ROWS = 12,             /* of a tile */
     MAX_COLUMNS = 32,          /* of a tile */
 
@@ -227,6 +228,7 @@ struct packed_job {
     mdf_product_locate locate; /* of a batch done whole in each slot */
     const void *locate_context;
     size_t n_batches;
+    bool packs_a; /* of each */
 };
 
 /* Rows of the panel of A that begins at a row: a full tile, or the lowest that takes what is left. */
@@ -342,12 +344,24 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
     }
 }
 
+/* Whether A, packed, would be read by few panels of B only: one block of B (plan_blocks), to which nothing is added. */
+static bool is_narrow(const struct packed_job *job, const struct mdf_product *product)
+{
+    size_t n_panel = 2 * job->kernels->lanes;
+
+    return job->kernels->multiply_narrow != NULL && product->n <= NARROW_PANELS * n_panel && product->k <= DEPTH && !product->add;
+}
+
 /* The rows [first_row, last_row) of A, as they lie, times one packed block of B. */
 static void multiply_rows(const struct packed_job *job, const struct mdf_product *product, const char *b, size_t first_row,
                           size_t last_row, size_t first, size_t depth, size_t column, size_t n)
 {
     int64_t size = (int64_t)job->type->size_bytes;
 
+    if (is_narrow(job, product)) {
+        job->kernels->multiply_narrow(product, b, first_row, last_row < product->m ? last_row : product->m);
+        return;
+    }
     for (size_t row = first_row; row < last_row && row < product->m; row++) {
         const char *a = (const char *)product->a + ((int64_t)row * product->a_row + (int64_t)first * product->a_column) * size;
         char *c = (char *)product->c + ((int64_t)row * product->c_row + (int64_t)column) * size;
@@ -404,13 +418,16 @@ static void run_batches(void *context, size_t first, size_t last)
     const struct packed_job *job = context;
 
     for (size_t slot = first; slot < last; slot++) {
-        char *a = job->slots + slot * job->slot_bytes, *b = a + job->n_a * job->product->k * job->type->size_bytes;
+        char *a = job->packs_a ? job->slots + slot * job->slot_bytes : NULL;
+        char *b = job->slots + slot * job->slot_bytes + (a == NULL ? 0 : job->n_a * job->product->k * job->type->size_bytes);
 
         for (size_t batch = slot; batch < job->n_batches && !mdf_should_stop(job->context); batch += job->n_slots) {
             struct mdf_product product = *job->product;
 
             job->locate(job->locate_context, batch, &product);
-            pack_panels(job, &product, a, 0, job->n_panels);
+            if (a != NULL) {
+                pack_panels(job, &product, a, 0, job->n_panels);
+            }
             for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
                 multiply_task(job, &product, batch, a, b, task);
             }
@@ -478,6 +495,12 @@ static double cost_of(const struct mdf_product *product)
     return multiply_ns * (double)product->m * (double)product->n * (double)product->k;
 }
 
+/* Few rows are not worth packing, nor what is used once, if it need not be scaled. */
+static bool takes_rows(const struct packed_job *job)
+{
+    return job->product->alpha == 1 && (job->product->m <= 2 || is_narrow(job, job->product));
+}
+
 static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
     struct packed_job job = {.context = call->context,
@@ -485,9 +508,7 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
                              .type = choose_type(product->dtype),
                              .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
-    /* Few rows are not worth packing, if they need not be scaled. */
-    bool takes_rows = product->packed_a == NULL && product->m <= 2 && product->alpha == 1;
-    bool packs_a = product->packed_a == NULL && !takes_rows;
+    bool packs_a = product->packed_a == NULL && !takes_rows(&job);
 
     job.batch = batch;
     plan_blocks(&job, n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS);
@@ -521,7 +542,8 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
     plan_blocks(&job, 1);
     n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
     job.n_slots = n_batches < n_threads ? n_batches : n_threads;
-    if (!make_room(call, scratch, &job, true, true)) {
+    job.packs_a = !takes_rows(&job);
+    if (!make_room(call, scratch, &job, job.packs_a, true)) {
         return false;
     }
     mdf_parallel_for(call->context, job.n_slots, cost_of(product) * (double)n_batches / (double)job.n_slots, run_batches, &job);
