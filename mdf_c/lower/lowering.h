@@ -488,6 +488,8 @@ bool lowering_carry_elements(struct lowering *lowering);
 /* --- lower_turned.c: arrays from outside that nests of loops' bodies go through across their rows are laid out in front of the
  * loop. */
 bool lowering_turn_arrays(struct lowering *lowering);
+/* --- lower_turned_states.c: states whose short rows nests of the loop's body fold lie by columns while it runs. */
+bool lowering_turn_states(struct lowering *lowering);
 
 /* --- lower_fuse.c: a region whose ops are there: loops that run equally often become one, then what the next two say. */
 bool lowering_complete_region(struct lowering *lowering, struct region *region);

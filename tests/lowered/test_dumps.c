@@ -45,6 +45,7 @@ Test(dumps, texts)
         {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
         {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
         {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
+        {"tests/data/dumps/short_rows.yaml --dump nests", "short_rows_nests.txt"},
         {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
         {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},
         {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
@@ -239,6 +240,24 @@ Test(dumps, short_sums_in_c)
     expect_plain(model, 1, "--compile");
     outcome = cli_call("mdf-run %s --dump c", model);
     cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL, "%s", outcome->output);
+}
+
+/* A state of short rows lies by columns while the loop runs, with the bits that it has otherwise. */
+Test(dumps, short_rows_of_a_state)
+{
+    static const char model[] = "tests/data/dumps/short_rows.yaml";
+    static const char *const ways[] = {"", "--compile", "--float32", "--float32 --compile"};
+    const struct cli_outcome *outcome;
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        outcome = cli_call("mdf-run %s --plain %s -o %s/plain.json", model, i < 2 ? "" : "--float32", cli_folder);
+        cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+        outcome = cli_call("mdf-run %s %s -o %s/way.json && cmp %s/plain.json %s/way.json", model, ways[i], cli_folder,
+                           cli_folder, cli_folder);
+        cr_expect_eq(outcome->exit_status, 0, "%s: %s%s", ways[i], outcome->output, outcome->errors);
+    }
+    outcome = cli_call("mdf-run %s --dump c", model);
+    cr_expect(strstr(outcome->output, "[i * 20 + j] = ") != NULL, "%s", outcome->output);
 }
 
 /* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */

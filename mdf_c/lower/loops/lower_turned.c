@@ -4,33 +4,13 @@
  *
  * That pays where a nest folds short rows, so that vectors go along another axis, and all else that it loads or stores lies along
  * that one already. */
+#include "mdf_c/lower/loops/turning.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
 #include <string.h>
 
-enum {
-    FEWEST_RUNS = 4,
-    LONGEST_ROW = 32, /* folded elements; longer ones are vectors themselves */
-    FEWEST_ROWS = 16,
-    LARGEST_TURNED = 1 << 15, /* elements: they stay in a cache */
-    MOST_TURNED = 8
-};
-
-/* An array that has been laid out, as some view goes through it. */
-struct turned {
-    struct mdf_nest_view from, to;
-    size_t extents[MDF_NEST_MOST_AXES];
-    struct mdf_lowered_op op;
-};
-
-/* Of one loop. */
-struct turning {
-    struct lowering *lowering;
-    bool *is_inside; /* of each value: the loop makes it */
-    struct turned turned[MOST_TURNED];
-    size_t n_turned;
-};
+enum { LONGEST_ROW = 32 }; /* folded elements; longer ones are vectors themselves */
 
 static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
 {
@@ -41,22 +21,20 @@ static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
     return i < nest->n_steps;
 }
 
-/* The axis that vectors go along where the rows that are folded are short: the last of those that are not. The number of axes: it
- * is no such nest. */
-static size_t find_lanes(const struct mdf_lowered_nest *nest)
+size_t turning_find_lanes(const struct mdf_lowered_nest *nest)
 {
     size_t n_folded = 1, axis = nest->n_axes;
 
     while (axis > 0 && is_folded(nest, axis - 1)) {
         n_folded *= nest->extents[--axis];
     }
-    return axis > 0 && axis < nest->n_axes && n_folded <= LONGEST_ROW && nest->extents[axis - 1] >= FEWEST_ROWS ? axis - 1
-                                                                                                                : nest->n_axes;
+    return axis > 0 && axis < nest->n_axes && n_folded <= LONGEST_ROW && nest->extents[axis - 1] >= TURNING_FEWEST_ROWS
+               ? axis - 1
+               : nest->n_axes;
 }
 
-/* Whether an array from outside the loop is loaded across rows. */
-static bool is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
-                      size_t lanes)
+bool turning_is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                       size_t lanes)
 {
     size_t n = 1, axis;
     bool has_row = false;
@@ -66,7 +44,7 @@ static bool is_across(const struct turning *turning, const struct mdf_lowered_ne
         has_row = has_row || (axis > lanes && step->view.strides[axis] == 1);
     }
     return step->kind == MDF_NEST_LOAD && step->level > lanes && step->view.at == MDF_NEST_NONE && has_row &&
-           step->view.strides[lanes] > 1 && n <= LARGEST_TURNED && !turning->is_inside[step->view.id] &&
+           step->view.strides[lanes] > 1 && n <= TURNING_LARGEST && !turning->is_inside[step->view.id] &&
            turning->lowering->lowered->values[step->view.id].open_axes == 0 && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
 }
 
@@ -79,7 +57,7 @@ static bool lies_along(const struct turning *turning, const struct mdf_lowered_n
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
-        bool turns = moves && is_across(turning, nest, step, lanes);
+        bool turns = moves && turning_is_across(turning, nest, step, lanes);
 
         if (moves && !turns && step->level > lanes &&
             (step->view.at != MDF_NEST_NONE || step->view.strides[lanes] < 0 || step->view.strides[lanes] > 1)) {
@@ -97,20 +75,20 @@ static bool may_change_places(const struct mdf_lowered_nest *nest, size_t axis, 
 
     for (i = 0; i < nest->n_steps && (nest->steps[i].level <= axis || nest->steps[i].level > lanes); i++) {
     }
-    return i == nest->n_steps && nest->extents[axis] >= FEWEST_ROWS;
+    return i == nest->n_steps && nest->extents[axis] >= TURNING_FEWEST_ROWS;
 }
 
-static void change_places(struct mdf_lowered_nest *nest, size_t axis, size_t lanes)
+void turning_change_places(struct mdf_lowered_nest *nest, size_t axis, size_t other)
 {
     size_t extent = nest->extents[axis], i;
 
-    nest->extents[axis] = nest->extents[lanes];
-    nest->extents[lanes] = extent;
+    nest->extents[axis] = nest->extents[other];
+    nest->extents[other] = extent;
     for (i = 0; i < nest->n_steps; i++) {
         int64_t *strides = nest->steps[i].view.strides, stride = strides[axis];
 
-        strides[axis] = strides[lanes];
-        strides[lanes] = stride;
+        strides[axis] = strides[other];
+        strides[other] = stride;
     }
 }
 
@@ -125,11 +103,11 @@ static bool choose_lanes(const struct turning *turning, struct mdf_lowered_nest 
     }
     while (axis-- > 0) {
         if (may_change_places(nest, axis, lanes)) {
-            change_places(nest, axis, lanes);
+            turning_change_places(nest, axis, lanes);
             if (lies_along(turning, nest, lanes)) {
                 return true;
             }
-            change_places(nest, axis, lanes);
+            turning_change_places(nest, axis, lanes);
         }
     }
     return false;
@@ -172,7 +150,7 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
 {
     struct lowering *lowering = turning->lowering;
     struct turned *turned = &turning->turned[turning->n_turned];
-    struct nest_draft *draft = turning->n_turned < MOST_TURNED ? draft_new(lowering) : NULL;
+    struct nest_draft *draft = turning->n_turned < TURNING_MOST ? draft_new(lowering) : NULL;
     struct mdf_nest_view view;
     uint8_t axes[MDF_NEST_MOST_AXES], in;
     int64_t from[MDF_NEST_MOST_AXES], to[MDF_NEST_MOST_AXES], n = 1;
@@ -226,8 +204,8 @@ static bool goes_round(const struct turning *turning, const struct mdf_lowered_n
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        if (nest->steps[i].kind == MDF_NEST_LOAD && is_across(turning, nest, &nest->steps[i], lanes) &&
-            count_rounds(nest, &nest->steps[i], lanes) < FEWEST_RUNS) {
+        if (nest->steps[i].kind == MDF_NEST_LOAD && turning_is_across(turning, nest, &nest->steps[i], lanes) &&
+            count_rounds(nest, &nest->steps[i], lanes) < TURNING_FEWEST_RUNS) {
             return false;
         }
     }
@@ -236,7 +214,7 @@ static bool goes_round(const struct turning *turning, const struct mdf_lowered_n
 
 static void turn_nest(struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
 {
-    size_t lanes = nest->is_open ? nest->n_axes : find_lanes(nest), i, k;
+    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest), i, k;
 
     if (lanes == nest->n_axes || !choose_lanes(turning, nest, lanes) || (!is_in_loop && !goes_round(turning, nest, lanes))) {
         return;
@@ -245,7 +223,7 @@ static void turn_nest(struct turning *turning, struct mdf_lowered_nest *nest, bo
         struct mdf_nest_step *step = &nest->steps[i];
         const struct turned *turned;
 
-        if (step->kind != MDF_NEST_LOAD || !is_across(turning, nest, step, lanes)) {
+        if (step->kind != MDF_NEST_LOAD || !turning_is_across(turning, nest, step, lanes)) {
             continue;
         }
         for (k = 0; k < turning->n_turned && !is_same(&turning->turned[k], nest, &step->view); k++) {
@@ -318,24 +296,37 @@ static bool insert(struct turning *turning, struct mdf_lowered_region *region, s
     return true;
 }
 
+struct turning *turning_of(struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    struct turning *turning = mdf_arena_allocate(&lowering->scratch, sizeof *turning);
+    bool *is_inside = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *is_inside);
+
+    if (turning == NULL || is_inside == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    turning->lowering = lowering;
+    turning->is_inside = is_inside;
+    note_made(op, is_inside);
+    return turning;
+}
+
 /* Those of a loop or nest, which stands at `at`; *n_added ops are in front of it afterwards. */
 static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t *n_added)
 {
     const struct mdf_lowered_op *op = &region->ops[at];
-    struct turning *turning = mdf_arena_allocate(&lowering->scratch, sizeof *turning);
     bool is_loop = op->code == MDF_LOWERED_LOOP;
+    struct turning *turning;
     size_t i;
 
     *n_added = 0;
-    if (turning == NULL || (is_loop && op->of.loop->n_runs < FEWEST_RUNS)) {
-        return turning != NULL || lowering_out_of_memory(lowering);
+    if (is_loop && op->of.loop->n_runs < TURNING_FEWEST_RUNS) {
+        return true;
     }
-    turning->lowering = lowering;
-    turning->is_inside = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *turning->is_inside);
-    if (turning->is_inside == NULL) {
-        return lowering_out_of_memory(lowering);
+    turning = turning_of(lowering, op);
+    if (turning == NULL) {
+        return false;
     }
-    note_made(op, turning->is_inside);
     for (i = 0; is_loop && i < op->of.loop->body.n_ops; i++) {
         if (op->of.loop->body.ops[i].code == MDF_LOWERED_NEST) {
             turn_nest(turning, op->of.loop->body.ops[i].of.nest, true);
@@ -362,7 +353,8 @@ static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *re
         if (op->code == MDF_LOWERED_LOOP && !turn_region(lowering, &op->of.loop->body)) {
             return false;
         }
-        if (op->code == MDF_LOWERED_LOOP || (op->code == MDF_LOWERED_NEST && find_lanes(op->of.nest) < op->of.nest->n_axes)) {
+        if (op->code == MDF_LOWERED_LOOP ||
+            (op->code == MDF_LOWERED_NEST && turning_find_lanes(op->of.nest) < op->of.nest->n_axes)) {
             if (!turn_op(lowering, region, i, &n_added)) {
                 return false;
             }

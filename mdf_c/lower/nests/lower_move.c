@@ -108,6 +108,59 @@ static bool add_op(struct moving *moving, const struct nest_draft *draft)
     return op.of.nest != NULL && lowering_add_op(moving->lowering, moving->region, &op);
 }
 
+/* Where an element of a view lies, by its place in the value that is one. */
+static int64_t place_in(const struct lowering_view *view, const struct mdf_value *form, int64_t place)
+{
+    int64_t there = view->first;
+    size_t d;
+
+    for (d = form->rank; d-- > 0; place /= mdf_value_shape(form)[d]) {
+        there += place % mdf_value_shape(form)[d] * view->strides[d];
+    }
+    return there;
+}
+
+/* The place in its input of element number `i` of a piece, which begins at `first`, with so many elements from each index of a
+ * dimension to the next. */
+static int64_t place_of_element(const struct moving *moving, const struct piece *piece, int64_t first, const int64_t *strides,
+                                size_t i)
+{
+    size_t d;
+
+    for (d = moving->form->rank; d-- > 0; i /= piece->n[d]) {
+        first += (int64_t)(i % piece->n[d]) * strides[d];
+    }
+    return first;
+}
+
+/* Where the elements of a piece lie in what its input was moved from, so that nobody has to make that input: instead of in the
+ * input, if they lie evenly there. */
+static void see_through(const struct moving *moving, const struct piece *piece, struct mdf_nest_view *source, int64_t *strides)
+{
+    const struct lowering_view *view = &moving->lowering->facts[source->id].view;
+    const struct mdf_value *form = lowering_example(moving->lowering, source->id);
+    int64_t first, there[MDF_INLINE_RANK] = {0};
+    size_t n = 1, d, i;
+
+    if (!view->is_there || view->at != MDF_LOWERED_NONE) {
+        return;
+    }
+    first = place_in(view, form, source->first);
+    for (d = 0; d < moving->form->rank; d++) {
+        there[d] = piece->n[d] > 1 ? place_in(view, form, source->first + strides[d]) - first : 0;
+        n *= piece->n[d];
+    }
+    for (i = 0; i < n; i++) {
+        if (place_in(view, form, place_of_element(moving, piece, source->first, strides, i)) !=
+            place_of_element(moving, piece, first, there, i)) {
+            return;
+        }
+    }
+    source->id = view->id;
+    source->first = first;
+    memcpy(strides, there, sizeof there);
+}
+
 static bool add_piece(struct moving *moving, const struct piece *piece)
 {
     struct mdf_nest_view source = {.at = MDF_NEST_NONE}, target = {.id = moving->out, .at = MDF_NEST_NONE};
@@ -131,6 +184,7 @@ static bool add_piece(struct moving *moving, const struct piece *piece)
     source.id = moving->inputs[input_of(first)];
     source.first = first & ((INT64_C(1) << INPUT_SHIFT) - 1);
     target.first = (int64_t)start;
+    see_through(moving, piece, &source, from);
     in = draft_load_elements(moving->lowering, draft, &source, moving->form->rank, axes, from);
     draft_store_elements(moving->lowering, draft, in, &target, moving->form->rank, axes, to);
     return add_op(moving, draft);
