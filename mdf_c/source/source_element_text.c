@@ -8,9 +8,11 @@
 static const struct word {
     const char *name, *before, *after; /* `after` NULL: not followed by any */
 } words[] = {
-    {"A", "$a", NULL},       {"B", "$b", NULL},           {"C", "$c", NULL},
-    {"ELEMENT", "$T", NULL}, {"UNSIGNED_OF", "$U", NULL}, {"DIVISOR", "($b != 0 ? $b : 1)", NULL},
-    {"SETTING", "{", "}"},   {"MATH", "", "$f"},          {"HELPER", "@", "@"},
+    {"A", "$a", NULL},           {"B", "$b", NULL},
+    {"C", "$c", NULL},           {"ELEMENT", "$T", NULL},
+    {"UNSIGNED_OF", "$U", NULL}, {"QUOTIENT", "$a / ($b != 0 ? $b : 1)", NULL},
+    {"SETTING", "{", "}"},       {"MATH", "", "$f"},
+    {"HELPER", "@", "@"},        {"REMAINDER", "$a % ($b != 0 ? $b : 1)", NULL},
 };
 
 static const struct word *find_word(const char *text, size_t length)

@@ -3,12 +3,14 @@
 
 #define SUFFIX int8
 #define ELEMENT int8_t
+#define QUOTIENTS_IN float
 #define UNSIGNED_OF uint32_t
 #define HAS_SIGNED(...) __VA_ARGS__
 #include "functions/elements/loops/element_loops.inc"
 
 #define SUFFIX uint8
 #define ELEMENT uint8_t
+#define QUOTIENTS_IN float
 #define UNSIGNED_OF uint32_t
 #define HAS_UNSIGNED(...) __VA_ARGS__
 #include "functions/elements/loops/element_loops.inc"
