@@ -35,44 +35,76 @@ static const struct mdf_setting norm_table[] = {{"axis", MDF_SETTING_INT, offset
                                                 {"p", MDF_SETTING_INT, offsetof(struct norm_settings, p)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
+enum { LINES_AT_ONCE = 64 };
+
 struct norm {
     const double *x;
     double *y;
-    size_t n, inner;
+    size_t n, inner; /* elements of a line; how far apart they lie, with as many lines side by side */
+    size_t n_pieces; /* that lines side by side are taken in, LINES_AT_ONCE of them each */
     int64_t p;
 };
 
-/* The norm of a line whose elements lie `inner` apart. */
-static double norm_of(const struct norm *job, const double *x)
+/* What the elements of a line are divided by. A line of zeros stays as it is. */
+static double divisor_of(const struct norm *job, double sum)
 {
-    double sum = 0;
+    double norm = job->p == 1 ? sum : sqrt(sum);
 
-    if (job->p == 2 && job->inner == 1) {
-        return sqrt(mdf_vector_rows(MDF_DTYPE_FLOAT64)->sum_squares(job->n, x, 0));
-    }
-    for (size_t i = 0; i < job->n; i++) {
-        double element = x[i * job->inner];
-
-        sum += job->p == 1 ? fabs(element) : element * element;
-    }
-    return job->p == 1 ? sum : sqrt(sum);
+    return norm > 0 || isnan(norm) ? norm : INFINITY;
 }
 
-/* A line of zeros stays as it is. */
-static void divide_lines(void *context, size_t first, size_t last)
+/* One line, of adjacent elements. */
+static void divide_line(const struct norm *job, const double *x, double *y)
+{
+    double sum = 0, divisor;
+
+    if (job->p == 2) {
+        sum = mdf_vector_rows(MDF_DTYPE_FLOAT64)->sum_squares(job->n, x, 0);
+    } else {
+        for (size_t i = 0; i < job->n; i++) {
+            sum += fabs(x[i]);
+        }
+    }
+    divisor = divisor_of(job, sum);
+    for (size_t i = 0; i < job->n; i++) {
+        y[i] = x[i] / divisor;
+    }
+}
+
+/* Some lines that lie side by side, row by row. */
+static void divide_side_by_side(const struct norm *job, const double *x, double *y, size_t n_lines)
+{
+    double divisors[LINES_AT_ONCE] = {0};
+
+    for (size_t i = 0; i < job->n; i++) {
+        const double *row = x + i * job->inner;
+
+        for (size_t line = 0; line < n_lines; line++) {
+            divisors[line] += job->p == 1 ? fabs(row[line]) : row[line] * row[line];
+        }
+    }
+    for (size_t line = 0; line < n_lines; line++) {
+        divisors[line] = divisor_of(job, divisors[line]);
+    }
+    for (size_t i = 0; i < job->n; i++) {
+        for (size_t line = 0; line < n_lines; line++) {
+            y[i * job->inner + line] = x[i * job->inner + line] / divisors[line];
+        }
+    }
+}
+
+static void divide_pieces(void *context, size_t first, size_t last)
 {
     const struct norm *job = context;
 
-    for (size_t line = first; line < last; line++) {
-        size_t start = line / job->inner * job->n * job->inner + line % job->inner;
-        const double *x = job->x + start;
-        double *y = job->y + start, norm = norm_of(job, x), divisor = norm > 0 || isnan(norm) ? norm : INFINITY;
+    for (size_t i = first; i < last; i++) {
+        size_t column = i % job->n_pieces * LINES_AT_ONCE, left = job->inner - column;
+        size_t start = i / job->n_pieces * job->n * job->inner + column;
 
-        for (size_t i = 0; i < job->n && job->inner == 1; i++) {
-            y[i] = x[i] / divisor;
-        }
-        for (size_t i = 0; i < job->n && job->inner != 1; i++) {
-            y[i * job->inner] = x[i * job->inner] / divisor;
+        if (job->inner == 1) {
+            divide_line(job, job->x + start, job->y + start);
+        } else {
+            divide_side_by_side(job, job->x + start, job->y + start, left < LINES_AT_ONCE ? left : LINES_AT_ONCE);
         }
     }
 }
@@ -97,7 +129,9 @@ static bool lp_normalization(struct mdf_call *call)
         for (size_t i = axis + 1; i < x->rank; i++) {
             job.inner *= (size_t)mdf_value_shape(x)[i];
         }
-        mdf_parallel_for(call->context, x->length / job.n, element_ns * (double)job.n, divide_lines, &job);
+        job.n_pieces = (job.inner - 1) / LINES_AT_ONCE + 1;
+        mdf_parallel_for(call->context, x->length / job.n / job.inner * job.n_pieces,
+                         element_ns * (double)(job.n * job.inner) / (double)job.n_pieces, divide_pieces, &job);
     }
     return mdf_workspace_end(&workspace);
 }
