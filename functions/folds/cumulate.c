@@ -76,7 +76,7 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
 
     for (size_t column = 0; column < n_columns; column++) {
         if (real) {
-            totals.reals[column] = job->product ? 1 : 0;
+            totals.reals[column] = job->product ? 1 : job->exclusive ? 0 : -0.0; /* -0 + x is x, of -0 too */
         } else {
             totals.naturals[column] = job->product ? 1 : 0;
         }

@@ -265,7 +265,8 @@ static double origin_of(const struct mdf_resize *job, const struct mdf_resized_a
     case PYTORCH_HALF_PIXEL:
         return axis->n_out > 1 ? place_at(job, y + 0.5, scale) - 0.5 : 0;
     case HALF_PIXEL_SYMMETRIC:
-        return n_in / 2 * (1 - (double)axis->n_out / n_out) + place_at(job, y + 0.5, scale) - 0.5;
+        /* From the middle on, which is the middle of the input to the bit. */
+        return place_at(job, y + 0.5 - (double)axis->n_out / 2, scale) + (n_in - 1) / 2;
     case HALF_PIXEL_FOR_NEAREST:
         return place_at(job, y + 0.5, scale);
     case HALF_PIXEL:

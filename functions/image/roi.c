@@ -38,6 +38,7 @@ struct regions {
     const struct roi_settings *settings;
     int64_t n_rois, n_batches, n_channels, height, width, cells_down, cells_across;
     bool wants_places; /* of the largest elements, in their place */
+    bool is_float64;   /* what the regions are given in */
 };
 
 /* Reads X and the regions, of `n_numbers` numbers each, and makes the output. */
@@ -63,6 +64,7 @@ static bool prepare_regions(struct mdf_workspace *workspace, struct mdf_call *ca
     job->n_channels = mdf_value_shape(x)[1];
     job->height = mdf_value_shape(x)[2];
     job->width = mdf_value_shape(x)[3];
+    job->is_float64 = rois->dtype == MDF_DTYPE_FLOAT64;
     memcpy(shape, (const int64_t[4]){job->n_rois, job->n_channels, job->cells_down, job->cells_across}, sizeof shape);
     job->x = mdf_workspace_input(workspace, 0);
     job->rois = job->x == NULL ? NULL : mdf_workspace_input(workspace, 1);
@@ -291,6 +293,12 @@ static void add_points(const struct regions *job, const struct point *points, si
     }
 }
 
+/* Where the i-th of n points of a cell lies along an axis. Divided last: whole numbers stay whole, and so within the array. */
+static double place_in(double start, double length, int64_t cell, double i, int64_t n)
+{
+    return start + (double)cell * length + (i + 0.5) * length / (double)n;
+}
+
 static void pool_cell(const struct regions *job, const struct sampling *sampling, const double *planes, int64_t down,
                       int64_t across, double *y)
 {
@@ -303,9 +311,8 @@ static void pool_cell(const struct regions *job, const struct sampling *sampling
         for (int64_t k = 0; k < n_some; k++) {
             double i = (double)((first + k) / n_across), j = (double)((first + k) % n_across);
 
-            some[k] = find_point(
-                job, sampling->top + ((double)down + (i + 0.5) / (double)sampling->points_down) * sampling->cell_height,
-                sampling->left + ((double)across + (j + 0.5) / (double)n_across) * sampling->cell_width);
+            some[k] = find_point(job, place_in(sampling->top, sampling->cell_height, down, i, sampling->points_down),
+                                 place_in(sampling->left, sampling->cell_width, across, j, n_across));
         }
         add_points(job, some, (size_t)n_some, sampling->use_max, first == 0, planes, y);
         n_some = n_some > 0 ? n_some : 1;
@@ -313,6 +320,23 @@ static void pool_cell(const struct regions *job, const struct sampling *sampling
     for (size_t channel = 0; channel < (size_t)job->n_channels && !sampling->use_max; channel++) {
         y[channel * n_cells] /= fmax((double)n_points, 1);
     }
+}
+
+static double at_least(double x, double least)
+{
+    return x < least ? least : x; /* NaN stays */
+}
+
+/* The size of a cell, of which the number of points follows: each step in float32, as other engines compute it, unless regions
+ * are float64. A region from 0.7 to 2.7 is two elements then, and not a little more, as the numbers that float32 has for these
+ * are. */
+static double measure_cell(const struct regions *job, double low, double high, double offset, double least, int64_t n_cells)
+{
+    double scale = job->settings->spatial_scale;
+    float first = (float)low * (float)scale - (float)offset, last = (float)high * (float)scale - (float)offset;
+
+    return job->is_float64 ? at_least(high * scale - low * scale, least) / (double)n_cells
+                           : (double)((float)at_least(last - first, least) / (float)n_cells);
 }
 
 /* Points along one axis of a cell: as many as asked for, or else one for each element; false: too many. */
@@ -331,19 +355,18 @@ static bool plan_sampling(const struct roi_settings *settings, const struct regi
     bool half_pixel = settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
     double offset = half_pixel ? 0.5 : 0, scale = settings->spatial_scale;
     const double *roi = job->rois + 4 * region;
-    double width = (roi[2] - roi[0]) * scale, height = (roi[3] - roi[1]) * scale;
+    double least = half_pixel ? -INFINITY : 1;
+    double width = at_least((roi[2] - roi[0]) * scale, least), height = at_least((roi[3] - roi[1]) * scale, least);
 
-    if (!half_pixel) {
-        width = fmax(width, 1);
-        height = fmax(height, 1);
-    }
     sampling->left = roi[0] * scale - offset;
     sampling->top = roi[1] * scale - offset;
     sampling->cell_height = height / (double)job->cells_down;
     sampling->cell_width = width / (double)job->cells_across;
     sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
-    return count_points(settings->sampling_ratio, sampling->cell_height, &sampling->points_down) &&
-           count_points(settings->sampling_ratio, sampling->cell_width, &sampling->points_across);
+    height = measure_cell(job, roi[1], roi[3], offset, least, job->cells_down);
+    width = measure_cell(job, roi[0], roi[2], offset, least, job->cells_across);
+    return count_points(settings->sampling_ratio, height, &sampling->points_down) &&
+           count_points(settings->sampling_ratio, width, &sampling->points_across);
 }
 
 static bool check_regions(struct mdf_call *call, const struct regions *job)
@@ -432,20 +455,19 @@ static bool roi_align(struct mdf_call *call)
 /* How much the elements of an axis count for each cell: [regions, cells, size]. A point lies between two elements; those of a
  * cell count alike. */
 #define SHARES(name, low, high, cells, size)                                                                                    \
-    {name "_given", "(x1[:, " high "] - x1[:, " low "]) * spatial_scale", NULL},                                                \
+    {name "_offset", "0.5 if coordinate_transformation_mode == 'half_pixel' else 0.0", NULL},                                   \
+        {name "_given",                                                                                                         \
+         "(x1[:, " high "] * spatial_scale - " name "_offset) - (x1[:, " low "] * spatial_scale - " name "_offset)", NULL},     \
         {name "_length",                                                                                                        \
          name "_given if coordinate_transformation_mode == 'half_pixel' else numpy.maximum(" name "_given, 1.0)", NULL},        \
         {name "_cell", "numpy.reshape(" name "_length, [-1, 1, 1]) / " cells, NULL},                                            \
         {name "_n", "1.0 * sampling_ratio + 0.0 * numpy.floor(" name "_cell) if sampling_ratio else numpy.ceil(" name "_cell)", \
          NULL},                                                                                                                 \
         {name "_points", "numpy.arange(int(numpy.max(numpy.maximum(" name "_n, 1.0))))", NULL},                                 \
-        {name "_start",                                                                                                         \
-         "numpy.reshape(x1[:, " low                                                                                             \
-         "], [-1, 1, 1]) * spatial_scale - (0.5 if coordinate_transformation_mode == 'half_pixel' else 0.0)",                   \
-         NULL},                                                                                                                 \
+        {name "_start", "numpy.reshape(x1[:, " low "], [-1, 1, 1]) * spatial_scale - " name "_offset", NULL},                   \
         {name "_place",                                                                                                         \
-         name "_start + (numpy.expand_dims(numpy.arange(" cells "), 1) + (" name "_points + 0.5) / numpy.maximum(" name         \
-              "_n, 1.0)) * " name "_cell",                                                                                      \
+         name "_start + numpy.expand_dims(numpy.arange(" cells "), 1) * " name "_cell + (" name "_points + 0.5) * " name        \
+              "_cell / numpy.maximum(" name "_n, 1.0)",                                                                         \
          NULL},                                                                                                                 \
         {name "_counts", "(" name "_place >= -1) & (" name "_place <= " size ") & (" name "_points < " name "_n)", NULL},       \
         {name "_at", "numpy.expand_dims(numpy.clip(" name "_place, 0.0, " size " - 1.0), 3)", NULL},                            \

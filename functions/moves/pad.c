@@ -38,8 +38,10 @@ struct margins {
     int64_t *before, *after;
 };
 
-/* Sizes of the output; false with the error set. */
-static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, int64_t *shape)
+/* Sizes of the output; false with the error set. Of constant padding, too, something may be removed: the other modes need what is
+ * left of the array. */
+static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, enum mode mode,
+                         int64_t *shape)
 {
     const int64_t *sizes = mdf_value_shape(data);
 
@@ -49,8 +51,8 @@ static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, co
 
         overflow = overflow || __builtin_add_overflow(sizes[axis], before, &shape[axis]);
         overflow = overflow || __builtin_add_overflow(shape[axis], after, &shape[axis]);
-        cut_before = !overflow && before < 0 ? -before : 0;
-        cut_after = !overflow && after < 0 ? -after : 0;
+        cut_before = !overflow && mode != MODE_CONSTANT && before < 0 ? -before : 0;
+        cut_after = !overflow && mode != MODE_CONSTANT && after < 0 ? -after : 0;
         if (overflow || shape[axis] < 0 || cut_before > sizes[axis] || cut_after > sizes[axis] - cut_before) {
             return mdf_call_error(call, MDF_VALUE, "axis %zu of size %lld can not be padded by %lld before and %lld after", axis,
                                   (long long)sizes[axis], (long long)before, (long long)after);
@@ -77,11 +79,15 @@ static bool pad_constant(struct mdf_call *call, const struct mdf_value *data, co
     mdf_strides(data->rank, shape, box->target_strides);
     mdf_strides(data->rank, sizes, box->source_strides);
     for (size_t axis = 0; axis < data->rank; axis++) {
-        int64_t before = margins->before[axis], after = margins->after[axis];
+        int64_t before = margins->before[axis], first = before > 0 ? before : 0, last = sizes[axis] + before;
 
-        box->shape[axis] = sizes[axis] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
-        to += (size_t)((before > 0 ? before : 0) * box->target_strides[axis]);
-        from += (size_t)((before < 0 ? -before : 0) * box->source_strides[axis]);
+        last = last < shape[axis] ? last : shape[axis];
+        if (first >= last) {
+            return true;
+        }
+        box->shape[axis] = last - first;
+        to += (size_t)(first * box->target_strides[axis]);
+        from += (size_t)((first - before) * box->source_strides[axis]);
     }
     mdf_box_copy(call, box, dtype, mdf_element_to_write(dtype, target, to), mdf_element_at(dtype, data->data, from));
     return true;
@@ -330,7 +336,7 @@ static bool pad(struct mdf_call *call)
     margins.before = shape + rank;
     margins.after = shape + 2 * rank;
     memset(margins.before, 0, 2 * rank * sizeof *margins.before);
-    if (!spread_pads(call, data, pads, n_pads, &margins) || !padded_shape(call, data, &margins, shape) ||
+    if (!spread_pads(call, data, pads, n_pads, &margins) || !padded_shape(call, data, &margins, mode, shape) ||
         !read_element(call, (mdf_dtype)data->dtype, room, &element)) {
         return false;
     }
@@ -373,7 +379,7 @@ static bool center_crop_pad(struct mdf_call *call)
         margins.before[axis] = difference / 2; /* toward zero: the odd element goes to, or comes from, the end */
         margins.after[axis] = difference - difference / 2;
     }
-    return padded_shape(call, data, &margins, shape) && pad_constant(call, data, &margins, shape, NULL, &box);
+    return padded_shape(call, data, &margins, MODE_CONSTANT, shape) && pad_constant(call, data, &margins, shape, NULL, &box);
 }
 
 const struct mdf_operator mdf_operators_pad[] = {{"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE,

@@ -20,7 +20,7 @@ static const struct mdf_setting window_table[] = {{"periodic", MDF_SETTING_INT, 
 static const struct mdf_setting mel_table[] = {{"output_datatype", MDF_SETTING_DTYPE, offsetof(struct window_settings, dtype)},
                                                {NULL, MDF_SETTING_INT, 0}};
 
-/* a[0] - a[1] cos t + a[2] cos 2t */
+/* a[0] - a[1] cos t + a[2] cos 2t; a[0] comes last, so that Blackman's window is 0 at its ends and 1 in the middle. */
 static bool fill_window(struct mdf_call *call, const double a[3])
 {
     const struct window_settings *settings = call->settings;
@@ -37,7 +37,7 @@ static bool fill_window(struct mdf_call *call, const double a[3])
     for (int64_t i = 0; window != NULL && i < size; i++) {
         double angle = turn * (double)i / (double)n_steps;
 
-        window[i] = a[0] - a[1] * cos(angle) + a[2] * cos(2 * angle);
+        window[i] = a[2] * cos(2 * angle) - a[1] * cos(angle) + a[0];
     }
     return window != NULL && mdf_workspace_end(&workspace);
 }

@@ -121,6 +121,13 @@ static const struct {
     {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": -9223372036854775808", "f", "[[0.0, 0.0]]"},
     {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]], \"k\": 9223372036854775807", "f", "[[0.0, 0.0]]"},
     {"22", "onnx::EyeLike", "\"input\": [[1.0, 2.0]]", "f", "[[1.0, 0.0]]"},
+    /* 2.7 - 0.7 is a cell of two elements in float32, and a little more of the numbers that float32 has for them: two points, not
+     * three, along an axis. */
+    {"16", "onnx::RoiAlign",
+     "\"X\": \"numpy.array([[[[0.0, 1, 4, 9, 16]]]], dtype=numpy.float32)\", \"rois\": \"numpy.array([[0.7, 0.0, 2.7, 1.0]], "
+     "dtype=numpy.float32)\", "
+     "\"batch_indices\": [0], \"coordinate_transformation_mode\": \"output_half_pixel\"",
+     "f", "[[[[3.3000002]]]]"},
     /* Cubics go past the elements that they lie between: integers end at the ends of their type. */
     {"13", "onnx::Resize",
      "\"X\": \"numpy.array([0, 0, 255, 255, 0], dtype=numpy.uint8)\", \"scales\": [2.0], \"mode\": \"cubic\"", "f",

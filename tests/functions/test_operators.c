@@ -39,11 +39,23 @@ static const struct {
      "\"tf_crop_and_resize\", \"extrapolation_value\": 7.0",
      "[7.0, 1.0, 7.0]"},
     {"onnx::Resize", "\"X\": [1.0, 2.0], \"sizes\": [3], \"mode\": \"bicubic\"", "there is no mode 'bicubic'"},
+    /* Symmetric places are: one of six is in the middle, of which the third element is the nearest from below. */
+    {"onnx::Resize",
+     "\"X\": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], \"scales\": [0.3], \"coordinate_transformation_mode\": \"half_pixel_symmetric\"",
+     "[2.0]"},
+    /* Padding is removed like what it pads, as far as there is any. */
+    {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [3, -3], \"constant_value\": 7.0", "[7.0, 7.0]"},
+    {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [-3, 4], \"constant_value\": 7.0", "[7.0, 7.0, 7.0]"},
+    {"onnx::Pad", "\"data\": [[1.0, 2.0], [3.0, 4.0]], \"pads\": [-1, 1, 1, -1]", "[[0.0, 3.0], [0.0, 0.0]]"},
+    {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [3, -6]", "can not be padded by 3 before and -6 after"},
+    {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [3, -3], \"mode\": \"edge\"", "can not be padded by 3 before and -3 after"},
     /* Along an axis: a number without axes and declared type is an array of one; one with a declared type is none. */
     {"onnx::Softmax", "\"input\": 2.5", "[1.0]"},
     {"onnx::LogSoftmax", "\"input\": 2.5, \"axis\": -1", "[0.0]"},
     {"onnx::Hardmax", "\"input\": 2.5", "[1.0]"},
     {"onnx::CumSum", "\"x\": 2.5, \"axis\": 0", "[2.5]"},
+    {"onnx::CumSum", "\"x\": [-0.0, -0.0, 0.0], \"axis\": 0", "[-0.0, -0.0, 0.0]"},
+    {"onnx::CumSum", "\"x\": [-0.0, -0.0], \"axis\": 0, \"exclusive\": 1", "[0.0, 0.0]"},
     {"onnx::Concat", "\"inputs\": [1.5, 2.5], \"axis\": 0", "[1.5, 2.5]"},
     {"onnx::Slice", "\"data\": 2.5, \"starts\": 0, \"ends\": 9", "[2.5]"},
     {"onnx::Gather", "\"data\": 2.5, \"indices\": [0, 0]", "[2.5, 2.5]"},
@@ -91,7 +103,13 @@ static const struct {
      "needs the input 'decay'"},
     {"onnx::CausalConvWithState", "\"input\": [[[1.0, 2.0]]], \"weight\": [[[1.0]], [[2.0]]]", "weight has shape"},
     {"onnx::SwiGLU", "\"A\": [1.0, 2.0], \"B\": [1.0]", "B has shape [1], not [2]"},
+    /* Points of a region at whole places stay there, and so within the array. */
+    {"onnx::RoiAlign",
+     "\"X\": [[[[1.0], [2.0], [3.0], [4.0]]]], \"rois\": [[-4.0, 0.0, 7.0, 3.0]], \"batch_indices\": [0], \"spatial_scale\": 2.0",
+     "[[[[0.3181818181818182]]]]"},
     /* Signals. */
+    {"onnx::BlackmanWindow", "\"size\": 3, \"periodic\": 0, \"output_datatype\": 11", "[0.0, 1.0, 0.0]"},
+    {"onnx::BlackmanWindow", "\"size\": 3, \"periodic\": 0, \"output_datatype\": 7", "[0, 1, 0]"},
     {"onnx::DFT", "\"input\": [[[1.0], [2.0]]], \"dft_length\": 0", "length 0 is not possible"},
     {"onnx::DFT", "\"input\": [[[1.0], [2.0]]], \"dft_length\": 3, \"axis\": -1", "real and imaginary parts"},
     {"onnx::DFT", "\"input\": [[[1.0, 2.0], [2.0, 0.0]]], \"onesided\": 1", "needs real numbers"},

@@ -189,8 +189,8 @@ static double cell_of(const struct align *align, const int64_t *index)
         for (double j = 0; j < n[1]; j++) {
             double value;
 
-            point[0] = begin[0] + ((double)index[2] + (i + 0.5) / n[0]) * cell[0];
-            point[1] = begin[1] + ((double)index[3] + (j + 0.5) / n[1]) * cell[1];
+            point[0] = begin[0] + (double)index[2] * cell[0] + (i + 0.5) * cell[0] / n[0];
+            point[1] = begin[1] + (double)index[3] * cell[1] + (j + 0.5) * cell[1] / n[1];
             value = point_of(align, align->batches[index[0]], index[1], point);
             result = !align->use_max ? result + value : (i < 1 && j < 1) || value > result ? value : result;
         }

@@ -194,9 +194,7 @@ static double point_of(const struct resize_options *options, int64_t i, int64_t 
         return middle - 0.5;
     }
     if (strcmp(coordinates, "half_pixel_symmetric") == 0) {
-        double adjustment = (double)n_out / (scale * (double)n_in), center = (double)n_in / 2;
-
-        return center * (1 - adjustment) + middle - 0.5;
+        return quotient(is_nearest, (double)i + 0.5 - (double)n_out / 2, scale) + (double)(n_in - 1) / 2; /* from the middle on */
     }
     if (strcmp(coordinates, "pytorch_half_pixel") == 0) {
         return n_out > 1 ? middle - 0.5 : 0;
