@@ -105,10 +105,14 @@ static bool is_last_pass(const struct overwriting *overwriting, size_t level)
     return true;
 }
 
-static bool is_same_view(const struct mdf_nest_step *a, const struct mdf_nest_step *b)
+/* Whether a step loads the element that another one stores; where what is stored are rows of `row` elements, of any row that. */
+static bool is_same_view(const struct mdf_nest_step *a, const struct mdf_nest_step *b, int64_t row)
 {
-    return a->level == b->level && a->view.first == b->view.first && a->view.at == MDF_NEST_NONE &&
-           memcmp(a->view.strides, b->view.strides, sizeof a->view.strides) == 0;
+    bool is_same_place =
+        row == 0 ? a->view.first == b->view.first && a->view.at == MDF_NEST_NONE
+                 : (a->view.first - b->view.first) % row == 0 && (a->view.at == MDF_NEST_NONE || a->view.at_stride % row == 0);
+
+    return a->level == b->level && is_same_place && memcmp(a->view.strides, b->view.strides, sizeof a->view.strides) == 0;
 }
 
 /* Whether the elements that a step uses are those that are overwritten, as they were: it does so before, and at that element. */
@@ -134,7 +138,7 @@ static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
     return mdf_nest_set_has(&dependent, step);
 }
 
-static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made)
+static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made, int64_t row)
 {
     struct overwriting overwriting = {.nest = nest};
     size_t i, level;
@@ -147,7 +151,7 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
         if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id) {
             continue;
         }
-        if (!is_same_view(&nest->steps[i], &nest->steps[overwriting.store]) || !depends(nest, overwriting.made, i)) {
+        if (!is_same_view(&nest->steps[i], &nest->steps[overwriting.store], row) || !depends(nest, overwriting.made, i)) {
             return false;
         }
         mdf_nest_set_add(&overwriting.loads, i);
@@ -165,12 +169,18 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
     return true;
 }
 
+bool mdf_lowered_nest_may_overwrite_row(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made,
+                                        size_t length)
+{
+    return nest_may_overwrite(nest, id, made, (int64_t)length);
+}
+
 static bool op_may_overwrite(const struct mdf_lowered_op *op, mdf_lowered_id id, mdf_lowered_id made)
 {
     if (op->code == MDF_LOWERED_PUT) {
         return op->in[0] == id && op->in[1] != id && op->in[2] != id;
     }
-    return op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made) : !mdf_lowered_reads(op, id);
+    return op->code == MDF_LOWERED_NEST ? nest_may_overwrite(op->of.nest, id, made, 0) : !mdf_lowered_reads(op, id);
 }
 
 /* ------------------------------------------------------------------ in place, within a region */

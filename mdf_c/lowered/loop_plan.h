@@ -26,4 +26,9 @@ bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_
 bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region, mdf_lowered_id id,
                                mdf_lowered_id made);
 
+/* The same of what a nest makes, the `length` elements of a row, and one of the rows of as many elements that `id` is, whichever
+ * that is. */
+bool mdf_lowered_nest_may_overwrite_row(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made,
+                                        size_t length);
+
 #endif

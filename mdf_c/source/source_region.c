@@ -39,7 +39,7 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     return true;
 }
 
-static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+void mdf_source_write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     const char *to, *from;
 
@@ -52,51 +52,6 @@ static void write_array_copy(struct mdf_source_writer *writer, const struct mdf_
     if (strcmp(to, from) != 0 && writer->lowered->values[op->out].form.length > 0) {
         mdf_source_line(writer, "memcpy(%s, %s, %zu * sizeof *%s);", to, from, writer->lowered->values[op->out].form.length, to);
     }
-}
-
-/* The place of what is put, in elements. */
-static const char *place_text(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
-{
-    const struct mdf_lowered_put *put = op->of.put;
-    const char *place = "";
-    size_t i;
-
-    for (i = 0; i < put->n_indices; i++) {
-        const char *index = mdf_source_element(writer, op->in[2], mdf_source_text(writer, "%zu", i));
-
-        place = mdf_source_text(writer, "%s%s%s(%s, %lld, &beyond)", place, i > 0 ? " + " : "", mdf_source_use(writer, "item"),
-                                index, (long long)put->limits[i]);
-        place = put->steps[i] == 1 ? place : mdf_source_text(writer, "%s * %lld", place, (long long)put->steps[i]);
-    }
-    return place;
-}
-
-/* Where nobody reads what is put, it is still asked whether the place is there. */
-static void write_put(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
-{
-    size_t n = writer->lowered->values[op->in[1]].form.length;
-    bool is_live = writer->values[op->out].is_live;
-    const char *place = "", *to = "";
-
-    if (is_live) {
-        if (op->of.put->is_in_place && writer->values[op->out].name == NULL) {
-            writer->values[op->out].name = mdf_source_address(writer, op->in[0]);
-        }
-        write_array_copy(writer, op);
-        to = writer->values[op->out].name;
-        place = mdf_source_name(writer, &writer->locals, "place");
-    }
-    mdf_source_open(writer, "%s", "");
-    mdf_source_line(writer, "uint64_t beyond = 0;");
-    mdf_source_line(writer, is_live ? "const size_t %s = %s;" : "%s(void)(%s);", place, place_text(writer, op));
-    mdf_source_bail_out_if(writer, "beyond != 0", "an index is out of range");
-    if (is_live && n == 1) {
-        mdf_source_line(writer, "%s[%s] = %s;", to, place, mdf_source_element(writer, op->in[1], "0"));
-    } else if (is_live) {
-        mdf_source_line(writer, "memcpy(%s + %s, %s, %zu * sizeof *%s);", to, place, mdf_source_address(writer, op->in[1]), n,
-                        to);
-    }
-    mdf_source_close(writer);
 }
 
 /* ------------------------------------------------------------------ IF */
@@ -187,11 +142,11 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
         break;
     }
     if (op->code == MDF_LOWERED_COPY && !writer->lowered->values[op->out].is_scalar) {
-        write_array_copy(writer, op);
+        mdf_source_write_array_copy(writer, op);
         return true;
     }
     if (op->code == MDF_LOWERED_PUT) {
-        write_put(writer, op);
+        mdf_source_write_put(writer, op);
         return true;
     }
     if (!writer->lowered->values[op->out].is_scalar) {
@@ -202,9 +157,15 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
 
 bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
 {
-    size_t i;
+    size_t i, k, last;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (i = 0; i < region->n_ops; i = last + 1) {
+        last = mdf_source_last_put_made_there(writer, region, i);
+        for (k = i + 1; k <= last; k++) { /* where it is that the nest writes */
+            if (!write_op(writer, &region->ops[k])) {
+                return false;
+            }
+        }
         if (!write_op(writer, &region->ops[i])) {
             return false;
         }
@@ -348,7 +309,8 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
 
     writer->lowered = lowered;
     writer->values = mdf_arena_array(&writer->arena, lowered->n_values, sizeof *writer->values);
-    if (writer->values == NULL) {
+    writer->n_reads = mdf_lowered_count_reads(lowered, &writer->arena);
+    if (writer->values == NULL || writer->n_reads == NULL) {
         return mdf_source_out_of_memory(writer);
     }
     mdf_source_mark_live(writer);

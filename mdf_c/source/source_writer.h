@@ -35,10 +35,11 @@ struct mdf_source_constant {
 
 /* How a value of the region at hand is written. */
 struct mdf_source_value {
-    const char *name; /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
-    bool is_live;     /* something that matters depends on it */
-    bool is_buffered; /* the name was given before the op that makes it is written */
-    const char *copy; /* an array that gets its elements too, where a nest stores them; NULL: none */
+    const char *name;   /* of a scalar the expression, of an array the name of its first element's place; NULL: not yet made */
+    bool is_live;       /* something that matters depends on it */
+    bool is_buffered;   /* the name was given before the op that makes it is written */
+    bool is_made_there; /* a nest writes it where a PUT puts it */
+    const char *copy;   /* an array that gets its elements too, where a nest stores them; NULL: none */
     /* Along an axis that is open: of a stack whose loop does not say how often it runs, the items that there were when the
      * program was evaluated; of what changes its length, the most that it can have, and how many it has now (of a stack: so far).
      */
@@ -70,7 +71,7 @@ struct mdf_source_writer {
     bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
     size_t n_streams;
     bool adds, subtracts, multiplies; /* real numbers */
-    bool calls_plugins; /* a registered function is called, whose failures are told in s->failure */
+    bool calls_plugins;               /* a registered function is called, whose failures are told in s->failure */
     /* Of the function at hand: */
     struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
     int depth;                                /* of the block at hand */
@@ -82,6 +83,7 @@ struct mdf_source_writer {
     /* Of the region at hand: */
     const struct mdf_lowered *lowered;
     struct mdf_source_value *values;
+    size_t *n_reads; /* of each value, by ops and as an output */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
     const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
     void *slot_context;
@@ -268,7 +270,17 @@ bool mdf_source_write_look(struct mdf_source_writer *writer, const struct mdf_lo
 
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop);
 
+/* --- source_put.c */
+
+/* The number of the last PUT behind a NEST, number `i` of a region, of which the nest may write what is put where it goes: those
+ * up to there are written in front of the nest, and say where that is. `i`: there is none, or it is no nest. */
+size_t mdf_source_last_put_made_there(struct mdf_source_writer *writer, const struct mdf_lowered_region *region, size_t i);
+void mdf_source_write_put(struct mdf_source_writer *writer, const struct mdf_lowered_op *op);
+
 /* --- source_region.c */
+
+/* An array of elements that are those of another one. */
+void mdf_source_write_array_copy(struct mdf_source_writer *writer, const struct mdf_lowered_op *op);
 
 bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region);
 

@@ -147,6 +147,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
+        "tests/data/compile/rows_made_there.yaml --typed --trace -n 2",
         "tests/data/compile/beside.yaml -n 2",
         "tests/data/compile/succession.yaml -n 3", /* all at once */
         "tests/data/compile/succession.yaml --trace -n 3",
@@ -467,6 +468,17 @@ static char *source_of(const char *model)
     cr_expect_eq(
         compile_run(output, "$BUILD/mdf-compile %s -o %s/source.c && cat %s/source.c", model, compile_folder, compile_folder), 0);
     return output;
+}
+
+/* What is made of rows of a state is written where it goes; not what is read in another order, or stacked too. */
+Test(compile, rows_are_made_where_they_go)
+{
+    char *output = source_of("tests/data/compile/rows_made_there.yaml");
+
+    cr_expect(strstr(output, "more = l + place") != NULL && strstr(output, "double more[") == NULL, "%s", output);
+    cr_expect(strstr(output, "made = m2 + place") != NULL && strstr(output, "double made[16];") != NULL, "%s", output);
+    cr_expect(strstr(output, "seen1, 16 * sizeof") != NULL && strstr(output, "first, 16 * sizeof") != NULL, "%s", output);
+    free(output);
 }
 
 /* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
