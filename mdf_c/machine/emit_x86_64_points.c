@@ -118,7 +118,7 @@ static void load_array(struct emission *emission, mdf_lowered_id id)
 
 /* ------------------------------------------------------------------ PUT */
 
-enum { PIECE_BYTES = 16, MOST_ROW_BYTES = 256 };
+enum { PIECE_BYTES = 16, LARGE_PIECE_BYTES = 32, MOST_ROW_BYTES = 256 };
 
 /* Whether a row is short enough to be copied piece by piece. */
 static bool is_short_row(const struct mdf_lowered *lowered, mdf_lowered_id id)
@@ -168,32 +168,64 @@ static void store_number(struct emission *emission, mdf_lowered_id id, struct ma
     }
 }
 
-static void copy_piece(struct emission *emission, size_t at)
+static void copy_piece(struct emission *emission, size_t at, unsigned n_bytes)
 {
-    assemble_vector(emission->assembler, VECTOR_LOAD, 16, SCRATCH_REAL, 0, in_memory(RAX, (int32_t)at));
-    assemble_vector(emission->assembler, VECTOR_STORE, 16, SCRATCH_REAL, 0, in_memory(RDX, (int32_t)at));
+    assemble_vector(emission->assembler, VECTOR_LOAD, n_bytes, SCRATCH_REAL, 0, in_memory(RAX, (int32_t)at));
+    assemble_vector(emission->assembler, VECTOR_STORE, n_bytes, SCRATCH_REAL, 0, in_memory(RDX, (int32_t)at));
+}
+
+/* Whether a row has memory of its own, which no array that it is put into shares: a nest in front of the PUT makes it. */
+static bool is_apart(const struct emission *emission, mdf_lowered_id id)
+{
+    const struct life *life = &emission->lives[id];
+
+    return life->lies_in == id && life->step != UINT32_MAX && emission->steps[life->step].kind == STEP_OP &&
+           emission->steps[life->step].op->code == MDF_LOWERED_NEST;
+}
+
+static void copy_forward(struct emission *emission, size_t n_bytes, unsigned piece)
+{
+    size_t at;
+
+    for (at = 0; at < n_bytes; at += piece) {
+        copy_piece(emission, at, piece);
+    }
 }
 
 /* From the end on where the row, which may be a part of the array, lies before its place. */
-static void store_row(struct emission *emission, mdf_lowered_id id)
+static void copy_either_way(struct emission *emission, size_t n_bytes, unsigned piece)
 {
     struct assembler *assembler = emission->assembler;
-    const struct mdf_value *form = &emission->lowered->values[id].form;
-    size_t n_bytes = form->length * mdf_dtype_size((mdf_dtype)form->dtype), at;
     machine_label backward = new_label(assembler), done = new_label(assembler);
+    size_t at;
 
-    assemble_load(assembler, 8, RAX, emission_array_data(emission->lives[id].lies_in));
     assemble_general(assembler, GENERAL_COMPARE, 8, RAX, in_register(RDX));
     assemble_jump_if(assembler, IF_BELOW, backward);
-    for (at = 0; at < n_bytes; at += PIECE_BYTES) {
-        copy_piece(emission, at);
-    }
+    copy_forward(emission, n_bytes, piece);
     assemble_jump(assembler, done);
     bind_label(assembler, backward);
-    for (at = n_bytes; at > 0; at -= PIECE_BYTES) {
-        copy_piece(emission, at - PIECE_BYTES);
+    for (at = n_bytes; at > 0; at -= piece) {
+        copy_piece(emission, at - piece, piece);
     }
     bind_label(assembler, done);
+}
+
+/* In large pieces where it has such: a vector that has just been stored is there at once for a load of all of it. */
+static void store_row(struct emission *emission, mdf_lowered_id id)
+{
+    const struct mdf_value *form = &emission->lowered->values[id].form;
+    size_t n_bytes = form->length * mdf_dtype_size((mdf_dtype)form->dtype);
+    unsigned piece = n_bytes % LARGE_PIECE_BYTES == 0 ? LARGE_PIECE_BYTES : PIECE_BYTES;
+
+    assemble_load(emission->assembler, 8, RAX, emission_array_data(emission->lives[id].lies_in));
+    if (is_apart(emission, id)) {
+        copy_forward(emission, n_bytes, piece);
+    } else {
+        copy_either_way(emission, n_bytes, piece);
+    }
+    if (piece > PIECE_BYTES) {
+        assemble_vector_end(emission->assembler);
+    }
 }
 
 void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op)
