@@ -177,10 +177,16 @@ static void copy_piece(struct emission *emission, size_t at, unsigned n_bytes)
 /* Whether a row has memory of its own, which no array that it is put into shares: a nest in front of the PUT makes it. */
 static bool is_apart(const struct emission *emission, mdf_lowered_id id)
 {
-    const struct life *life = &emission->lives[id];
+    uint32_t at = emission->at;
 
-    return life->lies_in == id && life->step != UINT32_MAX && emission->steps[life->step].kind == STEP_OP &&
-           emission->steps[life->step].op->code == MDF_LOWERED_NEST;
+    while (at > 0 && emission->steps[at - 1].region == emission->steps[emission->at].region) {
+        const struct step *step = &emission->steps[--at];
+
+        if (step->kind == STEP_OP && step->op->code == MDF_LOWERED_NEST && mdf_nest_stores(step->op->of.nest, id)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void copy_forward(struct emission *emission, size_t n_bytes, unsigned piece)

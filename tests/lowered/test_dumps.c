@@ -160,6 +160,20 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* A row that a nest has made is copied in machine code by one load and one store of 32 bytes each, and nobody compares where it
+ * lies. */
+Test(dumps, rows_are_put_in_large_pieces)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/row_puts.yaml --dump machine | "
+                                                 "sed -n '/= put .* by 8 of 4, in place/,/^[a-z]/p' | grep '^ ' | cut -c9- | "
+                                                 "tr '\\n' ' '");
+
+    cr_expect(
+        (strstr(outcome->output, "c5 7c 10 38 c5 7c 11 3a c5 f8 77") != NULL && strstr(outcome->output, "48 3b c2") == NULL) ||
+            !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+        "%s", outcome->output);
+}
+
 /* Python's x[i] by a number that is not known before is read where it lies, and past the end it is the error that it is. */
 Test(dumps, items_are_read_where_they_lie)
 {
