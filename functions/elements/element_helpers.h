@@ -1,5 +1,5 @@
-/* element_helpers.h - arithmetic that C does not have, for functions of elements: floor division and its remainder, powers of
- * integers, common divisors; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
+/* element_helpers.h - arithmetic that C does not have, or slowly, for functions of elements: remainders, floor division, powers
+ * of integers, common divisors; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
  * elements.def HELPER(f) is mdf_f.
  */
 #ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
@@ -9,10 +9,46 @@
 #include <stdint.h>
 #include <string.h>
 
+/* fmod, to the last bit, which takes the C library as long as the quotient has bits. Cut off, a rounded quotient is the right one
+ * or, where it was rounded up, the next. It times b is a sum of two numbers (T. J. Dekker, 1971), and what is left of a has no
+ * more bits than b. */
+static inline double mdf_remainder_float64(double a, double b)
+{
+    double quotient = a / b, product, rest, wide, high, low, b_high, b_low;
+
+    if (!(fabs(quotient) < 0x1p52 && fabs(b) < 0x1p900 && fabs(b) > 0x1p-900)) {
+        return fmod(a, b);
+    }
+    quotient = (double)(int64_t)quotient;
+    product = quotient * b;
+    wide = 134217729.0 * quotient;
+    high = wide - (wide - quotient);
+    low = quotient - high;
+    wide = 134217729.0 * b;
+    b_high = wide - (wide - b);
+    b_low = b - b_high;
+    rest = (a - product) - (((high * b_high - product) + high * b_low + low * b_high) + low * b_low);
+    if (a < 0 ? rest > 0 : rest < 0) {
+        rest += copysign(b, a);
+    }
+    return copysign(rest, a);
+}
+
+/* In float64 the quotient of such numbers is rounded up to no whole number, and its product exact. */
+static inline float mdf_remainder_float32(float a, float b)
+{
+    double quotient = (double)a / (double)b;
+
+    if (!(fabs(quotient) < 0x1p28 && fabsf(b) < HUGE_VALF)) {
+        return fmodf(a, b);
+    }
+    return copysignf((float)((double)a - (double)(int32_t)quotient * (double)b), a);
+}
+
 /* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */
 static inline double mdf_modulo_float64(double a, double b)
 {
-    double remainder = fmod(a, b);
+    double remainder = mdf_remainder_float64(a, b);
 
     if (remainder == 0) {
         return copysign(0, b);
@@ -22,7 +58,7 @@ static inline double mdf_modulo_float64(double a, double b)
 
 static inline float mdf_modulo_float32(float a, float b)
 {
-    float remainder = fmodf(a, b);
+    float remainder = mdf_remainder_float32(a, b);
 
     if (remainder == 0) {
         return copysignf(0.0f, b);
@@ -33,7 +69,7 @@ static inline float mdf_modulo_float32(float a, float b)
 /* The floor of a / b for b != 0. */
 static inline double mdf_floor_quotient_float64(double a, double b)
 {
-    double remainder = fmod(a, b), quotient = (a - remainder) / b, whole;
+    double remainder = mdf_remainder_float64(a, b), quotient = (a - remainder) / b, whole;
 
     if (remainder != 0 && (b < 0) != (remainder < 0)) {
         quotient -= 1;
@@ -133,11 +169,12 @@ static inline float mdf_not_below_float32(float limit, float x)
 }
 
 /* Those of float64_functions.inc, which generated C gets as text. */
-#define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                          \
-    X(exp)                                                                                                                    \
-    X(exp2)                                                                                                                   \
-    X(expm1) X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) X(asin) \
-        X(acos) X(atan) X(fourth) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
+#define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                         \
+    X(exp)                                                                                                                   \
+    X(exp2)                                                                                                                  \
+    X(expm1)                                                                                                                 \
+    X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) X(asin) X(acos) \
+        X(atan) X(fourth) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
 #define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
 MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
 #undef MDF_FLOAT64_FUNCTION

@@ -276,7 +276,7 @@ static bool yield_remainder(struct mdf_call *call, double (*function)(double, do
 
 static bool run_fmod(struct mdf_call *call)
 {
-    return yield_remainder(call, fmod);
+    return yield_remainder(call, mdf_remainder_float64);
 }
 
 static bool run_remainder(struct mdf_call *call)

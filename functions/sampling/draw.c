@@ -161,22 +161,40 @@ static bool bernoulli(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
-/* The class in whose part of [0, total) `at` lies; weights are exp(logarithm - shift). */
-static size_t pick_class(const double *logarithms, size_t n, double shift, double at)
+/* Sums of weights, exp of the logarithms over the largest, up to each class; returns the last class that has one. */
+static size_t sum_weights(const double *logarithms, size_t n, double *sums)
 {
+    double shift = -INFINITY, sum = 0;
     size_t last = 0;
-    double sum = 0;
 
+    for (size_t i = 0; i < n; i++) {
+        shift = logarithms[i] > shift ? logarithms[i] : shift;
+    }
     for (size_t i = 0; i < n; i++) {
         double weight = exp(logarithms[i] - shift);
 
         sum += weight;
-        if (at < sum) {
-            return i;
-        }
+        sums[i] = sum;
         last = weight > 0 ? i : last;
     }
     return last;
+}
+
+/* The class in whose part of [0, total) `at` lies: the first with a larger sum; `last` where there is none. */
+static size_t pick_class(const double *sums, size_t n, size_t last, double at)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (at < sums[middle]) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < n ? low : last;
 }
 
 static bool multinomial(struct mdf_call *call)
@@ -187,7 +205,8 @@ static bool multinomial(struct mdf_call *call)
     struct mdf_workspace workspace;
     int64_t shape[2];
     const double *x;
-    double *y;
+    double *y, *sums;
+    size_t n;
 
     if (input == NULL) {
         return false;
@@ -206,18 +225,16 @@ static bool multinomial(struct mdf_call *call)
     if (mdf_value_shape(input)[1] == 0 && shape[0] > 0 && shape[1] > 0) {
         return mdf_call_error(call, MDF_SHAPE, "there are no classes to draw from");
     }
-    for (int64_t row = 0; row < shape[0] && shape[1] > 0; row++, x += mdf_value_shape(input)[1]) {
-        size_t n = (size_t)mdf_value_shape(input)[1];
-        double shift = -INFINITY, total = 0;
+    n = (size_t)mdf_value_shape(input)[1];
+    sums = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, n);
+    if (sums == NULL) {
+        return false;
+    }
+    for (int64_t row = 0; row < shape[0] && shape[1] > 0; row++, x += n) {
+        size_t last = sum_weights(x, n, sums);
 
-        for (size_t i = 0; i < n; i++) {
-            shift = x[i] > shift ? x[i] : shift;
-        }
-        for (size_t i = 0; i < n; i++) {
-            total += exp(x[i] - shift);
-        }
         for (int64_t sample = 0; sample < shape[1]; sample++) {
-            *y++ = (double)pick_class(x, n, shift, mdf_random_uniform(state) * total);
+            *y++ = (double)pick_class(sums, n, last, mdf_random_uniform(state) * sums[n - 1]);
         }
     }
     return mdf_workspace_end(&workspace);

@@ -1,6 +1,7 @@
 /* test_element_oracles.c - operators of single elements, and those that move elements, against their definitions: operands of all
  * shapes that broadcast, rank 0 to 5, arrays without elements, infinities, NaN and the ends of integer types; axes in any order,
  * from the end to the front, by steps. */
+#include "functions/elements/element_helpers.h"
 #include "tests/support/kernel_call.h"
 
 #include <criterion/criterion.h>
@@ -691,5 +692,49 @@ Test(element_oracles, bounded_lines)
 {
     for (size_t i = 0; i < N_CASES; i++) {
         check_hard_sigmoid(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, kernel_pick(0, i % 5 == 0 ? 1500 : 40));
+    }
+}
+
+/* ------------------------------------------------------------------ remainders */
+
+static uint64_t random_bits(void)
+{
+    enum { MOST = (1 << 22) - 1 };
+
+    return (uint64_t)kernel_pick(0, MOST) << 42 ^ (uint64_t)kernel_pick(0, MOST) << 21 ^ (uint64_t)kernel_pick(0, MOST);
+}
+
+/* Of any bits; of an exponent that is not far from that of x; or what x is nearly a multiple of. */
+static double divisor_for(size_t i, double x)
+{
+    double any, near;
+    uint64_t bits = random_bits();
+
+    memcpy(&any, &bits, sizeof any);
+    near = ldexp(frexp(any, &(int){0}), ilogb(x) % 2000 + (int)kernel_pick(-60, 10));
+    return i % 3 == 0   ? any
+           : i % 3 == 1 ? near
+                        : nextafter(x / (double)kernel_pick(1, 10000), kernel_pick(0, 1) == 1 ? INFINITY : 0);
+}
+
+/* To the last bit what fmod gives, for any bits, in either type. */
+Test(element_oracles, remainders_are_the_c_librarys)
+{
+    for (size_t i = 0; i < 300000; i++) {
+        uint64_t bits = random_bits();
+        double x, y, found, wanted;
+        float narrow_found, narrow_wanted;
+
+        memcpy(&x, &bits, sizeof x);
+        x = i % 2 == 0 ? x : ldexp(frexp(x, &(int){0}), (int)kernel_pick(-160, 160));
+        y = divisor_for(i, x);
+        found = mdf_remainder_float64(x, y);
+        wanted = fmod(x, y);
+        cr_assert(memcmp(&found, &wanted, sizeof found) == 0 || (isnan(found) && isnan(wanted)), "%a by %a: %a", x, y, found);
+        narrow_found = mdf_remainder_float32((float)x, (float)y);
+        narrow_wanted = fmodf((float)x, (float)y);
+        cr_assert(memcmp(&narrow_found, &narrow_wanted, sizeof narrow_found) == 0 ||
+                      (isnan(narrow_found) && isnan(narrow_wanted)),
+                  "%a by %a: %a", (double)(float)x, (double)(float)y, (double)narrow_found);
     }
 }
