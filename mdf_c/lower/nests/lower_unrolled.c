@@ -1,6 +1,6 @@
 /* lower_unrolled.c - for C source, and of rows that lie by columns (lower_columns.c): a sum of a few numbers for each element of
- * a longer row (distances of points, products of short rows) is written out as additions, so that vectors go along the longer
- * one, and no array of totals is kept. See lowering.h. */
+ * a longer row (distances of points, products of short rows) is written out as additions, in C source the largest or the smallest
+ * of them as choices, so that vectors go along the longer one, and no array of totals is kept. See lowering.h. */
 #include "functions/elements/element.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -42,15 +42,40 @@ static size_t count_totals(const struct mdf_nest_step *fold, size_t n)
     return 0;
 }
 
-static bool is_sum(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t axis)
+/* What makes a total of the next term and of the total so far; NULL: none that is known. */
+static const struct mdf_element *function_of(const struct mdf_nest_step *fold)
 {
-    return fold->fold == MDF_NEST_SUM && !fold->has_start && !fold->is_fused && fold->level == axis &&
-           nest->steps[fold->in[0]].level == axis + 1 && mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' &&
-           count_totals(fold, nest->extents[axis]) > 0;
+    switch ((enum mdf_nest_fold)fold->fold) {
+    case MDF_NEST_SUM:
+        return MDF_ELEMENT(add);
+    case MDF_NEST_MAXIMUM:
+        return MDF_ELEMENT(larger);
+    case MDF_NEST_MINIMUM:
+        return MDF_ELEMENT(smaller);
+    case MDF_NEST_PRODUCT:
+    case MDF_NEST_LARGEST:
+    case MDF_NEST_SMALLEST:
+    case MDF_NEST_FIRST_MAXIMUM:
+    case MDF_NEST_FIRST_MINIMUM:
+    case MDF_NEST_LAST_MAXIMUM:
+    case MDF_NEST_LAST_MINIMUM:
+    case N_MDF_NEST_FOLDS:
+        break;
+    }
+    return NULL;
 }
 
-/* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and sums. */
-static bool may_unroll(const struct mdf_lowered_nest *nest, size_t most_terms)
+/* Whether a fold along the innermost axis can be written out: of reals; an extreme in C only, which has choices. */
+static bool may_write_fold(const struct lowering *lowering, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold,
+                           size_t axis)
+{
+    return (fold->fold == MDF_NEST_SUM || (lowering->is_for_source && function_of(fold) != NULL)) && !fold->has_start &&
+           !fold->is_fused && fold->level == axis && nest->steps[fold->in[0]].level == axis + 1 &&
+           mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' && count_totals(fold, nest->extents[axis]) > 0;
+}
+
+/* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and such folds. */
+static bool may_unroll(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t most_terms)
 {
     size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
 
@@ -63,7 +88,7 @@ static bool may_unroll(const struct mdf_lowered_nest *nest, size_t most_terms)
         bool is_along = step->level == nest->n_axes;
 
         if (step->kind == MDF_NEST_FOLD) {
-            if (!is_sum(nest, step, axis)) {
+            if (!may_write_fold(lowering, nest, step, axis)) {
                 return false;
             }
             n_folds++;
@@ -103,31 +128,34 @@ static uint8_t copy_step(struct unrolling *unrolling, size_t i, size_t k)
     return draft_add(unrolling->draft, &step);
 }
 
-static uint8_t add(struct unrolling *unrolling, uint8_t a, uint8_t b)
+/* A total and what is next, a term or another total: in this order for a sum, the next one first for an extreme, as of two that
+ * are equal the first stays. */
+static uint8_t join(struct unrolling *unrolling, const struct mdf_nest_step *fold, uint8_t total, uint8_t next)
 {
-    const uint8_t in[] = {a, b};
+    const uint8_t in[] = {fold->fold == MDF_NEST_SUM ? total : next, fold->fold == MDF_NEST_SUM ? next : total};
 
-    return draft_apply(unrolling->lowering, unrolling->draft, MDF_ELEMENT(add), in);
+    return draft_apply(unrolling->lowering, unrolling->draft, function_of(fold), in);
 }
 
-/* A term of a sum, at index k. */
+/* A term of a fold, at index k. */
 static uint8_t term(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t k)
 {
     return write(unrolling, fold->in[0], k);
 }
 
-/* Total number i before the totals are joined. The first begins with 0; the others with their terms: as 0 and -0 differ in a sum
- * of nothing but such only, the result has the same bits. */
+/* Total number i before the totals are joined. The first of a sum begins with 0; the others with their terms: as 0 and -0 differ
+ * in a sum of nothing but such only, the result has the same bits. Extremes begin with what no term is below or above. */
 static uint8_t begin_total(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t i)
 {
     uint8_t first = term(unrolling, fold, i); /* before the number: the order of steps is that of the calls here */
 
-    return i > 0 ? first
-                 : add(unrolling, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0), first);
+    return i > 0 || fold->fold != MDF_NEST_SUM
+               ? first
+               : join(unrolling, fold, draft_number(unrolling->lowering, unrolling->draft, (mdf_dtype)fold->dtype, 0.0), first);
 }
 
-/* The additions, each as soon as what it adds is there, so that little has to be kept. */
-static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step *fold)
+/* The additions, or choices, each as soon as what it takes is there, so that little has to be kept. */
+static uint8_t write_fold(struct unrolling *unrolling, const struct mdf_nest_step *fold)
 {
     size_t n = unrolling->nest->extents[unrolling->axis], n_totals = count_totals(fold, n), half, i;
     uint8_t totals[MOST_TERMS];
@@ -136,13 +164,13 @@ static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step
     if (n_totals == 1) {
         totals[0] = begin_total(unrolling, fold, 0);
         for (i = 1; i < n; i++) {
-            totals[0] = add(unrolling, totals[0], term(unrolling, fold, i));
+            totals[0] = join(unrolling, fold, totals[0], term(unrolling, fold, i));
         }
         return totals[0];
     }
     for (i = 0; n > n_totals && i < n; i++) {
-        totals[i % n_totals] =
-            i < n_totals ? begin_total(unrolling, fold, i) : add(unrolling, totals[i % n_totals], term(unrolling, fold, i));
+        totals[i % n_totals] = i < n_totals ? begin_total(unrolling, fold, i)
+                                            : join(unrolling, fold, totals[i % n_totals], term(unrolling, fold, i));
     }
     if (n > n_totals) {
         n = n_totals;
@@ -152,7 +180,7 @@ static uint8_t write_sum(struct unrolling *unrolling, const struct mdf_nest_step
         for (i = 0; i < half && i < n; i++) {
             totals[i] = is_first ? begin_total(unrolling, fold, i) : totals[i];
             if (i + half < n) {
-                totals[i] = add(unrolling, totals[i], is_first ? term(unrolling, fold, i + half) : totals[i + half]);
+                totals[i] = join(unrolling, fold, totals[i], is_first ? term(unrolling, fold, i + half) : totals[i + half]);
             }
         }
         is_first = false;
@@ -168,7 +196,7 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
     uint8_t *made = &unrolling->registers[i][is_along(unrolling, i) ? k : 0];
 
     if (*made == MDF_NEST_NONE && step->kind == MDF_NEST_FOLD) {
-        *made = write_sum(unrolling, step);
+        *made = write_fold(unrolling, step);
         unrolling->draft->steps[*made].axes = unrolling->from->steps[i].axes;
     } else if (*made == MDF_NEST_NONE) {
         *made = copy_step(unrolling, i, k);
@@ -207,7 +235,7 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
 
 struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
-    return may_unroll(nest, MOST_TERMS) ? unroll(lowering, nest) : NULL;
+    return may_unroll(lowering, nest, MOST_TERMS) ? unroll(lowering, nest) : NULL;
 }
 
 static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
@@ -218,7 +246,7 @@ static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_re
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        if (op->code == MDF_LOWERED_NEST && may_unroll(op->of.nest, MOST_TERMS_OF_ROWS)) {
+        if (op->code == MDF_LOWERED_NEST && may_unroll(lowering, op->of.nest, MOST_TERMS_OF_ROWS)) {
             struct mdf_lowered_nest *nest = unroll(lowering, op->of.nest);
 
             op->of.nest = nest == NULL ? op->of.nest : nest;
