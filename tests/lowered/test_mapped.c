@@ -135,6 +135,29 @@ Test(mapped, same_bits)
     }
 }
 
+/* ------------------------------------------------------------------ what is moved when it is there */
+
+#define TOTAL CALL("d", "ReduceSum", "\"data\": \"numpy.abs(x - u)\", \"axes\": \"numpy.array([1])\", \"keepdims\": 0")
+#define LARGE SCAN("a", "", "\"functions\": {" TOTAL "}, " YIELD("d"))
+#define TRANSPOSED(name, of) CALL(name, "Transpose", "\"data\": \"" of "\", \"perm\": [1, 0]")
+
+static size_t count_calls(const struct mdf_lowered *lowered)
+{
+    size_t n = 0, i;
+
+    for (i = 0; lowered != NULL && i < lowered->region.n_ops; i++) {
+        n += lowered->region.ops[i].code == MDF_LOWERED_CALL;
+    }
+    return n;
+}
+
+/* What a nest makes only to be transposed is stored so. */
+Test(mapped, stored_where_it_is_moved_to)
+{
+    expect_same(LARGE "," TRANSPOSED("r", "a"), count_calls, 0);
+    expect_same(LARGE "," TRANSPOSED("t", "a") "," TRANSPOSED("r", "t"), count_calls, 1);
+}
+
 /* ------------------------------------------------------------------ several runs side by side */
 
 #define STATE_LOOP(name, n, state, go, next)                                                                                 \

@@ -212,11 +212,26 @@ static bool goes_round(const struct turning *turning, const struct mdf_lowered_n
     return true;
 }
 
+/* The axis that lanes go along, where something is laid out for a nest; the number of axes: nothing is. */
+static size_t settle_lanes(const struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
+{
+    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest);
+
+    return lanes < nest->n_axes && choose_lanes(turning, nest, lanes) && (is_in_loop || goes_round(turning, nest, lanes))
+               ? lanes
+               : nest->n_axes;
+}
+
+bool turning_is_worth_it(const struct turning *turning, struct mdf_lowered_nest *nest)
+{
+    return settle_lanes(turning, nest, false) < nest->n_axes;
+}
+
 static void turn_nest(struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
 {
-    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest), i, k;
+    size_t lanes = settle_lanes(turning, nest, is_in_loop), i, k;
 
-    if (lanes == nest->n_axes || !choose_lanes(turning, nest, lanes) || (!is_in_loop && !goes_round(turning, nest, lanes))) {
+    if (lanes == nest->n_axes) {
         return;
     }
     for (i = 0; i < nest->n_steps; i++) {

@@ -1,5 +1,5 @@
 /* turning.h - what files share that lay out arrays by columns for nests that fold their short rows (lower_turned.c,
- * lower_turned_states.c). */
+ * lower_turned_states.c, lower_stored_moved.c). */
 #ifndef MDF_LOWER_TURNING_H
 #define MDF_LOWER_TURNING_H
 
@@ -39,6 +39,10 @@ size_t turning_find_lanes(const struct mdf_lowered_nest *nest);
 /* Whether an array from outside is loaded across rows. */
 bool turning_is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
                        size_t lanes);
+
+/* Whether something is laid out for a nest by itself, whose axes may change places for that: what it is otherwise does not
+ * change. */
+bool turning_is_worth_it(const struct turning *turning, struct mdf_lowered_nest *nest);
 
 /* Two axes change places: no step has a level between them. */
 void turning_change_places(struct mdf_lowered_nest *nest, size_t axis, size_t other);

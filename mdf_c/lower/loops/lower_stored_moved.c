@@ -1,0 +1,187 @@
+/* lower_stored_moved.c - what a nest stores only for a call to move it, as distances to many points that are transposed, is
+ * stored where the call would have moved it, and the call is dropped. See lowering.h.
+ *
+ * That is done where vectors of the nest lie along what it stores then (lower_turned.c). */
+#include "functions/moves/indexing.h"
+#include "mdf_c/lower/loops/turning.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+/* How an array that is moved lies in what it becomes: its dimensions of more than one element, from the outermost on, each with
+ * how far apart its elements are in the array, and there. */
+struct moved {
+    size_t rank;
+    int64_t extents[MDF_INLINE_RANK], from[MDF_INLINE_RANK], to[MDF_INLINE_RANK];
+};
+
+/* Puts a dimension where it belongs: that with the largest steps first. */
+static void add_dimension(struct moved *moved, int64_t extent, int64_t from, int64_t to)
+{
+    size_t i = moved->rank++;
+
+    for (; i > 0 && moved->from[i - 1] < from; i--) {
+        moved->extents[i] = moved->extents[i - 1];
+        moved->from[i] = moved->from[i - 1];
+        moved->to[i] = moved->to[i - 1];
+    }
+    moved->extents[i] = extent;
+    moved->from[i] = from;
+    moved->to[i] = to;
+}
+
+/* Whether a value has each element of what it is a view of once, with its axes in another order. */
+static bool find_order(const struct lowering *lowering, mdf_lowered_id id, struct moved *moved)
+{
+    const struct lowering_view *view = &lowering->facts[id].view;
+    const struct mdf_value *form = &lowering->lowered->values[id].form;
+    int64_t strides[MDF_INLINE_RANK], n = 1;
+    size_t i;
+
+    *moved = (struct moved){0};
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    for (i = 0; i < form->rank; i++) {
+        if (mdf_value_shape(form)[i] > 1) {
+            add_dimension(moved, mdf_value_shape(form)[i], view->strides[i], strides[i]);
+        }
+    }
+    for (i = moved->rank; i-- > 0; n *= moved->extents[i]) {
+        if (moved->from[i] != n) {
+            return false;
+        }
+    }
+    return view->first == 0 && form->length == lowering->lowered->values[view->id].form.length;
+}
+
+/* The indices of an element of the array, or of a step along it. False: they are not within it. */
+static bool find_indices(const struct moved *moved, int64_t place, int64_t indices[MDF_INLINE_RANK])
+{
+    size_t i;
+
+    for (i = 0; place >= 0 && i < moved->rank; i++) {
+        indices[i] = place / moved->from[i];
+        place %= moved->from[i];
+        if (indices[i] >= moved->extents[i]) {
+            return false;
+        }
+    }
+    return place == 0;
+}
+
+static int64_t place_there(const struct moved *moved, const int64_t indices[MDF_INLINE_RANK])
+{
+    int64_t place = 0;
+    size_t i;
+
+    for (i = 0; i < moved->rank; i++) {
+        place += indices[i] * moved->to[i];
+    }
+    return place;
+}
+
+/* What a nest stores in the array, where that has been moved. False: an axis of it goes from one row to the next. */
+static bool move_view(const struct moved *moved, const struct mdf_lowered_nest *nest, struct mdf_nest_view *view)
+{
+    int64_t last[MDF_INLINE_RANK] = {0}, by[MDF_INLINE_RANK] = {0};
+    size_t axis, i;
+
+    if (!find_indices(moved, view->first, last)) {
+        return false;
+    }
+    view->first = place_there(moved, last);
+    for (axis = 0; axis < nest->n_axes; axis++) {
+        if (!find_indices(moved, view->strides[axis], by)) {
+            return false;
+        }
+        view->strides[axis] = place_there(moved, by);
+        for (i = 0; i < moved->rank; i++) {
+            last[i] += by[i] * ((int64_t)nest->extents[axis] - 1);
+        }
+    }
+    for (i = 0; i < moved->rank && last[i] < moved->extents[i]; i++) {
+    }
+    return i == moved->rank;
+}
+
+/* The call behind op number `at` that moves a value; SIZE_MAX: there is none. */
+static size_t find_move(const struct lowering *lowering, const struct mdf_lowered_region *region, size_t at, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = at + 1; i < region->n_ops; i++) {
+        const struct mdf_lowered_call *call = region->ops[i].code == MDF_LOWERED_CALL ? region->ops[i].of.call : NULL;
+
+        if (call != NULL && call->n_outputs == 1 && call->outputs[0] != MDF_LOWERED_NONE &&
+            mdf_lowered_reads(&region->ops[i], id)) {
+            const struct lowering_view *view = &lowering->facts[call->outputs[0]].view;
+
+            return view->is_there && view->id == id && view->at == MDF_LOWERED_NONE ? i : SIZE_MAX;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The only store of a value in a nest, which stores all of it; NULL: there are others. */
+static struct mdf_nest_step *find_store(const struct lowering *lowering, struct mdf_lowered_nest *nest, mdf_lowered_id id)
+{
+    struct mdf_nest_step *found = NULL;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = &nest->steps[i];
+        }
+    }
+    return mdf_nest_count(nest, 0, found->level) == lowering->lowered->values[id].form.length ? found : NULL;
+}
+
+/* What a nest, op number `at`, stores in a value is stored where call number `call` would move it, if that pays. */
+static void store_moved(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t call, mdf_lowered_id id)
+{
+    struct mdf_lowered_nest *nest = region->ops[at].of.nest;
+    struct mdf_nest_step *store = find_store(lowering, nest, id);
+    mdf_lowered_id out = region->ops[call].of.call->outputs[0];
+    struct turning *turning = store != NULL ? turning_of(lowering, &region->ops[at]) : NULL;
+    struct mdf_nest_view kept;
+    struct moved moved;
+
+    if (turning == NULL || !find_order(lowering, out, &moved)) {
+        return;
+    }
+    kept = store->view;
+    if (!move_view(&moved, nest, &store->view) || !turning_is_worth_it(turning, nest)) {
+        store->view = kept;
+        return;
+    }
+    store->view.id = out;
+    lowering->facts[id].is_nested = false;
+    lowering->facts[out].is_nested = true;
+    memmove(region->ops + call, region->ops + call + 1, (region->n_ops - call - 1) * sizeof *region->ops);
+    region->n_ops--;
+}
+
+bool lowering_store_moved(struct lowering *lowering)
+{
+    struct mdf_lowered_region *region = &lowering->lowered->region;
+    const size_t *n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
+    size_t i, k;
+
+    for (i = 0; n_reads != NULL && i < region->n_ops; i++) {
+        const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
+
+        for (k = 0; nest != NULL && !nest->is_open && k < nest->n_steps; k++) {
+            mdf_lowered_id id = nest->steps[k].kind == MDF_NEST_STORE ? nest->steps[k].view.id : MDF_LOWERED_NONE;
+            size_t call = id != MDF_LOWERED_NONE && n_reads[id] == 1 && !lowering->facts[id].is_watched
+                              ? find_move(lowering, region, i, id)
+                              : SIZE_MAX;
+
+            if (call != SIZE_MAX) {
+                store_moved(lowering, region, i, call, id);
+            }
+        }
+    }
+    return n_reads != NULL ? !lowering_has_failed(lowering) : lowering_out_of_memory(lowering);
+}
