@@ -5,10 +5,12 @@
  * summed as bytes (byte_products.h), or in float32 where that holds every sum exactly; others, such as float8 and zero points
  * that broadcast, in float64. Source: the ONNX operators of these names, all versions. */
 #include "functions/kernel/routine.h"
+#include "functions/products/requantise_routine.inc"
 #include "functions/products/byte_words.h"
 #include "functions/products/matrix_product.h"
 #include "functions/quantised/byte_products.h"
 #include "functions/windows/convolutions/conv.h"
+#include "mdf_c/base/processor.h"
 
 #include <math.h>
 
@@ -631,7 +633,7 @@ static bool qlinear_conv(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
-/* ------------------------------------------------------------------ as plain C: quantised_routine.inc */
+/* ------------------------------------------------------------------ as plain C: bytes_routine.inc, quantised_routine.inc */
 
 /* Whether there is a number for each slice along an axis, and not one for all. Sets *fits to false where it is neither. */
 static bool goes_along(const struct mdf_value *numbers, size_t n, bool has_axis, bool *fits)
@@ -718,6 +720,36 @@ static bool plan_qlinear_matmul(struct mdf_call *call, struct mdf_routine_plan *
     return plan_product(call, QLINEAR_SECOND, "multiply_bytes", plan);
 }
 
+#include "functions/quantised/bytes_routine.inc"
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"), flatten)) static bool multiply_in_vectors(void *const *out, const void *const *in,
+                                                                         const int64_t *whole, const double *real, void *work)
+{
+    return mdf_multiply_integers(out, in, whole, real, work);
+}
+#endif
+
+/* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer. */
+static mdf_routine_function integers_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_PRODUCTS = 1 << 11, MOST_WITHOUT_VECTORS = 1 << 9 };
+    int64_t most = mdf_has_avx2() ? MOST_PRODUCTS : MOST_WITHOUT_VECTORS, n = 1;
+    size_t i;
+
+    for (i = 4; i < 8; i++) { /* lines, columns, products of a sum, batches */
+        if (plan->whole[i] > most || n * plan->whole[i] > most) {
+            return NULL;
+        }
+        n *= plan->whole[i];
+    }
+#if defined(__x86_64__)
+    return mdf_has_avx2() ? multiply_in_vectors : mdf_multiply_integers;
+#else
+    return mdf_multiply_integers;
+#endif
+}
+
 static bool plan_convolution(struct mdf_call *call, size_t second, const char *function, struct mdf_routine_plan *plan)
 {
     bool is_scaled = second == QLINEAR_SECOND, fits = true;
@@ -760,7 +792,7 @@ static bool plan_qlinear_conv(struct mdf_call *call, struct mdf_routine_plan *pl
 
 const struct mdf_operator mdf_operators_quantised_product[] = {
     {"MatMulInteger", 10, 99, matmul_integer, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_matmul_integer, NULL)},
+     .routine = &(const struct mdf_routine){plan_matmul_integer, .function = integers_function}},
     {"QLinearMatMul", 10, 99, qlinear_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .routine = MDF_ROUTINE(plan_qlinear_matmul, NULL)},
     {"ConvInteger", 10, 99, conv_integer, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,

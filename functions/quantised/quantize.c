@@ -399,7 +399,7 @@ static bool run_dynamic_quantize(struct mdf_call *call)
     return true;
 }
 
-/* ------------------------------------------------------------------ as plain C: quantised_routine.inc */
+/* ------------------------------------------------------------------ as plain C: quantize_routine.inc */
 
 /* Where the scales lie, and the function's name; false: it has no such function, or memory ran out. */
 static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_routine_plan *plan)
@@ -462,11 +462,62 @@ static bool plan_dynamic(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+#include "functions/quantised/scales_routine.inc"
+#define NAME(x) mdf_##x##_int8
+#define ELEMENT int8_t
+#include "functions/quantised/quantize_routine.inc"
+#undef NAME
+#undef ELEMENT
+#define NAME(x) mdf_##x##_uint8
+#define ELEMENT uint8_t
+#include "functions/quantised/quantize_routine.inc"
+#undef NAME
+#undef ELEMENT
+
+/* Of so few elements that the kernels' looks at types and shapes would take longer. */
+enum { MOST_ROUTINE_ELEMENTS = 1 << 9 };
+
+/* The first three numbers are those of mdf_scale_place. */
+static bool is_little(const struct mdf_routine_plan *plan)
+{
+    int64_t n = 1;
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        if (plan->whole[i] > MOST_ROUTINE_ELEMENTS || n * plan->whole[i] > MOST_ROUTINE_ELEMENTS) {
+            return false;
+        }
+        n *= plan->whole[i];
+    }
+    return true;
+}
+
+static mdf_routine_function quantize_function(const struct mdf_routine_plan *plan)
+{
+    return !is_little(plan)                 ? NULL
+           : plan->dtype == MDF_DTYPE_INT8  ? mdf_quantize_int8
+           : plan->dtype == MDF_DTYPE_UINT8 ? mdf_quantize_uint8
+                                            : NULL;
+}
+
+static mdf_routine_function dequantize_function(const struct mdf_routine_plan *plan)
+{
+    return !is_little(plan)                 ? NULL
+           : plan->dtype == MDF_DTYPE_INT8  ? mdf_dequantize_int8
+           : plan->dtype == MDF_DTYPE_UINT8 ? mdf_dequantize_uint8
+                                            : NULL;
+}
+
+static mdf_routine_function dynamic_function(const struct mdf_routine_plan *plan)
+{
+    return plan->whole[0] <= MOST_ROUTINE_ELEMENTS ? mdf_dynamic_quantize : NULL;
+}
+
 const struct mdf_operator mdf_operators_quantize[] = {
     {"QuantizeLinear", 10, 99, run_quantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_quantize, NULL)},
+     .routine = &(const struct mdf_routine){plan_quantize, .function = quantize_function}},
     {"DequantizeLinear", 10, 99, run_dequantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_dequantize, NULL)},
+     .routine = &(const struct mdf_routine){plan_dequantize, .function = dequantize_function}},
     {"DynamicQuantizeLinear", 11, 99, run_dynamic_quantize, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_dynamic, NULL)},
+     .routine = &(const struct mdf_routine){plan_dynamic, .function = dynamic_function}},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

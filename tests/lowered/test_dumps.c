@@ -219,6 +219,9 @@ Test(dumps, routines_in_loops)
         {"tests/data/compile/routines_in_loops.yaml",
          {"routine CumSum(", "routine ScatterElements(", "routine ScatterND("},
          true}, /* OneHot is a nest */
+        {"tests/data/compile/quantised_loops.yaml",
+         {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear("},
+         true},
     };
     const struct cli_outcome *outcome;
 
