@@ -375,9 +375,8 @@ const struct mdf_operator mdf_operators_python_methods[] = {
 /* ------------------------------------------------------------------ attributes */
 
 /* "m.shape": Python ints. */
-static bool get_shape(struct mdf_call *call)
+static bool tell_shape(struct mdf_call *call, const struct mdf_value *array)
 {
-    const struct mdf_value *array = mdf_call_tensor(call, 0);
     struct mdf_value *items = array == NULL ? NULL : mdf_python_make_list(call, mdf_call_target(call, 0), array->rank);
     size_t axis;
 
@@ -389,18 +388,54 @@ static bool get_shape(struct mdf_call *call)
     return items != NULL;
 }
 
+static bool tell_size(struct mdf_call *call, const struct mdf_value *array)
+{
+    return array != NULL && mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)array->length);
+}
+
+static bool tell_ndim(struct mdf_call *call, const struct mdf_value *array)
+{
+    return array != NULL && mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)array->rank);
+}
+
+static bool get_shape(struct mdf_call *call)
+{
+    return tell_shape(call, mdf_call_tensor(call, 0));
+}
+
 static bool get_size(struct mdf_call *call)
 {
-    const struct mdf_value *array = mdf_call_tensor(call, 0);
-
-    return array != NULL && mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)array->length);
+    return tell_size(call, mdf_call_tensor(call, 0));
 }
 
 static bool get_ndim(struct mdf_call *call)
 {
-    const struct mdf_value *array = mdf_call_tensor(call, 0);
+    return tell_ndim(call, mdf_call_tensor(call, 0));
+}
 
-    return array != NULL && mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)array->rank);
+/* numpy.shape and its kin: the same of lists and numbers too. */
+static bool run_shape(struct mdf_call *call)
+{
+    return tell_shape(call, mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS));
+}
+
+static bool run_ndim(struct mdf_call *call)
+{
+    return tell_ndim(call, mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS));
+}
+
+/* numpy.size: of all axes, or of one. */
+static bool run_size(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    int64_t number;
+    size_t axis;
+
+    if (array == NULL || mdf_python_given(call, 1) == NULL) {
+        return tell_size(call, array);
+    }
+    return mdf_python_integer(call, 1, 0, &number) && mdf_call_axis(call, number, array->rank, &axis) &&
+           mdf_python_make_int(call, mdf_call_target(call, 0), mdf_value_shape(array)[axis]);
 }
 
 static bool get_itemsize(struct mdf_call *call)
@@ -473,5 +508,12 @@ const struct mdf_operator mdf_operators_python_attribute[] = {
     MDF_FUNCTION("T", get_transpose, 0, "a", .move = MDF_MOVE(1)),
     MDF_FUNCTION("real", get_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("imag", get_imag, 0, "a", .derivatives = mdf_derivatives_flat),
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
+};
+
+const struct mdf_operator mdf_operators_python_shape[] = {
+    MDF_FUNCTION("numpy.shape", run_shape, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("numpy.size", run_size, 0, "a axis=", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
+    MDF_FUNCTION("numpy.ndim", run_ndim, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL},
 };

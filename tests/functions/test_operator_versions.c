@@ -128,6 +128,13 @@ static const struct {
      "dtype=numpy.float32)\", "
      "\"batch_indices\": [0], \"coordinate_transformation_mode\": \"output_half_pixel\"",
      "f", "[[[[3.3000002]]]]"},
+    /* numpy's functions of a shape: of lists and numbers, too. */
+    {"21", "onnx::Identity", "\"input\": \"numpy.array(numpy.shape([[1, 2], [3, 4], [5, 6]]))\"", "f", "[3, 2]"},
+    {"21", "onnx::Identity",
+     "\"input\": \"numpy.array([numpy.size([[1, 2, 3], [4, 5, 6]]), numpy.size(numpy.zeros((4, 5)), -1), numpy.size(2.5), "
+     "numpy.ndim([[1], [2]]), numpy.ndim(7)])\"",
+     "f", "[6, 5, 1, 2, 0]"},
+    {"21", "onnx::Identity", "\"input\": \"numpy.size([1, 2], 1)\"", "f", "axis 1"},
     /* Cubics go past the elements that they lie between: integers end at the ends of their type. */
     {"13", "onnx::Resize",
      "\"X\": \"numpy.array([0, 0, 255, 255, 0], dtype=numpy.uint8)\", \"scales\": [2.0], \"mode\": \"cubic\"", "f",
