@@ -537,9 +537,9 @@ MDF_API const char *mdf_program_result_name(const mdf_program *program, size_t i
 /* Tells, before a run, what it would quietly take. `warning` is called, with `context`, for each input port that is 0 because
  * neither an edge nor a default_value feeds it, nor an input of the `n_given` names (as mdf_set_input takes them); and where
  * there are more steps than one and no time increment (`dt` NaN) for a parameter with a time_derivative, which then stands still.
- */
-MDF_API void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
-                           mdf_warning_handler warning, void *context);
+ * `warning` may be NULL. Returns how many there are. */
+MDF_API size_t mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
+                             mdf_warning_handler warning, void *context);
 
 /* Compiles a model's graph and looks it over, without running it: what mdf_compile warns of, and ports that nothing feeds or reads,
  * parameters and functions that nothing uses, types and shapes that do not fit each other, conditions that can not be meant

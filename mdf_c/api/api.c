@@ -404,13 +404,13 @@ mdf_status mdf_check(const mdf_model *model, const char *const *given, size_t n_
     return MDF_OK;
 }
 
-void mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
-                   mdf_warning_handler warning, void *context)
+size_t mdf_check_run(const mdf_program *program, const char *const *given, size_t n_given, uint64_t n_steps, double dt,
+                     mdf_warning_handler warning, void *context)
 {
     const struct mdf_warnings warnings = {warning, context};
     const struct mdf_run_check check = {given, n_given, n_steps, dt};
 
-    if (program != NULL && mdf_arguments_given((const void *const *)given, n_given, "names", NULL)) {
-        mdf_run_check(program, &check, &warnings);
-    }
+    return program != NULL && mdf_arguments_given((const void *const *)given, n_given, "names", NULL)
+               ? mdf_run_check(program, &check, &warnings)
+               : 0;
 }

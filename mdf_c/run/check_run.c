@@ -36,13 +36,13 @@ static void warn(const struct mdf_warnings *warnings, const char *code, const st
     mdf_warn_of(warnings, code, &warning);
 }
 
-void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings)
+size_t mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings)
 {
     const struct mdf_origin *slope = &program->derivative;
     struct mdf_memory memory;
     struct mdf_arena arena;
     const bool *are_given;
-    size_t i;
+    size_t i, n_warnings = 0;
 
     mdf_memory_init(&memory, &program->memory.allocator, 0);
     mdf_arena_init(&arena, &memory);
@@ -54,11 +54,14 @@ void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check
             warn(warnings, "unfed-input", &port->origin,
                  "nothing feeds it, so that it is 0: give it a value (mdf-run --input %s.%s=VALUE), an edge, or a default_value",
                  program->nodes[port->node].id, port->id);
+            n_warnings++;
         }
     }
     mdf_arena_release(&arena);
     if (program->has_derivative && check->n_steps > 1 && isnan(check->dt)) {
         warn(warnings, "no-time-increment", slope,
              "without a time increment its time_derivative has no effect, and it stands still: give one (mdf-run --dt)");
+        n_warnings++;
     }
+    return n_warnings;
 }

@@ -11,6 +11,7 @@ struct mdf_run_check {
     double dt; /* NaN: no time increment */
 };
 
-void mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings);
+/* Returns how many warnings there are. */
+size_t mdf_run_check(const struct mdf_program *program, const struct mdf_run_check *check, const struct mdf_warnings *warnings);
 
 #endif

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -61,7 +62,7 @@ class _Helper:
 
     def __init__(self) -> None:
         self._handed: SimpleQueue[_Work] = SimpleQueue()
-        threading.Thread(target=self._serve, name="mdf_c evaluation", daemon=True).start()
+        start_new_thread(self._serve, ())  # at once: a Thread's start() waits for it, which takes longer than a small model
 
     def _serve(self) -> None:
         while True:

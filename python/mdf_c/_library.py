@@ -206,7 +206,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_program_graph_input_name": (c_char_p, c_void_p, c_size_t),
     "mdf_program_n_results": (c_size_t, c_void_p),
     "mdf_program_result_name": (c_char_p, c_void_p, c_size_t),
-    "mdf_check_run": (None, c_void_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, WARNING_HANDLER, c_void_p),
+    "mdf_check_run": (c_size_t, c_void_p, POINTER(c_char_p), c_size_t, c_uint64, c_double, WARNING_HANDLER, c_void_p),
     "mdf_state_new": (c_void_p, c_void_p, _ERROR),
     "mdf_state_reset": (c_int, c_void_p, c_uint64, _ERROR),
     "mdf_state_copy": (c_int, c_void_p, c_void_p, _ERROR),

@@ -20,6 +20,7 @@ from ._library import (
     PART_FUNCTION,
     PART_INPUT,
     PART_OUTPUT,
+    WARNING_HANDLER,
     Error,
     Handle,
     Tensor,
@@ -54,7 +55,9 @@ _INSPECT_BODIES, _INSPECT_PROFILE = 1, 2
 def _check_run(program: int | None, origin: Origin, inputs: Iterable[str], steps: int, dt: float | None) -> Warnings:
     collected, names = Warnings(origin), [str(name).encode() for name in inputs]
     given = (ctypes.c_char_p * len(names))(*names)
-    lib.mdf_check_run(program, given, len(names), steps, math.nan if dt is None else dt, collected.handler, None)
+    arguments = program, given, len(names), steps, math.nan if dt is None else dt
+    if lib.mdf_check_run(*arguments, WARNING_HANDLER(), None):  # a function that C calls takes long to make: only for those that are
+        lib.mdf_check_run(*arguments, collected.handler, None)
     return collected
 
 

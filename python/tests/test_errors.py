@@ -12,6 +12,7 @@ import pytest
 from conftest import DECAY, DOUBLE, ENDLESS, model_of
 
 import mdf_c
+from mdf_c import _findings
 from mdf_c._findings import Findings
 from mdf_c._settings import options_of, settings_of
 
@@ -242,6 +243,14 @@ def test_a_state_warns_once_of_what_its_evaluations_quietly_take():
     assert warned(DECAY, [None]) == warned(DECAY, [None, 0.1, 0.1]) == []
     first, second = warned({**DECAY, "input_ports": {"x": {}}}, [None] * 4)
     assert "nothing feeds it" in first and "stands still" in second
+
+
+def test_a_function_for_warnings_is_made_where_there_are_some(monkeypatch):
+    """Making the first one of a process takes longer than the first evaluation of a small model."""
+    monkeypatch.setattr(_findings.Warnings, "handler", property(lambda self: pytest.fail("nobody warns")))
+    state = mdf_c.compile(model_of(OPEN)).state()
+    state.set_input("x", 1.0)
+    state.evaluate()
 
 
 def test_a_sweep_is_warned_of_as_a_run_is():

@@ -317,11 +317,11 @@ def test_ctrl_c_twice_in_an_evaluation(interrupts):
 def test_what_is_called_off_before_it_begins(monkeypatch):
     began = []
 
-    def start(_thread):
+    def start(*_arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_interrupt, "_idle", [])
-    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(_interrupt, "start_new_thread", start)
     with pytest.raises(KeyboardInterrupt):
         interruptible(lambda: began.append(True), lambda: None)
     assert not began

@@ -544,6 +544,31 @@ Test(api, steps_have_their_increment)
     end(&fixture);
 }
 
+static void count_warning(void *count, const mdf_error *warning)
+{
+    cr_expect_neq(warning->code, MDF_OK);
+    ++*(size_t *)count;
+}
+
+/* Who wants to know first whether there is anything gives no function. */
+Test(api, what_a_run_is_warned_of_is_counted)
+{
+    const char *const given[] = {"x"};
+    struct fixture fixture;
+    size_t n_called = 0;
+
+    begin(&fixture,
+          "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"k\": "
+          "{\"default_initial_value\": 1.0, \"time_derivative\": \"x\"}}, \"output_ports\": {\"k\": {\"value\": \"k\"}}}}}}}}");
+    cr_expect_eq(mdf_check_run(fixture.program, NULL, 0, 2, NAN, NULL, NULL), 2);
+    cr_expect_eq(mdf_check_run(fixture.program, NULL, 0, 2, NAN, count_warning, &n_called), 2);
+    cr_expect_eq(n_called, 2);
+    cr_expect_eq(mdf_check_run(fixture.program, given, 1, 2, NAN, NULL, NULL), 1);
+    cr_expect_eq(mdf_check_run(fixture.program, NULL, 0, 2, 0.5, NULL, NULL), 1);
+    cr_expect_eq(mdf_check_run(fixture.program, given, 1, 1, NAN, NULL, NULL), 0);
+    end(&fixture);
+}
+
 /* 'b' has not run when 'a' fails: what it was given is not kept for the evaluation after that. */
 Test(api, an_evaluation_that_fails_spends_its_inputs)
 {
