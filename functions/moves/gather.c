@@ -280,6 +280,27 @@ static bool plan_gather_nd(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+static bool plan_compress(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct axis_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0], *truths = call->inputs[1];
+    bool flat = settings->axis == MDF_NOT_GIVEN;
+    size_t axis = 0;
+
+    if ((!flat && !mdf_call_axis(call, settings->axis, data->rank, &axis)) || !mdf_routine_room(plan, 5, 0)) {
+        return false;
+    }
+    plan->function = "compress";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[0] = flat ? 1 : (int64_t)mdf_axes_product(mdf_value_shape(data), 0, axis);
+    plan->whole[1] = flat ? (int64_t)data->length : mdf_value_shape(data)[axis];
+    plan->whole[2] = flat ? 1 : (int64_t)mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
+    plan->whole[3] = (int64_t)truths->length;
+    plan->whole[4] = mdf_value_shape(call->outputs[0])[axis];
+    plan->work_bytes = truths->length * sizeof(int64_t);
+    return true;
+}
+
 const struct mdf_operator mdf_operators_gather[] = {
     {"Gather", 1, 99, gather, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER, .infer = &mdf_rule_gather},
@@ -287,7 +308,8 @@ const struct mdf_operator mdf_operators_gather[] = {
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_ELEMENTS},
     {"GatherND", 11, 99, gather_nd, batch_table, sizeof(struct batch_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true, .by_tuples = true), .routine = MDF_ROUTINE(plan_gather_nd, "an index is out of range")},
-    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1)},
+    {"Compress", 9, 99, compress, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_NEEDS_AXIS, NULL, .move = MDF_MOVE(1),
+     .routine = MDF_ROUTINE(plan_compress, "other numbers of truths are true than when the model was compiled")},
     {"OneHot", 9, 99, one_hot, axis_table, sizeof(struct axis_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = MDF_DERIVATIVES({2, "numpy.array([numpy.sum(dy * (1 - self(x0, x1, numpy.array([0.0, 1.0])))), "
                                         "numpy.sum(dy * self(x0, x1, numpy.array([0.0, 1.0])))])"},

@@ -550,6 +550,8 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
         {"pads", "[0,1,2,0]", "[0,2,1,0]", "types or shapes other than those that the model was compiled for"},
         {"g", "[[0,-1],[2,3],[0,3]]", "[[0,-1],[2,4],[0,3]]", "an index is out of range"},
         {"real_category", "[[3.7,1.0],[2.2,2.9]]", "[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
+        {"kept", "[true,false,true]", "[true,false,false]", "other numbers of truths are true"},
+        {"equals", "[4,2,4,-1]", "[4,2,3,-1]", "other numbers of elements are equal"},
     };
     enum { N = sizeof rows / sizeof *rows };
     char *output = compile_new_output();
