@@ -63,6 +63,16 @@ static size_t next_domain(size_t i)
     return i;
 }
 
+int mdf_schema_only_version(const char *domain)
+{
+    size_t first = lower_bound(domain, ""), i = first;
+
+    while (i < n_schemas && strcmp(schemas[i].domain, domain) == 0 && schemas[i].since == schemas[first].since) {
+        i++;
+    }
+    return i > first && (i == n_schemas || strcmp(schemas[i].domain, domain) != 0) ? schemas[first].since : 0;
+}
+
 const char *mdf_schema_prefix(const struct mdf_schema *schema)
 {
     return schema->domain[0] == '\0' ? "onnx" : schema->domain;

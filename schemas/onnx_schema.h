@@ -72,6 +72,8 @@ const char *mdf_schema_split(const char *function, const char **name);
 /* What stands before "::" in a model: the domain, or "onnx". */
 const char *mdf_schema_prefix(const struct mdf_schema *schema);
 /* The schema of an operator whose name no other domain has, in whichever it is; as mdf_schema_find. */
+/* The version of a domain that has only one; 0: it has several, or there is no such domain. */
+int mdf_schema_only_version(const char *domain);
 const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version);
 /* The attribute, or input, of a schema by name; NULL, or SIZE_MAX. */
 const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name);

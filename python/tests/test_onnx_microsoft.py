@@ -59,6 +59,16 @@ def test_hashes_of_texts():
     np.testing.assert_array_equal(backend.prepare(model).run([x])[0], expected)
 
 
+@pytest.mark.parametrize("delta", [2, -3])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64, np.float32, np.float64])
+def test_ranges_are_those_of_onnx(dtype, delta):
+    code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    for start, limit in ((2, 9), (9, 2), (3, 3)):
+        expected, found = call("Range", [np.array(x, dtype) for x in (start, limit, delta)], code)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (0,), (2, 0)])
 @pytest.mark.parametrize("mark", [0, 1])
 @pytest.mark.parametrize(

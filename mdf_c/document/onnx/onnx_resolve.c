@@ -365,7 +365,8 @@ static bool add_bodies(struct onnx_import *import, struct onnx_node *node, struc
     return true;
 }
 
-/* The operator's signature, by the opset version that holds where the node stands. */
+/* The operator's signature, by the opset version that holds where the node stands. That of a domain with a single one need not be
+ * imported: exporters forget it, and ONNX Runtime takes what they write. */
 static bool find_schema(struct onnx_import *import, const struct onnx_scope *scope, struct onnx_node *node)
 {
     int opset = opset_of(import, scope, node->domain), model_opset;
@@ -375,7 +376,7 @@ static bool find_schema(struct onnx_import *import, const struct onnx_scope *sco
         return mdf_onnx_fail(import, MDF_MODEL, "the model imports no opset of ONNX's own operators, but uses %.100s",
                              node->operator);
     }
-    opset = opset == 0 && is_own ? import->opset : opset;
+    opset = opset != 0 ? opset : is_own ? import->opset : mdf_schema_only_version(node->domain);
     node->schema = mdf_schema_find(node->domain, node->operator, opset);
     if (node->schema == NULL) {
         return true; /* refused when the model is compiled */
@@ -426,6 +427,12 @@ static bool fill_node(struct onnx_import *import, struct onnx_scope *scope, stru
     return true;
 }
 
+/* Operators of ONNX Runtime's domain that mean what ONNX's of that name do are these: exporters write either. */
+static bool is_of_onnx(const char *domain, const char *operator)
+{
+    return is_default_domain(domain) || (strcmp(domain, "com.microsoft") == 0 && strcmp(operator, "Range") == 0);
+}
+
 static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph *graph, const char *name, const char *domain,
                                   const char *operator)
 {
@@ -437,7 +444,7 @@ static struct onnx_node *new_node(struct onnx_import *import, struct onnx_graph 
     }
     node->graph = graph;
     node->position = graph->nodes.n;
-    node->domain = is_default_domain(domain) ? "" : domain;
+    node->domain = is_of_onnx(domain, operator) ? "" : domain;
     node->operator= operator;
     node->id = mdf_onnx_node_id(import, graph, name, operator);
     return node->id != NULL && mdf_onnx_list_add(import, &graph->nodes, node) ? node : NULL;

@@ -557,6 +557,11 @@ def checks():
     ml = {"domain": "ai.onnx.ml"}
     binarizer = model([node("Binarizer", ["x"], ["y"], **ml)], [value("x")], [value("y")])
     refused("opset_of_domain_missing", binarizer, "imports no opset of the domain 'ai.onnx.ml'")
+    inverse = model([node("Inverse", ["x"], ["y"], domain="com.microsoft")], [value("x", shape=[2, 2])], [value("y", shape=[2, 2])])
+    runs("opset_of_domain_with_one", inverse, ({"x": np.float32([[2, 0], [0, 4]])}, {"y": np.float32([[0.5, 0], [0, 0.25]])}))
+    ranges = model([node("Range", ["x", "limit", "delta"], ["y"], domain="com.microsoft")], [value("x", T.INT16, [])], [value("y", T.INT16, [None])],
+                   [nh.from_array(np.array(2, np.int16), "limit"), nh.from_array(np.array(-2, np.int16), "delta")])
+    runs("range_of_another_domain", ranges, ({"x": np.int16(7)}, {"y": np.array([7, 5, 3], np.int16)}))
     forest = node("TreeEnsemble", ["x"], ["y"], **ml)
     refused("operator_of_domain_not_yet_there", model([forest], [value("x")], [value("y")], imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]),
             "only from opset 5 on")
