@@ -46,6 +46,7 @@ Test(dumps, texts)
         {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
         {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
         {"tests/data/dumps/short_rows.yaml --dump nests", "short_rows_nests.txt"},
+        {"tests/data/dumps/backward.yaml --dump nests", "backward_nests.txt"},
         {"tests/data/dumps/log_forward.yaml --float32 --dump nests", "log_forward_nests.txt"},
         {"tests/data/dumps/decayed.yaml --float32 --dump nests", "decayed_nests.txt"},
         {"tests/data/dumps/first_passage.yaml --sweep tests/data/dumps/first_passage_sweep.yaml --dump nests",
@@ -261,10 +262,10 @@ Test(dumps, short_sums_in_c)
               "%s", outcome->output);
 }
 
-/* A state of short rows lies by columns while the loop runs, with the bits that it has otherwise. */
-Test(dumps, short_rows_of_a_state)
+/* Nests whose short rows are folded have the bits that they have otherwise where these lie by columns: a state of a loop, and an
+ * array from outside of which what is made is folded, too. */
+static void expect_columns(const char *model)
 {
-    static const char model[] = "tests/data/dumps/short_rows.yaml";
     static const char *const ways[] = {"", "--compile", "--float32", "--float32 --compile"};
     const struct cli_outcome *outcome;
 
@@ -275,7 +276,15 @@ Test(dumps, short_rows_of_a_state)
                            cli_folder, cli_folder);
         cr_expect_eq(outcome->exit_status, 0, "%s: %s%s", ways[i], outcome->output, outcome->errors);
     }
-    outcome = cli_call("mdf-run %s --dump c", model);
+}
+
+Test(dumps, short_rows_by_columns)
+{
+    const struct cli_outcome *outcome;
+
+    expect_columns("tests/data/dumps/short_rows.yaml");
+    expect_columns("tests/data/dumps/backward.yaml");
+    outcome = cli_call("mdf-run tests/data/dumps/short_rows.yaml --dump c");
     cr_expect(strstr(outcome->output, "[i * 20 + j] = ") != NULL, "%s", outcome->output);
 }
 

@@ -21,15 +21,35 @@ static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
     return i < nest->n_steps;
 }
 
+/* The level of what is made of the innermost axes by folds: none of these goes on from there to an axis further out. */
+static size_t folded_level(const struct mdf_lowered_nest *nest)
+{
+    size_t level = nest->n_axes, i;
+    bool changes = true;
+
+    while (changes) {
+        changes = false;
+        for (i = 0; i < nest->n_steps; i++) {
+            const struct mdf_nest_step *step = &nest->steps[i];
+            bool is_inner = step->kind == MDF_NEST_FOLD &&
+                            (nest->steps[step->in[0]].level > level || nest->steps[step->in[0]].level == nest->n_axes);
+
+            if (is_inner && step->level < level) {
+                level = step->level;
+                changes = true;
+            }
+        }
+    }
+    return level;
+}
+
 size_t turning_find_lanes(const struct mdf_lowered_nest *nest)
 {
-    size_t n_folded = 1, axis = nest->n_axes;
+    size_t level = folded_level(nest);
 
-    while (axis > 0 && is_folded(nest, axis - 1)) {
-        n_folded *= nest->extents[--axis];
-    }
-    return axis > 0 && axis < nest->n_axes && n_folded <= LONGEST_ROW && nest->extents[axis - 1] >= TURNING_FEWEST_ROWS
-               ? axis - 1
+    return level > 0 && level < nest->n_axes && mdf_nest_count(nest, level, nest->n_axes) <= LONGEST_ROW &&
+                   nest->extents[level - 1] >= TURNING_FEWEST_ROWS
+               ? level - 1
                : nest->n_axes;
 }
 
@@ -75,7 +95,7 @@ static bool may_change_places(const struct mdf_lowered_nest *nest, size_t axis, 
 
     for (i = 0; i < nest->n_steps && (nest->steps[i].level <= axis || nest->steps[i].level > lanes); i++) {
     }
-    return i == nest->n_steps && nest->extents[axis] >= TURNING_FEWEST_ROWS;
+    return i == nest->n_steps && nest->extents[axis] >= TURNING_FEWEST_ROWS && !is_folded(nest, axis) && !is_folded(nest, lanes);
 }
 
 void turning_change_places(struct mdf_lowered_nest *nest, size_t axis, size_t other)
@@ -212,12 +232,14 @@ static bool goes_round(const struct turning *turning, const struct mdf_lowered_n
     return true;
 }
 
-/* The axis that lanes go along, where something is laid out for a nest; the number of axes: nothing is. */
+/* The axis that lanes go along, where something is laid out for a nest; the number of axes: nothing is. What C compilers make of
+ * loops in which that axis is folded, too, is slower then. */
 static size_t settle_lanes(const struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
 {
     size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest);
 
-    return lanes < nest->n_axes && choose_lanes(turning, nest, lanes) && (is_in_loop || goes_round(turning, nest, lanes))
+    return lanes < nest->n_axes && !(turning->lowering->is_for_source && is_folded(nest, lanes)) &&
+                   choose_lanes(turning, nest, lanes) && (is_in_loop || goes_round(turning, nest, lanes))
                ? lanes
                : nest->n_axes;
 }
