@@ -148,6 +148,15 @@ Test(dumps, limits_are_choices)
     cr_expect(strstr(text, " = not v") == NULL && strstr(text, " = select v") != NULL, "%s", text);
 }
 
+/* In a loop no kernel is called to fold all of a small array, or several dimensions at its end. */
+Test(dumps, folds_of_whole_arrays_in_loops)
+{
+    const char *text = dump_whole("tests/data/dumps/whole_folds.yaml");
+
+    expect_same_ways("tests/data/dumps/whole_folds.yaml", true);
+    cr_expect(strstr(text, " = call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+}
+
 /* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
  */
 Test(dumps, rows_are_put_where_they_lie)
