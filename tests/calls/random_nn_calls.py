@@ -196,6 +196,9 @@ def regions(s, allowed):
     x = s.array(name, (n, c, h, w), 0)
     count = int(s.random.integers(1, 4))
     corners = np.sort(s.random.uniform(-1, 10, (count, 2, 2)), axis=1).reshape(count, 4)
+    if s.random.random() < 0.5:  # of one decimal place, and whole numbers of elements: the points of a cell are counted in float32
+        corners = np.round(corners, 1)
+        corners[:, 2:] = corners[:, :2] + s.random.integers(1, 8, (count, 2))
     if op == "RoiAlign":
         version = s.pick([10, 16, 22])
         attributes = {"mode": s.pick(["avg", "max"]), "output_height": int(s.random.integers(1, 4)), "output_width": int(s.random.integers(1, 4)),
@@ -243,6 +246,19 @@ def regions(s, allowed):
     return op, [data, np.array(image, np.int64), np.array(block, np.int64)], {"strides": strides, "dilations": dilations, "pads": pads}
 
 
+def deformed(s, allowed):
+    kernel, strides, dilations, pads = small(s, 2, 1, 4), small(s, 2, 1, 3), small(s, 2, 1, 3), small(s, 4, 0, 2)
+    group, offsets, n, per = int(s.pick([1, 2])), int(s.pick([1, 2])), int(s.pick([1, 2])), int(s.pick([1, 2]))
+    size = [int(s.random.integers((k - 1) * d + 1, 8)) for k, d in zip(kernel, dilations)]
+    out = [(size[i] + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1 for i in range(2)]
+    name, taps = s.pick(REALS), offsets * kernel[0] * kernel[1]
+    inputs = [s.array(name, (n, 2 * per, *size), 0), s.array(name, (2 * group, 2 * per // group, *kernel), 0), s.array(name, (n, 2 * taps, *out), 0, -2, 2)]
+    inputs += [s.array(name, (2 * group,), 0) if s.random.random() < 0.5 else None, s.array(name, (n, taps, *out), 0, 0, 1) if s.random.random() < 0.5 else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    return "DeformConv", inputs, {"group": group, "offset_group": offsets, "strides": strides, "dilations": dilations, "pads": pads}, {"version": s.pick([19, 22])}
+
+
 def losses(s, allowed):
     op, version = s.pick(["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"]), s.pick([12, 13])
     n, c, tail = int(s.random.integers(1, 4)), int(s.random.integers(1, 5)), small(s, int(s.random.integers(0, 3)), 1, 4)
@@ -284,4 +300,4 @@ def attentions(s, allowed):
     return "Attention", inputs, attributes, {"version": version, "outputs": outputs}
 
 
-FAMILIES = [pools, pools, convolutions, convolutions, resizes, resizes, recurrent, recurrent, normalisations, regions, regions, losses, attentions]
+FAMILIES = [pools, pools, convolutions, convolutions, resizes, resizes, recurrent, recurrent, normalisations, regions, regions, deformed, losses, attentions]
