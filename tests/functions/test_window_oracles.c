@@ -135,38 +135,63 @@ static double convolve(const struct window *window, const int64_t *x_shape, cons
     return sum;
 }
 
-static void check_conv(mdf_dtype dtype, double tolerance)
+static void check_conv_of(const struct window *window, int64_t groups, int64_t group_channels, int64_t group_outputs,
+                          mdf_dtype dtype, double tolerance)
 {
-    struct window window = pick_window(false);
-    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 3), outputs;
-    int64_t group_outputs = kernel_pick(1, kernel_pick(0, 3) == 0 ? 30 : 5); /* several panels of weights */
+    int64_t outputs = groups * group_outputs;
     int64_t x_shape[MAX_RANK], w_shape[MAX_RANK], y_shape[MAX_RANK], at[MAX_RANK];
     enum kernel_numbers numbers = kernel_pick(0, 3) == 0 ? NUMBERS_WILD : NUMBERS_SHORT;
     const struct mdf_value *x, *weights, *bias = NULL;
     struct kernel_call call;
 
-    outputs = groups * group_outputs;
-    shape_of(kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 2), groups * group_channels, window.rank, window.array, x_shape);
-    shape_of(outputs, group_channels, window.rank, window.kernel, w_shape);
-    shape_of(x_shape[0], outputs, window.rank, window.result, y_shape);
+    shape_of(kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 2), groups * group_channels, window->rank, window->array, x_shape);
+    shape_of(outputs, group_channels, window->rank, window->kernel, w_shape);
+    shape_of(x_shape[0], outputs, window->rank, window->result, y_shape);
     kernel_begin(&call, "Conv", 22);
-    set_window(&call, &window, false);
+    set_window(&call, window, false);
     kernel_set_int(&call, "group", groups);
-    x = kernel_add(&call, dtype, window.rank + 2, x_shape, numbers, false);
-    weights = kernel_add(&call, dtype, window.rank + 2, w_shape, NUMBERS_SHORT, kernel_pick(0, 1) == 1);
+    x = kernel_add(&call, dtype, window->rank + 2, x_shape, numbers, false);
+    weights = kernel_add(&call, dtype, window->rank + 2, w_shape, NUMBERS_SHORT, kernel_pick(0, 1) == 1);
     if (kernel_pick(0, 1) == 1) {
         bias = kernel_add(&call, dtype, 1, &outputs, NUMBERS_SHORT, true);
     }
     kernel_run(&call);
-    kernel_check_shape(&call, 0, window.rank + 2, y_shape);
+    kernel_check_shape(&call, 0, window->rank + 2, y_shape);
     for (size_t i = 0; i < call.outputs[0].length; i++) {
-        kernel_index(window.rank + 2, y_shape, i, at);
+        kernel_index(window->rank + 2, y_shape, i, at);
         kernel_check(&call, 0, i,
-                     convolve(&window, x_shape, w_shape, x, weights, at, at[1] / group_outputs, 0, 0) +
+                     convolve(window, x_shape, w_shape, x, weights, at, at[1] / group_outputs, 0, 0) +
                          (bias != NULL ? kernel_number(bias, (size_t)at[1]) : 0),
                      tolerance);
     }
     kernel_end(&call);
+}
+
+static void check_conv(mdf_dtype dtype, double tolerance)
+{
+    struct window window = pick_window(false);
+    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 3);
+
+    /* Several panels of weights. */
+    check_conv_of(&window, groups, group_channels, kernel_pick(1, kernel_pick(0, 3) == 0 ? 30 : 5), dtype, tolerance);
+}
+
+/* Each channel by itself, with kernels up to 8 by 8; wide planes too, of which strips are not copied. */
+static void check_planes(mdf_dtype dtype)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+
+    do {
+        for (size_t i = 0; i < 2; i++) {
+            window.kernel[i] = kernel_pick(1, 8);
+            window.strides[i] = kernel_pick(1, 3 - (int64_t)i);
+            window.dilations[i] = kernel_pick(1, kernel_pick(1, 2));
+            window.pads[i] = kernel_pick(0, 9);
+            window.pads[i + 2] = kernel_pick(0, 9);
+            window.array[i] = kernel_pick(1, i == 0 ? 20 : kernel_pick(0, 5) == 0 ? 900 : 50);
+        }
+    } while (!count_windows(&window));
+    check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
 }
 
 /* Products of numbers of few digits: sums are exact, but for the rounding of a float16 result. */
@@ -177,6 +202,7 @@ Test(window_oracles, convolution)
         check_conv(MDF_DTYPE_FLOAT64, 0);
         check_conv(MDF_DTYPE_FLOAT16, 0.02);
         check_conv(MDF_DTYPE_BFLOAT16, 0.2);
+        check_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
     }
 }
 
