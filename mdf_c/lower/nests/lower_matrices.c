@@ -386,6 +386,9 @@ static mdf_lowered_id add_gemm(struct multiplying *multiplying)
     product->b_row = turns_b ? 1 : b_shape[1];
     product->b_column = turns_b ? b_shape[1] : 1;
     product->c_row = shape[1];
+    if (!multiplying->matrices.lowering->is_for_source && !is_worth_it(multiplying)) {
+        return MDF_LOWERED_NONE;
+    }
     for (d = 0; d < 2; d++) {
         multiplying->axes[d] = draft_axis(multiplying->matrices.draft, shape[d]);
     }
@@ -463,7 +466,7 @@ mdf_lowered_id lowering_multiply(struct lowering *lowering, const struct trial *
         return sparse;
     }
     if ((form != MDF_FORM_MATMUL && form != MDF_FORM_DOT && form != MDF_FORM_GEMM && form != MDF_FORM_PRODUCT_OF_LINES) ||
-        !has_matrices(trial) || (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) || (form == MDF_FORM_GEMM && runs_here) ||
+        !has_matrices(trial) || (form == MDF_FORM_DOT && trial->effective[1]->rank > 2) ||
         (runs_here && (is_large_outside(lowering, trial) || is_prepared(lowering, trial))) ||
         !begin(lowering, trial, &multiplying)) {
         return MDF_LOWERED_NONE;
