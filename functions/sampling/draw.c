@@ -161,41 +161,7 @@ static bool bernoulli(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
-/* Sums of weights, exp of the logarithms over the largest, up to each class; returns the last class that has one. */
-static size_t sum_weights(const double *logarithms, size_t n, double *sums)
-{
-    double shift = -INFINITY, sum = 0;
-    size_t last = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        shift = logarithms[i] > shift ? logarithms[i] : shift;
-    }
-    for (size_t i = 0; i < n; i++) {
-        double weight = exp(logarithms[i] - shift);
-
-        sum += weight;
-        sums[i] = sum;
-        last = weight > 0 ? i : last;
-    }
-    return last;
-}
-
-/* The class in whose part of [0, total) `at` lies: the first with a larger sum; `last` where there is none. */
-static size_t pick_class(const double *sums, size_t n, size_t last, double at)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (at < sums[middle]) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low < n ? low : last;
-}
+#include "functions/sampling/classes_routine.inc"
 
 static bool multinomial(struct mdf_call *call)
 {
@@ -231,10 +197,12 @@ static bool multinomial(struct mdf_call *call)
         return false;
     }
     for (int64_t row = 0; row < shape[0] && shape[1] > 0; row++, x += n) {
-        size_t last = sum_weights(x, n, sums);
+        int64_t last;
 
+        memcpy(sums, x, n * sizeof *sums);
+        last = mdf_sum_weights((int64_t)n, sums);
         for (int64_t sample = 0; sample < shape[1]; sample++) {
-            *y++ = (double)pick_class(sums, n, last, mdf_random_uniform(state) * sums[n - 1]);
+            *y++ = (double)mdf_pick_class(sums, (int64_t)n, last, mdf_random_uniform(state) * sums[n - 1]);
         }
     }
     return mdf_workspace_end(&workspace);
@@ -303,6 +271,7 @@ static bool plan_multinomial(struct mdf_call *call, struct mdf_routine_plan *pla
     plan->whole[2] = mdf_value_shape(call->outputs[0])[1];
     plan->whole[5] = mdf_value_shape(call->outputs[0])[0];
     plan->whole[6] = mdf_value_shape(call->inputs[0])[1];
+    plan->work_bytes = (size_t)plan->whole[6] * sizeof(double);
     return true;
 }
 
