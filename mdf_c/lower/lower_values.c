@@ -267,6 +267,21 @@ bool lowering_add_op(struct lowering *lowering, struct region *region, const str
     return true;
 }
 
+struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t n)
+{
+    struct mdf_lowered_op *ops = mdf_arena_array(&lowering->lowered->arena, region->n_ops + n, sizeof *ops);
+
+    if (ops == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    memcpy(ops, region->ops, at * sizeof *ops);
+    memcpy(ops + at + n, region->ops + at, (region->n_ops - at) * sizeof *ops);
+    region->ops = ops;
+    region->n_ops += n;
+    return ops + at;
+}
+
 static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region, struct mdf_lowered_op op,
                                 const struct mdf_value *example)
 {

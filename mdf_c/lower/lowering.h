@@ -182,6 +182,8 @@ bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b
  * that of the deepest of its operands. */
 struct region *lowering_place(struct lowering *lowering, size_t depth);
 bool lowering_add_op(struct lowering *lowering, struct region *region, const struct mdf_lowered_op *op);
+/* Room for ops in front of number `at` of a region that is complete; NULL: out of memory. */
+struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t n);
 /* An element op: its new value, which is like `example`. */
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example);
 /* Calling a kernel takes longer than moving so many elements. */

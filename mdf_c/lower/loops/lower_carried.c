@@ -164,27 +164,11 @@ static mdf_lowered_id add_number(struct lowering *lowering, enum mdf_lowered_pla
     return id;
 }
 
-/* Ops in front of number `at`; room for one. */
-static struct mdf_lowered_op *insert_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t at)
-{
-    struct mdf_lowered_op *ops = mdf_arena_array(&lowering->lowered->arena, region->n_ops + 1, sizeof *ops);
-
-    if (ops == NULL) {
-        lowering_out_of_memory(lowering);
-        return NULL;
-    }
-    memcpy(ops, region->ops, at * sizeof *ops);
-    memcpy(ops + at + 1, region->ops + at, (region->n_ops - at) * sizeof *ops);
-    region->ops = ops;
-    region->n_ops++;
-    return &ops[at];
-}
-
 /* The index of what the first run loads, by an op in front of the loop, which is number *at of the region. */
 static mdf_lowered_id first_index(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at,
                                   const struct place *place, size_t depth)
 {
-    struct mdf_lowered_op *op = insert_op(lowering, region, *at);
+    struct mdf_lowered_op *op = lowering_insert_ops(lowering, region, *at, 1);
     struct mdf_value constant = {0};
     mdf_lowered_id id;
 
@@ -224,7 +208,7 @@ static mdf_lowered_id load_first(struct lowering *lowering, struct mdf_lowered_r
         from.at_stride = element->stride;
         from.at_limit = element->limit;
     }
-    op = insert_op(lowering, region, *at);
+    op = lowering_insert_ops(lowering, region, *at, 1);
     loaded = draft_load_elements(lowering, draft, &from, 0, NULL, NULL);
     from = (struct mdf_nest_view){.id = add_number(lowering, MDF_LOWERED_RESULT, like, depth), .at = MDF_NEST_NONE};
     if (op == NULL || from.id == MDF_LOWERED_NONE) {
@@ -242,7 +226,7 @@ static bool add_state(struct lowering *lowering, struct mdf_lowered_loop *loop, 
 {
     size_t depth = lowering->facts[loop->number].depth;
     struct mdf_lowered_state *states = mdf_arena_array(&lowering->lowered->arena, loop->n_states + 1, sizeof *states);
-    struct mdf_lowered_op *op = insert_op(lowering, &loop->body, loop->body.n_ops);
+    struct mdf_lowered_op *op = lowering_insert_ops(lowering, &loop->body, loop->body.n_ops, 1);
     mdf_lowered_id next = add_number(lowering, MDF_LOWERED_RESULT, item, depth);
 
     *parameter = add_number(lowering, MDF_LOWERED_PARAMETER, item, depth);

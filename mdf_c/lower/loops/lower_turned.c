@@ -315,22 +315,15 @@ static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
 }
 
 /* Puts what has been laid out in front of op number `at`. */
-static bool insert(struct turning *turning, struct mdf_lowered_region *region, size_t at)
+static bool insert(const struct turning *turning, struct mdf_lowered_region *region, size_t at)
 {
-    size_t n = turning->n_turned, i;
-    struct mdf_lowered_op *ops = mdf_arena_array(&turning->lowering->lowered->arena, region->n_ops + n, sizeof *ops);
+    struct mdf_lowered_op *ops = lowering_insert_ops(turning->lowering, region, at, turning->n_turned);
+    size_t i;
 
-    if (ops == NULL) {
-        return lowering_out_of_memory(turning->lowering);
+    for (i = 0; ops != NULL && i < turning->n_turned; i++) {
+        ops[i] = turning->turned[i].op;
     }
-    memcpy(ops, region->ops, at * sizeof *ops);
-    for (i = 0; i < n; i++) {
-        ops[at + i] = turning->turned[i].op;
-    }
-    memcpy(ops + at + n, region->ops + at, (region->n_ops - at) * sizeof *ops);
-    region->ops = ops;
-    region->n_ops += n;
-    return true;
+    return ops != NULL;
 }
 
 struct turning *turning_of(struct lowering *lowering, const struct mdf_lowered_op *op)

@@ -253,16 +253,12 @@ static struct mdf_lowered_nest *make_move(const struct turned_state *turned, mdf
 /* Puts a nest into a region, so that it is op number `at`. */
 static bool insert(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, struct mdf_lowered_nest *nest)
 {
-    struct mdf_lowered_op *ops = mdf_arena_array(&lowering->lowered->arena, region->n_ops + 1, sizeof *ops);
+    struct mdf_lowered_op *op = lowering_insert_ops(lowering, region, at, 1);
 
-    if (ops == NULL || nest == NULL) {
+    if (op == NULL || nest == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    memcpy(ops, region->ops, at * sizeof *ops);
-    ops[at] = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
-    memcpy(ops + at + 1, region->ops + at, (region->n_ops - at) * sizeof *ops);
-    region->ops = ops;
-    region->n_ops++;
+    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
     return true;
 }
 

@@ -469,17 +469,13 @@ static bool narrow_op(struct lowering *lowering, struct mdf_lowered_region *regi
     if (nest == NULL) {
         return !lowering_has_failed(lowering);
     }
-    ops = mdf_arena_array(&lowering->lowered->arena, region->n_ops + front.n_ops, sizeof *ops);
+    ops = lowering_insert_ops(lowering, region, *at, front.n_ops);
     if (ops == NULL) {
-        return lowering_out_of_memory(lowering);
+        return false;
     }
-    memcpy(ops, region->ops, *at * sizeof *ops);
-    memcpy(ops + *at, front.ops, front.n_ops * sizeof *ops);
-    memcpy(ops + *at + front.n_ops, region->ops + *at, (region->n_ops - *at) * sizeof *ops);
-    region->ops = ops;
-    region->n_ops += front.n_ops;
+    memcpy(ops, front.ops, front.n_ops * sizeof *ops);
+    ops[front.n_ops].of.nest = nest;
     *at += front.n_ops;
-    ops[*at].of.nest = nest;
     return true;
 }
 
