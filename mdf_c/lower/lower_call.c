@@ -648,6 +648,17 @@ static bool is_short_one_hot(const struct lowering *lowering, const struct trial
         .length <= MOST_ELEMENTS;
 }
 
+/* Whether a call normalises a few lines in a loop, whose kernel looks at types, shapes and attributes each time. */
+static bool is_short_norm(const struct lowering *lowering, const struct trial *trial)
+{
+    enum { MOST_ELEMENTS = 1 << 12, MOST_OF_CHANNELS = 1 << 11 }; /* factors of many short channels are the kernel's in vectors */
+    enum mdf_form form = trial->source->operator->form;
+    size_t most = form == MDF_FORM_BATCH_NORM ? MOST_OF_CHANNELS : MOST_ELEMENTS;
+
+    return form >= MDF_FORM_LAYER_NORM && form <= MDF_FORM_LP_NORM && lowering->region->kind == REGION_BODY &&
+           trial->results[0].length <= most;
+}
+
 /* Whether the result is the same, whatever the elements are. */
 static bool has_constant_result(const struct trial *trial)
 {
@@ -726,8 +737,8 @@ static bool lower_as_nests(struct lowering *lowering, struct scope *scope, struc
 /* Python's numbers, and what is made of several nests. */
 static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
-    bool may_compose =
-        lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) || is_composed(lowering, trial);
+    bool may_compose = lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) ||
+                       is_short_norm(lowering, trial) || is_composed(lowering, trial);
 
     if (lowering_has_failed(lowering)) {
         return true;

@@ -327,7 +327,9 @@ static mdf_lowered_id join(struct joining *joining, size_t next)
         return MDF_LOWERED_NONE;
     }
     joining->product.dtype = dtype;
-    if (n_batches * joining->product.m * joining->product.n * joining->product.k == 0 || !multiply(joining, &axes, &sum)) {
+    n = n_batches * joining->product.m * joining->product.n * joining->product.k;
+    if (n == 0 || (!joining->lowering->is_for_source && !matrices_run_here(&joining->product, n)) ||
+        !multiply(joining, &axes, &sum)) {
         return MDF_LOWERED_NONE;
     }
     if (next + 1 == einsum->n_terms) {
@@ -385,7 +387,8 @@ mdf_lowered_id lowering_einsum(struct lowering *lowering, struct trial *trial)
     struct mdf_workspace workspace;
     bool begun;
 
-    if (!lowering->is_for_source || trial->source->operator->form != MDF_FORM_EINSUM || !has_operands(lowering, trial)) {
+    if ((!lowering->is_for_source && lowering->region->kind != REGION_BODY) ||
+        trial->source->operator->form != MDF_FORM_EINSUM || !has_operands(lowering, trial)) {
         return MDF_LOWERED_NONE;
     }
     begun = mdf_einsum_begin(&workspace, &trial->call, &joining.einsum);

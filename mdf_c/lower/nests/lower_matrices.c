@@ -25,6 +25,12 @@ mdf_dtype matrices_dtype(mdf_dtype dtype)
                                                                     : MDF_DTYPE_NONE;
 }
 
+bool matrices_run_here(const struct mdf_product *product, size_t n)
+{
+    return mdf_dtype_kind(product->dtype) == 'f' && product->k > 0 && n <= MOST_PRODUCTS &&
+           mdf_product_order(product) != MDF_PRODUCT_IN_BLOCKS;
+}
+
 /* A register gets all axes of what it is for, or the loops of another operand would not hold it; but one element stays one. */
 static uint8_t widen(struct matrices *matrices, uint8_t in, unsigned axes)
 {
@@ -288,12 +294,11 @@ static void find_axes(const struct mdf_value *value, const uint8_t *batch, size_
 /* Whether a nest that runs here is as fast as the kernel, or faster. */
 static bool is_worth_it(const struct multiplying *multiplying)
 {
-    enum mdf_product_order order = mdf_product_order(&multiplying->product);
-    size_t k = multiplying->product.k, n = multiplying->result->length * k;
+    const struct mdf_product *product = &multiplying->product;
 
     return multiplying->a->dtype == multiplying->result->dtype && multiplying->b->dtype == multiplying->result->dtype &&
-           mdf_dtype_kind((mdf_dtype)multiplying->result->dtype) == 'f' && k > 0 && n <= MOST_PRODUCTS &&
-           order != MDF_PRODUCT_IN_BLOCKS;
+           mdf_dtype_kind((mdf_dtype)multiplying->result->dtype) == 'f' &&
+           matrices_run_here(product, multiplying->result->length * product->k);
 }
 
 static mdf_lowered_id add_matmul(struct multiplying *multiplying)

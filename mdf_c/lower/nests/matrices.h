@@ -29,6 +29,8 @@ struct matrices {
 
 /* The type in which products of elements of a type are computed; NONE: one that nests do not have. */
 mdf_dtype matrices_dtype(mdf_dtype dtype);
+/* Whether nests that run here sum as fast as the kernel, or faster: `n` products in all, of reals. */
+bool matrices_run_here(const struct mdf_product *product, size_t n);
 /* An operand's element, in the type in which it is computed, for products over some axes. */
 uint8_t matrices_load(struct matrices *matrices, const struct matrices_operand *operand, unsigned axes);
 /* The register of the sums. The draft has failed where nests do not sum so. */
