@@ -54,7 +54,7 @@ static const struct function {
     {"atan", false, MDF_VECTORS_arc_tangent_FLOAT32, atanl, 1.2},
     {"sinh", false, MDF_VECTORS_sine_hyperbolic_FLOAT32, sinhl, 2.5},
     {"cosh", false, MDF_VECTORS_cosine_hyperbolic_FLOAT32, coshl, 1.5},
-    {"tanh", false, MDF_VECTORS_tangent_hyperbolic_FLOAT32, tanhl, 1.5},
+    {"tanh", false, MDF_VECTORS_tangent_hyperbolic_FLOAT32, tanhl, 1.1},
     {"asinh", false, MDF_VECTORS_arc_sine_hyperbolic_FLOAT32, asinhl, 1.7},
     {"acosh", false, MDF_VECTORS_arc_cosine_hyperbolic_FLOAT32, acoshl, 1.9},
     {"atanh", false, MDF_VECTORS_arc_tangent_hyperbolic_FLOAT32, atanhl, 2},
