@@ -255,6 +255,7 @@ check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY) $(BUI
 # Derivatives of all operators, first and second, and of random models, against differences.
 check-derivatives: $(SHARED_LIBRARY)
 	@BUILD=$(BUILD) python3 tests/derivatives/check_derivatives.py --second
+	@BUILD=$(BUILD) python3 tests/derivatives/check_derivatives.py --inside
 	@BUILD=$(BUILD) python3 tests/random/check_gradients.py --models $(or $(SEEDS),200) --from $(or $(FROM),0)
 
 check-against: $(BUILD)/random/run_ways $(SHARED_LIBRARY)

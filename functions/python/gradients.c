@@ -754,7 +754,7 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.numbers", run_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.no_numbers", run_no_numbers, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = FIRST),
     MDF_FUNCTION("gradient.send_back", run_send_back, 0, "g numbers like",
-                 .derivatives = MDF_DERIVATIVES({0, "gradient.take(dy, x1)"}, {MDF_DERIVATIVE_ANY, NULL}),
+                 .derivatives = MDF_DERIVATIVES({0, "numpy.reshape(gradient.take(dy, x1), x0.shape)"}, {MDF_DERIVATIVE_ANY, NULL}),
                  .move = MDF_MOVE(1, .zeros = true, .promotes = true), .by_form = THIRD),
     MDF_FUNCTION("gradient.take", run_take, 0, "a numbers", .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"}),
                  .move = MDF_MOVE(1, .zeros = true)),

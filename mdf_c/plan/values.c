@@ -353,6 +353,47 @@ static bool add_copied_name(struct compiler *compiler, struct list *names, const
     return add_name(compiler, names, kept);
 }
 
+static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names);
+
+/* Of the names of a part of a comprehension those that it has from outside: `bound` are those of its items. */
+static bool collect_from_outside(struct compiler *compiler, const struct mdf_expression *part, const struct list *bound,
+                                 struct list *names)
+{
+    struct list read = {0};
+    size_t i;
+
+    if (!collect_from_tree(compiler, part, bound->n > 0 ? &read : names)) {
+        return false;
+    }
+    for (i = 0; i < read.n; i++) {
+        const char *name = ((const char **)read.items)[i];
+
+        if (!names_contain(bound, name) && !add_name(compiler, names, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* As compile_clauses (expression_code.c) has it: the items that a clause goes through have no name of that clause yet. */
+static bool collect_from_comprehension(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
+{
+    struct mdf_expression *const *item = tree->as.list.items + 1;
+    struct list bound = {0};
+    const char *clause;
+
+    for (clause = tree->clauses; *clause != '\0'; clause++) {
+        bool is_loop = *clause == 'f';
+
+        if (!collect_from_outside(compiler, item[is_loop], &bound, names) ||
+            (is_loop && !collect_from_tree(compiler, item[0], &bound))) {
+            return false;
+        }
+        item += is_loop ? 2 : 1;
+    }
+    return collect_from_outside(compiler, tree->as.list.items[0], &bound, names);
+}
+
 static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
 {
     const char *dotted;
@@ -360,6 +401,9 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
 
     if (tree != NULL && tree->kind == MDF_EXPRESSION_NAME) {
         return add_copied_name(compiler, names, tree->as.text.bytes);
+    }
+    if (tree != NULL && tree->kind == MDF_EXPRESSION_COMPREHENSION) {
+        return collect_from_comprehension(compiler, tree, names);
     }
     if (tree != NULL && tree->kind == MDF_EXPRESSION_ATTRIBUTE) {
         dotted = mdf_expression_dotted(&compiler->scratch, tree);

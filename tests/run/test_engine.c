@@ -173,6 +173,16 @@ static const struct good_case good_cases[] = {
           "in p]\"}, \"t\": {\"value\": \"[a for a in [1, 2, 3] if a > 1 if a < 3]\"}, \"u\": {\"value\": \"[numpy.newaxis, "
           "1]\"}, \"v\": {\"value\": \"p[:, numpy.newaxis].shape\"}}"),
      1, NAN, "s [21, 43]; t [2]; u [null, 1]; v [2, 1, 2]"},
+    /* The names of items are the comprehension's own: no parameter of such a name is read by it, but for what it goes through. */
+    {NODE("\"parameters\": {\"b\": {\"value\": [1, 2]}, \"i\": {\"value\": \"a[0] + 1\"}, \"a\": {\"value\": \"[i * 2 "
+          "for i in b]\"}, \"c\": {\"value\": \"[b * c for b in b for c in a if c > b]\"}}, \"output_ports\": {\"a\": "
+          "{\"value\": \"a\"}, \"i\": {\"value\": \"i\"}, \"c\": {\"value\": \"c\"}}"),
+     2, NAN, "a [2, 4]; i 3; c [2, 4, 8]"},
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [\"[1, 2]\"], "
+          "\"body\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"x\"], \"outputs\": [\"c\", \"y\"]}, \"nodes\": "
+          "{\"s\": {\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": {\"value\": \"[p + 1 for p in x]\"}}, "
+          "\"output_ports\": {\"y\": {\"value\": \"p\"}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}"),
+     2, NAN, "o [4, 5]"},
     {NODE("\"parameters\": {\"x\": {\"value\": 1}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": "
           "[\"x\"], \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", {\"name\": \"c\", \"type\": \"bool\", \"shape\": [1]}, "
           "\"y\"], \"outputs\": [\"c\", \"z\"]}, \"nodes\": {\"s\": {\"input_ports\": {\"y\": {}, \"w\": {\"default_value\": "

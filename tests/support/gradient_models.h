@@ -14,6 +14,31 @@ static const struct model {
     double dt;              /* 0: none */
     const char *conditions; /* NULL: none */
 } models[] = {
+    {"a transposed convolution in a Loop, by which the products of its second order have the form of places",
+     "'n': {'parameters': {'a': {'value': [[[0.3, -0.2, 0.7], [0.1, 0.4, -0.5]]]}, 'k': {'value': [[[0.2, 0.6]], [[-0.4, "
+     "0.5]]]}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': '[a]', 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 'h'], 'outputs': ['c', 'h2']}, 'nodes': {'m': {'input_ports': {'h': {}}, "
+     "'parameters': {'q': {'function': 'onnx::ConvTranspose', 'args': {'X': 'h', 'W': 'k'}}}, "
+     "'output_ports': {'h2': {'value': 'h * numpy.tanh(numpy.sum(q * q))'}}}}}",
+     "y",
+     {"n.a", "n.k"},
+     1,
+     0},
+    {"a Loop that gathers different columns by their places",
+     "'n': {'parameters': {'a': {'value': [[0.3, -0.2, 0.7], [0.1, 0.4, -0.5]]}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 2, 'cond': true, 'v_initial': '[a]', 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'p'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 'h'], 'outputs': ['c', 'h2']}, 'nodes': {'m': {'input_ports': {'h': {}}, "
+     "'parameters': {'q': {'function': 'onnx::Unique', 'args': {'X': 'h', 'axis': 1}}}, "
+     "'output_ports': {'h2': {'value': 'h + 0.1 * numpy.tanh(q[0] * [1, 2, 3])'}}}}}",
+     "y",
+     {"n.a"},
+     1,
+     0},
     {"a Scan's scan output",
      "'n': {'parameters': {'w': {'value': [0.3, -0.2, 0.7]}, 'x': {'value': [[0.1, 0.2, -0.3], [0.5, -0.4, 0.6], [0.9, 0.8, "
      "-0.7]]}, "
