@@ -41,7 +41,9 @@ PROGRAM_NAMES := run convert compile fmu merge diff
 PROGRAM_MAINS := mdf_c/cli/programs.c $(PROGRAM_NAMES:%=mdf_c/cli/mdf_%.c)
 PROGRAM_SHARED_SOURCES := $(sort $(filter-out $(PROGRAM_MAINS),$(shell find mdf_c/cli -name '*.c')))
 SUITE_SOURCES := $(sort $(wildcard tests/*/test_*.c))
-SUITE_SHARED_SOURCES := $(sort $(wildcard tests/support/*.c))
+comma := ,
+CRITERION_START := tests/support/criterion_start.c
+SUITE_SHARED_SOURCES := $(sort $(filter-out $(CRITERION_START),$(wildcard tests/support/*.c)))
 # Criterion's processes do not go with the thread sanitizer, and it may not be there for another processor: tests/alone stands in for it.
 RUNS_ALONE := $(or $(ALONE),$(filter thread,$(SANITIZE)))
 SUITE_SHARED_SOURCES += $(if $(RUNS_ALONE),tests/alone/alone.c)
@@ -56,7 +58,7 @@ LIBRARY_OBJECTS := $(call objects,$(LIBRARY_SOURCES)) $(GENERATED_OBJECTS)
 PROGRAM_SHARED_OBJECTS := $(call objects,$(PROGRAM_SHARED_SOURCES))
 SUITE_SHARED_OBJECTS := $(call objects,$(SUITE_SHARED_SOURCES))
 ALL_OBJECTS := $(call objects,$(LIBRARY_SOURCES) $(PROGRAM_MAINS) $(PROGRAM_SHARED_SOURCES) $(SUITE_SOURCES) $(SUITE_SHARED_SOURCES) \
-    $(FUZZ_SOURCES) fuzz/libfuzzer.c $(RANDOM_SOURCES))
+    $(CRITERION_START) $(FUZZ_SOURCES) fuzz/libfuzzer.c $(RANDOM_SOURCES))
 
 STATIC_LIBRARY := $(BUILD)/libmdf.a
 SHARED_LIBRARY := $(BUILD)/libmdf.so
@@ -87,6 +89,8 @@ once = $(eval $(1) := $(2))$($(1))
 package_flags = $(call once,package_flags,$(shell pkg-config --cflags $(LIBRARY_PACKAGES) $(notdir $(LATE_LIBRARIES)) $(SUITE_PACKAGES) | sed 's/-I/-isystem /g'))
 package_libraries = $(call once,package_libraries,$(shell pkg-config --libs $(LIBRARY_PACKAGES)) -ldl)
 suite_libraries = $(call once,suite_libraries,$(shell pkg-config --libs $(SUITE_PACKAGES)))
+# The name by which Criterion asks for libgit2.
+libgit2_name = $(call once,libgit2_name,$(shell readelf -d "$$($(CC) -print-file-name=libcriterion.so)" 2>/dev/null | sed -n 's/.*NEEDED.*\[\(libgit2\.so[^]]*\)\].*/\1/p'))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes \
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-missing-field-initializers $(if $(WERROR),-Werror)
@@ -422,11 +426,18 @@ $(SUITE_LIBRARY): $(SUITE_LIBRARY_OBJECTS) $(BUILD)/object_list
 	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) -shared -Wl,-soname,$(notdir $@) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(SUITE_LIBRARY_OBJECTS) \
 	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
+# In the place, and by the name, of what Criterion would load.
+SUITE_START := $(if $(RUNS_ALONE),,$(BUILD)/criterion_start.stamp)
+$(BUILD)/criterion_start.stamp: $(call objects,$(CRITERION_START))
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(if $(libgit2_name),$(CC) -shared -Wl$(comma)-soname$(comma)$(libgit2_name) $(LINK_FLAGS) $(LDFLAGS) -o $(BUILD)/$(libgit2_name) $<,:)
+	@touch $@
+SUITE_START_LIBRARY = $(if $(SUITE_START),$(libgit2_name:%=-Wl,--push-state,--no-as-needed $(BUILD)/% -Wl,--pop-state))
+
 # The library for suites is made before a suite is, but a newer one does not make it anew.
 $(foreach source,$(SUITE_SOURCES),$(eval $(BUILD)/tests/$(basename $(notdir $(source))): $(call objects,$(source))))
-$(SUITES): $(BUILD)/flags | $(SUITE_LIBRARY)
+$(SUITES): $(BUILD)/flags $(SUITE_START) | $(SUITE_LIBRARY)
 	@mkdir -p $(@D)
-	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.o,$^) $(SUITE_LIBRARY) -Wl,-rpath,'$$ORIGIN/..' \
+	$(if $(VERBOSE),,@echo "  LINK $@" &&) $(CC) $(LINK_FLAGS) $(LDFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.o,$^) $(SUITE_LIBRARY) $(SUITE_START_LIBRARY) -Wl,-rpath,'$$ORIGIN/..' \
 	    $(call package_libraries) $(call suite_libraries) -lm -lpthread
 
 -include $(ALL_OBJECTS:.o=.d)

@@ -785,6 +785,7 @@ Test(compile, cache)
     struct stat before, after;
     size_t i;
 
+    compile_begin_without_libraries();
     cr_assert_eq(setenv("CC", compile_quick, 1), 0);
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile examples/newton_sqrt.json && ls %s/mdf_c/*.so", compile_folder),
                  0);
@@ -830,6 +831,7 @@ Test(compile, compilers_and_places)
     char *output = compile_new_output();
     size_t i;
 
+    compile_begin_without_libraries();
     cr_assert_eq(
         compile_run(output, "mkdir \"$XDG_CACHE_HOME/my tools\" && ln -s $PWD/%s \"$XDG_CACHE_HOME/my tools/cc\"", compile_quick),
         0);
@@ -848,6 +850,7 @@ Test(compile, runs_side_by_side_share_the_cache)
 {
     char *output = compile_new_output();
 
+    compile_begin_without_libraries();
     cr_assert_eq(setenv("CC", compile_quick, 1), 0);
     cr_expect_eq(compile_run(output,
                              "for i in 1 2 3 4; do $BUILD/mdf-run --compile examples/newton_sqrt.json --quiet >%s/$i & done; "

@@ -2,6 +2,7 @@
  * print what stands under them; the program in C compiles and prints what the first command computes. docs/control-flow.md and
  * docs/dialects.md have a suite of their own (test_example_pages.c), the table of examples/README.md too (test_examples.c). */
 #include "mdf_c/machine/emit.h"
+#include "tests/support/compile_runs.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>
@@ -19,7 +20,7 @@ static char folder[] = "/tmp/mdf_test_pages_XXXXXX";
 static void set_up(void)
 {
     const char *build = getenv("BUILD");
-    char command[COMMAND_SIZE];
+    char command[COMMAND_SIZE], compiler[PATH_MAX];
 
     cr_assert(mkdtemp(folder) != NULL);
     build = build != NULL ? build : "build";
@@ -27,10 +28,8 @@ static void set_up(void)
              "ln -s \"$(realpath %s)\" %s/build && ln -s \"$PWD/examples\" \"$PWD/mdf_c\" \"$PWD/tests\" %s", build, folder,
              folder);
     cr_assert(system(command) == 0);
-    snprintf(command, sizeof command, "%s/cache", folder);
-    setenv("XDG_CACHE_HOME", command, 1);
-    snprintf(command, sizeof command, "%s/tests/random/cc_fast.sh", folder); /* what is printed is the same */
-    setenv("CC", command, 0);
+    compile_keep_libraries();
+    cr_assert(realpath(compile_quick, compiler) != NULL && setenv("CC", compiler, 0) == 0); /* what is printed is the same */
 }
 
 static void tear_down(void)

@@ -2,9 +2,12 @@
 #include "tests/support/compile_runs.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,9 +17,33 @@ char compile_folder[] = "/tmp/mdf_test_compile_XXXXXX";
 
 const char compile_quick[] = "tests/random/cc_fast.sh";
 
+static const char *build_folder(void)
+{
+    const char *build = getenv("BUILD");
+
+    return build != NULL ? build : "build";
+}
+
+void compile_keep_libraries(void)
+{
+    char *here = realpath(build_folder(), NULL), path[PATH_MAX + 16];
+
+    cr_assert(here != NULL);
+    snprintf(path, sizeof path, "%s/compiled", here);
+    cr_assert(mkdir(path, 0700) == 0 || errno == EEXIST);
+    cr_assert(setenv("XDG_CACHE_HOME", path, 1) == 0);
+    free(here);
+}
+
 void compile_set_up(void)
 {
-    cr_assert(mkdtemp(compile_folder) != NULL && setenv("XDG_CACHE_HOME", compile_folder, 1) == 0);
+    cr_assert(mkdtemp(compile_folder) != NULL);
+    compile_keep_libraries();
+}
+
+void compile_begin_without_libraries(void)
+{
+    cr_assert(setenv("XDG_CACHE_HOME", compile_folder, 1) == 0);
 }
 
 void compile_tear_down(void)
@@ -35,7 +62,7 @@ int compile_run(char *output, const char *format, ...)
     size_t n;
     int status;
 
-    setenv("BUILD", "build", 0);
+    setenv("BUILD", build_folder(), 0);
     va_start(values, format);
     vsnprintf(command, sizeof command, format, values);
     va_end(values);
