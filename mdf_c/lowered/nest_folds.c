@@ -185,6 +185,20 @@ uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i)
     return MDF_NEST_NONE;
 }
 
+static bool was_float32(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_FLOAT32 &&
+           step->dtype == MDF_DTYPE_FLOAT64;
+}
+
+bool mdf_nest_is_exact_product(const struct mdf_lowered_nest *nest, size_t i)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+
+    return step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_MULTIPLY && was_float32(&nest->steps[step->in[0]]) &&
+           was_float32(&nest->steps[step->in[1]]);
+}
+
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
     return touches(nest, MDF_NEST_LOAD, id);

@@ -97,19 +97,9 @@ static bool turn_rows(struct nest_code *code, struct nest_block *block)
 
 /* ------------------------------------------------------------------ products that are summed */
 
-static bool is_single(const struct nest_code *code, const struct nest_node *node)
-{
-    const struct mdf_nest_step *step = &code->nest->steps[node->step];
-
-    return node->code == NODE_ELEMENT && step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_FLOAT32 &&
-           step->dtype == MDF_DTYPE_FLOAT64;
-}
-
-/* A product of two numbers that were float32, which has 48 bits at most, and needs no rounding. */
 static bool is_exact_product(const struct nest_code *code, const struct nest_node *node)
 {
-    return node->code == NODE_ELEMENT && code->nest->steps[node->step].code == MDF_LOWERED_MULTIPLY &&
-           is_single(code, &code->nodes[node->in[0]]) && is_single(code, &code->nodes[node->in[1]]);
+    return node->code == NODE_ELEMENT && mdf_nest_is_exact_product(code->nest, node->step);
 }
 
 /* Whether a node adds in[1] to in[0]. */

@@ -127,6 +127,8 @@ bool nest_text_write_several(struct nest_text *text, const struct nest_event *op
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);
 void nest_text_take(struct nest_text *text, size_t step);
+/* A sum of reals that an exact product goes into, with fma where that is fast; NULL: it is no such sum, or has to be written otherwise. */
+const char *nest_text_sum_of_product(struct nest_text *text, size_t step);
 /* The total that an element goes to. */
 const char *nest_text_total(struct nest_text *text, size_t step);
 void nest_text_end(struct nest_text *text, size_t step);

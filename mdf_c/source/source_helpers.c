@@ -82,6 +82,15 @@ static const struct fixed_helper fixed[] = {
               "#else\n"
               "#define MDF_APART inline\n"
               "#endif\n"},
+    {"add_exact_product", "/* sum + a * b, of numbers that were float: the product needs no rounding, so that fma has the same bits. */\n"
+                          "static inline double mdf_add_exact_product(double a, double b, double sum)\n"
+                          "{\n"
+                          "#if defined(FP_FAST_FMA) || defined(__FMA__)\n"
+                          "    return fma(a, b, sum);\n"
+                          "#else\n"
+                          "    return sum + a * b;\n"
+                          "#endif\n"
+                          "}\n"},
     {"vectors", "/* Compilers that have vectors as types, and parts of them; 0: do without. */\n"
                 "#ifndef MDF_HAS_VECTORS\n"
                 "#ifdef __has_builtin\n"

@@ -517,13 +517,13 @@ static bool write_element(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
     const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
-    struct mdf_source_expression expression;
+    struct mdf_source_expression expression = {.text = nest_text_sum_of_product(text, step)};
     size_t store = only_store(text, step), i;
 
     for (i = 0; i < own->n_in; i++) {
         operands[i] = nest_text_operand(text, own->in[i]);
     }
-    if (!express(text, step, operands, &expression)) {
+    if (expression.text == NULL && !express(text, step, operands, &expression)) {
         return false;
     }
     if (store != MDF_NEST_NONE && expression.refused == NULL && expression.checked == NULL && expression.unwanted == NULL) {

@@ -256,6 +256,36 @@ void nest_text_take(struct nest_text *text, size_t step)
     mdf_source_close(writer);
 }
 
+/* Whether a register and what it is made of are variables of the blocks that are open. */
+static bool has_names(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+    bool has = text->registers[step].name != NULL;
+    size_t i;
+
+    for (i = 0; i < own->n_in; i++) {
+        has = has && text->registers[own->in[i]].name != NULL;
+    }
+    return has;
+}
+
+const char *nest_text_sum_of_product(struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *sum = step_of(text, step);
+    size_t i;
+
+    for (i = sum->n_in; i-- > 0 && sum->code == MDF_LOWERED_ADD;) {
+        const uint8_t *factors = step_of(text, sum->in[i])->in;
+
+        if (mdf_nest_is_exact_product(text->nest, sum->in[i]) && has_names(text, sum->in[i])) {
+            return mdf_source_text(text->writer, "%s(%s, %s, %s)", mdf_source_use(text->writer, "add_exact_product"),
+                                   nest_text_operand(text, factors[0]), nest_text_operand(text, factors[1]),
+                                   nest_text_operand(text, sum->in[1 - i]));
+        }
+    }
+    return NULL;
+}
+
 /* Joining so many lanes takes longer than a call. */
 enum { LANES_APART = 16 };
 

@@ -276,7 +276,8 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
-/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums; their extremes are choices. */
+/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums, and of products that need no rounding where
+ * these were float32; their extremes are choices. */
 Test(dumps, short_sums_in_c)
 {
     static const char model[] = "tests/data/dumps/short_sums.yaml";
@@ -284,6 +285,7 @@ Test(dumps, short_sums_in_c)
 
     expect_plain(model, 1, "--compile");
     outcome = cli_call("mdf-run %s --dump c", model);
+    cr_expect(strstr(outcome->output, " = mdf_add_exact_product(") != NULL, "%s", outcome->output);
     cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL &&
                   strstr(outcome->output, "largest[") == NULL && strstr(outcome->output, "smallest[") == NULL,
               "%s", outcome->output);
