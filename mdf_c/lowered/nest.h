@@ -181,8 +181,8 @@ static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size
 /* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */
 uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i);
 
-/* Whether a step is the product of two numbers that were float32, which has 48 bits at most, and needs no rounding: what it is added
- * to has the same bits by fma. */
+/* Whether a step is the product of two numbers that were float32, which has 48 bits at most, and needs no rounding: what it is
+ * added to has the same bits by fma. */
 bool mdf_nest_is_exact_product(const struct mdf_lowered_nest *nest, size_t i);
 
 /* Whether it loads a value, or stores it. */

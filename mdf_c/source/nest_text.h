@@ -29,7 +29,8 @@ struct nest_text {
     const struct nest_plan *plan;
     struct nest_register registers[MDF_NEST_MOST_STEPS];
     struct {
-        const char *index, *block, *end; /* variables; the last two of blocks of lanes, and of tiles */
+        const char *index;                         /* where it is: the variable, or, in loops over lanes, what that would be */
+        const char *variable, *block, *end, *lane; /* block and end of blocks of lanes, and of tiles */
     } axes[MDF_NEST_MOST_AXES];
     unsigned lanes[MDF_NEST_MOST_AXES]; /* a loop over an axis is one over blocks of so many lanes, and one within them; 1: not */
     size_t n_blocks;                    /* that are open */
@@ -37,6 +38,7 @@ struct nest_text {
     const struct nest_event *opens[MOST_LOOPS]; /* what opened it */
     size_t n_loops;                             /* over axes or tiles, that are open */
     bool is_group;                              /* the innermost block is a loop over the vector axis */
+    bool is_rest;                               /* the loop over lanes that is open, or opens, is behind the last whole block */
     bool is_several;                            /* all that is written goes into that */
     const struct nest_event *event;             /* that is written */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
@@ -111,6 +113,15 @@ const char *nest_text_kept(struct nest_text *text, size_t step);
 /* A variable for a register, in the block that is open. */
 const char *nest_text_name(struct nest_text *text, size_t step, const char *hint);
 
+/* Blocks of C, and loops that are such. A loop over pieces of n indices of an axis, the last of which may be shorter; whole,
+ * rest: what the variable of its end is then. A loop of n runs without another one in it, which may be marked as one of which no
+ * run reads what another one stores; whether that over an axis is. */
+void nest_text_open_block(struct nest_text *text, const char *head);
+void nest_text_close_block(struct nest_text *text);
+void nest_text_open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest);
+void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_t n, const char *head);
+bool nest_text_is_independent(const struct nest_text *text, const struct nest_event *opens);
+
 /* A loop over an axis, of which each run takes `step` indices: an axis that is no multiple of it has some left behind. */
 void nest_text_open(struct nest_text *text, const struct nest_event *event, size_t step);
 void nest_text_close(struct nest_text *text);
@@ -118,6 +129,13 @@ void nest_text_close(struct nest_text *text);
 void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1]);
 /* Writes what a step makes. */
 bool nest_text_compute(struct nest_text *text, size_t step);
+
+/* --- source_nest_lanes.c: the most lanes that the totals have which begin before a loop over an axis (1: none, or the axis has
+ * no more indices); the loop over the blocks of these, and that within; and, where the one ends that is open, what opens it again
+ * for the indices behind the last whole block (NULL: nothing does). */
+unsigned nest_text_lanes_of(const struct nest_text *text, const struct nest_event *opens);
+void nest_text_open_lanes(struct nest_text *text, const struct nest_event *opens);
+const struct nest_event *nest_text_rest_of_lanes(struct nest_text *text);
 
 /* --- source_nest_several.c: the event that closes a loop which can take several indices at a time (NULL: it can not), and all of
  * that loop. */
@@ -127,7 +145,8 @@ bool nest_text_write_several(struct nest_text *text, const struct nest_event *op
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);
 void nest_text_take(struct nest_text *text, size_t step);
-/* A sum of reals that an exact product goes into, with fma where that is fast; NULL: it is no such sum, or has to be written otherwise. */
+/* A sum of reals that an exact product goes into, with fma where that is fast; NULL: it is no such sum, or has to be written
+ * otherwise. */
 const char *nest_text_sum_of_product(struct nest_text *text, size_t step);
 /* The total that an element goes to. */
 const char *nest_text_total(struct nest_text *text, size_t step);

@@ -29,13 +29,13 @@ struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer
 
 /* ------------------------------------------------------------------ blocks */
 
-static void open_block(struct nest_text *text, const char *head)
+void nest_text_open_block(struct nest_text *text, const char *head)
 {
     mdf_source_open(text->writer, "%s", head);
     text->n_blocks++;
 }
 
-static void close_block(struct nest_text *text)
+void nest_text_close_block(struct nest_text *text)
 {
     size_t i;
 
@@ -58,11 +58,12 @@ const char *nest_text_extent(struct nest_text *text, size_t axis)
 
 /* A loop over pieces of n indices of an axis, the last of which may be shorter; whole, rest:
  * what the variable of its end is then. */
-static void open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest)
+void nest_text_open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest)
 {
     const char *block = text->axes[axis].block, *all = nest_text_extent(text, axis);
 
-    open_block(text, mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s += %zu)", block, block, all, block, n));
+    nest_text_open_block(text,
+                         mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s += %zu)", block, block, all, block, n));
     if (!is_even(text, axis, n)) {
         mdf_source_line(text->writer, "const size_t %s = %s - %s < %zu ? %s : %s;", text->axes[axis].end, all, block, n, rest,
                         whole);
@@ -73,7 +74,7 @@ void nest_text_close_group(struct nest_text *text)
 {
     if (text->is_group) {
         text->is_group = false;
-        close_block(text);
+        nest_text_close_block(text);
     }
 }
 
@@ -81,7 +82,7 @@ enum { MOST_WRITTEN_OUT = 16 }; /* runs of a loop, of which gcc makes statements
 
 /* A loop of n runs within which there is no other: compilers need not ask whether what it stores is read by another run, as of a
  * nest none is; of many arrays that may lie anywhere they would give up. */
-static void open_innermost(struct nest_text *text, bool is_independent, size_t n, const char *head)
+void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_t n, const char *head)
 {
     const char *mark = "";
 
@@ -91,7 +92,7 @@ static void open_innermost(struct nest_text *text, bool is_independent, size_t n
         mdf_source_use(text->writer, is_short ? "short" : "independent");
         mark = is_short ? "MDF_SHORT " : "MDF_INDEPENDENT ";
     }
-    open_block(text, mdf_source_text(text->writer, "%s%s", mark, head));
+    nest_text_open_block(text, mdf_source_text(text->writer, "%s%s", mark, head));
 }
 
 static void name_fixed_places(struct nest_text *text, size_t step);
@@ -113,8 +114,8 @@ void nest_text_enter(struct nest_text *text, size_t step)
                                                                           : text->axes[vector].end;
 
         name_fixed_places(text, step);
-        open_innermost(text, true, text->nest->extents[vector],
-                       mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
+        nest_text_open_innermost(text, true, text->nest->extents[vector],
+                                 mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
     }
 }
@@ -126,22 +127,8 @@ static void open_tile(struct nest_text *text)
     nest_text_close_group(text);
     text->opens[text->n_loops] = NULL;
     text->outside[text->n_loops++] = text->n_blocks;
-    open_pieces(text, vector, text->plan->tile, mdf_source_text(text->writer, "%zu", text->plan->tile),
-                mdf_source_text(text->writer, "%s - %s", nest_text_extent(text, vector), text->axes[vector].block));
-}
-
-/* The most lanes that the totals have which begin before a loop over an axis. */
-static unsigned lanes_of(const struct nest_text *text, const struct nest_event *opens)
-{
-    const struct nest_event *event = opens;
-    unsigned lanes = 1;
-
-    while (event > text->plan->events && event[-1].kind == NEST_BEGIN) {
-        const struct mdf_nest_step *fold = step_of(text, (--event)->index);
-
-        lanes = has_lanes(text, event->index) && fold->lanes > lanes ? fold->lanes : lanes;
-    }
-    return lanes;
+    nest_text_open_pieces(text, vector, text->plan->tile, mdf_source_text(text->writer, "%zu", text->plan->tile),
+                          mdf_source_text(text->writer, "%s - %s", nest_text_extent(text, vector), text->axes[vector].block));
 }
 
 void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1])
@@ -190,7 +177,7 @@ static void end_blocks(struct nest_text *text, const uint8_t *folds)
 
 /* Whether no run of a loop over an axis reads what another one writes: it holds no other loop, and an element of a total that
  * lies in memory takes what one run makes. */
-static bool is_independent(const struct nest_text *text, const struct nest_event *opens)
+bool nest_text_is_independent(const struct nest_text *text, const struct nest_event *opens)
 {
     const struct nest_event *event;
     bool writes = false;
@@ -218,7 +205,6 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
     struct mdf_source_writer *writer = text->writer;
     size_t axis = event->index, n = text->nest->extents[axis];
-    unsigned lanes = lanes_of(text, event);
     const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
     const char *next = step == 1 ? mdf_source_text(writer, "%s++", index) : mdf_source_text(writer, "%s += %zu", index, step);
 
@@ -226,26 +212,22 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
     text->opens[text->n_loops] = event;
     text->outside[text->n_loops++] = text->n_blocks;
     nest_text_find_depths(text, event, depths);
-    text->lanes[axis] = n > lanes && depths[0] == MDF_NEST_NONE ? lanes : 1;
+    text->lanes[axis] = depths[0] == MDF_NEST_NONE ? nest_text_lanes_of(text, event) : 1;
     count = step == 1 ? nest_text_extent(text, axis) : mdf_source_text(writer, "%zu", n - n % step);
     if (depths[0] != MDF_NEST_NONE) {
         end = mdf_source_text(writer, "%s + %d", block, (int)MDF_NEST_DEPTH);
-        open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
+        nest_text_open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
         begin_blocks(text, depths);
         end = is_even(text, axis, MDF_NEST_DEPTH) ? end : text->axes[axis].end;
-        open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s)", index, block, index, end, next));
+        nest_text_open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s)", index, block, index, end, next));
         return;
     }
     if (text->lanes[axis] == 1) {
-        open_innermost(text, is_independent(text, event), n / step,
-                       mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s)", index, index, count, next));
+        nest_text_open_innermost(text, nest_text_is_independent(text, event), n / step,
+                                 mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s)", index, index, count, next));
         return;
     }
-    end = mdf_source_text(writer, "%s + %u", block, lanes);
-    open_pieces(text, axis, lanes, end, count);
-    end = is_even(text, axis, lanes) ? end : text->axes[axis].end;
-    open_innermost(text, is_independent(text, event), lanes,
-                   mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s++)", index, block, index, end, index));
+    nest_text_open_lanes(text, event);
 }
 
 void nest_text_close(struct nest_text *text)
@@ -255,14 +237,17 @@ void nest_text_close(struct nest_text *text)
 
     nest_text_close_group(text);
     if (text->opens[text->n_loops] != NULL) {
+        size_t axis = text->opens[text->n_loops]->index;
+
         nest_text_find_depths(text, text->opens[text->n_loops], depths);
+        text->axes[axis].index = text->axes[axis].variable;
     }
     if (depths[0] != MDF_NEST_NONE) {
-        close_block(text);
+        nest_text_close_block(text);
         end_blocks(text, depths);
     }
     while (text->n_blocks > outside) {
-        close_block(text);
+        nest_text_close_block(text);
     }
 }
 
@@ -762,8 +747,10 @@ static void name_axes(struct nest_text *text)
         const char *index = axis == 0 ? letters[0] : mdf_source_name(writer, names, letters[axis]);
 
         text->axes[axis].index = index;
+        text->axes[axis].variable = index;
         text->axes[axis].block = mdf_source_name(writer, names, mdf_source_text(writer, "%s_block", index));
         text->axes[axis].end = mdf_source_name(writer, names, mdf_source_text(writer, "%s_end", index));
+        text->axes[axis].lane = mdf_source_name(writer, names, mdf_source_text(writer, "%s_lane", index));
     }
 }
 
@@ -776,6 +763,7 @@ static void free_axes(struct nest_text *text)
         mdf_source_free_name(text->writer, names, text->axes[axis].index);
         mdf_source_free_name(text->writer, names, text->axes[axis].block);
         mdf_source_free_name(text->writer, names, text->axes[axis].end);
+        mdf_source_free_name(text->writer, names, text->axes[axis].lane);
     }
 }
 
@@ -866,9 +854,11 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
         const struct nest_event *event = &plan.events[i];
         const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(&text, event) : NULL;
 
+        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(&text) : NULL;
+
         text.event = event;
         done = end != NULL ? nest_text_write_several(&text, event) : write_event(&text, event);
-        i = end != NULL ? (size_t)(end - plan.events) : i;
+        i = end != NULL ? (size_t)(end - plan.events) : again != NULL ? (size_t)(again - plan.events) - 1 : i;
     }
     nest_text_close_group(&text);
     if (text.why_beyond != NULL) {

@@ -185,9 +185,10 @@ void nest_text_begin(struct nest_text *text, size_t step)
     } else {
         mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
         mdf_source_blank(writer);
-        mdf_source_open(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes);
+        nest_text_open_innermost(text, true, fold->lanes,
+                                 mdf_source_text(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes));
         mdf_source_line(writer, "%s[lane] = %s;", own->total, start);
-        mdf_source_close(writer);
+        nest_text_close_block(text);
     }
 }
 
@@ -216,7 +217,7 @@ const char *nest_text_total(struct nest_text *text, size_t step)
         return mdf_source_text(text->writer, "%s[%s]", total, index);
     }
     if (text->lanes[axis] == fold->lanes) {
-        return mdf_source_text(text->writer, "%s[%s - %s]", total, index, text->axes[axis].block);
+        return mdf_source_text(text->writer, "%s[%s]", total, text->axes[axis].lane);
     }
     return mdf_source_text(text->writer, text->nest->extents[axis] <= fold->lanes ? "%s[%s]" : "%s[%s %% %u]", total, index,
                            (unsigned)fold->lanes);
@@ -367,6 +368,39 @@ static const char *join_helper(struct nest_text *text, size_t step)
                                              vectors, loops, vectors[0] != '\0' ? "#endif\n" : ""));
 }
 
+enum { MOST_JOINED_APART = 8 };
+
+/* Whether the lanes of a total are joined as single numbers: of some of them the last element came alone, and a vector of what is
+ * stored in pieces would be loaded late. */
+static bool is_joined_singly(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+
+    return fold->lanes <= MOST_JOINED_APART && !is_even(text, fold->level, fold->lanes);
+}
+
+static const char *join_singly(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    const char *lanes[MOST_JOINED_APART];
+    size_t half, i;
+
+    for (i = 0; i < fold->lanes; i++) {
+        lanes[i] = mdf_source_text(writer, "%s[%zu]", text->registers[step].total, i);
+    }
+    for (half = fold->lanes / 2; half > 1; half /= 2) {
+        for (i = 0; i < half; i++) {
+            const char *name = mdf_source_name(writer, &writer->locals, "lane");
+
+            mdf_source_line(writer, "const %s %s = %s;", type_of(text, step), name,
+                            combined(text, step, lanes[i], lanes[i + half]));
+            lanes[i] = name;
+        }
+    }
+    return combined(text, step, lanes[0], lanes[1]);
+}
+
 /* A helper that folds a row in an order of its own (enum mdf_nest_order). */
 static const char *row_helper(struct nest_text *text, size_t step)
 {
@@ -427,7 +461,9 @@ void nest_text_end(struct nest_text *text, size_t step)
                                         nest_text_extent(text, step_of(text, step)->level)));
     }
     if (has_lanes(text, step)) {
-        const char *joined = mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
+        const char *joined = is_joined_singly(text, step)
+                                 ? join_singly(text, step)
+                                 : mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
 
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
                         nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint), joined);

@@ -276,18 +276,37 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
-/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums, and of products that need no rounding where
- * these were float32; their extremes are choices. */
+/* Sums of a few numbers for each of many rows are additions in C, with the bits of sums, and of products that need no rounding
+ * where these were float32; their extremes are choices. */
 Test(dumps, short_sums_in_c)
 {
     static const char model[] = "tests/data/dumps/short_sums.yaml";
     const struct cli_outcome *outcome;
 
     expect_plain(model, 1, "--compile");
-    outcome = cli_call("mdf-run %s --dump c", model);
+    outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_rows/,/^}/p'", model);
     cr_expect(strstr(outcome->output, " = mdf_add_exact_product(") != NULL, "%s", outcome->output);
     cr_expect(strstr(outcome->output, "0.0 + ") != NULL && strstr(outcome->output, "sum[") == NULL &&
                   strstr(outcome->output, "largest[") == NULL && strstr(outcome->output, "smallest[") == NULL,
+              "%s", outcome->output);
+}
+
+/* Totals in lanes are set, and added to, in loops over the lanes; what is left of a row has one of its own, behind which the
+ * lanes are joined one by one. */
+Test(dumps, sums_in_lanes_in_c)
+{
+    static const char model[] = "tests/data/dumps/lanes.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 1, "--compile");
+    outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_even/,/^}/p'", model);
+    cr_expect(strstr(outcome->output, "MDF_SHORT for (size_t lane = 0; lane < 8; lane++)") != NULL &&
+                  strstr(outcome->output, "MDF_SHORT for (size_t k_lane = 0; k_lane < 8; k_lane++)") != NULL &&
+                  strstr(outcome->output, "mdf_sum_of_8_float64(sum)") != NULL,
+              "%s", outcome->output);
+    outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_uneven/,/^}/p'", model);
+    cr_expect(strstr(outcome->output, "k_block < 40; k_block += 8)") != NULL && strstr(outcome->output, "k_lane < 2;") != NULL &&
+                  strstr(outcome->output, " = sum[3] + sum[7];") != NULL,
               "%s", outcome->output);
 }
 

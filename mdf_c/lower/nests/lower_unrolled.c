@@ -8,10 +8,11 @@
 #include <string.h>
 
 enum {
-    MOST_TERMS = 12,        /* where rows lie by columns */
-    MOST_TERMS_OF_ROWS = 8, /* else, where vectors are made of several loads */
-    FEWEST_ALONG = 16,      /* elements that vectors go along */
-    MOST_STEPS = 144        /* of the nest that is made */
+    MOST_TERMS = 16,            /* for C source, where rows lie by columns, and totals take turns */
+    MOST_TERMS_OF_COLUMNS = 12, /* of a state that lies so */
+    MOST_TERMS_OF_ROWS = 8,     /* for C source where vectors are made of several loads */
+    FEWEST_ALONG = 16,          /* elements that vectors go along */
+    MOST_STEPS = 144            /* of the nest that is made */
 };
 
 struct unrolling {
@@ -235,7 +236,26 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
 
 struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
-    return may_unroll(lowering, nest, MOST_TERMS) ? unroll(lowering, nest) : NULL;
+    return may_unroll(lowering, nest, MOST_TERMS_OF_COLUMNS) ? unroll(lowering, nest) : NULL;
+}
+
+/* Whether what a nest loads along its innermost axis lies side by side along the axis around it, and totals take turns: one total
+ * for each index of that axis takes its terms a few at a time where they are (mdf_c/source/source_nest_several.c). */
+static bool takes_turns_by_columns(const struct mdf_lowered_nest *nest)
+{
+    bool takes_turns = false;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && nest->n_axes > 1; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        takes_turns = takes_turns || (step->kind == MDF_NEST_FOLD && step->lanes > 1);
+        if (step->kind == MDF_NEST_LOAD && step->level == nest->n_axes && step->view.strides[nest->n_axes - 1] != 0 &&
+            step->view.strides[nest->n_axes - 2] != 0 && step->view.strides[nest->n_axes - 2] != 1) {
+            return false;
+        }
+    }
+    return takes_turns;
 }
 
 static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
@@ -246,7 +266,8 @@ static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_re
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        if (op->code == MDF_LOWERED_NEST && may_unroll(lowering, op->of.nest, MOST_TERMS_OF_ROWS)) {
+        if (op->code == MDF_LOWERED_NEST &&
+            may_unroll(lowering, op->of.nest, takes_turns_by_columns(op->of.nest) ? MOST_TERMS : MOST_TERMS_OF_ROWS)) {
             struct mdf_lowered_nest *nest = unroll(lowering, op->of.nest);
 
             op->of.nest = nest == NULL ? op->of.nest : nest;
