@@ -217,6 +217,70 @@ Test(engine, models_compute_what_they_mean)
     }
 }
 
+/* ------------------------------------------------------------------ names of bodies */
+
+/* A Loop of two runs over a state, x, whose body hands on `outputs`; an If in its node B. */
+#define IN_LOOP(inputs, outputs, parts)                                                                         \
+    "'function': 'onnx::Loop', 'args': {'M': 2, 'v_initial': '[1.0]', 'body': {'metadata': {'inputs': [" inputs \
+    ", 'c', 'x'], 'outputs': ['c', " outputs "]}, " parts "}}"
+#define B_WITH(ports, parts) "'nodes': {'B': {'input_ports': {" ports "}, " parts "}}"
+#define ANY_BRANCH "{'nodes': {'C': {'output_ports': {'r': {'value': 'w * 10'}}}}}"
+#define AN_IF \
+    "'f': {'function': 'onnx::If', 'args': {'cond': true, 'then_branch': " ANY_BRANCH ", 'else_branch': " ANY_BRANCH "}}"
+
+/* A body is computed behind what it takes from around it, which a parameter 'w' may be, and is not kept from being what 'w' is
+ * made of by names that it has itself. */
+static const struct {
+    const char *call, *w, *results;
+} names_of_bodies[] = {
+    /* taken: by a port that nothing feeds, beside what another node calls so, by a branch in a body */
+    {IN_LOOP("'i'", "'y'", B_WITH("'x': {}, 'w': {}", "'output_ports': {'y': {'value': 'x + w'}}")), "b * 2", "L 13.0; w 6"},
+    {IN_LOOP("'i'", "'y'",
+             "'nodes': {'A': {'parameters': {'w': {'value': 7}}, 'output_ports': {'z': {'value': 'w'}}}, 'B': {'input_ports': "
+             "{'x': {}}, 'output_ports': {'y': {'value': 'x + w'}}}}"),
+     "b * 2", "L 13.0; w 6"},
+    {IN_LOOP("'i'", "'y'",
+             "'nodes': {'A': {'parameters': {'w': {'value': 7}}, 'output_ports': {'z': {'value': 'w'}}}, 'B': {'input_ports': "
+             "{'x': {}}, 'parameters': {" AN_IF "}, 'output_ports': {'y': {'value': 'x + f'}}}}"),
+     "b * 2", "L 121.0; w 6"},
+    {IN_LOOP("'i'", "'w'", B_WITH("'x': {}", "'output_ports': {'w': {'value': 'x + w'}}")), "b * 2", "L 13.0; w 6"},
+    {"'function': 'onnx::If', 'args': {'cond': true, 'then_branch': {" B_WITH(
+         "'w': {}", "'output_ports': {'y': {'value': 'w + 1'}}") "}, 'else_branch': {" B_WITH("", "'output_ports': {'y': "
+                                                                                                  "{'value': 1}}") "}}",
+     "b * 2", "L 7; w 6"},
+    /* its own: inputs, outputs, what they are called in the body, graph parameters, other nodes' ports that a branch reads */
+    {IN_LOOP("'w'", "'y'", B_WITH("'x': {}", "'output_ports': {'y': {'value': 'x + w'}}")), "L * 2", "L 2.0; w 4.0"},
+    {IN_LOOP("'i'", "'w'", B_WITH("'x': {}", "'output_ports': {'w': {'value': 'x + 1'}}")), "L * 2", "L 3.0; w 6.0"},
+    {IN_LOOP("'i'", "{'name': 'w', 'port': 'B.y'}", B_WITH("'x': {}", "'output_ports': {'y': {'value': 'x + 1'}}")), "L * 2",
+     "L 3.0; w 6.0"},
+    {IN_LOOP("'i'", "'w.y'", "'nodes': {'w': {'input_ports': {'x': {}}, 'output_ports': {'y': {'value': 'x + 1'}}}}"), "L * 2",
+     "L 3.0; w 6.0"},
+    {IN_LOOP("'i'", "'y'",
+             "'parameters': {'w': {'value': 2.5}}, " B_WITH("'x': {}", "'output_ports': {'y': {'value': 'x + w'}}")),
+     "L * 2", "L 6.0; w 12.0"},
+    {IN_LOOP("'i'", "'y'",
+             "'nodes': {'A': {'input_ports': {'x': {}}, 'output_ports': {'w': {'value': 'x + 1'}}}, 'B': {'parameters': {" AN_IF
+             "}, 'output_ports': {'y': {'value': 'f'}}}}"),
+     "L * 2", "L 210.0; w 420.0"},
+};
+
+Test(engine, names_of_bodies_are_theirs_or_from_around_them)
+{
+    for (size_t i = 0; i < sizeof names_of_bodies / sizeof *names_of_bodies; i++) {
+        char model[1500], text[600];
+
+        snprintf(model, sizeof model,
+                 "{'m': {'onnx_opset_version': '16', 'graphs': {'g': {'nodes': {'n': {'parameters': {'L': {%s}, 'w': {'value': "
+                 "'%s'}, 'b': {'value': '3 + 0'}}, 'output_ports': {'L': {'value': 'L'}, 'w': {'value': 'w'}}}}}}}}",
+                 names_of_bodies[i].call, names_of_bodies[i].w);
+        for (char *quote = strchr(model, '\''); quote != NULL; quote = strchr(quote, '\'')) {
+            *quote = '"';
+        }
+        run(model, NULL, 2, NAN, text, sizeof text);
+        cr_expect_str_eq(text, names_of_bodies[i].results, "case %zu: %s, not %s", i, text, names_of_bodies[i].results);
+    }
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 #define OUT(value) "\"output_ports\": {\"o\": {\"value\": \"" value "\"}}"
