@@ -194,6 +194,26 @@ static void check_planes(mdf_dtype dtype)
     check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
 }
 
+/* The same with the squares that have code of their own. */
+static void check_square_planes(mdf_dtype dtype)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+    int64_t kernel = 2 * kernel_pick(1, 3) + 1, stride = kernel_pick(1, kernel_pick(1, 2)),
+            dilation = kernel_pick(1, kernel_pick(1, 4));
+
+    do {
+        for (size_t i = 0; i < 2; i++) {
+            window.kernel[i] = kernel;
+            window.strides[i] = stride;
+            window.dilations[i] = dilation;
+            window.pads[i] = kernel_pick(0, 9);
+            window.pads[i + 2] = kernel_pick(0, 9);
+            window.array[i] = kernel_pick(1, i == 0 ? 20 : 50);
+        }
+    } while (!count_windows(&window));
+    check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
+}
+
 /* Products of numbers of few digits: sums are exact, but for the rounding of a float16 result. */
 Test(window_oracles, convolution)
 {
@@ -203,6 +223,7 @@ Test(window_oracles, convolution)
         check_conv(MDF_DTYPE_FLOAT16, 0.02);
         check_conv(MDF_DTYPE_BFLOAT16, 0.2);
         check_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+        check_square_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
     }
 }
 

@@ -42,18 +42,27 @@ static struct mdf_plane_geometry read_geometry(const struct mdf_windows *windows
                                        .pad_columns = columns->pad_begin};
 }
 
-/* Whether there is a kernel for windows of this size. */
+/* Whether there is a kernel for windows of this size, and one in which taps in rows of padding meet zeros. */
 static bool has_own_kernel(const struct mdf_plane_geometry *geometry)
 {
-    return geometry->kernel_rows == geometry->kernel_columns && geometry->row_stride == geometry->stride &&
-           geometry->row_dilation == 1 && geometry->dilation == 1 && (geometry->kernel_rows == 3 || geometry->kernel_rows == 5);
+    int64_t size = geometry->kernel_rows, gap = geometry->dilation;
+
+    return size == geometry->kernel_columns && geometry->row_stride == geometry->stride && geometry->row_dilation == gap &&
+           (gap == 1 && geometry->stride == 2 ? size == 3 || size == 5
+            : gap == 1                        ? size == 3 || size == 5 || size == 7
+                                              : size == 3 && geometry->stride == 1);
+}
+
+static bool meets_zeros(const struct mdf_plane_geometry *geometry)
+{
+    return has_own_kernel(geometry) && geometry->dilation == 1 && geometry->kernel_rows < 7;
 }
 
 bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows)
 {
     struct mdf_plane_geometry geometry = read_geometry(windows);
 
-    return !has_own_kernel(&geometry);
+    return !meets_zeros(&geometry);
 }
 
 static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernels, const struct mdf_plane_geometry *geometry)
@@ -61,8 +70,10 @@ static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernel
     size_t stride = (size_t)geometry->stride - 1;
 
     return !has_own_kernel(geometry)    ? kernels->any[stride]
+           : geometry->dilation > 1     ? kernels->dilated_three
            : geometry->kernel_rows == 3 ? kernels->three[stride]
-                                        : kernels->five[stride];
+           : geometry->kernel_rows == 5 ? kernels->five[stride]
+                                        : kernels->seven;
 }
 
 static void convolve_planes(void *context, size_t first, size_t last)
