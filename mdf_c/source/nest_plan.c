@@ -576,3 +576,21 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
         keeps_all = true;
     } while (plan->has_failed && !plan->keeps_all);
 }
+
+bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest)
+{
+    for (size_t i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i], *at = step;
+
+        if (step->kind != MDF_NEST_LOAD || step->view.at == MDF_NEST_NONE) {
+            continue;
+        }
+        do {
+            at = &nest->steps[at == step ? step->view.at : at->in[0]];
+        } while (at->kind == MDF_NEST_ELEMENT && at->code == MDF_LOWERED_CAST && at->operand_dtype != MDF_DTYPE_BOOL);
+        if (at->kind == MDF_NEST_ELEMENT && (at->code == MDF_LOWERED_CAST || at->code == MDF_LOWERED_SELECT)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -86,7 +86,7 @@ void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_
 {
     const char *mark = "";
 
-    if (is_independent) {
+    if (is_independent && !nest_looks_up_by_truth(text->nest)) {
         bool is_short = n <= MOST_WRITTEN_OUT;
 
         mdf_source_use(text->writer, is_short ? "short" : "independent");

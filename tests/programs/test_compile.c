@@ -120,6 +120,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/top.yaml --typed",
         "tests/data/compile/top_of_windows.yaml --typed -n 3",
         "tests/data/compile/narrow.yaml --typed -n 3",
+        "tests/data/compile/truths_as_indices.yaml --typed",
         "tests/data/compile/casts.yaml --typed -n 4",
         "tests/data/compile/routines_in_loops.yaml --typed -n 3",
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
