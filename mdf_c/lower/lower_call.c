@@ -648,15 +648,19 @@ static bool is_short_one_hot(const struct lowering *lowering, const struct trial
         .length <= MOST_ELEMENTS;
 }
 
-/* Whether a call normalises a few lines in a loop, whose kernel looks at types, shapes and attributes each time. */
-static bool is_short_norm(const struct lowering *lowering, const struct trial *trial)
+/* Whether a call normalises or pools a few elements in a loop, whose kernel looks at types, shapes and attributes each time. */
+static bool is_short_norm_or_pool(const struct lowering *lowering, const struct trial *trial)
 {
-    enum { MOST_ELEMENTS = 1 << 12, MOST_OF_CHANNELS = 1 << 11 }; /* factors of many short channels are the kernel's in vectors */
+    enum {
+        MOST_ELEMENTS = 1 << 12,
+        MOST_OF_CHANNELS = 1 << 11
+    }; /* of many short channels, or long planes, kernels are as fast */
     enum mdf_form form = trial->source->operator->form;
-    size_t most = form == MDF_FORM_BATCH_NORM ? MOST_OF_CHANNELS : MOST_ELEMENTS;
+    bool has_channels = form == MDF_FORM_BATCH_NORM || form == MDF_FORM_POOL_PLANES;
 
-    return form >= MDF_FORM_LAYER_NORM && form <= MDF_FORM_LP_NORM && lowering->region->kind == REGION_BODY &&
-           trial->results[0].length <= most;
+    return form >= MDF_FORM_LAYER_NORM && form <= MDF_FORM_POOL_PLANES && lowering->region->kind == REGION_BODY && trial->n > 0 &&
+           trial->ids[0] != MDF_LOWERED_NONE &&
+           trial->effective[0]->length <= (size_t)(has_channels ? MOST_OF_CHANNELS : MOST_ELEMENTS);
 }
 
 /* Whether the result is the same, whatever the elements are. */
@@ -738,7 +742,7 @@ static bool lower_as_nests(struct lowering *lowering, struct scope *scope, struc
 static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     bool may_compose = lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) ||
-                       is_short_norm(lowering, trial) || is_composed(lowering, trial);
+                       is_short_norm_or_pool(lowering, trial) || is_composed(lowering, trial);
 
     if (lowering_has_failed(lowering)) {
         return true;

@@ -175,6 +175,15 @@ Test(dumps, small_norms_in_loops)
     cr_expect(strstr(text, " = call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* Nor for pools, and folds of one element. */
+Test(dumps, small_pools_in_loops)
+{
+    const char *text = dump_whole("tests/data/dumps/small_pools.yaml");
+
+    expect_same_ways("tests/data/dumps/small_pools.yaml", true);
+    cr_expect(strstr(text, " = call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
 /* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
  */
 Test(dumps, rows_are_put_where_they_lie)

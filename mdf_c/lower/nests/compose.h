@@ -40,5 +40,8 @@ uint8_t compose_interpolation(struct composing *composing);
 /* lower_norms.c: the same of arrays that are normalised; NONE: it is not made of a nest. */
 bool compose_has_norm(enum mdf_form form);
 mdf_lowered_id compose_norm(struct composing *composing);
+/* lower_pools.c: the same of pools. */
+bool compose_has_pool(enum mdf_form form);
+mdf_lowered_id compose_pool(struct composing *composing);
 
 #endif

@@ -530,6 +530,7 @@ static mdf_lowered_id compose_one(struct composing *composing)
     }
     return compose_has_features(source->operator->form) ? compose_features(composing)
            : compose_has_norm(source->operator->form)   ? compose_norm(composing)
+           : compose_has_pool(source->operator->form)   ? compose_pool(composing)
                                                         : compose(composing);
 }
 

@@ -319,10 +319,11 @@ struct folding {
 };
 
 /* Whether dimensions that are one axis are folded here: a nest that makes what is folded has them as several, and does not become
- * one with this one. In loops a kernel would look at types and shapes each time; elsewhere it is as good. */
-static bool may_be_joined(const struct folding *folding)
+ * one with this one; and what has one element. In loops a kernel would look at types and shapes each time; elsewhere it is as
+ * good. */
+static bool may_be_folded(const struct folding *folding)
 {
-    return !folding->is_joined || folding->lowering->region->kind == REGION_BODY;
+    return (!folding->is_joined && folding->n > 1) || folding->lowering->region->kind == REGION_BODY;
 }
 
 static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
@@ -351,7 +352,7 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
             folding->outer[folding->n_outer++] = folding->axes[d];
         }
     }
-    return folding->lowering->is_for_source || (folding->n > 1 && folding->n <= LONGEST_FOLD && may_be_joined(folding));
+    return folding->lowering->is_for_source || (folding->n <= LONGEST_FOLD && may_be_folded(folding));
 }
 
 static uint8_t load_operand(struct folding *folding, mdf_lowered_id id)
