@@ -253,21 +253,56 @@ static void choose_tiles(struct nest_plan *plan)
 
 /* ------------------------------------------------------------------ which loop a step is in */
 
-/* Whether a step in the loop of a depth calls a function, or is made of one that does. */
-static bool calls_function(const struct nest_plan *plan, size_t depth, size_t step)
+/* What is known of the steps that stand in the loop of a depth itself, one for each of its indices. */
+struct row_of_loop {
+    size_t depth;
+    bool is_long;                    /* for loops of vectors, and not too long to keep what they give */
+    bool has_functions;              /* some of `functions` do not wait for a fold */
+    bool calls[MDF_NEST_MOST_STEPS]; /* it is a function, or is made of one */
+    bool joins[MDF_NEST_MOST_STEPS]; /* it is a fold of a loop within, or is made of one */
+};
+
+static void find_row(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, struct row_of_loop *row)
+{
+    const struct mdf_lowered_nest *nest = plan->nest;
+    size_t axis = find_axis(plan, depth), n = axis < nest->n_axes ? nest->extents[axis] : 0, i, k;
+
+    memset(row, 0, sizeof *row);
+    row->depth = depth;
+    row->is_long = n >= FEWEST_TOGETHER && n <= MOST_TOGETHER;
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (nest_plan_depth(plan, i) != depth + 1 || nest_plan_is_vector(plan, i)) {
+            continue;
+        }
+        row->calls[i] = step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS;
+        row->joins[i] = step->kind == MDF_NEST_FOLD;
+        for (k = 0; step->kind == MDF_NEST_ELEMENT && k < step->n_in; k++) {
+            row->calls[i] = row->calls[i] || row->calls[step->in[k]];
+            row->joins[i] = row->joins[i] || row->joins[step->in[k]];
+        }
+        row->has_functions = row->has_functions || (is_in(todo, i) && row->calls[i] && !row->joins[i]);
+    }
+}
+
+/* Whether a step is in loops within that of a row, or goes along with them. */
+static bool is_within_row(const struct nest_plan *plan, const struct row_of_loop *row, size_t step)
+{
+    return nest_plan_depth(plan, step) > row->depth + 1 || nest_plan_is_vector(plan, step);
+}
+
+/* Whether a step is behind the loop of its operand as functions have loops of their own: those that wait for no fold in front of
+ * all loops within, and of what these need; those of folds behind them. */
+static bool is_behind_functions(const struct nest_plan *plan, const struct row_of_loop *row, size_t step, size_t operand)
 {
     const struct mdf_nest_step *own = &plan->nest->steps[step];
-    size_t k;
 
-    if (own->kind != MDF_NEST_ELEMENT || nest_plan_depth(plan, step) != depth + 1 || nest_plan_is_vector(plan, step)) {
+    if (!row->is_long) {
         return false;
     }
-    for (k = 0; own->code != MDF_LOWERED_ELEMENTS && k < own->n_in; k++) {
-        if (calls_function(plan, depth, own->in[k])) {
-            return true;
-        }
-    }
-    return own->code == MDF_LOWERED_ELEMENTS;
+    return row->calls[operand] ? is_within_row(plan, row, step) || (row->joins[step] && !row->joins[operand])
+                               : row->joins[operand] && row->calls[step] && own->code == MDF_LOWERED_ELEMENTS;
 }
 
 /* Whether the loop within that of a depth is the innermost one, and goes along rows that are folded in many lanes. */
@@ -298,20 +333,16 @@ static bool is_made_of_rows(const struct nest_plan *plan, size_t depth, size_t s
 }
 
 /* Whether a step is in a later loop of the depth than its operand: a fold is behind what it folds; and what functions give for
- * all indices is made in a loop of its own, of vectors, before loops within need it. */
-static bool is_behind(const struct nest_plan *plan, size_t depth, size_t step, size_t operand)
+ * all indices is made in a loop of its own, of vectors. */
+static bool is_behind(const struct nest_plan *plan, const struct row_of_loop *row, size_t step, size_t operand)
 {
-    bool is_within = nest_plan_depth(plan, step) > depth + 1 || nest_plan_is_vector(plan, step);
-    size_t axis = find_axis(plan, depth), n = axis < plan->nest->n_axes ? plan->nest->extents[axis] : 0;
-
-    return (plan->nest->steps[step].kind == MDF_NEST_FOLD && nest_plan_depth(plan, step) == depth) ||
-           (is_within && n >= FEWEST_TOGETHER && n <= MOST_TOGETHER && calls_function(plan, depth, operand)) ||
-           is_made_of_rows(plan, depth, step, operand);
+    return (plan->nest->steps[step].kind == MDF_NEST_FOLD && nest_plan_depth(plan, step) == row->depth) ||
+           is_behind_functions(plan, row, step, operand) || is_made_of_rows(plan, row->depth, step, operand);
 }
 
 /* Of the steps at a depth or below: `place` p of those at it, which stand between loops p - 1 and p; and of the others, which are
  * in loop p. The number of loops. */
-static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo,
+static size_t place_steps(const struct nest_plan *plan, const struct row_of_loop *row, struct mdf_nest_set todo,
                           uint8_t places[MDF_NEST_MOST_STEPS])
 {
     size_t n_loops = 0, i, k;
@@ -320,22 +351,23 @@ static size_t place_steps(const struct nest_plan *plan, size_t depth, struct mdf
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = waits_for(plan, i, operands);
 
-        places[i] = 0;
+        places[i] = row->is_long && row->has_functions && is_within_row(plan, row, i) && nest_plan_depth(plan, i) > row->depth;
         for (k = 0; is_in(todo, i) && k < n; k++) {
-            uint8_t place =
-                is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind(plan, depth, i, operands[k])) : 0;
+            uint8_t place = is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind(plan, row, i, operands[k])) : 0;
 
             places[i] = place > places[i] ? place : places[i];
         }
-        if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] >= n_loops) {
+        if (is_in(todo, i) && nest_plan_depth(plan, i) > row->depth && places[i] >= n_loops) {
             n_loops = places[i] + 1u;
         }
     }
     return n_loops;
 }
 
-/* What is needed in later loops only is not made in an earlier one; but totals are, with what they take. */
-static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, uint8_t places[MDF_NEST_MOST_STEPS])
+/* What is needed in later loops only is not made in an earlier one; but totals are, with what they take, and functions, whose
+ * loops have nothing else in them. */
+static void sink_steps(const struct nest_plan *plan, const struct row_of_loop *row, struct mdf_nest_set todo,
+                       uint8_t places[MDF_NEST_MOST_STEPS])
 {
     uint8_t latest[MDF_NEST_MOST_STEPS];
     size_t i, k;
@@ -349,12 +381,12 @@ static void sink_steps(const struct nest_plan *plan, size_t depth, struct mdf_ne
         if (!is_in(todo, i)) {
             continue;
         }
-        if (nest_plan_depth(plan, i) > depth && step->kind != MDF_NEST_FOLD && latest[i] != MDF_NEST_NONE &&
-            latest[i] > places[i]) {
+        if (nest_plan_depth(plan, i) > row->depth && step->kind != MDF_NEST_FOLD && !(row->is_long && row->calls[i]) &&
+            latest[i] != MDF_NEST_NONE && latest[i] > places[i]) {
             places[i] = latest[i];
         }
         for (k = 0; k < n; k++) {
-            uint8_t place = (uint8_t)(places[i] - is_behind(plan, depth, i, operands[k]));
+            uint8_t place = (uint8_t)(places[i] - is_behind(plan, row, i, operands[k]));
 
             latest[operands[k]] = place < latest[operands[k]] ? place : latest[operands[k]];
         }
@@ -507,12 +539,15 @@ static struct mdf_nest_set folds_of_loop(struct nest_plan *plan, size_t depth, s
 static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, struct mdf_nest_set folds)
 {
     uint8_t places[MDF_NEST_MOST_STEPS];
-    size_t n_loops = place_steps(plan, depth, todo, places), loop;
+    struct row_of_loop row;
+    size_t n_loops, loop;
     struct mdf_nest_set inner[MDF_NEST_MOST_STEPS + 1];
     bool is_cut =
         depth == plan->tile_depth && plan->vector < plan->nest->n_axes && plan->nest->extents[plan->vector] > plan->tile;
 
-    sink_steps(plan, depth, todo, places);
+    find_row(plan, depth, todo, &row);
+    n_loops = place_steps(plan, &row, todo, places);
+    sink_steps(plan, &row, todo, places);
     for (loop = 0; loop < n_loops; loop++) {
         inner[loop] = steps_of_loop(plan, depth, todo, places, loop);
     }

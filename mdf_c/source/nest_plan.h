@@ -12,7 +12,8 @@
  * What is only moved and turned meanwhile (a transposed matrix) goes through few columns of what it stores at a time, row by row:
  * so many streams of what is loaded, and whole pieces of cache lines of what is stored, stay in the nearest cache.
  *
- * What functions (exp) give for each index of a loop around others is made in a loop of its own, which can be one of vectors. So
+ * What functions (exp) give for each index of a loop around others is made in a loop of its own, which can be one of vectors, in
+ * front of the loop that goes through the others, or, of what they are folded to, behind it. So
  * is what they give along a few short rows that are folded in lanes: no row waits then until the one before it is joined. */
 #ifndef MDF_SOURCE_NEST_PLAN_H
 #define MDF_SOURCE_NEST_PLAN_H

@@ -130,6 +130,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/norms.json --typed --trace -n 2",
         "tests/data/compile/two_totals.yaml --typed",
         "tests/data/compile/short_rows.yaml --typed -n 2",
+        "tests/data/compile/gates.yaml --typed -n 2",
         "tests/data/compile/many_pieces.yaml --typed",
         "tests/data/compile/pairs.yaml --typed",
         "tests/data/compile/layers.json --typed -n 2",
@@ -443,6 +444,21 @@ Test(compile, functions_of_short_rows_have_loops_of_their_own)
               output);
     cr_expect_eq(count_words(output, "_float32(t"), 2u, "%s", output); /* of one row each time */
     cr_expect_eq(count_words(output, "= t_2;\n                }\n            }\n"), 1u, "%s", output);
+    free(output);
+}
+
+/* Functions of rows that are summed are made for all of them, before a row is summed or when all have been. */
+Test(compile, functions_of_sums_have_loops_of_their_own)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/gates.yaml -o %s/gates.c && sed -n '/compute_n/,/^}/p' "
+                             "%s/gates.c | tr -d '\\n ' | sed 's/t_[0-9]*/t/g'",
+                             compile_folder, compile_folder),
+                 0);
+    cr_expect(strstr(output, "=mdf_sigmoid_float32(gate_2);t[j]=t;}for(") != NULL, "%s", output);
+    cr_expect(strstr(output, "MDF_SHORTfor(size_tj=0;j<10;j++){constfloatt=mdf_tanh_float32(t[j]);") != NULL, "%s", output);
     free(output);
 }
 
