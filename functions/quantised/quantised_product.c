@@ -720,36 +720,6 @@ static bool plan_qlinear_matmul(struct mdf_call *call, struct mdf_routine_plan *
     return plan_product(call, QLINEAR_SECOND, "multiply_bytes", plan);
 }
 
-#include "functions/quantised/bytes_routine.inc"
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"), flatten)) static bool multiply_in_vectors(void *const *out, const void *const *in,
-                                                                         const int64_t *whole, const double *real, void *work)
-{
-    return mdf_multiply_integers(out, in, whole, real, work);
-}
-#endif
-
-/* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer. */
-static mdf_routine_function integers_function(const struct mdf_routine_plan *plan)
-{
-    enum { MOST_PRODUCTS = 1 << 11, MOST_WITHOUT_VECTORS = 1 << 9 };
-    int64_t most = mdf_has_avx2() ? MOST_PRODUCTS : MOST_WITHOUT_VECTORS, n = 1;
-    size_t i;
-
-    for (i = 4; i < 8; i++) { /* lines, columns, products of a sum, batches */
-        if (plan->whole[i] > most || n * plan->whole[i] > most) {
-            return NULL;
-        }
-        n *= plan->whole[i];
-    }
-#if defined(__x86_64__)
-    return mdf_has_avx2() ? multiply_in_vectors : mdf_multiply_integers;
-#else
-    return mdf_multiply_integers;
-#endif
-}
-
 static bool plan_convolution(struct mdf_call *call, size_t second, const char *function, struct mdf_routine_plan *plan)
 {
     bool is_scaled = second == QLINEAR_SECOND, fits = true;
@@ -790,13 +760,73 @@ static bool plan_qlinear_conv(struct mdf_call *call, struct mdf_routine_plan *pl
     return plan_convolution(call, QLINEAR_SECOND, "convolve_bytes", plan);
 }
 
+#include "functions/windows/taps_routine.inc"
+#include "functions/quantised/bytes_routine.inc"
+#include "functions/quantised/quantised_routine.inc"
+
+/* The same functions in vectors, where the processor has them. */
+#if defined(__x86_64__)
+#define IN_VECTORS(name)                                                                                                         \
+    __attribute__((target("avx2"), flatten)) static bool name##_in_vectors(void *const *out, const void *const *in,              \
+                                                                           const int64_t *whole, const double *real, void *work) \
+    {                                                                                                                            \
+        return mdf_##name(out, in, whole, real, work);                                                                           \
+    }
+#define FUNCTION(name) (mdf_has_avx2() ? name##_in_vectors : mdf_##name)
+IN_VECTORS(multiply_integers)
+IN_VECTORS(multiply_bytes)
+IN_VECTORS(convolve_integers)
+IN_VECTORS(convolve_bytes)
+#else
+#define FUNCTION(name) (mdf_##name)
+#endif
+
+/* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer. */
+static int64_t most_products(void)
+{
+    enum { MOST_PRODUCTS = 1 << 11, MOST_WITHOUT_VECTORS = 1 << 9 };
+
+    return mdf_has_avx2() ? MOST_PRODUCTS : MOST_WITHOUT_VECTORS;
+}
+
+/* Lines, columns, products of a sum and batches of a plan; batches, groups, channels and outputs: all of them multiplied, or more
+ * than `most`. */
+static int64_t count_sizes(const struct mdf_routine_plan *plan, int64_t most)
+{
+    int64_t n = 1;
+
+    for (size_t i = 4; i < 8 && n <= most; i++) {
+        n = plan->whole[i] > most ? most + 1 : n * plan->whole[i];
+    }
+    return n;
+}
+
+static mdf_routine_function product_function(const struct mdf_routine_plan *plan)
+{
+    int64_t most = most_products();
+
+    return count_sizes(plan, most) > most ? NULL : plan->whole[0] == 0 ? FUNCTION(multiply_integers) : FUNCTION(multiply_bytes);
+}
+
+/* Of a few windows: the kernel's sums of more are faster. */
+static mdf_routine_function convolution_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_OF_WINDOWS = 1 << 8 };
+    int64_t n = count_sizes(plan, MOST_OF_WINDOWS);
+
+    return !mdf_windows_meet_few(plan->whole + 12, plan->whole[11], n, MOST_OF_WINDOWS) ? NULL
+           : plan->whole[0] == 0                                                        ? FUNCTION(convolve_integers)
+                                                                                        : FUNCTION(convolve_bytes);
+}
+
 const struct mdf_operator mdf_operators_quantised_product[] = {
     {"MatMulInteger", 10, 99, matmul_integer, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_matmul_integer, .function = integers_function}},
+     .routine = &(const struct mdf_routine){plan_matmul_integer, .function = product_function}},
     {"QLinearMatMul", 10, 99, qlinear_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_qlinear_matmul, NULL)},
+     .routine = &(const struct mdf_routine){plan_qlinear_matmul, .function = product_function}},
     {"ConvInteger", 10, 99, conv_integer, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_conv_integer, NULL)},
+     .routine = &(const struct mdf_routine){plan_conv_integer, .function = convolution_function}},
     {"QLinearConv", 10, 99, qlinear_conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_qlinear_conv, "a bias is so large that a sum may not be an int32")},
+     .routine = &(const struct mdf_routine){plan_qlinear_conv, .why = "a bias is so large that a sum may not be an int32",
+                                            .function = convolution_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -92,7 +92,7 @@ void mdf_fourier_prepare(struct mdf_fourier *plan, size_t n, double *table, doub
         work[2 * k + 1] = work[2 * mirrored + 1] = -chirp[2 * k + 1];
         square = (square + 2 * k + 1) % (2 * n); /* k^2, which the angle needs modulo 2n only */
     }
-    mdf_fourier_transform(table, (int64_t)m, 1, (int64_t)m, work, 1, spectrum, stop);
+    mdf_fourier_transform(table, 1, (int64_t)m, work, 1, spectrum, stop);
 }
 
 void mdf_fourier_run(const struct mdf_fourier *plan, const double *in, double *out, double *work)

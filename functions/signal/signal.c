@@ -58,14 +58,11 @@ struct spectra {
     size_t n_memory, n_chunk_lines;
 };
 
-#define NAME(x) mdf_##x##_float64
-#define ELEMENT double
 #define HEEDED(stop, element) true
 #define APART
 #include "functions/signal/fourier_routine.inc"
-#include "functions/signal/spectra_routine.inc"
-#undef NAME
-#undef ELEMENT
+#define ROUTINES "functions/signal/spectra_routine.inc"
+#include "functions/kernel/routine_reals.inc"
 #undef HEEDED
 #undef APART
 
@@ -134,6 +131,20 @@ static bool plan_lines(struct mdf_call *call, struct spectra *job, struct mdf_ro
     plan->work_bytes = (4 * n + n_work) * sizeof *work;
     return true;
 }
+
+/* Of so little that nobody need ask to stop, nor lines go to several threads: the tables are made once and not for each call. */
+static mdf_routine_function spectra_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_NUMBERS = 1 << 13 };
+    const int64_t *of = plan->whole;
+
+    if (of[LINES] > MOST_NUMBERS || of[LENGTH] + of[CONVOLUTION] > MOST_NUMBERS / (of[LINES] > 0 ? of[LINES] : 1)) {
+        return NULL;
+    }
+    return MDF_ROUTINE_OF_REALS(plan, spectra);
+}
+
+#define SPECTRA_ROUTINE(plan_of) (&(const struct mdf_routine){plan_of, .function = spectra_function})
 
 /* Whether what is given behind the array, from input `first` on, is known before. */
 static bool knows_inputs(const struct mdf_call *call, size_t first, size_t but)
@@ -389,9 +400,9 @@ static bool plan_stft(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 const struct mdf_operator mdf_operators_signal[] = {
     {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = DFT_MEANING("axis"),
-     .routine = MDF_ROUTINE(plan_dft_17, NULL)},
+     .routine = SPECTRA_ROUTINE(plan_dft_17)},
     {"DFT", 20, 99, dft_20, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)"), .routine = MDF_ROUTINE(plan_dft_20, NULL)},
+     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)"), .routine = SPECTRA_ROUTINE(plan_dft_20)},
     {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = STFT_MEANING,
-     .routine = MDF_ROUTINE(plan_stft, NULL)},
+     .routine = SPECTRA_ROUTINE(plan_stft)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -222,6 +222,15 @@ size_t mdf_windows_bytes_met(const struct mdf_windows *windows)
     return (n_outer + 3) * n_taps * sizeof(int64_t);
 }
 
+bool mdf_windows_meet_few(const int64_t *numbers, int64_t rank, int64_t n, int64_t most)
+{
+    for (int64_t i = 0; i < rank && n <= most; i++) {
+        n = numbers[6 * i + 1] > most || numbers[6 * i + 2] > most ? most + 1 : n * numbers[6 * i + 1];
+        n = n > most ? n : n * numbers[6 * i + 2];
+    }
+    return n <= most;
+}
+
 /* ------------------------------------------------------------------ taps */
 
 /* The taps of an axis that meet the array in some window. */

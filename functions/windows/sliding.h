@@ -48,10 +48,12 @@ bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *
  * in the padding. What derivatives are made of. */
 bool mdf_windows_places(struct mdf_call *call, const struct mdf_windows *windows, int64_t n, int64_t c);
 
-/* The axes as windows_routine.inc has them: six numbers each. */
+/* The axes as taps_routine.inc has them: six numbers each. */
 void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers);
 /* Bytes of what mdf_meet_taps there writes of them. */
 size_t mdf_windows_bytes_met(const struct mdf_windows *windows);
+/* Whether n times the taps of all windows along such axes are at most so many. */
+bool mdf_windows_meet_few(const int64_t *numbers, int64_t rank, int64_t n, int64_t most);
 
 /* The taps, laid out for loops over rows: runs of windows along the last axis, for one position on the outer axes. */
 struct mdf_taps {

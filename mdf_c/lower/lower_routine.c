@@ -51,12 +51,17 @@ static mdf_routine_function plan_function(struct lowering *lowering, const struc
     const struct mdf_value *inputs[MDF_LOWERED_ROUTINE_VALUES];
     struct mdf_call form = call->call;
     struct mdf_error kept = form.context->error;
-    bool is_planned;
+    bool constants[MDF_LOWERED_ROUTINE_VALUES], is_planned;
+    size_t i;
 
     if (!take_forms(lowering, call, values, inputs, outputs)) {
         return NULL;
     }
+    for (i = 0; i < call->n_inputs; i++) {
+        constants[i] = call->inputs[i] != MDF_LOWERED_NONE && lowering_is_constant(lowering, call->inputs[i]);
+    }
     form.inputs = inputs;
+    form.constants = constants;
     form.outputs = outputs;
     form.n_inputs = call->n_inputs;
     form.n_outputs = call->n_outputs;

@@ -200,7 +200,7 @@ struct mdf_lowered_draw {
 };
 
 /* Values of at most so many inputs and outputs. */
-enum { MDF_LOWERED_ROUTINE_VALUES = 6 };
+enum { MDF_LOWERED_ROUTINE_VALUES = 9 };
 
 /* A call whose types and shapes stay, by the function that C source has for it (functions/kernel/routine.h). Its outputs have
  * memory of their own. It bails out where the function refuses. */

@@ -247,17 +247,19 @@ Test(dumps, puts_of_conditions)
 Test(dumps, routines_in_loops)
 {
     static const struct {
-        const char *model, *lines[6];
+        const char *model, *lines[8];
         bool is_whole; /* no kernel is called */
     } cases[] = {
         {"tests/data/compile/top_of_windows.yaml",
          {" float64[5], - = routine TopK(", " float64[3], v", "  -, v", " int32[1,25], - = routine TopK("},
          false},
         {"tests/data/compile/routines_in_loops.yaml",
-         {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine ArgMax(", "routine ArgMin("},
+         {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine ArgMax(", "routine ArgMin(",
+          "routine DFT(", "routine STFT("},
          true}, /* OneHot is a nest */
         {"tests/data/compile/quantised_loops.yaml",
-         {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear("},
+         {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
+          "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},
          true},
     };
     const struct cli_outcome *outcome;
