@@ -223,6 +223,37 @@ const char *nest_text_total(struct nest_text *text, size_t step)
                            (unsigned)fold->lanes);
 }
 
+/* Whether a register and what it is made of are variables of the blocks that are open. */
+static bool has_names(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+    bool has = text->registers[step].name != NULL;
+    size_t i;
+
+    for (i = 0; i < own->n_in; i++) {
+        has = has && text->registers[own->in[i]].name != NULL;
+    }
+    return has;
+}
+
+static const char *add_product(struct nest_text *text, size_t product, const char *sum)
+{
+    const uint8_t *factors = step_of(text, product)->in;
+
+    return mdf_source_text(text->writer, "%s(%s, %s, %s)", mdf_source_use(text->writer, "add_exact_product"),
+                           nest_text_operand(text, factors[0]), nest_text_operand(text, factors[1]), sum);
+}
+
+/* Whether what a total takes is a product that needs no rounding. Of one that waits for itself from element to element the sum
+ * alone is sooner there. */
+static bool takes_product(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+
+    return fold->fold == MDF_NEST_SUM && mdf_nest_is_exact_product(text->nest, fold->in[0]) && has_names(text, fold->in[0]) &&
+           (has_lanes(text, step) || nest_plan_is_vector(text->plan, step)) && !has_row(text, step);
+}
+
 void nest_text_take(struct nest_text *text, size_t step)
 {
     struct mdf_source_writer *writer = text->writer;
@@ -237,6 +268,10 @@ void nest_text_take(struct nest_text *text, size_t step)
 
         mdf_source_line(writer, "%s = fma%s(%s, %s, %s);", total, fold->dtype == MDF_DTYPE_FLOAT32 ? "f" : "",
                         nest_text_operand(text, product->in[0]), nest_text_operand(text, product->in[1]), total);
+        return;
+    }
+    if (takes_product(text, step)) {
+        mdf_source_line(writer, "%s = %s;", total, add_product(text, fold->in[0], total));
         return;
     }
     element = nest_text_operand(text, fold->in[0]);
@@ -257,31 +292,14 @@ void nest_text_take(struct nest_text *text, size_t step)
     mdf_source_close(writer);
 }
 
-/* Whether a register and what it is made of are variables of the blocks that are open. */
-static bool has_names(const struct nest_text *text, size_t step)
-{
-    const struct mdf_nest_step *own = step_of(text, step);
-    bool has = text->registers[step].name != NULL;
-    size_t i;
-
-    for (i = 0; i < own->n_in; i++) {
-        has = has && text->registers[own->in[i]].name != NULL;
-    }
-    return has;
-}
-
 const char *nest_text_sum_of_product(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *sum = step_of(text, step);
     size_t i;
 
     for (i = sum->n_in; i-- > 0 && sum->code == MDF_LOWERED_ADD;) {
-        const uint8_t *factors = step_of(text, sum->in[i])->in;
-
         if (mdf_nest_is_exact_product(text->nest, sum->in[i]) && has_names(text, sum->in[i])) {
-            return mdf_source_text(text->writer, "%s(%s, %s, %s)", mdf_source_use(text->writer, "add_exact_product"),
-                                   nest_text_operand(text, factors[0]), nest_text_operand(text, factors[1]),
-                                   nest_text_operand(text, sum->in[1 - i]));
+            return add_product(text, sum->in[i], nest_text_operand(text, sum->in[1 - i]));
         }
     }
     return NULL;

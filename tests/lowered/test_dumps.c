@@ -313,12 +313,22 @@ Test(dumps, sums_in_lanes_in_c)
     outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_even/,/^}/p'", model);
     cr_expect(strstr(outcome->output, "MDF_SHORT for (size_t lane = 0; lane < 8; lane++)") != NULL &&
                   strstr(outcome->output, "MDF_SHORT for (size_t k_lane = 0; k_lane < 8; k_lane++)") != NULL &&
+                  strstr(outcome->output, "sum[k_lane] = mdf_add_exact_product(") != NULL &&
                   strstr(outcome->output, "mdf_sum_of_8_float64(sum)") != NULL,
               "%s", outcome->output);
     outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_uneven/,/^}/p'", model);
     cr_expect(strstr(outcome->output, "k_block < 40; k_block += 8)") != NULL && strstr(outcome->output, "k_lane < 2;") != NULL &&
                   strstr(outcome->output, " = sum[3] + sum[7];") != NULL,
               "%s", outcome->output);
+}
+
+/* Short rows that are summed for each of a few others, over which something is folded then, are additions in C too. */
+Test(dumps, sums_in_front_of_folds_in_c)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/lanes.yaml --dump c | sed -n '/compute_near/,/^}/p'");
+
+    cr_expect(strstr(outcome->output, "smallest[i] = (int64_t)j;") != NULL && strstr(outcome->output, "sum[") == NULL, "%s",
+              outcome->output);
 }
 
 /* Nests whose short rows are folded have the bits that they have otherwise where these lie by columns: a state of a loop, and an

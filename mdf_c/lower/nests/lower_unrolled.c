@@ -75,20 +75,41 @@ static bool may_write_fold(const struct lowering *lowering, const struct mdf_low
            mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' && count_totals(fold, nest->extents[axis]) > 0;
 }
 
+/* Whether a fold goes along the innermost axis. */
+static bool folds_innermost(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD && nest->steps[step->in[0]].level == nest->n_axes;
+}
+
+/* Whether there are enough indices for vectors along the axis around the innermost one; or, where that is folded too, around it.
+ */
+static bool is_long_around(const struct mdf_lowered_nest *nest)
+{
+    size_t axis = nest->n_axes - 1, i;
+
+    for (i = 0; i < nest->n_steps && nest->extents[axis - 1] < FEWEST_ALONG; i++) {
+        if (axis > 1 && nest->extents[axis - 2] >= FEWEST_ALONG && nest->steps[i].kind == MDF_NEST_FOLD &&
+            nest->steps[i].level == axis - 1 && nest->steps[nest->steps[i].in[0]].level == axis) {
+            return true;
+        }
+    }
+    return nest->extents[axis - 1] >= FEWEST_ALONG;
+}
+
 /* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and such folds. */
 static bool may_unroll(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t most_terms)
 {
     size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
 
     if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > most_terms ||
-        nest->extents[axis - 1] < FEWEST_ALONG) {
+        !is_long_around(nest)) {
         return false;
     }
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_along = step->level == nest->n_axes;
 
-        if (step->kind == MDF_NEST_FOLD) {
+        if (step->kind == MDF_NEST_FOLD && (folds_innermost(nest, step) || !lowering->is_for_source)) {
             if (!may_write_fold(lowering, nest, step, axis)) {
                 return false;
             }
@@ -196,7 +217,7 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
     const struct mdf_nest_step *step = &unrolling->nest->steps[i];
     uint8_t *made = &unrolling->registers[i][is_along(unrolling, i) ? k : 0];
 
-    if (*made == MDF_NEST_NONE && step->kind == MDF_NEST_FOLD) {
+    if (*made == MDF_NEST_NONE && folds_innermost(unrolling->nest, step)) {
         *made = write_fold(unrolling, step);
         unrolling->draft->steps[*made].axes = unrolling->from->steps[i].axes;
     } else if (*made == MDF_NEST_NONE) {
