@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SOFTMAX_ELEMENTS = 32 };
+enum { MOST_SOFTMAX_ELEMENTS = 32, MOST_HARDMAX_ELEMENTS = 256, LONGEST_HARDMAX = 32 };
 
 /* ------------------------------------------------------------------ element ops */
 
@@ -511,13 +511,31 @@ static bool is_small(const struct trial *trial)
     return true;
 }
 
-/* Whether a nest takes less time than a call of the kernel: of few elements. The kernel of float32 takes NaN otherwise. */
-static bool is_short_softmax(const struct trial *trial)
+/* The elements of a line of Softmax and its kin, as they are by version. */
+static size_t line_length(const struct trial *trial)
+{
+    const struct mdf_value *x = trial->effective[0];
+    bool is_flat = trial->source->operator->since<13;
+    size_t axis = lowering_axis(trial->source, x->rank, is_flat ? 1 : x->rank - 1u), n = 1, d;
+
+    for (d = axis; d < x->rank && (is_flat || d == axis); d++) {
+        n *= (size_t)mdf_value_shape(x)[d];
+    }
+    return n;
+}
+
+/* Whether a nest takes less time than a call of the kernel: of few elements. The kernel of Softmax of float32 takes NaN
+ * otherwise.
+ */
+static bool is_short_softmax(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_value *result = &trial->results[0];
 
-    return trial->source->operator->form == MDF_FORM_SOFTMAX && result->dtype == MDF_DTYPE_FLOAT64 &&
-        result->length <= MOST_SOFTMAX_ELEMENTS;
+    return trial->source->operator->form == MDF_FORM_HARDMAX
+               ? lowering->region->kind == REGION_BODY && result->length <= MOST_HARDMAX_ELEMENTS &&
+                     line_length(trial) <= LONGEST_HARDMAX
+               : trial->source->operator->form == MDF_FORM_SOFTMAX && result->dtype == MDF_DTYPE_FLOAT64 &&
+                 result->length <= MOST_SOFTMAX_ELEMENTS;
 }
 
 /* A mean of several arrays, or a function between bounds: a kernel goes through the result once for each. */
@@ -741,7 +759,7 @@ static bool lower_as_nests(struct lowering *lowering, struct scope *scope, struc
 /* Python's numbers, and what is made of several nests. */
 static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
-    bool may_compose = lowering->is_for_source || is_short_softmax(trial) || is_short_one_hot(lowering, trial) ||
+    bool may_compose = lowering->is_for_source || is_short_softmax(lowering, trial) || is_short_one_hot(lowering, trial) ||
                        is_short_norm_or_pool(lowering, trial) || is_composed(lowering, trial);
 
     if (lowering_has_failed(lowering)) {

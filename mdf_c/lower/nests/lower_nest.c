@@ -21,7 +21,8 @@ enum {
     LONGEST_FOLD = 4096,     /* elements */
     LONGEST_PARTS = 1024,    /* of a fold that goes on by halves, each part of which is written out */
     LONGEST_REST = 128,
-    LONGEST_SEARCH = 32 /* for the place of an extreme: the kernel goes through longer rows in vectors */
+    LONGEST_SEARCH = 32, /* for the place of an extreme: the kernel, or a routine, goes through a longer row in less */
+    LONGEST_OF_SEVERAL = 128
 };
 
 /* ------------------------------------------------------------------ the op */
@@ -523,6 +524,8 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
 /* Where an extreme stands. */
 static uint8_t find_place(struct folding *folding, const struct trial *trial, const struct fold_rule *rule, uint8_t in)
 {
+    size_t longest =
+        folding->draft->n_axes > 1 && folding->lowering->region->kind == REGION_BODY ? LONGEST_OF_SEVERAL : LONGEST_SEARCH;
     const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
     enum mdf_nest_fold fold = rule->fold;
 
@@ -534,7 +537,7 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
     }
     folding->draft->has_failed = folding->draft->has_failed || folding->n_outer + (folding->row != DRAFT_NO_AXIS) > 1 ||
                                  !mdf_nest_has_fold(fold, (mdf_dtype)folding->draft->steps[in].step.dtype) ||
-                                 (folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > LONGEST_SEARCH &&
+                                 (folding->row != DRAFT_NO_AXIS && folding->draft->extents[folding->row] > longest &&
                                   !folding->lowering->is_for_source); /* its kernel looks at vectors */
     return fold_axes(folding, fold, in, (struct row_order){1, MDF_NEST_IN_LANES, true});
 }
