@@ -492,12 +492,14 @@ static double finish_real(const struct job *job, double total)
 static void finish(const struct job *job, union total *totals, size_t n, const double *shifts, size_t first)
 {
     bool stays = job->fold->after == MDF_ELEMENT(kept), is_highest = job->fold->way->start == MDF_FOLD_HIGHEST;
-    bool is_bound = is_highest || job->fold->way->start == MDF_FOLD_LOWEST;
+    bool is_bound = (is_highest || job->fold->way->start == MDF_FOLD_LOWEST) && job->n_reduced == 0 &&
+                    job->folding.total != MDF_DTYPE_FLOAT64;
+    size_t n_changed = job->fold->divides || !stays || is_bound ? n : 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_changed; i++) {
         if (job->fold->divides) {
             divide(job, &totals[i]);
-        } else if (stays && is_bound && job->n_reduced == 0 && job->folding.total != MDF_DTYPE_FLOAT64) {
+        } else if (stays && is_bound) {
             bound_of_type(job->dtype, !is_highest, &totals[i]);
         } else if (!stays) {
             totals[i].real = job->fold->shifts ? finish_real(job, totals[i].real) + shifts[i]

@@ -1,6 +1,7 @@
 /* test_reduction_oracles.c - what makes few numbers of many, or a line of a line, against its definition: reductions, ArgMax,
  * TopK, cumulated sums, softmax and normalisations, along any axes of arrays of rank 0 to 5, with sizes of 0 and 1, infinities,
  * NaN and the ends of integer types. */
+#include "functions/elements/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "tests/support/kernel_call.h"
 
@@ -815,5 +816,49 @@ Test(reduction_oracles, normalisations)
         check_layer_norm(false);
         check_lp_norm();
         check_local_response();
+    }
+}
+
+/* ------------------------------------------------------------------ sums of rows */
+
+/* A row's sum in parts, element i in part i % MDF_SUM_PARTS, which are added in halves. */
+static double sum_in_parts(const double *x, size_t n)
+{
+    double parts[MDF_SUM_PARTS] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        parts[i % MDF_SUM_PARTS] += x[i];
+    }
+    for (size_t half = MDF_SUM_PARTS / 2; half > 0; half /= 2) {
+        for (size_t part = 0; part < half; part++) {
+            parts[part] += parts[part + half];
+        }
+    }
+    return parts[0];
+}
+
+/* Of rows that are summed several at a time, and of the few that are left, the same bits in vectors of each width. */
+Test(reduction_oracles, sums_of_rows)
+{
+    enum { MOST_ROWS = 19, MOST = 50 };
+    static double wide[MOST_ROWS * MOST], totals[MOST_ROWS];
+    static float narrow[MOST_ROWS * MOST];
+
+    for (size_t i = 0; i < MOST_ROWS * MOST; i++) {
+        narrow[i] = (float)kernel_pick(-1000000, 1000000) / (float)kernel_pick(1, 1000000);
+        wide[i] = (double)narrow[i];
+    }
+    for (size_t n = 0; n <= MOST; n++) {
+        for (size_t n_rows = 0; n_rows <= MOST_ROWS; n_rows++) {
+            for (size_t is_wide = 0; is_wide < 2; is_wide++) {
+                mdf_vector_rows(is_wide ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32)
+                    ->sums(n_rows, n, is_wide ? (const void *)wide : narrow, totals);
+                for (size_t row = 0; row < n_rows; row++) {
+                    double expected = sum_in_parts(wide + row * n, n);
+
+                    cr_assert(memcmp(&totals[row], &expected, sizeof expected) == 0, "%zu rows of %zu", n_rows, n);
+                }
+            }
+        }
     }
 }
