@@ -397,26 +397,34 @@ static bool is_joined_singly(const struct nest_text *text, size_t step)
     return fold->lanes <= MOST_JOINED_APART && !is_even(text, fold->level, fold->lanes);
 }
 
-static const char *join_singly(struct nest_text *text, size_t step)
+/* A helper that joins them so. What clang makes of single numbers are vectors along the rows, whose elements it gathers: there
+ * the lanes are joined as they are elsewhere. */
+static const char *single_join_helper(struct nest_text *text, size_t step)
 {
     struct mdf_source_writer *writer = text->writer;
     const struct mdf_nest_step *fold = step_of(text, step);
-    const char *lanes[MOST_JOINED_APART];
-    size_t half, i;
+    const char *type = type_of(text, step), *joins_all = join_helper(text, step), *lanes[MOST_JOINED_APART], *body = "", *name;
+    size_t n_names = 0, half, i;
 
     for (i = 0; i < fold->lanes; i++) {
-        lanes[i] = mdf_source_text(writer, "%s[%zu]", text->registers[step].total, i);
+        lanes[i] = mdf_source_text(writer, "lanes[%zu]", i);
     }
     for (half = fold->lanes / 2; half > 1; half /= 2) {
         for (i = 0; i < half; i++) {
-            const char *name = mdf_source_name(writer, &writer->locals, "lane");
-
-            mdf_source_line(writer, "const %s %s = %s;", type_of(text, step), name,
-                            combined(text, step, lanes[i], lanes[i + half]));
+            name = mdf_source_text(writer, "t_%zu", n_names++);
+            body = mdf_source_text(writer, "%s    const %s %s = %s;\n", body, type, name,
+                                   combined(text, step, lanes[i], lanes[i + half]));
             lanes[i] = name;
         }
     }
-    return combined(text, step, lanes[0], lanes[1]);
+    name = mdf_source_text(writer, "%s_of_%u_%s_singly", fold_rows[fold->fold].hint, (unsigned)fold->lanes,
+                           mdf_dtype_name((mdf_dtype)fold->operand_dtype));
+    return mdf_source_helper(writer, name,
+                             mdf_source_text(writer,
+                                             "/* The same of lanes of which some were stored last by themselves. */\n"
+                                             "static inline %s mdf_%s(%s *lanes)\n{\n#if defined(__clang__)\n"
+                                             "    return %s(lanes);\n#else\n%s    return %s;\n#endif\n}\n",
+                                             type, name, type, joins_all, body, combined(text, step, lanes[0], lanes[1])));
 }
 
 /* A helper that folds a row in an order of its own (enum mdf_nest_order). */
@@ -479,9 +487,8 @@ void nest_text_end(struct nest_text *text, size_t step)
                                         nest_text_extent(text, step_of(text, step)->level)));
     }
     if (has_lanes(text, step)) {
-        const char *joined = is_joined_singly(text, step)
-                                 ? join_singly(text, step)
-                                 : mdf_source_text(text->writer, "%s(%s)", join_helper(text, step), own->total);
+        const char *join = is_joined_singly(text, step) ? single_join_helper(text, step) : join_helper(text, step);
+        const char *joined = mdf_source_text(text->writer, "%s(%s)", join, own->total);
 
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
                         nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint), joined);
