@@ -44,6 +44,7 @@ if [ -n "${WITH_PYTHON:-}" ]; then
     add_counts_of tools/run_random_models.sh
     ! command -v python3 >/dev/null || add_counts_of python3 tests/random/nested_pairs.py --pairs 150
     ! command -v python3 >/dev/null || add_counts_of python3 tests/random/check_gradients.py --models 60
+    ! command -v python3 >/dev/null || add_counts_of python3 tests/random/check_names.py --models 60
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

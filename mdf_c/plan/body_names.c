@@ -320,11 +320,12 @@ bool collect_body_names(struct compiler *compiler, const struct mdf_definition *
     struct body_names found = {.compiler = compiler};
     size_t i;
 
-    for (i = 0; definition->args != NULL && i < schema->n_attributes; i++) {
+    for (i = 0; i < schema->n_attributes; i++) {
+        const char *name = schema->attributes[i].name;
         const struct mdf_node *body =
-            schema->attributes[i].type == MDF_ATTRIBUTE_GRAPH ? mdf_node_get(definition->args, schema->attributes[i].name) : NULL;
+            schema->attributes[i].type == MDF_ATTRIBUTE_GRAPH ? find_graph_attribute(compiler, definition, name) : NULL;
 
-        found.is_branch = mdf_ends_with(schema->attributes[i].name, "_branch");
+        found.is_branch = mdf_ends_with(name, "_branch");
         if (body != NULL &&
             !(body->kind == MDF_NODE_STRING ? read_named_body(&found, body->as.string.bytes) : read_value(&found, body))) {
             return false;

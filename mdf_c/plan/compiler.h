@@ -418,6 +418,9 @@ bool compile_settings(struct target *target, const struct mdf_definition *defini
 const struct mdf_node *find_argument(const struct mdf_definition *definition, const char *name);
 /* The node that gives an attribute: in args, or the value of a parameter of the node; NULL: not given. */
 const struct mdf_node *find_attribute(const struct compiler *compiler, const struct mdf_definition *definition, const char *name);
+/* The same of a graph: the id of one is that, also where a parameter is called so. */
+const struct mdf_node *find_graph_attribute(const struct compiler *compiler, const struct mdf_definition *definition,
+                                            const char *name);
 
 /* --- body.c: the body graph of Scan, Loop or If as a unit of its own. */
 struct body_request {

@@ -283,6 +283,14 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     return *operand != MDF_NO_OPERAND;
 }
 
+/* Whether an argument is a body: what that takes from around it is another question. */
+static bool is_body(const struct mdf_schema *schema, const char *name)
+{
+    const struct mdf_schema_attribute *attribute = schema != NULL ? mdf_schema_attribute(schema, name) : NULL;
+
+    return attribute != NULL && attribute->type == MDF_ATTRIBUTE_GRAPH;
+}
+
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
@@ -299,7 +307,9 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
         return false;
     }
     for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
-        if (!collect_names(compiler, &definition->args->as.object.entries[i].value, names)) {
+        const struct mdf_node_entry *argument = &definition->args->as.object.entries[i];
+
+        if (!is_body(schema, argument->key) && !collect_names(compiler, &argument->value, names)) {
             return false;
         }
     }

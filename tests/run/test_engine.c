@@ -262,16 +262,24 @@ static const struct {
              "'nodes': {'A': {'input_ports': {'x': {}}, 'output_ports': {'w': {'value': 'x + 1'}}}, 'B': {'parameters': {" AN_IF
              "}, 'output_ports': {'y': {'value': 'f'}}}}"),
      "L * 2", "L 210.0; w 420.0"},
+    /* a body that a parameter is; one whose id is that of a parameter too */
+    {"'function': 'onnx::Loop', 'args': {'M': 2, 'v_initial': '[1.0]', 'body': 'kept'}}, 'kept': {'value': {'metadata': "
+     "{'inputs': ['i', 'c', 'x'], 'outputs': ['c', 'y']}, 'nodes': {'B': {'input_ports': {'x': {}}, 'output_ports': {'y': "
+     "{'value': 'x + w'}}}}}",
+     "b * 2", "L 13.0; w 6"},
+    {"'function': 'onnx::Loop', 'args': {'M': 2, 'v_initial': '[1.0]', 'body': 'w'}", "L * 2", "L 3.0; w 6.0"},
 };
 
 Test(engine, names_of_bodies_are_theirs_or_from_around_them)
 {
     for (size_t i = 0; i < sizeof names_of_bodies / sizeof *names_of_bodies; i++) {
-        char model[1500], text[600];
+        char model[1700], text[600];
 
         snprintf(model, sizeof model,
                  "{'m': {'onnx_opset_version': '16', 'graphs': {'g': {'nodes': {'n': {'parameters': {'L': {%s}, 'w': {'value': "
-                 "'%s'}, 'b': {'value': '3 + 0'}}, 'output_ports': {'L': {'value': 'L'}, 'w': {'value': 'w'}}}}}}}}",
+                 "'%s'}, 'b': {'value': '3 + 0'}}, 'output_ports': {'L': {'value': 'L'}, 'w': {'value': 'w'}}}}}, 'w': "
+                 "{'metadata': {'inputs': ['i', 'c', 'x'], 'outputs': "
+                 "['c', 'y']}, 'nodes': {'B': {'input_ports': {'x': {}}, 'output_ports': {'y': {'value': 'x + 1'}}}}}}}}",
                  names_of_bodies[i].call, names_of_bodies[i].w);
         for (char *quote = strchr(model, '\''); quote != NULL; quote = strchr(quote, '\'')) {
             *quote = '"';

@@ -46,6 +46,16 @@ const struct mdf_node *find_attribute(const struct compiler *compiler, const str
     return parameter != NULL ? parameter->definition.value : NULL;
 }
 
+const struct mdf_node *find_graph_attribute(const struct compiler *compiler, const struct mdf_definition *definition,
+                                            const char *name)
+{
+    const struct mdf_node *node = definition->args != NULL ? mdf_node_get(definition->args, name) : NULL;
+    bool is_id =
+        node != NULL && node->kind == MDF_NODE_STRING && mdf_model_find_graph(compiler->model, node->as.string.bytes) != NULL;
+
+    return is_id ? node : find_attribute(compiler, definition, name);
+}
+
 /* One attribute on its way into a field. */
 struct reading {
     struct target *target;
@@ -364,20 +374,25 @@ static bool read_setting(struct reading *reading, const struct mdf_schema *schem
                          struct list *graphs)
 {
     struct graph_attribute graph = {reading->setting->name, NULL};
+    bool is_graph = reading->setting->type == MDF_SETTING_GRAPH;
 
     reading->attribute = mdf_schema_attribute(schema, reading->setting->name);
-    reading->node =
-        reading->attribute != NULL ? find_attribute(reading->target->compiler, definition, reading->setting->name) : NULL;
+    if (reading->attribute != NULL) {
+        reading->node =
+            (is_graph ? find_graph_attribute : find_attribute)(reading->target->compiler, definition, reading->setting->name);
+    } else {
+        reading->node = NULL;
+    }
     if (reading->node == NULL && reading->attribute != NULL && reading->attribute->required) {
         return lacks_attribute(reading->target->compiler, schema, definition, reading->setting->name);
     }
-    if (reading->node != NULL && is_changeable(reading->target->compiler, reading->node)) {
+    if (reading->node != NULL && !is_graph && is_changeable(reading->target->compiler, reading->node)) {
         compile_error(reading->target->compiler, MDF_MODEL,
                       "attribute '%s' of %s::%s can not be kept changeable: it is fixed when the model is compiled",
                       reading->setting->name, mdf_schema_prefix(schema), schema->name);
         return false;
     }
-    if (reading->setting->type == MDF_SETTING_GRAPH) {
+    if (is_graph) {
         graph.node = reading->node;
         return list_add(reading->target->compiler, graphs, &graph, sizeof graph);
     }
