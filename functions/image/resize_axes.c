@@ -110,9 +110,18 @@ static bool find_axis(struct mdf_resize *job, const struct mdf_ints *axes, size_
     return true;
 }
 
+/* Scales are float32: 5 / 3 in that type, times 3, is less than 5. A product of that type is 5, which is what is meant where
+ * exporters write a scale for a size, and what ONNX Runtime makes of it. */
+static double scaled_size(double n, double scale)
+{
+    double size = n * scale;
+
+    return floor(size < 0x1p24 ? (double)(float)size : size);
+}
+
 static bool set_scale(struct mdf_call *call, struct mdf_resized_axis *axis, double scale)
 {
-    double size = floor((double)axis->n_in * scale);
+    double size = scaled_size((double)axis->n_in, scale);
 
     if (!(scale > 0) || !(size < 0x1p53)) {
         return mdf_call_error(call, MDF_VALUE, "a scale of %g is not a number greater than 0 that leads to a size", scale);

@@ -24,6 +24,8 @@ static const struct {
     {"onnx::Resize", "\"X\": [[1.0, 2.0]], \"scales\": [2.0]", "1 numbers for 2 axes"},
     {"onnx::Resize", "\"X\": [[1.0, 2.0]], \"scales\": [1.0, 2.0], \"sizes\": [1, 4]", "both given"},
     {"onnx::Resize", "\"X\": [[1.0, 2.0]], \"sizes\": [1, 0], \"mode\": \"linear\"", "[[]]"},
+    /* A scale of float32 that is meant for a size leads to it: 3 times it is less than 5, but not in float32. */
+    {"onnx::Resize", "\"X\": [1.0, 2.0, 3.0], \"scales\": [1.6666666269302368]", "[1.0, 1.0, 2.0, 3.0, 3.0]"},
     /* 0.1 is 0.1 of float32, and 1 by it 10. */
     {"onnx::Resize",
      "\"X\": [[0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]], \"scales\": [1.0, 0.1], "
