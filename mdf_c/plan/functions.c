@@ -291,6 +291,27 @@ static bool is_body(const struct mdf_schema *schema, const char *name)
     return attribute != NULL && attribute->type == MDF_ATTRIBUTE_GRAPH;
 }
 
+/* The names of a value but for those that its arguments have in it. */
+static bool collect_from_value(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
+{
+    struct list read = {0};
+
+    if (definition->args == NULL) {
+        return collect_names(compiler, definition->value, names);
+    }
+    if (!collect_names(compiler, definition->value, &read)) {
+        return false;
+    }
+    for (size_t i = 0; i < read.n; i++) {
+        const char *name = ((const char **)read.items)[i];
+
+        if (mdf_node_get(definition->args, name) == NULL && !list_add(compiler, names, &name, sizeof name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names)
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(compiler, definition) : NULL;
@@ -313,7 +334,7 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
             return false;
         }
     }
-    if (definition->function == NULL && !collect_names(compiler, definition->value, names)) {
+    if (definition->function == NULL && !collect_from_value(compiler, definition, names)) {
         return false;
     }
     if (schema != NULL && !collect_body_names(compiler, definition, schema, names)) {

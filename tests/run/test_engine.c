@@ -173,6 +173,10 @@ static const struct good_case good_cases[] = {
           "in p]\"}, \"t\": {\"value\": \"[a for a in [1, 2, 3] if a > 1 if a < 3]\"}, \"u\": {\"value\": \"[numpy.newaxis, "
           "1]\"}, \"v\": {\"value\": \"p[:, numpy.newaxis].shape\"}}"),
      1, NAN, "s [21, 43]; t [2]; u [null, 1]; v [2, 1, 2]"},
+    /* A function's arguments have their names in its value, whatever else is called so. */
+    {NODE("\"parameters\": {\"b\": {\"value\": [1, 2]}, \"a\": {\"value\": \"f * 2\"}}, \"functions\": {\"f\": "
+          "{\"value\": \"a + 1\", \"args\": {\"a\": \"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"a\"}}"),
+     2, NAN, "o [4, 6]"},
     /* The names of items are the comprehension's own: no parameter of such a name is read by it, but for what it goes through. */
     {NODE("\"parameters\": {\"b\": {\"value\": [1, 2]}, \"i\": {\"value\": \"a[0] + 1\"}, \"a\": {\"value\": \"[i * 2 "
           "for i in b]\"}, \"c\": {\"value\": \"[b * c for b in b for c in a if c > b]\"}}, \"output_ports\": {\"a\": "
