@@ -612,19 +612,30 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
     } while (plan->has_failed && !plan->keeps_all);
 }
 
+/* Whether an element is made of truths: of one that is a number now, or chooses, however far in front. */
+static bool is_of_truths(const struct mdf_nest_step *step, const struct mdf_nest_set *truths)
+{
+    bool is = step->kind == MDF_NEST_ELEMENT &&
+              (step->dtype == MDF_DTYPE_BOOL || step->operand_dtype == MDF_DTYPE_BOOL || step->code == MDF_LOWERED_SELECT);
+
+    for (size_t k = 0; step->kind == MDF_NEST_ELEMENT && k < step->n_in; k++) {
+        is = is || mdf_nest_set_has(truths, step->in[k]);
+    }
+    return is;
+}
+
 bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest)
 {
-    for (size_t i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i], *at = step;
+    struct mdf_nest_set truths = {{0}};
 
-        if (step->kind != MDF_NEST_LOAD || step->view.at == MDF_NEST_NONE) {
-            continue;
-        }
-        do {
-            at = &nest->steps[at == step ? step->view.at : at->in[0]];
-        } while (at->kind == MDF_NEST_ELEMENT && at->code == MDF_LOWERED_CAST && at->operand_dtype != MDF_DTYPE_BOOL);
-        if (at->kind == MDF_NEST_ELEMENT && (at->code == MDF_LOWERED_CAST || at->code == MDF_LOWERED_SELECT)) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && mdf_nest_set_has(&truths, step->view.at)) {
             return true;
+        }
+        if (is_of_truths(step, &truths)) {
+            mdf_nest_set_add(&truths, i);
         }
     }
     return false;

@@ -65,8 +65,8 @@ bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
  * such lanes. */
 size_t nest_plan_lanes(const struct nest_plan *plan, size_t step);
 
-/* Whether an element is looked up at a comparison's 0 or 1: vectors that gcc 12 makes of such a loop, where it is told that runs are
- * independent, look it up at other places. */
+/* Whether an element is looked up at what a comparison's 0 or 1 leads to: vectors that gcc 12 makes of such a loop, where it is told
+ * that runs are independent, look it up at other places. */
 bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest);
 
 #endif
