@@ -401,12 +401,12 @@ static void compare_random(uint64_t n, bool has_conditions, unsigned least)
 
 Test(whole, random_graphs_give_what_their_nodes_give)
 {
-    compare_random(150, false, 94);
+    compare_random(120, false, 75);
 }
 
 Test(whole, random_conditions_give_what_the_scheduler_gives)
 {
-    compare_random(200, true, 71);
+    compare_random(160, true, 57);
 }
 
 /* ------------------------------------------------------------------ what comes up in between */
