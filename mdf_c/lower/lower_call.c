@@ -515,8 +515,8 @@ static bool is_small(const struct trial *trial)
 static size_t line_length(const struct trial *trial)
 {
     const struct mdf_value *x = trial->effective[0];
-    bool is_flat = trial->source->operator->since<13;
-    size_t axis = lowering_axis(trial->source, x->rank, is_flat ? 1 : x->rank - 1u), n = 1, d;
+    bool is_flat;
+    size_t axis = lowering_line_axis(trial->source, x->rank, &is_flat), n = 1, d;
 
     for (d = axis; d < x->rank && (is_flat || d == axis); d++) {
         n *= (size_t)mdf_value_shape(x)[d];

@@ -43,6 +43,12 @@ size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t oth
     return axis == NULL || *axis == MDF_NOT_GIVEN ? otherwise : (size_t)(*axis < 0 ? *axis + (int64_t)rank : *axis);
 }
 
+size_t lowering_line_axis(const struct mdf_code_call *source, size_t rank, bool *is_flat)
+{
+    *is_flat = source->operator->since<13;
+    return lowering_axis(source, rank, *is_flat ? 1 : rank - 1);
+}
+
 static const struct rule *find_rule(const struct rule *rules, size_t n, enum mdf_element_id id, unsigned kind)
 {
     size_t i;

@@ -522,6 +522,8 @@ const void *lowering_setting(const struct mdf_operator *operator, const void * s
 /* The axis that a call's attribute `axis` names, `otherwise` where it has none; past `rank`, or as large: there is no such axis.
  */
 size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise);
+/* That along which lines of Softmax and its kin lie, as it is by version; is_flat: along all behind it, too. */
+size_t lowering_line_axis(const struct mdf_code_call *source, size_t rank, bool *is_flat);
 
 /* --- lower_finish.c: what is stored, memory. */
 bool lowering_finish(struct lowering *lowering);

@@ -106,16 +106,11 @@ static bool note_keys(struct body_names *names, struct name_table *table, const 
 /* NODE.PORT as a text. */
 static const char *dotted(struct body_names *names, const char *node, const char *port)
 {
-    size_t length = strlen(node), size = length + strlen(port) + 2;
-    char *text = mdf_arena_array(&names->compiler->scratch, size, 1);
+    const char *text = mdf_arena_printf(&names->compiler->scratch, "%s.%s", node, port);
 
     if (text == NULL) {
         compile_out_of_memory(names->compiler);
-        return NULL;
     }
-    memcpy(text, node, length);
-    text[length] = '.';
-    memcpy(text + length + 1, port, size - length - 1);
     return text;
 }
 

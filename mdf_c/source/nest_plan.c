@@ -257,7 +257,7 @@ static void choose_tiles(struct nest_plan *plan)
 struct row_of_loop {
     size_t depth;
     bool is_long;                    /* for loops of vectors, and not too long to keep what they give */
-    bool has_functions;              /* some of `functions` do not wait for a fold */
+    bool has_functions;              /* some of `calls` do not wait for a fold */
     bool calls[MDF_NEST_MOST_STEPS]; /* it is a function, or is made of one */
     bool joins[MDF_NEST_MOST_STEPS]; /* it is a fold of a loop within, or is made of one */
 };
@@ -591,27 +591,6 @@ static void mark_steps(struct nest_plan *plan, struct mdf_nest_set steps)
     }
 }
 
-void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps)
-{
-    bool keeps_all = false;
-    size_t i;
-
-    do { /* kept registers are made once each, for which there is room */
-        memset(plan, 0, sizeof *plan);
-        plan->nest = nest;
-        plan->keeps_all = keeps_all;
-        memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
-        for (i = 0; i < nest->n_steps; i++) {
-            plan->starts[i] = mdf_nest_start(nest, i);
-        }
-        mark_steps(plan, steps);
-        choose_vector(plan);
-        choose_tiles(plan);
-        plan_body(plan, 0, plan->steps, (struct mdf_nest_set){{0}});
-        keeps_all = true;
-    } while (plan->has_failed && !plan->keeps_all);
-}
-
 /* Whether an element is made of truths: of one that is a number now, or chooses, however far in front. */
 static bool is_of_truths(const struct mdf_nest_step *step, const struct mdf_nest_set *truths)
 {
@@ -624,7 +603,7 @@ static bool is_of_truths(const struct mdf_nest_step *step, const struct mdf_nest
     return is;
 }
 
-bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest)
+static bool looks_up_by_truth(const struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_set truths = {{0}};
 
@@ -639,4 +618,26 @@ bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest)
         }
     }
     return false;
+}
+
+void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps)
+{
+    bool keeps_all = false;
+    size_t i;
+
+    do { /* kept registers are made once each, for which there is room */
+        memset(plan, 0, sizeof *plan);
+        plan->nest = nest;
+        plan->keeps_all = keeps_all;
+        plan->looks_up_by_truth = looks_up_by_truth(nest);
+        memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
+        for (i = 0; i < nest->n_steps; i++) {
+            plan->starts[i] = mdf_nest_start(nest, i);
+        }
+        mark_steps(plan, steps);
+        choose_vector(plan);
+        choose_tiles(plan);
+        plan_body(plan, 0, plan->steps, (struct mdf_nest_set){{0}});
+        keeps_all = true;
+    } while (plan->has_failed && !plan->keeps_all);
 }

@@ -49,6 +49,9 @@ struct nest_plan {
     uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */
     bool keeps_all;                      /* nothing is made again */
     bool has_failed;                     /* there are more events than room */
+    /* An element is looked up at what a comparison's 0 or 1 leads to: vectors that gcc 12 makes of such a loop, where it is told
+     * that runs are independent, look it up at other places. */
+    bool looks_up_by_truth;
     struct nest_event events[NEST_MOST_EVENTS];
     size_t n_events;
 };
@@ -64,9 +67,5 @@ bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
 /* The totals of a fold in lanes that has one of each for each index of the vector axis: as many as have an element. 1: it has no
  * such lanes. */
 size_t nest_plan_lanes(const struct nest_plan *plan, size_t step);
-
-/* Whether an element is looked up at what a comparison's 0 or 1 leads to: vectors that gcc 12 makes of such a loop, where it is told
- * that runs are independent, look it up at other places. */
-bool nest_looks_up_by_truth(const struct mdf_lowered_nest *nest);
 
 #endif

@@ -56,8 +56,6 @@ const char *nest_text_extent(struct nest_text *text, size_t axis)
     return is_open_axis(text, axis) ? text->count : mdf_source_text(text->writer, "%zu", text->nest->extents[axis]);
 }
 
-/* A loop over pieces of n indices of an axis, the last of which may be shorter; whole, rest:
- * what the variable of its end is then. */
 void nest_text_open_pieces(struct nest_text *text, size_t axis, size_t n, const char *whole, const char *rest)
 {
     const char *block = text->axes[axis].block, *all = nest_text_extent(text, axis);
@@ -86,7 +84,7 @@ void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_
 {
     const char *mark = "";
 
-    if (is_independent && !nest_looks_up_by_truth(text->nest)) {
+    if (is_independent && !text->plan->looks_up_by_truth) {
         bool is_short = n <= MOST_WRITTEN_OUT;
 
         mdf_source_use(text->writer, is_short ? "short" : "independent");

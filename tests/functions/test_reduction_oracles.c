@@ -247,20 +247,20 @@ Test(reduction_oracles, reductions)
     }
 }
 
-/* The sum of a row as docs/lowered.md has it: element i in lane i % 8, lanes in halves. */
-static double sum_in_lanes(const double *terms, size_t n)
+/* The sum of a row as docs/lowered.md has it: element i in part i % n_parts, parts in halves. */
+static double sum_in_parts(const double *terms, size_t n, size_t n_parts)
 {
-    double lanes[MDF_FOLD_N_LANES] = {0};
+    double parts[MDF_SUM_PARTS] = {0}; /* the most that there are */
 
     for (size_t i = 0; i < n; i++) {
-        lanes[i % MDF_FOLD_N_LANES] += terms[i];
+        parts[i % n_parts] += terms[i];
     }
-    for (size_t half = MDF_FOLD_N_LANES / 2; half > 0; half /= 2) {
-        for (size_t lane = 0; lane < half; lane++) {
-            lanes[lane] += lanes[lane + half];
+    for (size_t half = n_parts / 2; half > 0; half /= 2) {
+        for (size_t part = 0; part < half; part++) {
+            parts[part] += parts[part + half];
         }
     }
-    return lanes[0];
+    return parts[0];
 }
 
 /* Rows of numbers whose sums hang on the order. */
@@ -295,7 +295,7 @@ static void check_short_rows(const char *name, mdf_dtype dtype, size_t n_rows, s
 
             terms[i] = is_square ? number * number : number;
         }
-        wanted = sum_in_lanes(terms, n);
+        wanted = sum_in_parts(terms, n, MDF_FOLD_N_LANES);
         kernel_check(&call, 0, row, dtype == MDF_DTYPE_FLOAT32 ? (double)(float)wanted : wanted, 0);
     }
     kernel_end(&call);
@@ -821,22 +821,6 @@ Test(reduction_oracles, normalisations)
 
 /* ------------------------------------------------------------------ sums of rows */
 
-/* A row's sum in parts, element i in part i % MDF_SUM_PARTS, which are added in halves. */
-static double sum_in_parts(const double *x, size_t n)
-{
-    double parts[MDF_SUM_PARTS] = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        parts[i % MDF_SUM_PARTS] += x[i];
-    }
-    for (size_t half = MDF_SUM_PARTS / 2; half > 0; half /= 2) {
-        for (size_t part = 0; part < half; part++) {
-            parts[part] += parts[part + half];
-        }
-    }
-    return parts[0];
-}
-
 /* Of rows that are summed several at a time, and of the few that are left, the same bits in vectors of each width. */
 Test(reduction_oracles, sums_of_rows)
 {
@@ -854,7 +838,7 @@ Test(reduction_oracles, sums_of_rows)
                 mdf_vector_rows(is_wide ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32)
                     ->sums(n_rows, n, is_wide ? (const void *)wide : narrow, totals);
                 for (size_t row = 0; row < n_rows; row++) {
-                    double expected = sum_in_parts(wide + row * n, n);
+                    double expected = sum_in_parts(wide + row * n, n, MDF_SUM_PARTS);
 
                     cr_assert(memcmp(&totals[row], &expected, sizeof expected) == 0, "%zu rows of %zu", n_rows, n);
                 }

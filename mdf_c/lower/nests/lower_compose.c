@@ -361,10 +361,9 @@ struct lines {
 
 static bool find_lines(struct composing *composing, struct lines *lines)
 {
-    const struct mdf_operator *operator= composing->trial->source->operator;
     const int64_t *shape;
-    bool is_flat = operator->since<13;
-    size_t rank = composing->result->rank, axis = lowering_axis(composing->trial->source, rank, is_flat ? 1 : rank - 1), d;
+    bool is_flat;
+    size_t rank = composing->result->rank, axis = lowering_line_axis(composing->trial->source, rank, &is_flat), d;
     int64_t n = 1;
 
     if (axis >= rank) {

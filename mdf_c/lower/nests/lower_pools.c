@@ -8,8 +8,6 @@
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
-#include <math.h>
-
 enum pool_kind { POOL_LARGEST, POOL_AVERAGE, POOL_NORM };
 
 /* What plans have of a spatial axis. */
