@@ -281,7 +281,13 @@ mdf_lowered_id lowering_value_at(struct lowering *lowering, struct scope *scope,
 
 mdf_lowered_id lowering_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)
 {
-    return lowering_value_at(lowering, scope, place_of(scope, operand));
+    mdf_lowered_id id = lowering_value_at(lowering, scope, place_of(scope, operand));
+
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL) { /* which no op makes: see lowering_operand */
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+        return MDF_LOWERED_NONE;
+    }
+    return id;
 }
 
 mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand)

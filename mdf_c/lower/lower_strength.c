@@ -226,6 +226,12 @@ mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *
     mdf_lowered_id sides[2] = {then, otherwise}, terms[2], id;
     struct mdf_value as_strong;
 
+    if (then == otherwise) {
+        return then;
+    }
+    if (lowering->facts[then].growth != NULL || lowering->facts[otherwise].growth != NULL) {
+        return MDF_LOWERED_NONE; /* a state that grows is nothing that an op makes */
+    }
     if (may_be_of_either_type(lowering, then, otherwise)) {
         return merge_types(lowering, branches, then, otherwise);
     }

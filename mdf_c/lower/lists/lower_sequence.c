@@ -140,11 +140,25 @@ static mdf_lowered_id refuse(const struct sequence_call *call)
     return MDF_LOWERED_NONE;
 }
 
+/* Whether a call takes an array of that type: what has never run, in a branch or a loop without runs, nobody has asked. */
+static bool takes_type(const struct sequence_call *call, size_t i, mdf_lowered_id id)
+{
+    const struct mdf_value *value = lowering_example(call->lowering, id);
+
+    return value->kind != MDF_KIND_TENSOR || call->source->signature == NULL ||
+           (call->source->signature->inputs[i].tensors & MDF_DTYPE_BIT((mdf_dtype)value->dtype)) != 0;
+}
+
 /* Input `i`, as calls read it; NONE where it is left out, *is_given says which, or on failure. */
 static mdf_lowered_id read_input(const struct sequence_call *call, size_t i, bool *is_given)
 {
     mdf_operand operand = i < call->source->n_inputs ? call->source->inputs[i] : MDF_NO_OPERAND;
     mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_operand(call->lowering, call->scope, operand);
+
+    if (id != MDF_LOWERED_NONE && !takes_type(call, i, id)) {
+        lowering_fail(call->lowering, MDF_REFUSED_WRONG_INPUTS);
+        id = MDF_LOWERED_NONE;
+    }
 
     *is_given =
         operand != MDF_NO_OPERAND && (id == MDF_LOWERED_NONE || lowering_example(call->lowering, id)->kind != MDF_KIND_NONE);
