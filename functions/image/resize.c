@@ -6,7 +6,6 @@
 #include "functions/image/resize.h"
 
 #include "functions/kernel/derivatives.h"
-#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 
 #include <math.h>
@@ -470,13 +469,15 @@ MATRIX_ROW(oldest_matrices, upsample_1_matrix);
                 AXIS("a", "start", "0", given), AXIS("b", "a", "1", given), AXIS("c", "b", "2", given),                   \
                 AXIS("d", "c", "3", given), AXIS("e", "d", "4", given))
 
+#define RESIZE_ROUTINE(plan_of) (&(const struct mdf_routine){plan_of, .function = mdf_resize_function})
+
 const struct mdf_operator mdf_operators_resize[] = {
     {"Resize", 10, 10, resize_10, mdf_resize_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize_10, NULL)},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize_10)},
     {"Resize", 11, 99, resize, mdf_resize_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize, NULL)},
+     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize)},
     {"Upsample", 1, 8, upsample_1, mdf_upsample_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_upsample_1, NULL)},
+     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_upsample_1)},
     {"Upsample", 9, 99, resize_10, mdf_upsample_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = MDF_ROUTINE(plan_resize_10, NULL)},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize_10)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

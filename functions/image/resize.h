@@ -3,6 +3,7 @@
 #ifndef MDF_FUNCTIONS_IMAGE_RESIZE_H
 #define MDF_FUNCTIONS_IMAGE_RESIZE_H
 
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 struct mdf_resize_settings {
@@ -54,5 +55,9 @@ struct mdf_resize {
  * is left alone. False with the error set. */
 typedef bool mdf_resize_reader(struct mdf_call *call, struct mdf_workspace *workspace, struct mdf_resize *job);
 mdf_resize_reader mdf_resize_read, mdf_resize_read_10, mdf_upsample_read_1;
+
+/* The function of a plan (resize_axes_routine.inc) of so few elements that the kernel would take longer to plan its axes; NULL:
+ * of more, or of other types. */
+mdf_routine_function mdf_resize_function(const struct mdf_routine_plan *plan);
 
 #endif

@@ -4,7 +4,7 @@
  * Goes out: the sums of products as int32 or, in the QLinear forms, scaled, rounded to even and saturated. The usual forms are
  * summed as bytes (byte_products.h), or in float32 where that holds every sum exactly; others, such as float8 and zero points
  * that broadcast, in float64. Source: the ONNX operators of these names, all versions. */
-#include "functions/kernel/routine.h"
+#include "functions/kernel/routine_vectors.h"
 #include "functions/products/requantise_routine.inc"
 #include "functions/products/byte_words.h"
 #include "functions/products/matrix_product.h"
@@ -764,22 +764,10 @@ static bool plan_qlinear_conv(struct mdf_call *call, struct mdf_routine_plan *pl
 #include "functions/quantised/bytes_routine.inc"
 #include "functions/quantised/quantised_routine.inc"
 
-/* The same functions in vectors, where the processor has them. */
-#if defined(__x86_64__)
-#define IN_VECTORS(name)                                                                                                         \
-    __attribute__((target("avx2"), flatten)) static bool name##_in_vectors(void *const *out, const void *const *in,              \
-                                                                           const int64_t *whole, const double *real, void *work) \
-    {                                                                                                                            \
-        return mdf_##name(out, in, whole, real, work);                                                                           \
-    }
-#define FUNCTION(name) (mdf_has_avx2() ? name##_in_vectors : mdf_##name)
-IN_VECTORS(multiply_integers)
-IN_VECTORS(multiply_bytes)
-IN_VECTORS(convolve_integers)
-IN_VECTORS(convolve_bytes)
-#else
-#define FUNCTION(name) (mdf_##name)
-#endif
+MDF_ROUTINE_IN_VECTORS(multiply_integers)
+MDF_ROUTINE_IN_VECTORS(multiply_bytes)
+MDF_ROUTINE_IN_VECTORS(convolve_integers)
+MDF_ROUTINE_IN_VECTORS(convolve_bytes)
 
 /* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer. */
 static int64_t most_products(void)
@@ -805,7 +793,9 @@ static mdf_routine_function product_function(const struct mdf_routine_plan *plan
 {
     int64_t most = most_products();
 
-    return count_sizes(plan, most) > most ? NULL : plan->whole[0] == 0 ? FUNCTION(multiply_integers) : FUNCTION(multiply_bytes);
+    return count_sizes(plan, most) > most ? NULL
+           : plan->whole[0] == 0          ? MDF_ROUTINE_WIDEST(multiply_integers)
+                                          : MDF_ROUTINE_WIDEST(multiply_bytes);
 }
 
 /* Of a few windows: the kernel's sums of more are faster. */
@@ -815,8 +805,8 @@ static mdf_routine_function convolution_function(const struct mdf_routine_plan *
     int64_t n = count_sizes(plan, MOST_OF_WINDOWS);
 
     return !mdf_windows_meet_few(plan->whole + 12, plan->whole[11], n, MOST_OF_WINDOWS) ? NULL
-           : plan->whole[0] == 0                                                        ? FUNCTION(convolve_integers)
-                                                                                        : FUNCTION(convolve_bytes);
+           : plan->whole[0] == 0                                                        ? MDF_ROUTINE_WIDEST(convolve_integers)
+                                                                                        : MDF_ROUTINE_WIDEST(convolve_bytes);
 }
 
 const struct mdf_operator mdf_operators_quantised_product[] = {

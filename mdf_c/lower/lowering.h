@@ -434,6 +434,11 @@ bool lowering_compose(struct lowering *lowering, struct scope *scope, struct tri
  * *taken: the call is lowered. */
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 
+/* An array with a number around it, which has its type: before[d] elements in front of it along dimension d, sizes[d] with it.
+ * NONE without a refusal: it is not made of nests. */
+mdf_lowered_id lowering_surround(struct lowering *lowering, mdf_lowered_id id, const int64_t *before, const int64_t *sizes,
+                                 double real);
+
 /* --- lower_rows.c: the same of Gather by the number of a loop's run, which becomes a row of the loop. */
 bool lowering_take_row(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* --- lower_put.c: the number that is element `i` of an array, where an op of the innermost region puts it there; NONE: there is

@@ -175,13 +175,19 @@ Test(dumps, small_norms_in_loops)
     cr_expect(strstr(text, " = call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
-/* Nor for pools, and folds of one element. */
+/* Nor for pools, with padding or without, and folds of one element. */
 Test(dumps, small_pools_in_loops)
 {
-    const char *text = dump_whole("tests/data/dumps/small_pools.yaml");
+    static const char *const models[] = {"tests/data/dumps/small_pools.yaml", "tests/data/dumps/padded_pools.yaml"};
 
-    expect_same_ways("tests/data/dumps/small_pools.yaml", true);
-    cr_expect(strstr(text, " = call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const char *text = dump_whole(models[i]);
+
+        expect_same_ways(models[i], true);
+        cr_expect((strstr(text, " = call ") == NULL && strstr(text, "Pool(") == NULL) ||
+                      !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+                  "%s", text);
+    }
 }
 
 /* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
@@ -260,6 +266,10 @@ Test(dumps, routines_in_loops)
         {"tests/data/compile/quantised_loops.yaml",
          {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
           "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},
+         true},
+        {"tests/data/compile/windows_in_loops.yaml",
+         {"float32[1,2,5,4] = routine ConvTranspose(", "float64[1,2,10] = routine ConvTranspose(",
+          "float32[1,2,3,4] = routine Resize(", "float32[1,2,6,6] = routine Resize(", "float64[1,2,5] = routine Resize("},
          true},
     };
     const struct cli_outcome *outcome;

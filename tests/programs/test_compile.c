@@ -124,6 +124,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/casts.yaml --typed -n 4",
         "tests/data/compile/routines_in_loops.yaml --typed -n 3",
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
+        "tests/data/compile/windows_in_loops.yaml --typed -n 3",
+        "tests/data/dumps/padded_pools.yaml -n 3",
         "tests/data/compile/vectors.yaml --typed",
         "tests/data/compile/slices.yaml --typed -n 2",
         "tests/data/compile/slices.yaml --typed -n 2 -i first=[2] -i length=[1]",

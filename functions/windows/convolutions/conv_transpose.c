@@ -4,9 +4,11 @@
  * on Y: its taps are products of weights and elements, added where they fall. Source: ONNX ConvTranspose, all versions;
  * ConvTransposeWithDynamicPads of ONNX Runtime's com.microsoft, version 1, whose pads are an input. */
 #include "functions/kernel/derivatives.h"
-#include "functions/kernel/routine.h"
+#include "functions/kernel/routine_vectors.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/sliding.h"
+
+#include <math.h>
 
 struct transpose_settings {
     struct mdf_window_settings window;
@@ -248,6 +250,30 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+#include "functions/windows/taps_routine.inc"
+#define ROUTINES "functions/products/multiply_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/windows/windows_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+
+MDF_REAL_ROUTINES_IN_VECTORS(convolve_back)
+
+/* Of so few products that the kernel's looks at types and shapes would take longer. Where they are fused with their addition there
+ * has to be an instruction for that. */
+static mdf_routine_function routine_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_PRODUCTS = 1 << 10, FUSED = 3 };
+    int64_t n = 1;
+
+    for (size_t i = 0; i < 4 && n <= MOST_PRODUCTS; i++) { /* batches, groups, channels and outputs of a group */
+        n = plan->whole[i] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[i];
+    }
+    return mdf_windows_meet_few(plan->whole + 6, plan->whole[4], n, MOST_PRODUCTS) &&
+                   (plan->whole[5] != FUSED || mdf_has_avx2())
+               ? MDF_WIDEST_OF_REALS(plan, convolve_back)
+               : NULL;
+}
+
 /* The settings, with the pads that are an input. */
 static bool read_pads(struct mdf_call *call, struct transpose_settings *settings)
 {
@@ -326,7 +352,7 @@ static const struct mdf_operator places = {"ConvTranspose.places",
 const struct mdf_operator mdf_operators_conv_transpose[] = {
     {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
      .infer = &mdf_rule_rank, .meaning = MDF_MEANING("with_bias", &places, TRANSPOSED("x2", "places(x0, x1)")),
-     .routine = MDF_ROUTINE(plan_routine, NULL)},
+     .routine = &(const struct mdf_routine){plan_routine, .function = routine_function}},
     {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
      MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,
      .meaning = MDF_MEANING("with_bias", &places_with_pads, TRANSPOSED("x3", "places(x0, x1, x2)"))},

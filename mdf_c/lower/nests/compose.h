@@ -24,7 +24,9 @@ uint8_t compose_cast(struct composing *composing, uint8_t in, mdf_dtype to);
 uint8_t compose_load(struct composing *composing, size_t i, mdf_dtype dtype);
 /* A number in a type. */
 uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real);
-/* A constant row, an element for each index of an axis; converted from `from`. */
+/* A constant array, whose dimension d goes along axes[d], converted from `from`; a row, along one axis. */
+uint8_t compose_array(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t rank,
+                      const int64_t *shape, const uint8_t *axes);
 uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis);
 /* 0, 1, ..., n - 1 along an axis. */
 uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis);

@@ -47,11 +47,12 @@ uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real
     return draft_number(composing->lowering, composing->draft, dtype, real);
 }
 
-uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis)
+uint8_t compose_array(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t rank,
+                      const int64_t *shape, const uint8_t *axes)
 {
+    size_t n = (size_t)mdf_axes_product(shape, 0, rank);
     void *converted = mdf_arena_array(&composing->lowering->scratch, n, mdf_dtype_size(dtype));
     struct mdf_value value = {0};
-    int64_t length = (int64_t)n;
     mdf_lowered_id id;
 
     if (converted == NULL) {
@@ -60,10 +61,17 @@ uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from
         return 0;
     }
     mdf_convert_elements(dtype, converted, from, elements, n, false);
-    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 1, &length, converted);
+    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, (unsigned)rank, shape, converted);
     id = lowering_add_constant(composing->lowering, &value, false);
     composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
-    return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, &axis);
+    return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, axes);
+}
+
+uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis)
+{
+    int64_t length = (int64_t)n;
+
+    return compose_array(composing, dtype, from, elements, 1, &length, &axis);
 }
 
 uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)

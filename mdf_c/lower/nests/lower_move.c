@@ -375,6 +375,28 @@ static mdf_lowered_id add_result(struct lowering *lowering, const struct mdf_val
     return id;
 }
 
+static void measure_steps(struct moving *moving)
+{
+    const int64_t *shape = mdf_value_shape(moving->form);
+    size_t i;
+
+    for (i = moving->form->rank; i-- > 0;) {
+        moving->steps[i] = i + 1 < moving->form->rank ? moving->steps[i + 1] * (size_t)shape[i + 1] : 1;
+    }
+}
+
+static bool add_pieces(struct moving *moving)
+{
+    size_t i;
+
+    for (i = 0; i < moving->n_pieces; i++) {
+        if (!add_piece(moving, &moving->pieces[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* One result. *taken is false where there is no nest for it: nothing was added, then. */
 static bool move_result(struct lowering *lowering, struct trial *trial, size_t number, const struct mdf_value *positions,
                         mdf_lowered_id *out, bool *taken)
@@ -395,9 +417,7 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
     if (positions->length != result->length || !number_places(lowering, trial, n_data, positions, result, inputs, &n_used)) {
         return !lowering_has_failed(lowering);
     }
-    for (i = result->rank; i-- > 0;) {
-        moving.steps[i] = i + 1 < result->rank ? moving.steps[i + 1] * (size_t)mdf_value_shape(result)[i + 1] : 1;
-    }
+    measure_steps(&moving);
     is_cut = cut(&moving, whole, 0) && (n_data > 1 || moving.n_pieces <= MOST_PIECES_OF_ONE);
     if (!lowering->is_for_source && (!is_cut || moving.n_pieces > MOST_PIECES_RUN)) {
         return true;
@@ -417,12 +437,82 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
         return false;
     }
     *taken = true;
-    for (i = 0; is_cut && i < moving.n_pieces; i++) {
-        if (!add_piece(&moving, &moving.pieces[i])) {
-            return false;
+    return is_cut ? add_pieces(&moving) : gather_by_table(&moving);
+}
+
+/* ------------------------------------------------------------------ arrays with a number around them */
+
+/* The place in the inner array of element `i` of the outer one; that of the number, as a second input, where there is none. */
+static int64_t place_within(const struct mdf_value *outer, const struct mdf_value *inner, const int64_t *before, size_t i)
+{
+    int64_t place = 0, size = 1;
+    size_t d;
+
+    for (d = outer->rank; d-- > 0; size *= mdf_value_shape(inner)[d], i /= (size_t)mdf_value_shape(outer)[d]) {
+        int64_t at = (int64_t)(i % (size_t)mdf_value_shape(outer)[d]) - before[d];
+
+        if (at < 0 || at >= mdf_value_shape(inner)[d]) {
+            return INT64_C(1) << INPUT_SHIFT;
         }
+        place += at * size;
     }
-    return is_cut || gather_by_table(&moving);
+    return place;
+}
+
+/* Where all elements come from, and the example of what they are. */
+static void fill_example(const struct moving *moving, const struct mdf_value *inner, const struct mdf_value *number,
+                         const int64_t *before)
+{
+    size_t size_bytes = mdf_dtype_size((mdf_dtype)inner->dtype), i;
+
+    for (i = 0; i < moving->form->length; i++) {
+        int64_t place = moving->places[i] = place_within(moving->form, inner, before, i);
+        const char *from = input_of(place) == 0 ? (const char *)inner->data + (size_t)place * size_bytes : number->data;
+
+        memcpy((char *)moving->form->data + i * size_bytes, from, size_bytes);
+    }
+}
+
+static mdf_lowered_id surround(struct lowering *lowering, const mdf_lowered_id *inputs, const int64_t *before,
+                               const struct mdf_value *outer)
+{
+    struct moving moving = {.lowering = lowering, .form = outer, .inputs = inputs, .out = MDF_LOWERED_NONE};
+    struct piece whole = {{0}, {0}};
+
+    moving.places = mdf_arena_array(&lowering->scratch, outer->length, sizeof *moving.places);
+    moving.pieces = mdf_arena_array(&lowering->scratch, MOST_PIECES, sizeof *moving.pieces);
+    if (moving.places == NULL || moving.pieces == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    measure_steps(&moving);
+    fill_example(&moving, lowering_example(lowering, inputs[0]), lowering_example(lowering, inputs[1]), before);
+    if (!cut(&moving, whole, 0)) {
+        return MDF_LOWERED_NONE;
+    }
+    moving.region = lowering_place(lowering, lowering->facts[inputs[0]].depth);
+    moving.out = add_result(lowering, outer, moving.region);
+    return moving.out != MDF_LOWERED_NONE && add_pieces(&moving) ? moving.out : MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id lowering_surround(struct lowering *lowering, mdf_lowered_id id, const int64_t *before, const int64_t *sizes,
+                                 double real)
+{
+    mdf_dtype dtype = (mdf_dtype)lowering_example(lowering, id)->dtype;
+    mdf_lowered_id inputs[2] = {id, MDF_LOWERED_NONE}, out = MDF_LOWERED_NONE;
+    struct mdf_value number = {0}, outer = {0};
+    double element = 0;
+
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
+    mdf_value_borrow_tensor(lowering->memory, &number, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    inputs[1] = lowering_add_constant(lowering, &number, false);
+    if (mdf_value_make_tensor(lowering->memory, &outer, dtype, lowering_example(lowering, id)->rank, sizes) == NULL) {
+        lowering_out_of_memory(lowering);
+    } else if (inputs[1] != MDF_LOWERED_NONE) {
+        out = surround(lowering, inputs, before, &outer);
+    }
+    mdf_value_clear(lowering->memory, &outer);
+    return out;
 }
 
 /* ------------------------------------------------------------------ indices that are not known before */

@@ -1,12 +1,18 @@
 /* lower_pools.c - NEST ops for pools: windows that are folded, and whole planes. See compose.h.
  *
  * Sizes and kind are those that the routine of the row plans (functions/windows/pool_routine.inc), and the order of folds is that
- * of its function, which is the kernel's. Windows that reach into the padding have no nest. */
+ * of its function, which is the kernel's. Where windows reach into the padding they go over an array that has it, of what changes
+ * no fold: it is laid out by nests of its own. */
 #include "mdf_c/lower/nests/compose.h"
 
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PADDING = 64 }; /* along an axis, besides as much as there is of the array */
 
 enum pool_kind { POOL_LARGEST, POOL_AVERAGE, POOL_NORM };
 
@@ -20,6 +26,8 @@ struct pool {
     size_t rank;                           /* spatial axes */
     uint8_t taps[MDF_INLINE_RANK], n_taps; /* axes of a window that have more than one index */
     bool is_by_last;                       /* windows are folded along all but the last axis first */
+    mdf_lowered_id met;                    /* the array that they go over */
+    int64_t sizes[MDF_INLINE_RANK];        /* of its dimensions */
 };
 
 static uint8_t apply(struct pool *pool, const struct mdf_element *element, uint8_t a, uint8_t b)
@@ -77,30 +85,44 @@ static const int64_t *axis_of(const struct pool *pool, size_t i)
     return pool->plan.whole + 5 + N_AXIS * i;
 }
 
-static bool meets_padding(const struct pool *pool)
+/* The array that windows go over, with the padding where they reach into it. Sums begin with 0, so that it may be added. */
+static bool lay_out(struct pool *pool)
 {
+    struct composing *composing = pool->composing;
+    const struct mdf_value *x = composing->trial->effective[0];
+    int64_t before[MDF_INLINE_RANK] = {0};
+    bool meets_padding = false;
+
+    memcpy(pool->sizes, mdf_value_shape(x), x->rank * sizeof *pool->sizes);
+    pool->met = composing->trial->ids[0];
     for (size_t i = 0; i < pool->rank; i++) {
         const int64_t *axis = axis_of(pool, i);
+        int64_t end = (axis[AXIS_WINDOWS] - 1) * axis[AXIS_STRIDE] + (axis[AXIS_TAPS] - 1) * axis[AXIS_DILATION] + 1;
 
-        if (axis[AXIS_PADDING] != 0 ||
-            (axis[AXIS_WINDOWS] - 1) * axis[AXIS_STRIDE] + (axis[AXIS_TAPS] - 1) * axis[AXIS_DILATION] >= axis[AXIS_ARRAY]) {
-            return true;
+        before[i + 2] = axis[AXIS_PADDING];
+        pool->sizes[i + 2] = end > before[i + 2] + axis[AXIS_ARRAY] ? end : before[i + 2] + axis[AXIS_ARRAY];
+        meets_padding = meets_padding || pool->sizes[i + 2] != axis[AXIS_ARRAY];
+        if (before[i + 2] < 0 || pool->sizes[i + 2] > 2 * axis[AXIS_ARRAY] + MOST_PADDING) {
+            return false;
         }
     }
-    return false;
+    if (meets_padding) {
+        pool->met =
+            lowering_surround(composing->lowering, pool->met, before, pool->sizes, pool->kind == POOL_LARGEST ? -INFINITY : 0);
+    }
+    return pool->met != MDF_LOWERED_NONE;
 }
 
 /* The element that a tap of a window meets. */
 static uint8_t load_met(struct pool *pool)
 {
     struct composing *composing = pool->composing;
-    const struct mdf_value *x = composing->trial->effective[0];
-    struct mdf_nest_view view = {.id = composing->trial->ids[0], .at = MDF_NEST_NONE};
+    struct mdf_nest_view view = {.id = pool->met, .at = MDF_NEST_NONE};
     int64_t lying[MDF_INLINE_RANK], strides[2 * MDF_INLINE_RANK];
     uint8_t axes[2 * MDF_INLINE_RANK];
-    size_t rank = x->rank, i;
+    size_t rank = pool->rank + 2, i;
 
-    mdf_strides(rank, mdf_value_shape(x), lying);
+    mdf_strides(rank, pool->sizes, lying);
     for (i = 0; i < rank; i++) {
         axes[i] = composing->axes[i];
         strides[i] = i < 2 ? lying[i] : lying[i] * axis_of(pool, i - 2)[AXIS_STRIDE];
@@ -130,15 +152,35 @@ static uint8_t fold_window(struct pool *pool, uint8_t x)
     return fold(pool, x, 1, &pool->taps[pool->n_taps - 1], 1);
 }
 
-/* Without padding all windows of a mean are divided by one number. */
+/* What the sums of all windows are divided by: that of a place along the last axis times that of one along the others, in their
+ * type; one number where all are the same. */
+static uint8_t find_divisors(struct pool *pool)
+{
+    const int64_t *last = axis_of(pool, pool->rank - 1), *shape = mdf_value_shape(pool->composing->result) + 2;
+    size_t n_run = (size_t)last[AXIS_WINDOWS], n = (size_t)mdf_axes_product(shape, 0, pool->rank), i;
+    double *divisors = mdf_arena_array(&pool->composing->lowering->scratch, n, sizeof *divisors);
+    bool are_same = true;
+
+    if (divisors == NULL) {
+        lowering_out_of_memory(pool->composing->lowering);
+        pool->composing->draft->has_failed = true;
+        return 0;
+    }
+    for (i = 0; i < n; i++) {
+        double along_last = pool->plan.real[1 + i % n_run], along_others = pool->plan.real[1 + n_run + i / n_run];
+
+        divisors[i] =
+            dtype_of(pool) == MDF_DTYPE_FLOAT32 ? (double)((float)along_others * (float)along_last) : along_others * along_last;
+        are_same = are_same && divisors[i] == divisors[0];
+    }
+    return are_same ? number(pool, dtype_of(pool), divisors[0])
+                    : compose_array(pool->composing, dtype_of(pool), MDF_DTYPE_FLOAT64, divisors, pool->rank, shape,
+                                    pool->composing->axes + 2);
+}
+
 static uint8_t divide(struct pool *pool, uint8_t sum)
 {
-    double n = 1;
-
-    for (size_t i = 0; i < pool->rank; i++) {
-        n *= (double)axis_of(pool, i)[AXIS_TAPS];
-    }
-    return apply(pool, MDF_ELEMENT(divide), sum, number(pool, dtype_of(pool), n));
+    return apply(pool, MDF_ELEMENT(divide), sum, find_divisors(pool));
 }
 
 static mdf_lowered_id add_windows(struct pool *pool)
@@ -148,7 +190,7 @@ static mdf_lowered_id add_windows(struct pool *pool)
 
     pool->rank = (size_t)pool->plan.whole[3];
     pool->is_by_last = pool->plan.whole[2] != 0;
-    if (meets_padding(pool) || pool->rank + 2 != composing->result->rank) {
+    if (pool->rank + 2 != composing->result->rank || !lay_out(pool)) {
         return MDF_LOWERED_NONE;
     }
     compose_axes(composing);

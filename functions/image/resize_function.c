@@ -1,0 +1,20 @@
+/* resize_function.c - see mdf_resize_function in resize.h. */
+#include "functions/image/resize.h"
+
+#include <string.h>
+
+#define ROUTINES "functions/image/resize_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/image/resize_axes_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+
+mdf_routine_function mdf_resize_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_ELEMENTS = 1 << 10 };
+
+    if (plan->whole[1] > MOST_ELEMENTS) {
+        return NULL;
+    }
+    return strcmp(plan->function, "resize") == 0 ? MDF_ROUTINE_OF_REALS(plan, resize)
+                                                 : MDF_ROUTINE_OF_REALS(plan, resize_to_nearest);
+}
