@@ -211,7 +211,14 @@ static void choose_vector(struct nest_plan *plan)
     }
 }
 
-/* Whether a nest moves rows of the last axis to what is along the one around it, and does nothing else. */
+/* Whether a step is done for each element, and calls no function for it. */
+static bool is_done_where_it_is(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->level == nest->n_axes && step->kind != MDF_NEST_FOLD && step->code != MDF_LOWERED_ELEMENTS;
+}
+
+/* Whether a nest moves rows of the last axis to what is along the one around it, and does nothing else but to compute simple
+ * functions of its elements. */
 static bool is_turned(const struct nest_plan *plan)
 {
     const struct mdf_lowered_nest *nest = plan->nest;
@@ -228,7 +235,7 @@ static bool is_turned(const struct nest_plan *plan)
         if (!is_in(plan->steps, i)) {
             continue;
         }
-        if (step->level != n || (step->kind != MDF_NEST_LOAD && step->kind != MDF_NEST_STORE)) {
+        if (!is_done_where_it_is(nest, step)) {
             return false;
         }
         loads = loads || (step->kind == MDF_NEST_LOAD && strides[n - 2] == 1 && strides[n - 1] != 0 && strides[n - 1] != 1);
@@ -240,13 +247,27 @@ static bool is_turned(const struct nest_plan *plan)
     return loads && stores;
 }
 
+/* Whether a nest does more than to load and store. */
+static bool computes(const struct nest_plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->nest->n_steps; i++) {
+        if (is_in(plan->steps, i) && plan->nest->steps[i].kind == MDF_NEST_ELEMENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void choose_tiles(struct nest_plan *plan)
 {
     plan->tile = NEST_TILE_LENGTH;
     plan->tile_depth = plan->vector;
-    if (is_turned(plan)) {
+    plan->is_turned = is_turned(plan);
+    if (plan->is_turned) {
         plan->vector = plan->nest->n_axes - 1;
-        plan->tile = NEST_TURNED_LENGTH;
+        plan->tile = computes(plan) ? NEST_TURNED_COMPUTED : NEST_TURNED_LENGTH;
         plan->tile_depth = plan->vector - 1;
     }
 }

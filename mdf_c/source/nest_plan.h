@@ -9,8 +9,9 @@
  * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays, of a fold in
  * few lanes one for each lane.
  *
- * What is only moved and turned meanwhile (a transposed matrix) goes through few columns of what it stores at a time, row by row:
- * so many streams of what is loaded, and whole pieces of cache lines of what is stored, stay in the nearest cache.
+ * What is moved and turned meanwhile (a transposed matrix, and the roots of its elements) goes through few columns of what it
+ * stores at a time, row by row: so many streams of what is loaded, and whole pieces of cache lines of what is stored, stay in the
+ * nearest cache.
  *
  * What functions (exp) give for each index of a loop around others is made in a loop of its own, which can be one of vectors, in
  * front of the loop that goes through the others, or, of what they are folded to, behind it. So
@@ -36,7 +37,7 @@ struct nest_event {
     uint8_t index; /* of the step, or axis */
 };
 
-enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128, NEST_TURNED_LENGTH = 8 };
+enum { NEST_MOST_EVENTS = 4096, NEST_TILE_LENGTH = 128, NEST_TURNED_LENGTH = 8, NEST_TURNED_COMPUTED = 16 };
 
 struct nest_plan {
     const struct mdf_lowered_nest *nest;
@@ -44,6 +45,7 @@ struct nest_plan {
     size_t vector;                       /* the vector axis; n_axes: none */
     size_t tile;                         /* the indices of the vector axis in a piece, where it has more */
     size_t tile_depth;                   /* of the loop over these pieces */
+    bool is_turned;                      /* it goes through few columns at a time */
     uint8_t kept[MDF_NEST_MOST_STEPS];   /* the depth from which on the array of a register has axes; MDF_NEST_NONE: no array */
     uint8_t starts[MDF_NEST_MOST_STEPS]; /* mdf_nest_start of each step */
     uint8_t n_uses[MDF_NEST_MOST_STEPS]; /* by steps that are written */

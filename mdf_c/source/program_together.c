@@ -1,6 +1,7 @@
-/* program_together.c - nodes that follow one another and have loops which become one: the second goes through what the first
- * yields, or through the same. They are lowered as one stretch, which the last of them runs; the others only take what their
- * edges bring. */
+/* program_together.c - nodes that follow one another and have loops which become one, as the second goes through what the first
+ * yields, or through the same; or large arrays that they go through, in one nest, as the second moves what the first stores or
+ * computes functions of its elements. They are lowered as one stretch, which the last of them runs; the others only take what
+ * their edges bring. */
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest.h"
@@ -9,9 +10,10 @@
 #include <string.h>
 
 enum {
-    MOST_TOGETHER = 16, /* nodes */
-    MOST_BETWEEN = 4,   /* nodes without a loop, from one with a loop to the next */
-    MOST_IN_VAIN = 2    /* nodes with a loop, one after the other, with which no more loops become one */
+    MOST_TOGETHER = 16,    /* nodes */
+    MOST_BETWEEN = 4,      /* nodes without a loop, from one with a loop to the next */
+    MOST_IN_VAIN = 2,      /* nodes that could be joined, one after the other, by which no more loops and nests become one */
+    FEWEST_ELEMENTS = 1024 /* of an array that is gone through once less */
 };
 
 /* ------------------------------------------------------------------ nodes */
@@ -28,6 +30,42 @@ static bool has_bodies(const struct mdf_program *program, const struct mdf_progr
         }
     }
     return false;
+}
+
+/* Whether a call yields a large array. */
+static bool yields_large(const struct mdf_source_program *program, const struct mdf_code_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        const struct mdf_value *value =
+            call->outputs[i] != MDF_NO_OPERAND ? mdf_frame_value(program->graph->state->frame, call->outputs[i]) : NULL;
+
+        if (value != NULL && value->kind == MDF_KIND_TENSOR && value->length >= FEWEST_ELEMENTS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all that a node does is to move elements of large arrays, or to compute functions of them. */
+static bool is_of_elements(const struct mdf_source_program *program, const struct mdf_program_node *node)
+{
+    const struct mdf_code *code = program->graph->program->code;
+    bool is_large = false;
+    size_t i;
+
+    for (i = node->first; i < node->end; i++) {
+        const struct mdf_code_call *call =
+            code->instructions[i].opcode == MDF_OPCODE_CALL ? &code->calls[code->instructions[i].target] : NULL;
+
+        if (call != NULL && call->operator->element == NULL && call->operator->element_of == NULL &&
+            call->operator->move == NULL) {
+            return false;
+        }
+        is_large = is_large || (call != NULL && yields_large(program, call));
+    }
+    return is_large;
 }
 
 /* Whether a node does the same in each run, all at once. */
@@ -53,25 +91,6 @@ static bool takes_before(const struct mdf_source_program *program, size_t index,
         }
     }
     return true;
-}
-
-/* Nodes in the order in which they run, from the one at hand on: up to the next that has loops and is not among the first n. How
- * many they are then; 0: there is no such node. */
-static size_t go_on(const struct mdf_source_program *program, const size_t *order, size_t n_order, size_t n)
-{
-    size_t n_between = 0;
-
-    for (; n < n_order && n < MOST_TOGETHER && n_between <= MOST_BETWEEN; n++) {
-        if (!is_plain(program, order[n]) || program->graph->together_of[order[n]] != NULL ||
-            !takes_before(program, order[n], order, n)) {
-            return 0;
-        }
-        if (has_bodies(program->graph->program, &program->graph->program->nodes[order[n]])) {
-            return n + 1;
-        }
-        n_between++;
-    }
-    return 0;
 }
 
 /* ------------------------------------------------------------------ what is lowered */
@@ -137,11 +156,87 @@ static size_t count_joined(const struct mdf_lowered *lowered)
     return n;
 }
 
-/* Lowers the first n nodes of an order as one stretch. *together NULL: no more of their loops become one than n_joined, or that
- * can not be done. False: memory ran out. */
-static bool lower_together(struct mdf_source_program *program, const size_t *order, size_t n, size_t *n_joined,
+/* How often a form goes through large arrays: its outermost nests, loops and copies. */
+static size_t count_passes(const struct mdf_lowered *lowered)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < lowered->region.n_ops; i++) {
+        const struct mdf_lowered_op *op = &lowered->region.ops[i];
+
+        n += op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_LOOP ||
+             (op->code == MDF_LOWERED_COPY && lowered->values[op->out].form.length >= FEWEST_ELEMENTS);
+    }
+    return n;
+}
+
+/* The same of a node by itself, where what it only passes on lies where it was made; 0: it has no form. */
+static size_t count_alone(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
+    const struct mdf_lowering_range range = {node->first, node->end};
+    struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
+    size_t *n = &program->graph->n_passes[index];
+
+    if (*n == SIZE_MAX) {
+        struct mdf_lowered *lowered = mdf_source_lower(program, &range, 1, false, &refusal);
+
+        *n = lowered != NULL ? count_passes(lowered) : 0;
+        mdf_lowered_release(lowered);
+    }
+    return *n;
+}
+
+/* Whether a node does what may become one with what nodes before it do. */
+static bool may_join(struct mdf_source_program *program, size_t index)
+{
+    const struct mdf_program_node *node = &program->graph->program->nodes[index];
+
+    return has_bodies(program->graph->program, node) || (is_of_elements(program, node) && count_alone(program, index) > 0);
+}
+
+/* Nodes in the order in which they run, from the one at hand on: up to the next that may join them and is not among the first n.
+ * How many they are then; 0: there is no such node. */
+static size_t go_on(struct mdf_source_program *program, const size_t *order, size_t n_order, size_t n)
+{
+    size_t n_between = 0;
+
+    for (; n < n_order && n < MOST_TOGETHER && n_between <= MOST_BETWEEN; n++) {
+        if (!is_plain(program, order[n]) || program->graph->together_of[order[n]] != NULL ||
+            !takes_before(program, order[n], order, n)) {
+            return 0;
+        }
+        if (may_join(program, order[n])) {
+            return n + 1;
+        }
+        n_between++;
+    }
+    return 0;
+}
+
+/* What nodes gain that are lowered together: loops that have become a part of another one, and passes that nobody makes. */
+struct gain {
+    size_t n_joined, n_saved;
+};
+
+static struct gain find_gain(struct mdf_source_program *program, const size_t *order, size_t n, const struct mdf_lowered *lowered)
+{
+    struct gain gain = {count_joined(lowered), 0};
+    size_t n_together = count_passes(lowered), n_apart = 0, i;
+
+    for (i = 0; i < n; i++) {
+        n_apart += count_alone(program, order[i]);
+    }
+    gain.n_saved = n_apart > n_together ? n_apart - n_together : 0;
+    return gain;
+}
+
+/* Lowers the first n nodes of an order as one stretch. *together NULL: they gain no more than they did, or that can not be done.
+ * False: memory ran out. */
+static bool lower_together(struct mdf_source_program *program, const size_t *order, size_t n, struct gain *gain,
                            struct mdf_source_together **together)
 {
+    struct gain own;
     struct mdf_source_together *made = mdf_arena_allocate(&program->writer.arena, sizeof *made);
     struct mdf_lowering_range *ranges = mdf_arena_array(&program->writer.arena, n, sizeof *ranges);
     struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
@@ -161,11 +256,12 @@ static bool lower_together(struct mdf_source_program *program, const size_t *ord
     if (made->lowered == NULL) {
         return refusal.reason != MDF_REFUSED_OUT_OF_MEMORY || mdf_source_out_of_memory(&program->writer);
     }
-    if (count_joined(made->lowered) <= *n_joined || may_fail(made->lowered, &made->lowered->region)) {
+    own = find_gain(program, order, n, made->lowered);
+    if ((own.n_joined <= gain->n_joined && own.n_saved <= gain->n_saved) || may_fail(made->lowered, &made->lowered->region)) {
         mdf_lowered_release(made->lowered);
         return true;
     }
-    *n_joined = count_joined(made->lowered);
+    *gain = own;
     *together = made;
     return true;
 }
@@ -181,8 +277,12 @@ static bool order_nodes(struct mdf_source_program *program)
 
     graph->order = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->order);
     graph->places = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->places);
-    if (graph->order == NULL || graph->places == NULL) {
+    graph->n_passes = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->n_passes);
+    if (graph->order == NULL || graph->places == NULL || graph->n_passes == NULL) {
         return mdf_source_out_of_memory(&program->writer);
+    }
+    for (i = 0; i < own->n_nodes; i++) {
+        graph->n_passes[i] = SIZE_MAX;
     }
     for (i = 0; i < own->n_layers; i++) {
         for (j = 0; j < own->layers[i].n_nodes; j++) {
@@ -206,10 +306,11 @@ static bool is_simple(const struct mdf_source_program *program)
 static struct mdf_source_together *find_best(struct mdf_source_program *program, const size_t *order, size_t n_order)
 {
     struct mdf_source_together *best = NULL, *more;
-    size_t n = 1, n_joined = 0, n_in_vain = 0;
+    struct gain gain = {0, 0};
+    size_t n = 1, n_in_vain = 0;
 
     while (n_in_vain < MOST_IN_VAIN && (n = go_on(program, order, n_order, n)) > 0) {
-        if (!lower_together(program, order, n, &n_joined, &more)) {
+        if (!lower_together(program, order, n, &gain, &more)) {
             mdf_lowered_release(best != NULL ? best->lowered : NULL);
             return NULL;
         }
@@ -229,12 +330,14 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
     struct mdf_source_together *best;
     size_t i;
 
-    if (!is_simple(program) || graph->together_of[node] != NULL || !has_bodies(own, &own->nodes[node]) ||
-        !is_plain(program, node)) {
+    if (!is_simple(program) || graph->together_of[node] != NULL || !is_plain(program, node)) {
         return true;
     }
     if (graph->order == NULL && !order_nodes(program)) {
         return false;
+    }
+    if (!may_join(program, node)) {
+        return true;
     }
     best = find_best(program, graph->order + graph->places[node], own->n_nodes - graph->places[node]);
     for (i = 0; best != NULL && i < best->n; i++) {

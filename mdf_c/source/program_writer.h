@@ -40,6 +40,7 @@ struct mdf_source_graph {
     struct mdf_source_slot *constants;                      /* of the unit's constants that something reads */
     struct mdf_source_stretch *stretches, **stretches_from; /* all; by their first instruction */
     size_t *order, *places; /* all nodes in the order in which they run, and the place of each in that; NULL: not asked for yet */
+    size_t *n_passes;       /* of each node, how often it goes through arrays by itself; SIZE_MAX: not asked for yet */
     const struct mdf_source_together **together_of; /* of each node; NULL: it is lowered by itself */
     const char **node_functions;                    /* of each node, what runs it */
     const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */

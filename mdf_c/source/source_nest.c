@@ -379,11 +379,15 @@ static const char *loaded(struct nest_text *text, size_t step)
     return is_joined_truth(text, step) ? compared(text, element) : element;
 }
 
-/* Whether a load is written where it is used: at its level, in one place. */
+/* Whether a load is written where it is used: at its level, in one place; along the vector axis in each loop that uses it, which
+ * of a nest that turns what it loads is the only one. */
 static bool is_inlined(const struct nest_text *text, size_t step)
 {
     size_t i;
 
+    if (text->plan->is_turned && nest_plan_is_vector(text->plan, step)) {
+        return text->plan->n_uses[step] == 1;
+    }
     if (text->writer->lowered->values[step_of(text, step)->view.id].is_scalar || nest_plan_is_vector(text->plan, step)) {
         return text->plan->n_uses[step] > 0;
     }

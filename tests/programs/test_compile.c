@@ -155,6 +155,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/rows_made_there.yaml --typed --trace -n 2",
         "tests/data/compile/beside.yaml -n 2",
         "tests/data/compile/succession.yaml -n 3", /* all at once */
+        "tests/data/compile/moved_together.yaml -n 2",
         "tests/data/compile/succession.yaml --trace -n 3",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",
         "tests/data/compile/nested.yaml --trace -n 5 --dt 0.5 -i inner.y=2.5 --seed 9",
@@ -480,20 +481,10 @@ Test(compile, what_is_put_stays_where_it_is)
     free(output);
 }
 
-/* The source that mdf-compile writes of a model, to be freed. */
-static char *source_of(const char *model)
-{
-    char *output = compile_new_output();
-
-    cr_expect_eq(
-        compile_run(output, "$BUILD/mdf-compile %s -o %s/source.c && cat %s/source.c", model, compile_folder, compile_folder), 0);
-    return output;
-}
-
 /* What is made of rows of a state is written where it goes; not what is read in another order, or stacked too. */
 Test(compile, rows_are_made_where_they_go)
 {
-    char *output = source_of("tests/data/compile/rows_made_there.yaml");
+    char *output = compile_source_of("tests/data/compile/rows_made_there.yaml");
 
     cr_expect(strstr(output, "more = l + place") != NULL && strstr(output, "double more[") == NULL, "%s", output);
     cr_expect(strstr(output, "made = m2 + place") != NULL && strstr(output, "double made[16];") != NULL, "%s", output);
@@ -501,22 +492,10 @@ Test(compile, rows_are_made_where_they_go)
     free(output);
 }
 
-/* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
- * something, are given what is computed on an edge, or keep something. */
-Test(compile, loops_in_succession_become_one)
-{
-    char *output = source_of("tests/data/compile/succession.yaml");
-
-    cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
-    cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
-    cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
-    free(output);
-}
-
 /* In both runs of each node, the first one and the later ones. */
 Test(compile, short_states_lie_beside_their_stacks)
 {
-    char *output = source_of("tests/data/compile/beside.yaml");
+    char *output = compile_source_of("tests/data/compile/beside.yaml");
 
     cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
     cr_expect_eq(count_words(output, "    double s_2[32];"), 2u, "%s", output);
@@ -529,7 +508,7 @@ Test(compile, short_states_lie_beside_their_stacks)
  */
 Test(compile, schedules_count_what_is_asked_for)
 {
-    char *output = source_of("bench/models/every_n_calls.yaml");
+    char *output = compile_source_of("bench/models/every_n_calls.yaml");
 
     cr_expect_eq(count_words(output, "s->clocks[0]++"), 1u, "%s", output);
     cr_expect(strstr(output, "s->clocks[1]") == NULL && strstr(output, "s->clocks[3]") == NULL, "%s", output);
@@ -540,7 +519,7 @@ Test(compile, schedules_count_what_is_asked_for)
 /* What a node passes on lies where it was made; a state that it is kept in does not. */
 Test(compile, what_is_passed_on_has_no_memory_of_its_own)
 {
-    char *output = source_of("tests/data/compile/aliases.yaml"), *plain = compile_new_output();
+    char *output = compile_source_of("tests/data/compile/aliases.yaml"), *plain = compile_new_output();
 
     cr_expect(strstr(output, "double made_rows[6];") != NULL && strstr(output, "double last[6];") != NULL, "%s", output);
     cr_expect(strstr(output, "double turned_same[") == NULL && strstr(output, "double kept_last[") == NULL, "%s", output);

@@ -649,7 +649,8 @@ Test(source_nest, the_vector_axis_is_where_elements_are_adjacent)
     build_end(&test.build);
 }
 
-/* What is turned goes through few columns of all rows at a time; not where there are few, or something is computed too. */
+/* What is turned goes through few columns of all rows at a time, some more where something is computed too; not where there are
+ * few. */
 Test(source_nest, what_is_turned_has_tiles_around_its_rows)
 {
     const int64_t by_column[2] = {1, 40};
@@ -666,15 +667,16 @@ Test(source_nest, what_is_turned_has_tiles_around_its_rows)
         cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
         build_end(&test.build);
     }
-    for (n_columns = 8; n_columns < 10; n_columns++) {
+    for (n_columns = 8; n_columns <= 24; n_columns += 8) {
         uint8_t turned;
 
         begin_case(&test, 0, 2, (const size_t[]){40, n_columns});
         turned = load(&test, input(&test, MDF_DTYPE_FLOAT32, 40 * n_columns), 2, 0, by_column);
-        turned = n_columns == 9 ? element(&test, MDF_LOWERED_NEGATE, turned, turned) : turned;
+        turned = element(&test, MDF_LOWERED_NEGATE, turned, turned);
         store(&test, turned, NULL, NULL);
         nest_plan_make(&plan, test.nest, all_steps);
-        cr_expect_eq(plan.tile, (size_t)NEST_TILE_LENGTH);
+        cr_expect_eq(plan.tile, (size_t)(n_columns == 8 ? NEST_TILE_LENGTH : NEST_TURNED_COMPUTED));
+        cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)(n_columns == 24));
         build_end(&test.build);
     }
 }

@@ -91,3 +91,12 @@ char *compile_new_output(void)
     cr_assert(output != NULL);
     return output;
 }
+
+char *compile_source_of(const char *model)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(
+        compile_run(output, "$BUILD/mdf-compile %s -o %s/source.c && cat %s/source.c", model, compile_folder, compile_folder), 0);
+    return output;
+}

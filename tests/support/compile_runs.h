@@ -21,6 +21,8 @@ extern const char compile_quick[];
 __attribute__((format(printf, 2, 3))) int compile_run(char *output, const char *format, ...);
 /* COMPILE_OUTPUT_SIZE bytes, which the caller frees. */
 char *compile_new_output(void);
+/* What mdf-compile writes of a model; the caller frees it. */
+char *compile_source_of(const char *model);
 void compile_write_file(const char *name, const char *text);
 
 #endif

@@ -2,14 +2,16 @@
  * one axis; nests, with element ops that use what they make, with theirs. See lowering.h.
  *
  * An op joins another one where that stands, so that all it reads has to be made there or before. */
+#include "functions/moves/indexing.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/machine/emit.h"
 
 #include <string.h>
 
-enum { LONGEST_ALONE = 4096, MOST_TRIED = 6 }; /* elements; ops that a nest may join */
-enum { MANY_TIMES = 32 };                      /* as many points as another nest has: that costs little by itself */
+enum { LONGEST_ALONE = 4096, MOST_TRIED = 6 };      /* elements; ops that a nest may join */
+enum { SHORTEST_TURNED = 9, FEWEST_TURNED = 4096 }; /* indices of an axis, and of all, of what is stored across */
+enum { MANY_TIMES = 32 };                           /* as many points as another nest has: that costs little by itself */
 
 static bool is_array_op(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
@@ -157,8 +159,38 @@ static void note_made(const struct makers *makers, const struct mdf_lowered_op *
 
 /* ------------------------------------------------------------------ nests */
 
-/* The nest of an element op whose operands have as many elements as its result, or one; NULL: it has none. */
-static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const struct mdf_lowered_op *op)
+/* Whether a nest of the region stores a large array in another order than that which it was found in: C goes through it there. */
+static bool is_made_turned(const struct grouping *grouping, mdf_lowered_id id)
+{
+    const struct lowering *lowering = grouping->lowering;
+    const struct mdf_value *form = &lowering->lowered->values[id].form;
+    const struct lowering_view *view = &lowering->facts[id].view;
+    size_t made = maker_of(&grouping->makers, id);
+
+    return lowering->is_for_source && made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST &&
+           grouping->groups[made] == NULL && form->length >= FEWEST_TURNED && form->rank > 1 && view->is_there &&
+           view->at == MDF_LOWERED_NONE && view->strides[form->rank - 1] != 1;
+}
+
+/* An operand of an op: where it was found, or, of one that is to be joined with what made it, where that stores it. */
+static uint8_t load_operand(struct lowering *lowering, struct nest_draft *draft, mdf_lowered_id id, const uint8_t *axes,
+                            const struct grouping *grouping)
+{
+    const struct mdf_value *form = &lowering->lowered->values[id].form;
+    struct mdf_nest_view view = {.id = id, .at = MDF_NEST_NONE};
+    int64_t strides[MDF_INLINE_RANK] = {0};
+
+    if (grouping == NULL || !is_made_turned(grouping, id)) {
+        return draft_load(lowering, draft, id, axes);
+    }
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    return draft_load_elements(lowering, draft, &view, form->rank, axes, strides);
+}
+
+/* The nest of an element op whose operands have as many elements as its result, or one; NULL: it has none. `grouping`: it is to
+ * be joined with nests that make operands; or NULL. */
+static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const struct mdf_lowered_op *op,
+                                           const struct grouping *grouping)
 {
     const struct mdf_value *result = &lowering->lowered->values[op->out].form;
     struct nest_draft *draft = draft_new(lowering);
@@ -182,7 +214,7 @@ static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const stru
                 return NULL;
             }
         }
-        in[i] = draft_load(lowering, draft, op->in[i], own);
+        in[i] = load_operand(lowering, draft, op->in[i], own, grouping);
     }
     in[0] = draft_element(draft, op, (mdf_dtype)result->dtype, in, (1u << draft->n_axes) - 1);
     draft_store(lowering, draft, in[0], op->out, axes);
@@ -196,7 +228,7 @@ static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const s
     size_t i;
 
     for (i = 0; i < group->n_ops; i++) {
-        struct mdf_lowered_nest *next = nest_of_op(lowering, &group->ops[i]);
+        struct mdf_lowered_nest *next = nest_of_op(lowering, &group->ops[i], NULL);
 
         nest = next == NULL || i == 0 ? next : draft_merge(lowering, nest, next, false);
         if (nest == NULL) {
@@ -360,6 +392,40 @@ static bool takes_vectors(const struct grouping *grouping, const struct mdf_lowe
     return false;
 }
 
+/* The axis along which what a step stores of a large array lies side by side; MDF_NEST_MOST_AXES: none, or none of many indices.
+ */
+static size_t axis_stored_along(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    size_t axis;
+
+    if (step->kind != MDF_NEST_STORE || mdf_nest_count(nest, 0, step->level) < FEWEST_TURNED) {
+        return MDF_NEST_MOST_AXES;
+    }
+    for (axis = 0; axis < step->level; axis++) {
+        if (step->view.strides[axis] == 1 && nest->extents[axis] >= SHORTEST_TURNED) {
+            return axis;
+        }
+    }
+    return MDF_NEST_MOST_AXES;
+}
+
+/* Whether a nest stores one large array along one of its axes, and one along another: loops of C would go across the rows of one
+ * of them, where a nest that only turns what the other one stored goes through both by pieces of rows. */
+static bool stores_across(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
+{
+    size_t along = MDF_NEST_MOST_AXES, i;
+
+    for (i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
+        size_t axis = axis_stored_along(nest, &nest->steps[i]);
+
+        if (axis != MDF_NEST_MOST_AXES && along != MDF_NEST_MOST_AXES && axis != along) {
+            return true;
+        }
+        along = axis != MDF_NEST_MOST_AXES ? axis : along;
+    }
+    return false;
+}
+
 /* Whether a nest gets elements from one of far fewer points, which folds nothing: together they would go along its axis first,
  * and a fold over that axis, as of comparisons of all with all, could not join them. */
 static bool stays_apart(const struct mdf_lowered_nest *maker, const struct mdf_lowered_nest *nest)
@@ -454,7 +520,7 @@ static bool joins_sunk(struct grouping *grouping, const struct mdf_lowered_nest 
             continue;
         }
         both = draft_merge(grouping->lowering, op->of.nest, nest, true);
-        if (both != NULL && !takes_vectors(grouping, both)) {
+        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both)) {
             sink(grouping, at, last);
             become_nest(grouping, last, both);
             return true;
@@ -479,7 +545,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         n_tried++;
         other = nest_at(grouping, at);
         both = other == NULL || stays_apart(other, nest) ? NULL : draft_merge(grouping->lowering, other, nest, true);
-        if (both != NULL && !takes_vectors(grouping, both)) {
+        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both)) {
             become_nest(grouping, at, both);
             if (joins_nest(grouping, both, at, false) || joins_sunk(grouping, both)) {
                 op->of.nest = NULL;
@@ -503,7 +569,8 @@ static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered
 
     for (i = 0; i < op->n_in; i++) {
         const struct lowering_view *view = &grouping->lowering->facts[op->in[i]].view;
-        size_t made = maker_of(&grouping->makers, view->is_there ? view->id : op->in[i]);
+        bool is_elsewhere = view->is_there && !is_made_turned(grouping, op->in[i]);
+        size_t made = maker_of(&grouping->makers, is_elsewhere ? view->id : op->in[i]);
 
         if (made != SIZE_MAX && grouping->region->ops[made].code == MDF_LOWERED_NEST && grouping->groups[made] == NULL) {
             return true;
@@ -548,7 +615,7 @@ static bool group_op(struct grouping *grouping, struct mdf_lowered_op op, size_t
         add_op(grouping, &op);
         return true;
     }
-    nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op) : NULL;
+    nest = reads_nest(grouping, &op) ? nest_of_op(grouping->lowering, &op, grouping) : NULL;
     if (nest != NULL &&
         (joins_nest(grouping, nest, grouping->n, true) || joins_with_group(grouping, &op, nest) || joins_sunk(grouping, nest))) {
         return true;

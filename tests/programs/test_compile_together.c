@@ -1,0 +1,35 @@
+/* test_compile_together.c - nodes that run one after the other and are one stretch of generated source. What they compute is
+ * compared in test_compile.c. */
+#include "tests/support/compile_runs.h"
+#include "tests/support/engine.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(compile_together, .init = compile_set_up, .fini = compile_tear_down);
+
+/* Loops of nodes that follow one another become one, with what is computed between them; not those of nodes that may refuse
+ * something, are given what is computed on an edge, or keep something. */
+Test(compile_together, loops_in_succession_become_one)
+{
+    char *output = compile_source_of("tests/data/compile/succession.yaml");
+
+    cr_expect_eq(count_words(output, "for (int64_t run"), 6u, "%s", output);
+    cr_expect_eq(count_words(output, ": done with node 'two'. */"), 3u, "%s", output);
+    cr_expect(strstr(output, "/* Node 'whole'. */") != NULL && strstr(output, "/* Node 'weighted'. */") != NULL, "%s", output);
+    free(output);
+}
+
+/* Elements of large arrays are moved, and functions of them computed, in one nest: in pieces of rows where they are turned. */
+Test(compile_together, large_arrays_are_gone_through_once)
+{
+    char *output = compile_source_of("tests/data/compile/moved_together.yaml");
+
+    cr_expect_eq(count_words(output, ": done with node 'log'. */"), 4u, "%s", output);
+    cr_expect(strstr(output, "_block += 16)") != NULL && strstr(output, "root_y[i * 65 + (j_block + j)] = sqrt(array);") != NULL,
+              "%s", output);
+    cr_expect(strstr(output, "bounded_y[i] = y;\n        s->log_y[i] = ") != NULL, "%s", output);
+    cr_expect(strstr(output, "/* Node 'some'. */") != NULL && strstr(output, "/* Node 'few'. */") != NULL, "%s", output);
+    free(output);
+}
