@@ -76,7 +76,7 @@ function choices(line, start, end, arguments) {
 }
 # The words of routines.
 FILENAME ~ /_routine/ {
-    $0 = replace(replace($0, "NAME", "mdf_", "_$n"), "MATH", "", "$f")
+    $0 = replace(replace(replace($0, "NAME", "mdf_", "_$n"), "MATH", "", "$f"), "FUNCTION", "$T (*", ")($T)")
     gsub(/HEEDED\([^()]*\)/, "true")
     gsub(/APART/, "volatile")
     gsub(/ELEMENT/, "$T")

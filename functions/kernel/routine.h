@@ -27,7 +27,8 @@ struct mdf_routine_plan {
     int64_t *whole;
     double *real;
     size_t n_whole, n_real, work_bytes;
-    size_t n_streams; /* streams [0, n_streams) have to be there */
+    size_t kept_bytes; /* what `prepare` writes, if the plan is one of a function itself */
+    size_t n_streams;  /* streams [0, n_streams) have to be there */
     /* Functions of elements that it calls: one more argument, ELEMENT (*const *functions)(ELEMENT), where there are any. */
     size_t n_functions;
     const struct mdf_element *functions[MDF_ROUTINE_FUNCTIONS];
@@ -51,6 +52,9 @@ struct mdf_routine {
     /* The function itself, for loops that call it for little work, where it takes less than its kernel; NULL: it does not.
      * The plan is that of the call. NULL: none of its calls has one. */
     mdf_routine_function (*function)(const struct mdf_routine_plan *plan);
+    /* Writes what that function finds in front of its memory to work in, kept_bytes of it: what is the same in all its calls.
+     * NULL: nothing. */
+    void (*prepare)(const struct mdf_call *call, const struct mdf_routine_plan *plan, void *kept);
 };
 
 /* plan, and why the function refuses; NULL: it does not. */

@@ -5,7 +5,7 @@
  * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
  * ONNX operators, all versions. */
 #include "functions/elements/element.h"
-#include "functions/kernel/routine.h"
+#include "functions/kernel/routine_vectors.h"
 #include "functions/kernel/workspace.h"
 #include "functions/products/gemm/gemm.h"
 
@@ -465,6 +465,16 @@ static bool run_network(struct mdf_call *call, enum cell_kind kind)
 
 /* ------------------------------------------------------------------ as plain C: recurrent_routine.inc */
 
+enum { N_INPUTS = 8 };
+
+/* What stays in all calls; behind it lie the weights that are transposed once. */
+struct kept {
+    struct activation activations[MDF_ROUTINE_FUNCTIONS];
+    const struct activation *functions[MDF_ROUTINE_FUNCTIONS];
+    const void *weights, *recurrence; /* NULL: they are no constants */
+    size_t n_bytes;
+};
+
 static void plan_numbers(const struct mdf_call *call, const struct network *network, mdf_dtype dtype, int64_t *whole)
 {
     size_t n = network->n_gates * network->n_hidden;
@@ -489,6 +499,14 @@ static void plan_numbers(const struct mdf_call *call, const struct network *netw
     whole[14] = (int64_t)network->n_activations;
 }
 
+/* Bytes of an input that is a constant. */
+static size_t constant_bytes(const struct mdf_call *call, size_t i)
+{
+    size_t n_bytes = call->inputs[i]->length * mdf_dtype_size((mdf_dtype)call->inputs[i]->dtype);
+
+    return mdf_call_is_constant(call, i) ? (n_bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double) : 0;
+}
+
 static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_routine_plan *plan)
 {
     mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
@@ -498,7 +516,7 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
 
     settings = mdf_arena_array(plan->arena, MDF_ROUTINE_FUNCTIONS, sizeof *settings);
     if (settings == NULL || !read_settings(call, kind, &network) || !read_sizes(call, &network) ||
-        !mdf_routine_room(plan, 15, 1) || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
+        !mdf_routine_room(plan, 17, 1) || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
         (mdf_call_input(call, 4) != NULL && call->inputs[4]->dtype != MDF_DTYPE_INT64 &&
          call->inputs[4]->dtype != MDF_DTYPE_INT32)) {
         return false;
@@ -510,6 +528,7 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
     n = network.n_gates * network.n_hidden;
     plan->work_bytes = mdf_dtype_size(dtype) *
                        ((network.n_steps * network.n_batch + network.n_input + network.n_hidden + 2) * n + 4 * network.n_hidden);
+    plan->kept_bytes = sizeof(struct kept) + constant_bytes(call, 1) + constant_bytes(call, 2);
     plan->n_functions = network.n_directions * network.n_activations;
     for (size_t i = 0; i < plan->n_functions; i++) {
         settings[i] = network.activations[i].settings;
@@ -518,6 +537,90 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
     }
     return true;
 }
+
+/* ------------------------------------------------------------------ in loops */
+
+#define FUNCTION(name) const struct activation *name
+#include "functions/recurrent/recurrent_plan_routine.inc"
+
+static inline void mdf_apply_row_float32(float *x, int64_t n, const struct activation *function)
+{
+    activate_row(function, MDF_DTYPE_FLOAT32, (size_t)n, x);
+}
+
+static inline void mdf_apply_row_float64(double *x, int64_t n, const struct activation *function)
+{
+    activate_row(function, MDF_DTYPE_FLOAT64, (size_t)n, x);
+}
+
+#include "functions/moves/places_routine.inc"
+#define ROUTINES "functions/products/add_product.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/products/multiply_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/recurrent/recurrent_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/recurrent/recurrent_function.inc"
+#include "functions/kernel/routine_reals.inc"
+#undef FUNCTION
+
+MDF_REAL_ROUTINES_IN_VECTORS(run_recurrent)
+
+static void turn(const struct mdf_call *call, const struct mdf_routine_plan *plan, size_t i, void *to)
+{
+    (plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_turn_matrices_float32 : mdf_turn_matrices_float64)(
+        call->inputs[i]->data, plan->whole[1], plan->whole[13] * plan->whole[5], plan->whole[i == 1 ? 4 : 5], to);
+}
+
+static void prepare(const struct mdf_call *call, const struct mdf_routine_plan *plan, void *memory)
+{
+    struct kept *kept = memory;
+    char *weights = (char *)(kept + 1), *recurrence = weights + constant_bytes(call, 1);
+
+    for (size_t i = 0; i < plan->n_functions; i++) {
+        kept->activations[i] = (struct activation){.element = plan->functions[i],
+                                                   .operation = &mdf_element_operations[plan->functions[i]->id],
+                                                   .settings = *plan->function_settings[i]};
+        kept->functions[i] = &kept->activations[i];
+    }
+    kept->weights = recurrence > weights && !mdf_has_rows_multiplied(plan->whole) ? weights : NULL;
+    kept->recurrence = constant_bytes(call, 2) > 0 ? recurrence : NULL;
+    kept->n_bytes = plan->kept_bytes;
+    plan->whole[15] = kept->weights != NULL;
+    plan->whole[16] = kept->recurrence != NULL;
+    if (kept->weights != NULL) {
+        turn(call, plan, 1, weights);
+    }
+    if (kept->recurrence != NULL) {
+        turn(call, plan, 2, recurrence);
+    }
+}
+
+/* How many bytes of weights each call transposes. */
+static size_t turned_bytes(const struct mdf_routine_plan *plan)
+{
+    size_t n_rows = (size_t)(plan->whole[1] * plan->whole[13] * plan->whole[5]),
+           n_bytes = (size_t)(plan->whole[4] + plan->whole[5]) * n_rows * mdf_dtype_size(plan->dtype),
+           n_kept = plan->kept_bytes - sizeof(struct kept);
+
+    return n_bytes > n_kept ? n_bytes - n_kept : 0;
+}
+
+/* Of so few products that the kernel's looks at types, shapes and attributes would take longer. */
+static mdf_routine_function recurrent_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_PRODUCTS = 1 << 14, MOST_TURNED_BYTES = 1 << 12 };
+    static const size_t sizes[] = {1, 2, 3, 5, 13};
+    int64_t n = plan->whole[4] + plan->whole[5];
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && n <= MOST_PRODUCTS; i++) {
+        n = plan->whole[sizes[i]] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[sizes[i]];
+    }
+    return n <= MOST_PRODUCTS && turned_bytes(plan) <= MOST_TURNED_BYTES ? MDF_WIDEST_OF_REALS(plan, run_recurrent) : NULL;
+}
+
+#define RECURRENT_ROUTINE(plan_of) \
+    (&(const struct mdf_routine){plan_of, .why = other_length, .function = recurrent_function, .prepare = prepare})
 
 static bool plan_rnn(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
@@ -555,9 +658,9 @@ static bool lstm(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_recurrent[] = {
     {"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &plain_meaning,
-     .routine = MDF_ROUTINE(plan_rnn, other_length)},
+     .routine = RECURRENT_ROUTINE(plan_rnn)},
     {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &gru_meaning,
-     .routine = MDF_ROUTINE(plan_gru, other_length)},
+     .routine = RECURRENT_ROUTINE(plan_gru)},
     {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &lstm_meaning,
-     .routine = MDF_ROUTINE(plan_lstm, other_length)},
+     .routine = RECURRENT_ROUTINE(plan_lstm)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -43,19 +43,49 @@ static bool take_forms(const struct lowering *lowering, const struct mdf_lowered
     return true;
 }
 
-/* The function of a call, and what it gets; NULL: there is none. Errors of the call are its kernel's to tell. */
-static mdf_routine_function plan_function(struct lowering *lowering, const struct mdf_lowered_call *call,
-                                          const struct mdf_routine *routine, struct mdf_routine_plan *plan)
+/* Memory to work in, behind what the function finds in it. */
+static bool prepare(struct lowering *lowering, const struct mdf_routine *routine, const struct mdf_call *form,
+                    const struct mdf_routine_plan *plan, struct mdf_lowered_routine *found)
 {
+    size_t n_bytes = plan->kept_bytes + plan->work_bytes;
+
+    found->whole = plan->whole;
+    found->real = plan->real;
+    found->work = n_bytes > 0 ? mdf_arena_allocate(&lowering->lowered->arena, n_bytes) : NULL;
+    if (n_bytes > 0 && found->work == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (routine->prepare != NULL) {
+        routine->prepare(form, plan, found->work);
+    }
+    return true;
+}
+
+static bool is_planned(const struct mdf_routine *routine, struct mdf_call *form, struct mdf_routine_plan *plan)
+{
+    struct mdf_error kept = form->context->error;
+    bool done;
+
+    form->context->error = (struct mdf_error){0};
+    done = routine->plan(form, plan);
+    form->context->error = kept;
+    return done && (plan->n_functions == 0 || routine->prepare != NULL) && plan->n_streams == 0;
+}
+
+/* The function of a call, and what it gets; none: there is none. Errors of the call are its kernel's to tell. */
+static bool plan_function(struct lowering *lowering, const struct mdf_lowered_call *call, const struct mdf_routine *routine,
+                          struct mdf_lowered_routine *found)
+{
+    struct mdf_arena *arena = &lowering->lowered->arena;
+    struct mdf_routine_plan plan = {.arena = arena};
     struct mdf_value values[2 * MDF_LOWERED_ROUTINE_VALUES], *outputs[MDF_LOWERED_ROUTINE_VALUES];
     const struct mdf_value *inputs[MDF_LOWERED_ROUTINE_VALUES];
     struct mdf_call form = call->call;
-    struct mdf_error kept = form.context->error;
-    bool constants[MDF_LOWERED_ROUTINE_VALUES], is_planned;
+    bool constants[MDF_LOWERED_ROUTINE_VALUES];
     size_t i;
 
     if (!take_forms(lowering, call, values, inputs, outputs)) {
-        return NULL;
+        return true;
     }
     for (i = 0; i < call->n_inputs; i++) {
         constants[i] = call->inputs[i] != MDF_LOWERED_NONE && lowering_is_constant(lowering, call->inputs[i]);
@@ -65,10 +95,11 @@ static mdf_routine_function plan_function(struct lowering *lowering, const struc
     form.outputs = outputs;
     form.n_inputs = call->n_inputs;
     form.n_outputs = call->n_outputs;
-    form.context->error = (struct mdf_error){0};
-    is_planned = routine->plan(&form, plan);
-    form.context->error = kept;
-    return is_planned && plan->n_functions == 0 && plan->n_streams == 0 ? routine->function(plan) : NULL;
+    found->function = is_planned(routine, &form, &plan) ? routine->function(&plan) : NULL;
+    if (found->function == NULL) {
+        return !arena->has_refused || lowering_out_of_memory(lowering);
+    }
+    return prepare(lowering, routine, &form, &plan, found);
 }
 
 struct search {
@@ -108,7 +139,6 @@ static bool find_routine(const struct search *search, const struct mdf_lowered_o
     struct mdf_lowered_call *call = op->of.call;
     const struct mdf_routine *routine = op->operator!= NULL ? op->operator->routine : NULL;
     struct mdf_arena *arena = &lowering->lowered->arena;
-    struct mdf_routine_plan plan = {.arena = arena};
     struct mdf_lowered_routine *found;
 
     if (routine == NULL || routine->function == NULL || call->product != NULL || call->draw != NULL || call->stack != NULL ||
@@ -120,17 +150,12 @@ static bool find_routine(const struct search *search, const struct mdf_lowered_o
     if (found == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    found->function = plan_function(lowering, call, routine, &plan);
-    if (found->function == NULL) {
-        return !arena->has_refused || lowering_out_of_memory(lowering);
+    if (!plan_function(lowering, call, routine, found)) {
+        return false;
     }
-    found->whole = plan.whole;
-    found->real = plan.real;
-    found->work = plan.work_bytes > 0 ? mdf_arena_allocate(arena, plan.work_bytes) : NULL;
-    if (plan.work_bytes > 0 && found->work == NULL) {
-        return lowering_out_of_memory(lowering);
+    if (found->function != NULL) {
+        connect(search, call, found);
     }
-    connect(search, call, found);
     return true;
 }
 

@@ -251,6 +251,8 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
 }
 
 #include "functions/windows/taps_routine.inc"
+#define ROUTINES "functions/products/add_product_routine.inc"
+#include "functions/kernel/routine_reals.inc"
 #define ROUTINES "functions/products/multiply_routine.inc"
 #include "functions/kernel/routine_reals.inc"
 #define ROUTINES "functions/windows/windows_routine.inc"
@@ -258,20 +260,17 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 MDF_REAL_ROUTINES_IN_VECTORS(convolve_back)
 
-/* Of so few products that the kernel's looks at types and shapes would take longer. Where they are fused with their addition there
- * has to be an instruction for that. */
+/* Of so few products that the kernel's looks at types and shapes would take longer. */
 static mdf_routine_function routine_function(const struct mdf_routine_plan *plan)
 {
-    enum { MOST_PRODUCTS = 1 << 10, FUSED = 3 };
+    enum { MOST_PRODUCTS = 1 << 10 };
     int64_t n = 1;
 
     for (size_t i = 0; i < 4 && n <= MOST_PRODUCTS; i++) { /* batches, groups, channels and outputs of a group */
         n = plan->whole[i] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[i];
     }
-    return mdf_windows_meet_few(plan->whole + 6, plan->whole[4], n, MOST_PRODUCTS) &&
-                   (plan->whole[5] != FUSED || mdf_has_avx2())
-               ? MDF_WIDEST_OF_REALS(plan, convolve_back)
-               : NULL;
+    return mdf_windows_meet_few(plan->whole + 6, plan->whole[4], n, MOST_PRODUCTS) ? MDF_WIDEST_OF_REALS(plan, convolve_back)
+                                                                                    : NULL;
 }
 
 /* The settings, with the pads that are an input. */
