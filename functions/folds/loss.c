@@ -6,7 +6,9 @@
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vector_math.h"
 #include "functions/folds/short_rows.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
+#include "mdf_c/base/arena.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,32 +22,25 @@ static const struct mdf_setting loss_table[] = {{"ignore_index", MDF_SETTING_INT
                                                 {"reduction", MDF_SETTING_STRING, offsetof(struct loss_settings, reduction)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
-enum reduction { REDUCE_NONE, REDUCE_SUM, REDUCE_MEAN };
+/* Numbers for loss_routine.inc. */
+enum { LOSS_N, LOSS_CLASSES, LOSS_INNER, LOSS_REDUCTION, LOSS_LABEL_BYTES, LOSS_MAY_IGNORE, LOSS_IGNORED, LOSS_NUMBERS };
+enum { REDUCE_NONE, REDUCE_SUM, REDUCE_MEAN };
+enum { INPUT_SCORES, INPUT_LABELS, INPUT_WEIGHTS, LOSS_INPUTS };
+enum { OUTPUT_LOSS, OUTPUT_LOGARITHMS, LOSS_OUTPUTS };
+
+#define ROUTINES "functions/folds/loss_routine.inc"
+#include "functions/kernel/routine_reals.inc"
 
 /* Scores, weights and results are of one type, float32 or float64. */
 struct loss {
     size_t n, n_classes, inner; /* scores are [n, n_classes, inner] */
     mdf_dtype dtype;
-    const void *scores, *weights; /* weights: NULL, all 1 */
-    double *largest,
-        *logarithms; /* what the scores of each line have to lose; NULL: they are logarithms of probabilities already */
-    const int64_t *labels;
-    enum reduction reduction;
+    int64_t whole[LOSS_NUMBERS];
+    const void *in[LOSS_INPUTS];
+    void *out[LOSS_OUTPUTS];
+    double *largest, *logarithms; /* what the scores of each line have to lose, one array behind the other; NULL: they are
+                                     logarithms of probabilities already */
 };
-
-static double number_at(const struct loss *loss, const void *numbers, size_t i)
-{
-    return loss->dtype == MDF_DTYPE_FLOAT32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
-}
-
-static void put_number(const struct loss *loss, void *numbers, size_t i, double number)
-{
-    if (loss->dtype == MDF_DTYPE_FLOAT32) {
-        ((float *)numbers)[i] = (float)number;
-    } else {
-        ((double *)numbers)[i] = number;
-    }
-}
 
 /* The sum of exp(x - shift), which are left in `powers`. */
 static double exp_sum(size_t n, const double *x, double shift, double *powers)
@@ -87,12 +82,6 @@ static void measure_line(const struct loss *loss, const void *scores, void *powe
     }
 }
 
-/* Place of a line's first score. */
-static size_t start_of(const struct loss *loss, size_t line)
-{
-    return line / loss->inner * loss->n_classes * loss->inner + line % loss->inner;
-}
-
 /* `room`: for all lines of one batch, and for the powers of one of them. */
 static void find_normalisers(const struct loss *loss, void *room)
 {
@@ -100,7 +89,7 @@ static void find_normalisers(const struct loss *loss, void *room)
     char *powers = (char *)room + loss->inner * line_bytes;
 
     for (size_t batch = 0; batch < loss->n; batch++) {
-        const char *scores = (const char *)loss->scores + batch * loss->inner * line_bytes;
+        const char *scores = (const char *)loss->in[INPUT_SCORES] + batch * loss->inner * line_bytes;
 
         if (loss->inner > 1) {
             mdf_turn_rows(size, room, scores, loss->n_classes, loss->inner);
@@ -114,64 +103,39 @@ static void find_normalisers(const struct loss *loss, void *room)
                                                             (const size_t[]){1}, n_lines, NULL);
 }
 
-/* The logarithm of the probability of score number `i`, which is on that line. */
-static double logarithm_at(const struct loss *loss, size_t line, size_t i)
+/* Which label is no class. */
+static bool refuse_label(struct mdf_call *call, const struct loss *loss)
 {
-    double score = number_at(loss, loss->scores, i);
+    const int64_t *labels = loss->in[INPUT_LABELS];
+    size_t i = 0;
 
-    return loss->largest == NULL ? score : score - loss->largest[line] - loss->logarithms[line];
+    while ((loss->whole[LOSS_MAY_IGNORE] && labels[i] == loss->whole[LOSS_IGNORED]) ||
+           (labels[i] >= 0 && (size_t)labels[i] < loss->n_classes)) {
+        i++;
+    }
+    return mdf_call_error(call, MDF_VALUE, "element %zu of the labels is %lld, but there are %zu classes", i,
+                          (long long)labels[i], loss->n_classes);
 }
 
-static void write_logarithms(const struct loss *loss, void *target)
+static bool add_losses(struct mdf_call *call, const struct loss *loss)
 {
-    for (size_t line = 0; line < loss->n * loss->inner; line++) {
-        for (size_t i = 0; i < loss->n_classes; i++) {
-            size_t at = start_of(loss, line) + i * loss->inner;
+    mdf_routine_function logarithms = loss->dtype == MDF_DTYPE_FLOAT32 ? mdf_logarithms_float32 : mdf_logarithms_float64;
+    mdf_routine_function losses = loss->dtype == MDF_DTYPE_FLOAT32 ? mdf_losses_float32 : mdf_losses_float64;
 
-            put_number(loss, target, at, logarithm_at(loss, line, at));
-        }
+    if (loss->out[OUTPUT_LOGARITHMS] != NULL) {
+        logarithms(loss->out, loss->in, loss->whole, NULL, loss->largest);
     }
+    return losses(loss->out, loss->in, loss->whole, NULL, loss->largest) || refuse_label(call, loss);
 }
 
-/* The losses; `target` has room for one, or for each where they are not reduced. */
-static bool add_losses(struct mdf_call *call, const struct loss *loss, void *target)
-{
-    const struct loss_settings *settings = call->settings;
-    bool may_ignore = settings->ignore_index != MDF_NOT_GIVEN;
-    double sum = 0, total_weight = 0;
-
-    for (size_t line = 0; line < loss->n * loss->inner; line++) {
-        int64_t label = loss->labels[line];
-        double weight, one = 0;
-
-        if (!may_ignore || label != settings->ignore_index) {
-            if (label < 0 || (size_t)label >= loss->n_classes) {
-                return mdf_call_error(call, MDF_VALUE, "element %zu of the labels is %lld, but there are %zu classes", line,
-                                      (long long)label, loss->n_classes);
-            }
-            weight = loss->weights != NULL ? number_at(loss, loss->weights, (size_t)label) : 1;
-            one = -weight * logarithm_at(loss, line, start_of(loss, line) + (size_t)label * loss->inner);
-            sum += one;
-            total_weight += weight;
-        }
-        if (loss->reduction == REDUCE_NONE) {
-            put_number(loss, target, line, one);
-        }
-    }
-    if (loss->reduction != REDUCE_NONE) {
-        put_number(loss, target, 0, loss->reduction == REDUCE_MEAN ? sum / total_weight : sum);
-    }
-    return true;
-}
-
-static bool read_reduction(struct mdf_call *call, enum reduction *reduction)
+static bool read_reduction(struct mdf_call *call, int64_t *reduction)
 {
     static const char *const names[] = {"none", "sum", "mean"};
     const struct loss_settings *settings = call->settings;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (settings->reduction != NULL && strcmp(settings->reduction, names[i]) == 0) {
-            *reduction = (enum reduction)i;
+            *reduction = (int64_t)i;
             return true;
         }
     }
@@ -179,59 +143,70 @@ static bool read_reduction(struct mdf_call *call, enum reduction *reduction)
                           settings->reduction == NULL ? "" : settings->reduction);
 }
 
-/* Reads inputs; *shape is that of the labels. */
-static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call, struct loss *loss, const int64_t **shape)
+/* What the call's attributes and shapes say. *shape is that of the labels: room for as many as the scores have axes. */
+static bool describe_loss(struct mdf_call *call, int64_t *shape, int64_t *whole)
 {
-    const struct mdf_value *scores = mdf_call_tensor(call, 0), *labels = mdf_call_tensor(call, 1),
-                           *weights = mdf_call_input(call, 2);
-    int64_t *wanted;
-    size_t n_labels;
+    const struct loss_settings *settings = call->settings;
+    const struct mdf_value *scores = call->inputs[INPUT_SCORES], *weights = mdf_call_input(call, INPUT_WEIGHTS);
+    const int64_t *sizes = mdf_value_shape(scores);
+    size_t inner;
 
-    if (scores == NULL || labels == NULL || !read_reduction(call, &loss->reduction) ||
-        !mdf_workspace_begin(workspace, call, mdf_workspace_dtype((mdf_dtype)scores->dtype), 8)) {
-        return false;
-    }
     if (scores->rank < 2) {
         return mdf_call_error(call, MDF_SHAPE, "the scores have rank %u, but need axes for the batch and the classes",
                               scores->rank);
     }
-    wanted = mdf_workspace_array(workspace, MDF_DTYPE_INT64, scores->rank);
-    if (wanted == NULL) {
+    shape[0] = sizes[0];
+    memcpy(shape + 1, sizes + 2, (scores->rank - 2) * sizeof *shape);
+    if (!read_reduction(call, &whole[LOSS_REDUCTION]) ||
+        !mdf_workspace_check_shape(call, "the array of labels", call->inputs[INPUT_LABELS], scores->rank - 1, shape) ||
+        (weights != NULL && !mdf_workspace_check_shape(call, "the array of weights", weights, 1, sizes + 1)) ||
+        !mdf_workspace_product(call, sizes, 2, scores->rank, &inner)) {
         return false;
     }
-    wanted[0] = mdf_value_shape(scores)[0];
-    memcpy(wanted + 1, mdf_value_shape(scores) + 2, (scores->rank - 2) * sizeof *wanted);
-    if (!mdf_workspace_check_shape(call, "the array of labels", labels, scores->rank - 1, wanted) ||
-        (weights != NULL && !mdf_workspace_check_shape(call, "the array of weights", weights, 1, mdf_value_shape(scores) + 1))) {
+    whole[LOSS_N] = sizes[0];
+    whole[LOSS_CLASSES] = sizes[1];
+    whole[LOSS_INNER] = (int64_t)inner;
+    whole[LOSS_LABEL_BYTES] = (int64_t)mdf_dtype_size((mdf_dtype)call->inputs[INPUT_LABELS]->dtype);
+    whole[LOSS_MAY_IGNORE] = settings->ignore_index != MDF_NOT_GIVEN;
+    whole[LOSS_IGNORED] = settings->ignore_index;
+    return true;
+}
+
+static bool prepare_loss(struct mdf_workspace *workspace, struct mdf_call *call, struct loss *loss)
+{
+    const struct mdf_value *scores = mdf_call_tensor(call, INPUT_SCORES), *labels = mdf_call_tensor(call, INPUT_LABELS);
+    bool has_weights = mdf_call_input(call, INPUT_WEIGHTS) != NULL;
+    int64_t *shape;
+    size_t n_labels;
+
+    if (scores == NULL || labels == NULL ||
+        !mdf_workspace_begin(workspace, call, mdf_workspace_dtype((mdf_dtype)scores->dtype), 8)) {
+        return false;
+    }
+    shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, (size_t)scores->rank + 1);
+    if (shape == NULL || !describe_loss(call, shape, loss->whole)) {
         return false;
     }
     loss->dtype = workspace->dtype;
-    loss->labels = mdf_call_integers(call, 1, 1, &n_labels);
-    loss->scores = mdf_workspace_input(workspace, 0);
-    loss->weights = weights != NULL ? mdf_workspace_input(workspace, 2) : NULL;
-    loss->n = (size_t)wanted[0];
-    loss->n_classes = (size_t)mdf_value_shape(scores)[1];
-    *shape = wanted;
-    return loss->labels != NULL && loss->scores != NULL && (weights == NULL || loss->weights != NULL) &&
-           mdf_workspace_product(call, wanted, 1, scores->rank - 1, &loss->inner);
-}
-
-static bool finish_loss(struct mdf_workspace *workspace, const struct loss *loss, const int64_t *shape)
-{
-    const struct mdf_value *scores = workspace->call->inputs[0];
-    size_t rank = loss->reduction == REDUCE_NONE ? scores->rank - 1 : 0;
-    void *target = mdf_workspace_output(workspace, 0, (mdf_dtype)scores->dtype, rank, shape);
-
-    return target != NULL && add_losses(workspace->call, loss, target) && mdf_workspace_end(workspace);
+    loss->n = (size_t)loss->whole[LOSS_N];
+    loss->n_classes = (size_t)loss->whole[LOSS_CLASSES];
+    loss->inner = (size_t)loss->whole[LOSS_INNER];
+    loss->in[INPUT_SCORES] = mdf_workspace_input(workspace, INPUT_SCORES);
+    loss->in[INPUT_LABELS] = mdf_call_integers(call, INPUT_LABELS, 1, &n_labels);
+    loss->in[INPUT_WEIGHTS] = has_weights ? mdf_workspace_input(workspace, INPUT_WEIGHTS) : NULL;
+    loss->whole[LOSS_LABEL_BYTES] = sizeof(int64_t);
+    loss->out[OUTPUT_LOSS] = mdf_workspace_output(workspace, OUTPUT_LOSS, (mdf_dtype)scores->dtype,
+                                                  loss->whole[LOSS_REDUCTION] == REDUCE_NONE ? scores->rank - 1u : 0, shape);
+    return loss->in[INPUT_SCORES] != NULL && loss->in[INPUT_LABELS] != NULL &&
+           (!has_weights || loss->in[INPUT_WEIGHTS] != NULL) && loss->out[OUTPUT_LOSS] != NULL;
 }
 
 static bool negative_log_likelihood(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
     struct loss loss = {0};
-    const int64_t *shape = NULL;
 
-    return prepare_loss(&workspace, call, &loss, &shape) && finish_loss(&workspace, &loss, shape);
+    return prepare_loss(&workspace, call, &loss) && add_losses(call, &loss) && mdf_workspace_end(&workspace);
 }
 
 /* Finds out what makes scores logarithms of probabilities. */
@@ -239,15 +214,15 @@ static bool normalise_scores(struct mdf_workspace *workspace, struct loss *loss)
 {
     void *room;
 
-    if (workspace->call->inputs[0]->length == 0) {
+    if (workspace->call->inputs[INPUT_SCORES]->length == 0) {
         return true;
     }
     room = mdf_workspace_array(workspace, loss->dtype, (loss->inner + 1) * loss->n_classes);
-    loss->largest = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, loss->n * loss->inner);
-    loss->logarithms = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, loss->n * loss->inner);
-    if (room == NULL || loss->largest == NULL || loss->logarithms == NULL) {
+    loss->largest = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, 2, loss->n * loss->inner);
+    if (room == NULL || loss->largest == NULL) {
         return false;
     }
+    loss->logarithms = loss->largest + loss->n * loss->inner;
     find_normalisers(loss, room);
     return true;
 }
@@ -256,21 +231,45 @@ static bool softmax_cross_entropy(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
     struct loss loss = {0};
-    const int64_t *shape = NULL;
-    void *logarithms = NULL;
 
-    if (!prepare_loss(&workspace, call, &loss, &shape) || !normalise_scores(&workspace, &loss)) {
+    if (!prepare_loss(&workspace, call, &loss) || !normalise_scores(&workspace, &loss)) {
         return false;
     }
-    if (mdf_call_result(call, 1) != NULL) {
-        logarithms = mdf_workspace_output(&workspace, 1, (mdf_dtype)call->inputs[0]->dtype, call->inputs[0]->rank,
-                                          mdf_value_shape(call->inputs[0]));
-        if (logarithms == NULL) {
+    if (mdf_call_result(call, OUTPUT_LOGARITHMS) != NULL) {
+        const struct mdf_value *scores = call->inputs[INPUT_SCORES];
+
+        loss.out[OUTPUT_LOGARITHMS] =
+            mdf_workspace_output(&workspace, OUTPUT_LOGARITHMS, (mdf_dtype)scores->dtype, scores->rank, mdf_value_shape(scores));
+        if (loss.out[OUTPUT_LOGARITHMS] == NULL) {
             return false;
         }
-        write_logarithms(&loss, logarithms);
     }
-    return finish_loss(&workspace, &loss, shape);
+    return add_losses(call, &loss) && mdf_workspace_end(&workspace);
+}
+
+/* As plain C, of some scores. */
+static bool plan_losses(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *scores = call->inputs[INPUT_SCORES], *labels = call->inputs[INPUT_LABELS],
+                           *weights = mdf_call_input(call, INPUT_WEIGHTS);
+    int64_t *shape = mdf_arena_array(plan->arena, (size_t)scores->rank + 1, sizeof *shape);
+
+    plan->dtype = (mdf_dtype)scores->dtype;
+    plan->function = "losses";
+    return (plan->dtype == MDF_DTYPE_FLOAT32 || plan->dtype == MDF_DTYPE_FLOAT64) && scores->length > 0 &&
+           (labels->dtype == MDF_DTYPE_INT64 || labels->dtype == MDF_DTYPE_INT32) &&
+           (weights == NULL || weights->dtype == scores->dtype) && shape != NULL && mdf_routine_room(plan, LOSS_NUMBERS, 0) &&
+           describe_loss(call, shape, plan->whole);
+}
+
+static bool plan_softmax_losses(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    if (!plan_losses(call, plan)) {
+        return false;
+    }
+    plan->function = "softmax_losses";
+    plan->work_bytes = 2 * call->inputs[INPUT_LABELS]->length * sizeof(double);
+    return true;
 }
 
 /* The losses of `logs`, logarithms of probabilities [n, classes, inner]. */
@@ -286,14 +285,18 @@ static bool softmax_cross_entropy(struct mdf_call *call)
             "numpy.sum(losses) / numpy.sum(shares)",                                                                    \
             NULL                                                                                                        \
     }
+static const char no_class[] = "a label names none of the classes";
+
 #define SCORES "numpy.reshape(x0, [x0.shape[0], x0.shape[1], x0.size // (x0.shape[0] * x0.shape[1])])"
 
 const struct mdf_operator mdf_operators_loss[] = {
     {"NegativeLogLikelihoodLoss", 12, 99, negative_log_likelihood, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE,
-     NULL, .meaning = MDF_MEANING("loss", NULL, {"logs", SCORES, NULL}, LOSS_STEPS)},
+     NULL, .meaning = MDF_MEANING("loss", NULL, {"logs", SCORES, NULL}, LOSS_STEPS),
+     .routine = MDF_ROUTINE(plan_losses, no_class)},
     {"SoftmaxCrossEntropyLoss", 12, 99, softmax_cross_entropy, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING("loss logarithms", NULL, {"scores", SCORES, NULL},
                             {"shifted", "scores - numpy.max(scores, 1, keepdims=True)", NULL},
                             {"logs", "shifted - numpy.log(numpy.sum(numpy.exp(shifted), 1, keepdims=True))", NULL}, LOSS_STEPS,
-                            {"logarithms", "numpy.reshape(logs, x0.shape)", NULL})},
+                            {"logarithms", "numpy.reshape(logs, x0.shape)", NULL}),
+     .routine = MDF_ROUTINE(plan_softmax_losses, no_class)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
