@@ -1,6 +1,6 @@
 /* body_names.c - the names that bodies take from around them, as far as their text tells: what a definition with bodies depends
  * on besides its arguments. See compiler.h. */
-#include "mdf_c/base/text.h"
+#include "functions/kernel/operator.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <string.h>
@@ -24,11 +24,10 @@ struct body_names {
     struct body *body;        /* which is gone through; NULL: none */
     struct name_table bodies; /* ids of graphs that were gone through */
     size_t depth;
-    bool is_branch; /* the value that is read is one, which has no inputs */
+    bool is_branch; /* bodies in the value that is read are branches, which have no inputs */
 };
 
 static bool read_body(struct body_names *names, const struct mdf_node *graph);
-static bool read_attribute(struct body_names *names, const char *name, const struct mdf_node *value);
 
 /* A body that is given by the id of a graph. */
 static bool read_named_body(struct body_names *names, const char *id)
@@ -66,19 +65,17 @@ static bool read_value(struct body_names *names, const struct mdf_node *value)
         done = read_value(names, &value->as.list.items[i]);
     }
     for (i = 0; done && value->kind == MDF_NODE_OBJECT && i < value->as.object.n; i++) {
-        done = read_attribute(names, value->as.object.entries[i].key, &value->as.object.entries[i].value);
+        done = read_value(names, &value->as.object.entries[i].value);
     }
     return done;
 }
 
-static bool read_attribute(struct body_names *names, const char *name, const struct mdf_node *value)
+/* Whether the bodies of an operator are branches. */
+static bool has_branches(const struct mdf_schema *schema)
 {
-    bool is_in_branch = names->is_branch, done;
+    const struct mdf_operator *operator= schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
 
-    names->is_branch = is_in_branch || mdf_ends_with(name, "_branch");
-    done = read_value(names, value);
-    names->is_branch = is_in_branch;
-    return done;
+    return operator!= NULL && operator->form == MDF_FORM_IF;
 }
 
 static bool note(struct body_names *names, struct name_table *table, const char *name, size_t number)
@@ -166,20 +163,31 @@ static bool note_ports(struct body_names *names, struct body *body, const struct
     return true;
 }
 
+static bool read_item(struct body_names *names, const struct mdf_node *item)
+{
+    static const char *const keys[] = {"args", "value", "default_initial_value", "time_derivative", "conditions"};
+    const char *function = text_of(item, "function");
+    bool done = true;
+    size_t k;
+
+    names->is_branch = function != NULL && has_branches(find_onnx_schema(names->compiler, function));
+    for (k = 0; done && k < sizeof keys / sizeof *keys; k++) {
+        done = read_value(names, mdf_node_get(item, keys[k]));
+    }
+    names->is_branch = false;
+    return done;
+}
+
 /* What the items of a kind say ("functions", "parameters", "input_ports", "output_ports"). */
 static bool read_items(struct body_names *names, const struct mdf_node *node, const char *kind)
 {
-    static const char *const keys[] = {"args", "value", "default_initial_value", "time_derivative", "conditions"};
     const struct mdf_node *items = mdf_node_get(node, kind);
-    size_t i, k;
 
-    for (i = 0; items != NULL && items->kind == MDF_NODE_OBJECT && i < items->as.object.n; i++) {
+    for (size_t i = 0; items != NULL && items->kind == MDF_NODE_OBJECT && i < items->as.object.n; i++) {
         const struct mdf_node *item = &items->as.object.entries[i].value;
 
-        for (k = 0; item->kind == MDF_NODE_OBJECT && k < sizeof keys / sizeof *keys; k++) {
-            if (!read_value(names, mdf_node_get(item, keys[k]))) {
-                return false;
-            }
+        if (item->kind == MDF_NODE_OBJECT && !read_item(names, item)) {
+            return false;
         }
     }
     return true;
@@ -312,7 +320,7 @@ static bool read_body(struct body_names *names, const struct mdf_node *graph)
 bool collect_body_names(struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema,
                         struct list *names)
 {
-    struct body_names found = {.compiler = compiler};
+    struct body_names found = {.compiler = compiler, .is_branch = has_branches(schema)};
     size_t i;
 
     for (i = 0; i < schema->n_attributes; i++) {
@@ -320,7 +328,6 @@ bool collect_body_names(struct compiler *compiler, const struct mdf_definition *
         const struct mdf_node *body =
             schema->attributes[i].type == MDF_ATTRIBUTE_GRAPH ? find_graph_attribute(compiler, definition, name) : NULL;
 
-        found.is_branch = mdf_ends_with(name, "_branch");
         if (body != NULL &&
             !(body->kind == MDF_NODE_STRING ? read_named_body(&found, body->as.string.bytes) : read_value(&found, body))) {
             return false;
