@@ -713,52 +713,6 @@ static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
-/* Of so few elements that the kernel's looks at types and shapes, and at which way is best, would take longer. */
-static mdf_routine_function extreme_function(const struct mdf_routine_plan *plan)
-{
-    enum { MOST_ELEMENTS = 1 << 7 };
-    int64_t n = plan->whole[1], n_lines = plan->whole[0] * plan->whole[2];
-
-    if (n > MOST_ELEMENTS || n_lines > MOST_ELEMENTS || n * n_lines > MOST_ELEMENTS) {
-        return NULL;
-    }
-    return plan->dtype == MDF_DTYPE_INT64   ? mdf_place_of_extreme_int64
-           : plan->dtype == MDF_DTYPE_INT32 ? mdf_place_of_extreme_int32
-                                            : MDF_ROUTINE_OF_REALS(plan, place_of_extreme);
-}
-
-static bool plan_extreme(struct mdf_call *call, bool maximum, struct mdf_routine_plan *plan)
-{
-    const struct arg_settings *settings = call->settings;
-    const struct mdf_value *data = call->inputs[0];
-    const int64_t *shape = mdf_value_shape(data);
-    mdf_dtype dtype = (mdf_dtype)data->dtype;
-    size_t axis;
-
-    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64 && dtype != MDF_DTYPE_INT32 && dtype != MDF_DTYPE_INT64) ||
-        !mdf_call_axis(call, settings->axis, data->rank, &axis) || shape[axis] == 0 || !mdf_routine_room(plan, 5, 0)) {
-        return false;
-    }
-    plan->function = "place_of_extreme";
-    plan->dtype = dtype;
-    plan->whole[0] = (int64_t)mdf_axes_product(shape, 0, axis);
-    plan->whole[1] = shape[axis];
-    plan->whole[2] = (int64_t)mdf_axes_product(shape, axis + 1, data->rank);
-    plan->whole[3] = maximum;
-    plan->whole[4] = settings->select_last == 1;
-    return true;
-}
-
-static bool plan_largest(struct mdf_call *call, struct mdf_routine_plan *plan)
-{
-    return plan_extreme(call, true, plan);
-}
-
-static bool plan_smallest(struct mdf_call *call, struct mdf_routine_plan *plan)
-{
-    return plan_extreme(call, false, plan);
-}
-
 static bool plan_non_zero(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct mdf_value *data = call->inputs[0];
@@ -798,11 +752,9 @@ const struct mdf_operator mdf_operators_order[] = {
                                      .function = top_function},
      .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
-     .routine = &(const struct mdf_routine){plan_largest, .function = extreme_function}, .derivatives = mdf_derivatives_flat,
-     .infer = &mdf_rule_arg},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_smallest,
-     .routine = &(const struct mdf_routine){plan_smallest, .function = extreme_function}, .derivatives = mdf_derivatives_flat,
-     .infer = &mdf_rule_arg},
+     .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .routine = MDF_ROUTINE(plan_non_zero, "other numbers of elements are not zero than when the model was compiled")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -190,6 +190,15 @@ Test(dumps, small_pools_in_loops)
     }
 }
 
+/* Nor for places of extremes of a row, whatever its elements are. */
+Test(dumps, places_in_rows)
+{
+    const char *text = dump_whole("tests/data/dumps/places_in_rows.yaml");
+
+    expect_same_ways("tests/data/dumps/places_in_rows.yaml", true);
+    cr_expect(strstr(text, "call Arg") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
 /* Rows that are put, added to or multiplied by others at an index are written where the state lies, by no kernel and no routine.
  */
 Test(dumps, rows_are_put_where_they_lie)
@@ -260,9 +269,8 @@ Test(dumps, routines_in_loops)
          {" float64[5], - = routine TopK(", " float64[3], v", "  -, v", " int32[1,25], - = routine TopK("},
          false},
         {"tests/data/compile/routines_in_loops.yaml",
-         {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine ArgMax(", "routine ArgMin(",
-          "routine DFT(", "routine STFT("},
-         true}, /* OneHot is a nest */
+         {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine DFT(", "routine STFT("},
+         true}, /* OneHot, ArgMax and ArgMin are nests */
         {"tests/data/compile/quantised_loops.yaml",
          {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
           "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},

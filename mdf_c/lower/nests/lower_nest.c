@@ -21,8 +21,9 @@ enum {
     LONGEST_FOLD = 4096,     /* elements */
     LONGEST_PARTS = 1024,    /* of a fold that goes on by halves, each part of which is written out */
     LONGEST_REST = 128,
-    LONGEST_SEARCH = 32, /* for the place of an extreme: the kernel, or a routine, goes through a longer row in less */
-    LONGEST_OF_SEVERAL = 128
+    LONGEST_SEARCH = 32,      /* for the place of an extreme: the kernel goes through a longer row in less */
+    LONGEST_OF_SEVERAL = 128, /* and in a loop, where it is called each time */
+    LONGEST_IN_ORDER = 16     /* of one row there */
 };
 
 /* ------------------------------------------------------------------ the op */
@@ -521,6 +522,63 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     return draft_cast(draft, in, result);
 }
 
+/* The numbers of the row's elements, as one that is there before. */
+static uint8_t count_row(struct folding *folding)
+{
+    int64_t n = (int64_t)folding->draft->extents[folding->row];
+    int32_t *numbers = mdf_arena_array(&folding->lowering->scratch, (size_t)n, sizeof *numbers);
+    struct mdf_value row = {0};
+    mdf_lowered_id id;
+
+    if (numbers == NULL) {
+        lowering_out_of_memory(folding->lowering);
+        folding->draft->has_failed = true;
+        return 0;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        numbers[i] = i;
+    }
+    mdf_value_borrow_tensor(folding->lowering->memory, &row, MDF_DTYPE_INT32, MDF_STRENGTH_TYPED, 1, &n, numbers);
+    id = lowering_add_constant(folding->lowering, &row, false);
+    folding->draft->has_failed = folding->draft->has_failed || id == MDF_LOWERED_NONE;
+    return folding->draft->has_failed ? 0 : draft_load(folding->lowering, folding->draft, id, &folding->row);
+}
+
+/* Where the largest or smallest element of a row stands first, or last: the extreme, then which elements it is. NaN is one where
+ * any element is. */
+static uint8_t find_in_two_passes(struct folding *folding, bool is_largest, bool is_last, uint8_t x)
+{
+    mdf_dtype dtype = folding->draft->has_failed ? MDF_DTYPE_NONE : (mdf_dtype)folding->draft->steps[x].step.dtype;
+    bool is_real = mdf_dtype_kind(dtype) == 'f';
+    struct row_order order = {is_real ? MDF_EXTREME_PARTS : 1, MDF_NEST_IN_LANES, false}, any = {1, MDF_NEST_IN_LANES, false};
+    uint8_t in[MDF_MAX_OPERANDS], extreme;
+
+    if (folding->draft->has_failed || !mdf_nest_has_fold(is_largest ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM, dtype)) {
+        folding->draft->has_failed = true;
+        return x;
+    }
+    extreme = fold_axes(folding, is_largest ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM, x, order);
+    in[0] = apply(folding, MDF_ELEMENT(equal), x, extreme);
+    if (is_real) {
+        in[0] = apply(folding, MDF_ELEMENT(logical_or), in[0], apply(folding, MDF_ELEMENT(is_nan), x, 0));
+    }
+    in[1] = count_row(folding);
+    in[2] = add_constant(folding, MDF_DTYPE_INT32, is_last ? -1 : INT32_MAX);
+    x = draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
+    x = fold_axes(folding, is_last ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM, x, any);
+    return folding->draft->has_failed ? 0 : draft_cast(folding->draft, x, MDF_DTYPE_INT64);
+}
+
+/* Whether vectors of a row, gone through twice, take less than its elements one by one, and than the kernel. Rows side by side
+ * make vectors across them. */
+static bool is_row_of_two_passes(const struct folding *folding)
+{
+    size_t n = folding->row != DRAFT_NO_AXIS ? folding->draft->extents[folding->row] : 0;
+
+    return !folding->lowering->is_for_source && folding->lowering->region->kind == REGION_BODY && folding->draft->n_axes == 1 &&
+           n > LONGEST_IN_ORDER && n <= LONGEST_OF_SEVERAL;
+}
+
 /* Where an extreme stands. */
 static uint8_t find_place(struct folding *folding, const struct trial *trial, const struct fold_rule *rule, uint8_t in)
 {
@@ -531,6 +589,9 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
 
     if (folding->n_outer == 0 && folding->row == DRAFT_NO_AXIS) { /* of one element */
         return add_constant(folding, MDF_DTYPE_INT64, 0);
+    }
+    if (is_row_of_two_passes(folding)) {
+        return find_in_two_passes(folding, fold == MDF_NEST_FIRST_MAXIMUM, last != NULL && *last == 1, in);
     }
     if (last != NULL && *last == 1) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
