@@ -5,6 +5,7 @@
  * these names. */
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
 #include "mdf_c/base/text.h"
 
 #include <math.h>
@@ -432,6 +433,20 @@ static bool run_bit_cast(struct mdf_call *call)
     return true;
 }
 
+/* As plain C: of types that fill their bytes, bool but for what becomes one. */
+static bool plan_bit_cast(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct cast_settings *given = call->settings;
+
+    if (given->to == MDF_DTYPE_BOOL || !mdf_routine_room(plan, 1, 0)) {
+        return false;
+    }
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->function = "copy_bits";
+    plan->whole[0] = (int64_t)(call->inputs[0]->length * mdf_dtype_size(given->to));
+    return true;
+}
+
 static const struct mdf_setting cast_settings[] = {{"to", MDF_SETTING_DTYPE, offsetof(struct cast_settings, to)},
                                                    {"saturate", MDF_SETTING_INT, offsetof(struct cast_settings, saturate)},
                                                    {"round_mode", MDF_SETTING_STRING, offsetof(struct cast_settings, round_mode)},
@@ -449,5 +464,6 @@ const struct mdf_operator mdf_operators_cast[] = {
     {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .in_order = true), .by_form = 1u << 1,
      .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})},
-    {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL},
+    {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
+     .routine = MDF_ROUTINE(plan_bit_cast, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -288,27 +288,35 @@ static bool group_normalization_21(struct mdf_call *call)
     return normalise_groups(call, groups_of(call), false);
 }
 
-/* As plain C: rescale_routine.inc. */
+/* Lines as plain C: rescale_routine.inc. */
+static bool describe_lines(struct mdf_routine_plan *plan, const struct mdf_value *x, const struct lines *job)
+{
+    if (!mdf_routine_room(plan, 5, 1)) {
+        return false;
+    }
+    plan->function = "normalise_lines";
+    plan->whole[0] = (int64_t)(x->length / job->n);
+    plan->whole[1] = (int64_t)job->n;
+    plan->whole[2] = (int64_t)job->span;
+    plan->whole[3] = (int64_t)job->scale_period;
+    plan->whole[4] = (int64_t)job->scale_step;
+    plan->real[0] = job->epsilon;
+    return true;
+}
+
 static bool plan_group_lines(struct mdf_call *call, bool scale_by_group, struct mdf_routine_plan *plan)
 {
     const struct normalise_settings *settings = call->settings;
     const struct mdf_value *x = call->inputs[0];
-    struct lines job;
+    struct lines job = {.epsilon = settings->epsilon};
 
     plan->dtype = (mdf_dtype)x->dtype;
     if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 ||
         call->inputs[1]->dtype != x->dtype || call->inputs[2]->dtype != x->dtype ||
-        !plan_groups(call, groups_of(call), scale_by_group, &job) || !mdf_routine_room(plan, 5, 1)) {
+        !plan_groups(call, groups_of(call), scale_by_group, &job)) {
         return false;
     }
-    plan->function = "normalise_lines";
-    plan->whole[0] = (int64_t)(x->length / job.n);
-    plan->whole[1] = (int64_t)job.n;
-    plan->whole[2] = (int64_t)job.span;
-    plan->whole[3] = (int64_t)job.scale_period;
-    plan->whole[4] = (int64_t)job.scale_step;
-    plan->real[0] = settings->epsilon;
-    return true;
+    return describe_lines(plan, x, &job);
 }
 
 static bool plan_groups_18(struct mdf_call *call, struct mdf_routine_plan *plan)
@@ -460,6 +468,25 @@ static bool rms_normalization(struct mdf_call *call)
     return normalise_layer(call, false);
 }
 
+/* As plain C, where the statistics are results too: lines that scale and bias fit. */
+static bool plan_layer(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct normalise_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0], *scale = call->inputs[1], *bias = mdf_call_input(call, 2);
+    size_t axis, n;
+
+    plan->dtype = (mdf_dtype)x->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 || scale->dtype != x->dtype ||
+        (bias != NULL && bias->dtype != x->dtype) || !mdf_call_axis(call, settings->axis, x->rank, &axis) ||
+        !fits_line(x, axis, scale) || (bias != NULL && !fits_line(x, axis, bias)) ||
+        mdf_dtype_from_onnx(settings->stash_type) == MDF_DTYPE_BFLOAT16 ||
+        !mdf_workspace_product(call, mdf_value_shape(x), axis, x->rank, &n)) {
+        return false;
+    }
+    return describe_lines(plan, x,
+                          &(struct lines){.n = n, .span = 1, .scale_period = 1, .scale_step = n, .epsilon = settings->epsilon});
+}
+
 /* Of x0, normalised along axes from `first` on: means, distances from them, what these are multiplied by; the rule for x0, whose
  * result is multiplied by `scale`. */
 #define MEAN(first, what) "numpy.mean(" what ", axis=gradient.axes_from(x0, " first "), keepdims=True)"
@@ -516,7 +543,7 @@ const struct mdf_operator mdf_operators_normalise[] = {
      .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups_21, NULL)},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
      NULL, .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("axis", "x1")}, {1, "dy * " NORMAL("axis")}, {2, "dy"}),
-     .form = MDF_FORM_LAYER_NORM, .infer = &mdf_rule_same},
+     .form = MDF_FORM_LAYER_NORM, .routine = MDF_ROUTINE(plan_layer, NULL), .infer = &mdf_rule_same},
     {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES(
          {0, FACTOR("axis", "x0") " * (dy * x1 - x0 * " FACTOR("axis", "x0") " ** 2 * " MEAN("axis", "dy * x1 * x0") ")"},

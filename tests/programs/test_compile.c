@@ -142,6 +142,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grid.yaml --typed",
         "tests/data/compile/groups_18.yaml --typed",
         "tests/data/compile/groups_21.yaml --typed",
+        "tests/data/compile/norms_with_statistics.yaml --typed -n 2",
         "tests/data/compile/losses.yaml --typed -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
