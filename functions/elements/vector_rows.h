@@ -14,6 +14,9 @@ struct mdf_vector_rows {
     /* y = the larger of x and y; NaN where one of them is. */
     void (*larger)(size_t n, const void *x, size_t step, void *y);
     void (*smaller)(size_t n, const void *x, size_t step, void *y);
+    /* The same with rows one after the other, row t beginning at x + offsets[t]. */
+    void (*larger_rows)(size_t n, size_t n_rows, const size_t *offsets, const void *x, void *y);
+    void (*smaller_rows)(size_t n, size_t n_rows, const size_t *offsets, const void *x, void *y);
     void (*add)(size_t n, const void *x, size_t step, void *y);  /* y += x */
     void (*take)(size_t n, const void *x, size_t step, void *y); /* y = x */
     /* totals += x, with rows one after the other, row t beginning at x + offsets[t]. */
@@ -25,7 +28,7 @@ struct mdf_vector_rows {
     double (*smallest)(size_t n, const void *x);
     double (*sum)(size_t n, const void *x);
     void (*sums)(size_t n_rows, size_t n, const void *x, double *totals); /* of rows that lie one behind the other */
-    double (*sum_squares)(size_t n, const void *x, double mean); /* of (x - mean)^2, in float64 */
+    double (*sum_squares)(size_t n, const void *x, double mean);          /* of (x - mean)^2, in float64 */
     /* y = (x - mean) factor + shift, in the elements' type */
     void (*normalise)(size_t n, const void *x, double mean, double factor, double shift, void *y);
     /* y = (x - mean) factor scale + bias; `bias` may be NULL. `factor` is rounded to the elements' type first. */

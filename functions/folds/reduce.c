@@ -11,6 +11,7 @@
 #include "functions/elements/vector_math.h"
 #include "functions/elements/vector_rows.h"
 #include "functions/folds/short_rows.h"
+#include "functions/folds/whole_extremes.h"
 #include "functions/kernel/fold.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
@@ -18,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_TOTALS = 256 };
+enum { N_TOTALS = 256, ROWS_AT_ONCE = 16 };
 
 /* ------------------------------------------------------------------ folds, by type */
 
@@ -182,6 +183,9 @@ static size_t offset_of(const struct axes *axes, size_t i)
 {
     size_t offset = 0;
 
+    if (axes->n == 1) { /* most calls, for which nothing is divided */
+        return i * (size_t)axes->strides[0];
+    }
     for (size_t axis = axes->n; axis-- > 0;) {
         size_t size = (size_t)axes->sizes[axis];
 
@@ -208,30 +212,20 @@ static void start_totals(const struct job *job, enum fold_kind fold, union total
     }
 }
 
-/* The largest of `n` numbers, or the smallest, which is the complement of their complements' largest; in parts, of which the
- * compiler makes a vector. */
-static int32_t extreme_int32(const int32_t *x, size_t n, bool largest)
+/* How the largest or smallest whole numbers of the call's type are found; NULL: the fold is another one, or of other types. */
+static const struct mdf_whole_extremes *whole_extremes_of(const struct job *job, enum fold_kind kind)
 {
-    enum { N_PARTS = 16 };
-    const int32_t flip = largest ? 0 : -1;
-    int32_t parts[N_PARTS], most = INT32_MIN;
-    size_t i = 0;
+    return kind == FOLD_maximum || kind == FOLD_minimum ? mdf_whole_extremes(job->dtype) : NULL;
+}
 
-    for (size_t k = 0; k < N_PARTS; k++) {
-        parts[k] = INT32_MIN;
-    }
-    for (; i + N_PARTS <= n; i += N_PARTS) {
-        for (size_t k = 0; k < N_PARTS; k++) {
-            parts[k] = (x[i + k] ^ flip) > parts[k] ? x[i + k] ^ flip : parts[k];
-        }
-    }
-    for (; i < n; i++) {
-        most = (x[i] ^ flip) > most ? x[i] ^ flip : most;
-    }
-    for (size_t k = 0; k < N_PARTS; k++) {
-        most = parts[k] > most ? parts[k] : most;
-    }
-    return most ^ flip;
+/* Folds `n` adjacent whole numbers into one total. */
+static void fold_whole_extreme(const struct job *job, const struct mdf_whole_extremes *whole, enum fold_kind kind,
+                               union total *total, const void *elements, size_t n)
+{
+    union total extreme;
+
+    whole->row(n, elements, kind == FOLD_maximum, &extreme);
+    find_folding(job->folding.total).folds[kind].columns(total, &extreme, 1, NULL);
 }
 
 /* Folds `n` adjacent elements into one total, where there is a kernel for that; false where there is none. */
@@ -242,14 +236,6 @@ static bool fold_vector(const struct job *job, enum fold_kind kind, union total 
 
     if (kind == FOLD_sum && job->dtype == MDF_DTYPE_FLOAT32) {
         total->real += rows->sum(n, elements);
-        return true;
-    }
-    if ((kind == FOLD_maximum || kind == FOLD_minimum) && job->dtype == MDF_DTYPE_INT32 && n > 0) {
-        int64_t extreme = extreme_int32(elements, n, kind == FOLD_maximum);
-
-        if (kind == FOLD_maximum ? extreme > total->integer : extreme < total->integer) {
-            total->integer = extreme;
-        }
         return true;
     }
     if ((kind == FOLD_maximum || kind == FOLD_minimum) && mdf_dtype_kind(job->dtype) == 'f') {
@@ -268,8 +254,13 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
 {
     const struct fold *fold = &job->folding.folds[kind];
     const void *elements = mdf_element_at(job->dtype, job->elements, first);
+    const struct mdf_whole_extremes *whole = whole_extremes_of(job, kind);
     double converted[N_TOTALS]; /* room for elements of any type that folds take */
 
+    if (whole != NULL && job->inner_reduced && n > 0) {
+        fold_whole_extreme(job, whole, kind, totals, elements, n);
+        return;
+    }
     if (job->folding.element == job->dtype) {
         if (job->inner_reduced && fold_vector(job, kind, totals, elements, n)) {
             return;
@@ -294,19 +285,25 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
     }
 }
 
+/* Folds of several rows at once: where the next ones begin, from element `first` on; how many they are. */
+static size_t next_rows(const struct job *job, size_t first, size_t row, size_t offsets[ROWS_AT_ONCE])
+{
+    size_t n = job->n_rows - row < ROWS_AT_ONCE ? job->n_rows - row : ROWS_AT_ONCE;
+
+    for (size_t i = 0; i < n; i++) {
+        offsets[i] = first + offset_of(&job->reduced, row + i);
+    }
+    return n;
+}
+
 /* Sums of reals, each of `n` adjacent elements of all rows into its own total. */
 static void add_rows(const struct job *job, union total *totals, size_t first, size_t n)
 {
-    enum { AT_ONCE = 16 };
     const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
-    size_t offsets[AT_ONCE];
+    size_t offsets[ROWS_AT_ONCE];
 
-    for (size_t row = 0; row < job->n_rows; row += AT_ONCE) {
-        size_t n_now = job->n_rows - row < AT_ONCE ? job->n_rows - row : AT_ONCE;
-
-        for (size_t i = 0; i < n_now; i++) {
-            offsets[i] = first + offset_of(&job->reduced, row + i);
-        }
+    for (size_t row = 0, n_now; row < job->n_rows; row += n_now) {
+        n_now = next_rows(job, first, row, offsets);
         rows->add_wide(n, n_now, offsets, job->elements, &totals[0].real);
     }
 }
@@ -316,13 +313,30 @@ static void find_extremes(const struct job *job, bool largest, union total *tota
 {
     const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
     double most[N_TOTALS]; /* room for elements of either type */
+    size_t offsets[ROWS_AT_ONCE];
 
-    for (size_t row = 0; row < job->n_rows; row++) {
-        const void *elements = mdf_element_at(job->dtype, job->elements, first + offset_of(&job->reduced, row));
-
-        (row == 0 ? rows->take : largest ? rows->larger : rows->smaller)(n, elements, 1, most);
+    for (size_t row = 0, n_now; row < job->n_rows; row += n_now) {
+        n_now = next_rows(job, first, row, offsets);
+        if (row == 0) {
+            rows->take(n, mdf_element_at(job->dtype, job->elements, offsets[0]), 1, most);
+        }
+        (largest ? rows->larger_rows : rows->smaller_rows)(n, n_now - (row == 0), offsets + (row == 0), job->elements, most);
     }
     mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
+}
+
+/* The same of whole numbers. */
+static void find_whole_extremes(const struct job *job, const struct mdf_whole_extremes *whole, bool largest, union total *totals,
+                                size_t first, size_t n)
+{
+    uint64_t most[N_TOTALS]; /* room for elements of any type */
+    size_t offsets[ROWS_AT_ONCE];
+
+    for (size_t row = 0, n_now; row < job->n_rows; row += n_now) {
+        n_now = next_rows(job, first, row, offsets);
+        whole->rows(n, n_now, offsets, job->elements, largest, row == 0, most);
+    }
+    mdf_convert_elements(job->folding.total, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
 }
 
 /* Whether the fold is of real numbers by the kernels of vector_rows.h, whose order for extremes is their own. */
@@ -343,6 +357,10 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
     }
     if (is_real_extreme(job, kind) && !job->inner_reduced) {
         find_extremes(job, kind == FOLD_maximum, totals, first, n);
+        return;
+    }
+    if (whole_extremes_of(job, kind) != NULL && !job->inner_reduced) {
+        find_whole_extremes(job, whole_extremes_of(job, kind), kind == FOLD_maximum, totals, first, n);
         return;
     }
     for (size_t row = 0; row < job->n_rows; row++) {

@@ -247,6 +247,48 @@ Test(reduction_oracles, reductions)
     }
 }
 
+/* Rows and columns of random bits, long enough for vectors of any type and what is left behind them. */
+static void check_whole_extremes(bool largest, mdf_dtype dtype, int64_t axis)
+{
+    const int64_t shape[] = {kernel_pick(1, 40), kernel_pick(1, 300), kernel_pick(1, 20)};
+    size_t step = (size_t)(axis == 1 ? shape[2] : 1), n = (size_t)shape[axis];
+    bool is_signed = mdf_dtype_kind(dtype) == 'i';
+    struct kernel_call call;
+    struct mdf_value *x;
+
+    kernel_begin(&call, largest ? "ReduceMax" : "ReduceMin", 18);
+    kernel_set_int(&call, "keepdims", 0);
+    x = kernel_add(&call, dtype, 3, shape, NUMBERS_SHORT, false);
+    for (size_t i = 0; i < x->length * mdf_dtype_size(dtype); i++) {
+        ((unsigned char *)x->data)[i] = (unsigned char)kernel_pick(0, 255);
+    }
+    kernel_add_integers(&call, &axis, 1);
+    kernel_run(&call);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        size_t first = i / step * step * n + i % step;
+        int64_t most = kernel_whole(x, first);
+
+        for (size_t k = 1; k < n; k++) {
+            int64_t met = kernel_whole(x, first + k * step);
+            bool is_more = is_signed ? met > most : (uint64_t)met > (uint64_t)most;
+
+            most = met != most && is_more == largest ? met : most;
+        }
+        cr_assert_eq(kernel_whole(&call.outputs[0], i), most, "%s, axis %d", mdf_dtype_name(dtype), (int)axis);
+    }
+    kernel_end(&call);
+}
+
+Test(reduction_oracles, extremes_of_whole_numbers)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_INT8,  MDF_DTYPE_UINT8,  MDF_DTYPE_INT16, MDF_DTYPE_UINT16,
+                                       MDF_DTYPE_INT32, MDF_DTYPE_UINT32, MDF_DTYPE_INT64, MDF_DTYPE_UINT64};
+
+    for (size_t i = 0; i < 4 * sizeof dtypes / sizeof *dtypes; i++) {
+        check_whole_extremes(i % 2 == 0, dtypes[i / 4], i / 2 % 2 == 0 ? 1 : 2);
+    }
+}
+
 /* The sum of a row as docs/lowered.md has it: element i in part i % n_parts, parts in halves. */
 static double sum_in_parts(const double *terms, size_t n, size_t n_parts)
 {

@@ -208,7 +208,26 @@ static void check_square_planes(mdf_dtype dtype)
             window.dilations[i] = dilation;
             window.pads[i] = kernel_pick(0, 9);
             window.pads[i + 2] = kernel_pick(0, 9);
-            window.array[i] = kernel_pick(1, i == 0 ? 20 : 50);
+            window.array[i] = kernel_pick(1, i == 0 ? 20 : kernel_pick(0, 5) == 0 ? 900 : 50);
+        }
+    } while (!count_windows(&window));
+    check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
+}
+
+/* The same with kernels of one row or one column, for several rows of windows at once. */
+static void check_thin_kernels(mdf_dtype dtype)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+    size_t thin = (size_t)kernel_pick(0, 1);
+
+    do {
+        for (size_t i = 0; i < 2; i++) {
+            window.kernel[i] = i == thin ? 1 : kernel_pick(1, 12);
+            window.strides[i] = kernel_pick(1, 3 - (int64_t)i);
+            window.dilations[i] = kernel_pick(1, kernel_pick(1, 3));
+            window.pads[i] = kernel_pick(0, 7);
+            window.pads[i + 2] = kernel_pick(0, 7);
+            window.array[i] = kernel_pick(1, 50);
         }
     } while (!count_windows(&window));
     check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
@@ -224,6 +243,7 @@ Test(window_oracles, convolution)
         check_conv(MDF_DTYPE_BFLOAT16, 0.2);
         check_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
         check_square_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+        check_thin_kernels(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
     }
 }
 

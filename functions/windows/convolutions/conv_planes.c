@@ -48,9 +48,7 @@ static bool has_own_kernel(const struct mdf_plane_geometry *geometry)
     int64_t size = geometry->kernel_rows, gap = geometry->dilation;
 
     return size == geometry->kernel_columns && geometry->row_stride == geometry->stride && geometry->row_dilation == gap &&
-           (gap == 1 && geometry->stride == 2 ? size == 3 || size == 5
-            : gap == 1                        ? size == 3 || size == 5 || size == 7
-                                              : size == 3 && geometry->stride == 1);
+           (size == 3 || size == 5 || (size == 7 && gap == 1)) && (gap == 1 || geometry->stride == 1);
 }
 
 static bool meets_zeros(const struct mdf_plane_geometry *geometry)
@@ -69,11 +67,15 @@ static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernel
 {
     size_t stride = (size_t)geometry->stride - 1;
 
-    return !has_own_kernel(geometry)    ? kernels->any[stride]
-           : geometry->dilation > 1     ? kernels->dilated_three
-           : geometry->kernel_rows == 3 ? kernels->three[stride]
+    if (!has_own_kernel(geometry)) {
+        return kernels->any[stride];
+    }
+    if (geometry->dilation > 1) {
+        return geometry->kernel_rows == 3 ? kernels->dilated_three : kernels->dilated_five;
+    }
+    return geometry->kernel_rows == 3   ? kernels->three[stride]
            : geometry->kernel_rows == 5 ? kernels->five[stride]
-                                        : kernels->seven;
+                                        : kernels->seven[stride];
 }
 
 static void convolve_planes(void *context, size_t first, size_t last)

@@ -16,9 +16,9 @@ struct mdf_plane_geometry {
 typedef void (*mdf_plane_function)(const struct mdf_plane_geometry *geometry, const void *x, const void *weights,
                                    const void *start, void *y);
 
-/* For kernels of 3 by 3 and 5 by 5 at strides 1 and 2, of 7 by 7, and of 3 by 3 with gaps, at stride 1, and any other. */
+/* For kernels of 3 by 3, 5 by 5 and 7 by 7 at strides 1 and 2, of 3 by 3 and 5 by 5 with gaps at stride 1, and any other. */
 struct mdf_plane_kernels {
-    mdf_plane_function three[2], five[2], seven, dilated_three, any[2];
+    mdf_plane_function three[2], five[2], seven[2], dilated_three, dilated_five, any[2];
 };
 MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_kernels);
 
