@@ -116,6 +116,7 @@ struct lowering {
     size_t *made_at;              /* of lower_group.c: of each value, where it is made */
     size_t n_made_at, n_grouped;
     bool has_dropped_folds;          /* lower_unread.c: from nests */
+    bool has_left_apart;             /* lower_group.c: nests, as one would store along its rows and the other one across */
     const char *name;                /* of what is being computed, as the model calls it */
     const struct mdf_origin *origin; /* of the instruction that is being lowered */
     const char *operator;            /* that it calls; NULL: none */

@@ -426,12 +426,39 @@ static bool write_begin(struct mdf_source_program *program)
 
 /* ------------------------------------------------------------------ functions */
 
+/* The functions that make outputs which steps do not store, by their numbers (NULL: one that they store). NULL: out of memory. */
+static const char **write_turned(struct mdf_source_program *program)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t n = 0, i, j;
+    const char **made;
+
+    for (i = 0; i < own->n_nodes; i++) {
+        n += own->nodes[i].n_outputs;
+    }
+    made = mdf_arena_array(&program->writer.arena, n + 1, sizeof *made);
+    for (i = 0, n = 0; made != NULL && i < own->n_nodes; i++) {
+        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+            mdf_operand operand = own->nodes[i].outputs[j].operand;
+
+            made[n] = operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT
+                          ? mdf_source_turned_function(program, MDF_OPERAND_INDEX(operand))
+                          : NULL;
+        }
+    }
+    return made;
+}
+
 static bool append_output(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
+    const char **made = write_turned(program);
     struct mdf_text *text = &program->functions;
     size_t i, j, n = 0;
 
+    if (made == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
     mdf_text_printf(text, "const void *%s_output(const struct %s *s, int output)\n{\n    (void)s;\n    switch (output) {\n",
                     program->name, program->name);
     for (i = 0; i < own->n_nodes; i++) {
@@ -446,7 +473,10 @@ static bool append_output(struct mdf_source_program *program)
                               NULL);
                 return mdf_source_refuse(&program->writer, "it is no array of numbers");
             }
-            if (slot != NULL) {
+            if (slot != NULL && made[n] != NULL) {
+                mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] && %s((struct %s *)s) == NULL ? %s : NULL;\n", n,
+                                i, made[n], program->name, slot->name);
+            } else if (slot != NULL) {
                 mdf_text_printf(text, "    case %zu:\n        return %s%s%s%s;\n", n,
                                 initial_output(program, i, j) ? "" : mdf_source_text(&program->writer, "s->has_run[%zu] ? ", i),
                                 slot->is_scalar ? "&" : "", slot->name, initial_output(program, i, j) ? "" : " : NULL");

@@ -777,6 +777,7 @@ static bool forget_forms(struct mdf_source_program *program)
     memset(graph->changes, 0, n * sizeof *graph->changes);
     memset(graph->stretches_from, 0, graph->program->code->n_instructions * sizeof(struct mdf_source_stretch *));
     memset(graph->together_of, 0, graph->program->n_nodes * sizeof *graph->together_of);
+    graph->turned = NULL;
     graph->stretches = NULL;
     return true;
 }

@@ -59,8 +59,8 @@ static bool is_of_elements(const struct mdf_source_program *program, const struc
         const struct mdf_code_call *call =
             code->instructions[i].opcode == MDF_OPCODE_CALL ? &code->calls[code->instructions[i].target] : NULL;
 
-        if (call != NULL && call->operator->element == NULL && call->operator->element_of == NULL &&
-            call->operator->move == NULL) {
+        if (call != NULL &&
+            call->operator->element == NULL && call->operator->element_of == NULL && call->operator->move == NULL) {
             return false;
         }
         is_large = is_large || (call != NULL && yields_large(program, call));
@@ -323,6 +323,19 @@ static struct mdf_source_together *find_best(struct mdf_source_program *program,
     return best;
 }
 
+/* The same nodes once more, by what is read in the graph now; NULL: that can not be done. */
+static struct mdf_lowered *lower_again(struct mdf_source_program *program, const struct mdf_source_together *together)
+{
+    struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
+    struct mdf_lowered *lowered = mdf_source_lower(program, together->ranges, together->n, false, &refusal);
+
+    if (lowered != NULL && may_fail(lowered, &lowered->region)) {
+        mdf_lowered_release(lowered);
+        return NULL;
+    }
+    return lowered;
+}
+
 bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
 {
     struct mdf_source_graph *graph = program->graph;
@@ -340,6 +353,9 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
         return true;
     }
     best = find_best(program, graph->order + graph->places[node], own->n_nodes - graph->places[node]);
+    if (best != NULL) {
+        best->lowered = mdf_source_leave_turned(program, best, lower_again);
+    }
     for (i = 0; best != NULL && i < best->n; i++) {
         graph->together_of[graph->order[graph->places[node] + i]] = best;
     }

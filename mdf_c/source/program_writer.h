@@ -3,6 +3,7 @@
 #define MDF_SOURCE_PROGRAM_WRITER_H
 
 #include "mdf_c/lower/lower.h"
+#include "mdf_c/lowered/nest.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/source/source_writer.h"
 
@@ -21,6 +22,16 @@ struct mdf_source_together {
     size_t n;    /* nodes, and ranges */
     size_t last; /* the node that runs the stretch */
     struct mdf_lowered *lowered;
+};
+
+/* A large array that nobody but the nodes of one stretch reads, and that is not stored, as another one has the same elements in
+ * another order: who asks for it by name gets it made of that. */
+struct mdf_source_turned {
+    struct mdf_source_turned *next;
+    size_t slot, from; /* the one that is not stored, and the other one, of the frame's slots */
+    size_t rank;       /* axes of both */
+    size_t extents[MDF_NEST_MOST_AXES];
+    int64_t strides[MDF_NEST_MOST_AXES], from_strides[MDF_NEST_MOST_AXES];
 };
 
 /* What belongs to one graph: the outermost, or one within a node, whose slots, counts and functions stand beside those of the
@@ -42,6 +53,7 @@ struct mdf_source_graph {
     size_t *order, *places; /* all nodes in the order in which they run, and the place of each in that; NULL: not asked for yet */
     size_t *n_passes;       /* of each node, how often it goes through arrays by itself; SIZE_MAX: not asked for yet */
     const struct mdf_source_together **together_of; /* of each node; NULL: it is lowered by itself */
+    struct mdf_source_turned *turned;               /* arrays that are made when they are asked for */
     const char **node_functions;                    /* of each node, what runs it */
     const char **take_functions; /* what takes for it what edges bring, where all of its set do before; NULL: it does itself */
     const char *prefix;          /* of what each graph has by the same name; "": the outermost */
@@ -99,6 +111,15 @@ struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *prog
 /* --- program_together.c: finds out, when the first of them is lowered, whether a node and those that run behind it are one
  * stretch. False: the error is set. */
 bool mdf_source_bring_together(struct mdf_source_program *program, size_t node);
+
+/* --- program_turned.c: lowers what nodes have together once more, without an array that they only turn, if that goes through
+ * arrays less often. `lower`: does it, by what is read in the graph; NULL: it can not be done. The form that is to be taken. */
+struct mdf_lowered *mdf_source_leave_turned(struct mdf_source_program *program, const struct mdf_source_together *together,
+                                            struct mdf_lowered *(*lower)(struct mdf_source_program *program,
+                                                                         const struct mdf_source_together *together));
+/* The function that makes an array which is not stored, of a slot: its text is added to the functions; NULL: the array is stored.
+ */
+const char *mdf_source_turned_function(struct mdf_source_program *program, size_t slot);
 
 /* --- program_aliases.c: makes the aliases of the graph at hand. */
 bool mdf_source_find_aliases(struct mdf_source_program *program);

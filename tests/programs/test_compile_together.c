@@ -33,3 +33,20 @@ Test(compile_together, large_arrays_are_gone_through_once)
     cr_expect(strstr(output, "/* Node 'some'. */") != NULL && strstr(output, "/* Node 'few'. */") != NULL, "%s", output);
     free(output);
 }
+
+/* Of two large arrays of the same elements one is stored, if nobody but the node that turns it reads the other; the other is made
+ * of it when it is asked for. */
+Test(compile_together, what_is_only_turned_is_not_stored)
+{
+    char *once = compile_source_of("-g read_once tests/data/compile/turned_unread.yaml"), *twice;
+
+    cr_expect(strstr(once, "s->has_run[1] && make_far_columns((struct turned_unread *)s) == NULL ? s->far_columns : NULL") !=
+                      NULL &&
+                  strstr(once, "s->far_columns[i + j * 100] = s->turned_y[i * 90 + j];") != NULL,
+              "%s", once);
+    cr_expect_eq(count_words(once, "s->far_columns["), 1u, "%s", once);
+    free(once);
+    twice = compile_source_of("-g read_twice tests/data/compile/turned_unread.yaml");
+    cr_expect(strstr(twice, "make_far_columns") == NULL && count_words(twice, "s->far_columns[") == 3u, "%s", twice);
+    free(twice);
+}

@@ -409,16 +409,57 @@ static size_t axis_stored_along(const struct mdf_lowered_nest *nest, const struc
     return MDF_NEST_MOST_AXES;
 }
 
+/* Whether an op of the region, or a group that stands for one, reads a value. */
+static bool reads(const struct grouping *grouping, size_t at, mdf_lowered_id id)
+{
+    const struct group *group = grouping->groups[at];
+    size_t i, k;
+
+    for (i = 0; group != NULL && i < group->n_ops; i++) {
+        for (k = 0; k < group->ops[i].n_in; k++) {
+            if (group->ops[i].in[k] == id) {
+                return true;
+            }
+        }
+    }
+    return group == NULL && (grouping->region->ops[at].code != MDF_LOWERED_NEST || grouping->region->ops[at].of.nest != NULL) &&
+           mdf_lowered_reads(&grouping->region->ops[at], id);
+}
+
+/* Whether nobody but a nest reads a value of the region, so that it need not be stored where the nest becomes one with what makes
+ * it. It is known once all outputs are. */
+static bool is_only_read_by(const struct grouping *grouping, mdf_lowered_id id, const struct mdf_lowered_nest *reader)
+{
+    const struct mdf_lowered_op *ops = grouping->region->ops;
+    size_t i;
+
+    if (grouping->lowering->lowered->outputs == NULL || grouping->lowering->facts[id].n_outputs > 0) {
+        return false;
+    }
+    for (i = 0; i < grouping->region->n_ops; i++) {
+        if ((ops[i].code != MDF_LOWERED_NEST || ops[i].of.nest != reader) && reads(grouping, i, id)) {
+            return false;
+        }
+    }
+    return mdf_nest_reads(reader, id);
+}
+
 /* Whether a nest stores one large array along one of its axes, and one along another: loops of C would go across the rows of one
- * of them, where a nest that only turns what the other one stored goes through both by pieces of rows. */
-static bool stores_across(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
+ * of them, where a nest that only turns what the other one stored goes through both by pieces of rows. `part`: what the nest got
+ * of what reads others' results. */
+static bool stores_across(const struct grouping *grouping, const struct mdf_lowered_nest *nest,
+                          const struct mdf_lowered_nest *part)
 {
     size_t along = MDF_NEST_MOST_AXES, i;
 
     for (i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
         size_t axis = axis_stored_along(nest, &nest->steps[i]);
 
+        if (axis != MDF_NEST_MOST_AXES && is_only_read_by(grouping, nest->steps[i].view.id, part)) {
+            continue;
+        }
         if (axis != MDF_NEST_MOST_AXES && along != MDF_NEST_MOST_AXES && axis != along) {
+            grouping->lowering->has_left_apart = true;
             return true;
         }
         along = axis != MDF_NEST_MOST_AXES ? axis : along;
@@ -436,22 +477,6 @@ static bool stays_apart(const struct mdf_lowered_nest *maker, const struct mdf_l
     }
     return i == maker->n_steps && maker->n_axes > 0 &&
            mdf_nest_count(nest, 0, nest->n_axes) / MANY_TIMES >= mdf_nest_count(maker, 0, maker->n_axes);
-}
-
-static bool reads(const struct grouping *grouping, size_t at, mdf_lowered_id id)
-{
-    const struct group *group = grouping->groups[at];
-    size_t i, k;
-
-    for (i = 0; group != NULL && i < group->n_ops; i++) {
-        for (k = 0; k < group->ops[i].n_in; k++) {
-            if (group->ops[i].in[k] == id) {
-                return true;
-            }
-        }
-    }
-    return group == NULL && (grouping->region->ops[at].code != MDF_LOWERED_NEST || grouping->region->ops[at].of.nest != NULL) &&
-           mdf_lowered_reads(&grouping->region->ops[at], id);
 }
 
 /* Whether nothing behind nest number `at`, up to number `to`, reads what it stores: it may as well stand there. */
@@ -520,7 +545,7 @@ static bool joins_sunk(struct grouping *grouping, const struct mdf_lowered_nest 
             continue;
         }
         both = draft_merge(grouping->lowering, op->of.nest, nest, true);
-        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both)) {
+        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both, nest)) {
             sink(grouping, at, last);
             become_nest(grouping, last, both);
             return true;
@@ -545,7 +570,7 @@ static bool joins_nest(struct grouping *grouping, const struct mdf_lowered_nest 
         n_tried++;
         other = nest_at(grouping, at);
         both = other == NULL || stays_apart(other, nest) ? NULL : draft_merge(grouping->lowering, other, nest, true);
-        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both)) {
+        if (both != NULL && !takes_vectors(grouping, both) && !stores_across(grouping, both, nest)) {
             become_nest(grouping, at, both);
             if (joins_nest(grouping, both, at, false) || joins_sunk(grouping, both)) {
                 op->of.nest = NULL;
@@ -715,5 +740,5 @@ static bool group_again(struct lowering *lowering, struct mdf_lowered_region *re
 
 bool lowering_group_again(struct lowering *lowering)
 {
-    return !lowering->has_dropped_folds || group_again(lowering, &lowering->lowered->region);
+    return (!lowering->has_dropped_folds && !lowering->has_left_apart) || group_again(lowering, &lowering->lowered->region);
 }
