@@ -190,6 +190,17 @@ Test(dumps, small_pools_in_loops)
     }
 }
 
+/* Nor for moves whose results lie in many pieces. */
+Test(dumps, scattered_moves_in_loops)
+{
+    const char *text = dump_whole("tests/data/dumps/scattered_moves.yaml");
+
+    expect_same_ways("tests/data/dumps/scattered_moves.yaml", true);
+    cr_expect((strstr(text, "call Pad") == NULL && strstr(text, "call Gather") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+              "%s", text);
+}
+
 /* Nor for places of extremes of a row, whatever its elements are. */
 Test(dumps, places_in_rows)
 {

@@ -19,8 +19,9 @@ enum {
     MOST_PIECES = 256,
     MOST_PIECES_OF_ONE = 32, /* of one input, whose elements can be gathered by a table */
     INPUT_SHIFT = 44,
-    MOST_PIECES_RUN = 8,  /* where the kernel could be called */
-    MOST_MOVED_RUN = 4096 /* elements, the same */
+    MOST_PIECES_RUN = 8,   /* where the kernel could be called */
+    MOST_MOVED_RUN = 4096, /* elements, the same */
+    MOST_GATHERED_RUN = 512
 };
 
 /* A result in the making. Its elements are numbers: that of an input, shifted, and the place in it. What is put in between is
@@ -397,6 +398,13 @@ static bool add_pieces(struct moving *moving)
     return true;
 }
 
+/* Whether elements that lie in many pieces are gathered one by one in less than a kernel takes, which looks at types and shapes.
+ */
+static bool may_gather(const struct lowering *lowering, const struct mdf_value *result)
+{
+    return lowering->is_for_source || (lowering->region->kind == REGION_BODY && result->length <= MOST_GATHERED_RUN);
+}
+
 /* One result. *taken is false where there is no nest for it: nothing was added, then. */
 static bool move_result(struct lowering *lowering, struct trial *trial, size_t number, const struct mdf_value *positions,
                         mdf_lowered_id *out, bool *taken)
@@ -418,11 +426,10 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
         return !lowering_has_failed(lowering);
     }
     measure_steps(&moving);
-    is_cut = cut(&moving, whole, 0) && (n_data > 1 || moving.n_pieces <= MOST_PIECES_OF_ONE);
-    if (!lowering->is_for_source && (!is_cut || moving.n_pieces > MOST_PIECES_RUN)) {
-        return true;
-    }
-    if (!is_cut && n_data > 1) {
+    is_cut = cut(&moving, whole, 0) &&
+             (n_data > 1 || moving.n_pieces <= (size_t)(lowering->is_for_source ? MOST_PIECES_OF_ONE : MOST_PIECES_RUN));
+    if ((!is_cut && (n_data > 1 || !may_gather(lowering, result))) ||
+        (!lowering->is_for_source && moving.n_pieces > MOST_PIECES_RUN && n_data > 1)) {
         return true;
     }
     for (i = 0; i < n_data && trial->source->operator->move->promotes; i++) {
