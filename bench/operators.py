@@ -195,6 +195,12 @@ def conv(batch, channels, size, outputs, kernel, stride=1, group=1, rank=2, oper
                pads=[kernel // 2] * 2 * rank, group=group)
 
 
+def depthwise(channels, size, rows, columns, gap=1, stride=1):
+    pads = [gap * (rows // 2), gap * (columns // 2)] * 2
+    return one("Conv", [numbers(1, channels, size, size)], [numbers(channels, 1, rows, columns, scale=(rows * columns) ** -0.5)],
+               pads=pads, dilations=[gap] * 2, strides=[stride] * 2, group=channels)
+
+
 def recurrent(operator, steps, batch, n_input, hidden):
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
     attributes = {"linear_before_reset": 1} if operator == "GRU" else {}
@@ -392,13 +398,20 @@ CASES = {
     "Conv 7x7 depthwise 96 of 56": lambda: conv(1, 96, 56, 96, 7, 1, 96),
     "Conv 3x3 depthwise 144 s2 of 56": lambda: conv(1, 144, 56, 144, 3, 2, 144),
     "Conv 5x5 depthwise 240 of 28": lambda: conv(1, 240, 28, 240, 5, 1, 240),
+    "Conv 7x7 depthwise 64 s2 of 56": lambda: depthwise(64, 56, 7, 7, stride=2),
+    "Conv 7x7 depthwise 512 of 7": lambda: depthwise(512, 7, 7, 7),
+    "Conv 5x5 depthwise 64 of 56, with gaps": lambda: depthwise(64, 56, 5, 5, gap=2),
+    "Conv 7x1 depthwise 64 of 56": lambda: depthwise(64, 56, 7, 1),
+    "Conv 1x7 depthwise 64 of 56": lambda: depthwise(64, 56, 1, 7),
     "Conv 3x3 8 groups 128 of 28": lambda: conv(1, 128, 28, 128, 3, 1, 8),
     "Conv 3 1-d 64>64 of 4096": lambda: conv(1, 64, 4096, 64, 3, rank=1),
+    "Conv 15 1-d 1>32 of 16000": lambda: conv(1, 1, 16000, 32, 15, rank=1),
     "Conv 3x3x3 3-d 16>32 of 24": lambda: conv(1, 16, 24, 32, 3, rank=3),
     "ConvTranspose 3x3 s2 64>32 of 28": lambda: conv(1, 64, 28, 32, 3, 2, operator="ConvTranspose"),
     "MaxPool 3x3 s2": lambda: pool("MaxPool", 3, 2),
     "MaxPool 5x5 s1": lambda: pool("MaxPool", 5, 1, 32, 56),
     "AveragePool 3x3 s2": lambda: pool("AveragePool", 3, 2),
+    "AveragePool 7x7 of 7": lambda: one("AveragePool", [numbers(1, 512, 7, 7)], kernel_shape=[7, 7]),
     "GlobalAveragePool": lambda: pool("GlobalAveragePool", 0, 0, 512, 28),
     "LSTM 50 steps, batch 1, hidden 64": lambda: recurrent("LSTM", 50, 1, 64, 64),
     "LSTM 50 steps, batch 16, hidden 256": lambda: recurrent("LSTM", 50, 16, 256, 256),
@@ -410,6 +423,7 @@ CASES = {
     "Attention 8 heads, 1 by 512, 64": lambda: attention(1, 8, 1, 512, 64),
     "Softmax 1024x1024": lambda: one("Softmax", [numbers(1024, 1024)]),
     "Softmax 64 channels of 56, axis 1": lambda: one("Softmax", [numbers(1, 64, 56, 56)], axis=1),
+    "LogSoftmax 256x1000": lambda: one("LogSoftmax", [numbers(256, 1000)]),
     "LayerNormalization 512x768": lambda: norm("LayerNormalization", (512, 768), 768),
     "BatchNormalization 512x256": lambda: norm("BatchNormalization", (512, 256), 256),
     "BatchNormalization 64 of 56": lambda: norm("BatchNormalization", (1, 64, 56, 56), 64),
@@ -475,6 +489,8 @@ CASES = {
     "Div of int32": lambda: one("Div", [whole(np.int32, 512, 512), np.abs(whole(np.int32, 512, 512)) + 1]),
     "CumSum": lambda: one("CumSum", [numbers(512, 512)], [np.array(1)]),
     "ReduceMax 1024x1024, axis 1": lambda: one("ReduceMax", [numbers(1024, 1024)], [np.array([1])]),
+    "ReduceMax 64x128x64, axis 1": lambda: one("ReduceMax", [numbers(64, 128, 64)], [np.array([1])]),
+    "ReduceMax 512x512 of uint8, axis 1": lambda: one("ReduceMax", [bytes_(np.uint8, 512, 512)], [np.array([1])]),
     "ReduceSum 1024x512 of float64, axis 0": lambda: one("ReduceSum", [numbers(1024, 512).astype(np.float64)], [np.array([0])]),
     "ReduceMax 1024x512 of int32, axis 1": lambda: one("ReduceMax", [whole(np.int32, 1024, 512)], [np.array([1])]),
     "CumSum, axis 0": lambda: one("CumSum", [numbers(512, 512)], [np.array(0)]),
