@@ -555,6 +555,20 @@ Test(lower, types_are_looked_at_before_a_branch_is_taken)
     }
 }
 
+/* The condition that a body gets is a truth of that type, also in a run before the loop: no number of a type becomes it. */
+Test(lower, bodies_get_a_typed_condition)
+{
+    static const char *const inputs[] = {"0", "0", "0", "1", "0"};
+
+    expect_same_steps(
+        NODE("\"input_ports\": {\"x\": {}}, \"parameters\": {\"p\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 2, "
+             "\"cond\": true, \"v_initial\": [\"numpy.int64(x)\"], \"body\": {\"metadata\": {\"inputs\": [\"i\", \"g\", "
+             "\"s\"], \"outputs\": [\"c\", \"d\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"g\": {}, \"s\": {}}, "
+             "\"output_ports\": {\"c\": {\"value\": \"s < 0.5\"}, \"d\": {\"value\": \"g\"}}}}}}}}, \"output_ports\": "
+             "{\"o\": {\"value\": \"p\"}}"),
+        inputs, sizeof inputs / sizeof *inputs);
+}
+
 /* Products of all elements: those of a number are a number, those of an array have twice its axes, in each run of the body. */
 #define PRODUCTS                                                                                                               \
     "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {}}, "         \

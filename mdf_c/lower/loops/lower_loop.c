@@ -253,12 +253,12 @@ bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
     struct lowering *lowering = loop->lowering;
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct scope inner = {.code = body, .outer = loop->outer};
-    mdf_lowered_id goes_on = bounds->condition == MDF_LOWERED_NONE ? mdf_term_truth(lowering, true) : bounds->condition, truth;
+    mdf_lowered_id truth;
     size_t i;
 
     if (!begin_peeled_run(lowering, bounds) ||
         !lowering_bind(lowering, &inner, body->formals[0], mdf_term_whole(lowering, bounds->n_done)) ||
-        !lowering_bind(lowering, &inner, body->formals[1], goes_on)) {
+        !lowering_bind(lowering, &inner, body->formals[1], mdf_term_truth(lowering, true))) { /* typed, as the kernel gives it */
         return false;
     }
     for (i = 0; i < n_states; i++) {
