@@ -25,7 +25,7 @@ def _loop(model, scope, shape):
             names.append(name)  # passed through
             continue
         names.append(model.fresh("n"))
-        outputs[names[-1]] = {"value": expressions.state_update(rng, inner, name, own)}
+        outputs[names[-1]] = {"value": go if rng.random() < 0.05 else expressions.state_update(rng, inner, name, own)}
     for _ in range(rng.choice([0, 0, 1, 2])):
         names.append(model.fresh("x"))
         outputs[names[-1]] = {"value": expressions.make(rng, inner, model.shape(), 2)}

@@ -111,6 +111,23 @@ def _look(body, state, axis, shape):
             body.call(rng.choice(["ReduceSum", "ReduceSumSquare", "ReduceMin", "ReduceL2"]), [other], [(state.type, [])], keepdims=0)
 
 
+def _pass_on(body, state):
+    """A call whose bodies give a state of the loop around as it is: both branches of an If, or a Loop that begins with it, or a Scan that goes through it."""
+    rng = body.rng
+    name, given = ({"name": body.fresh(), "type": state.type} for _ in range(2))
+    kind = rng.choice(["If", "If", "Loop", "Scan"])
+    keep = {"op": "Identity", "inputs": [state.name if kind == "If" else name["name"]], "outputs": [given["name"]]}
+    if kind == "If":
+        branch = {"graph": {"inputs": [], "outputs": [given], "nodes": [keep]}}
+        return body.call("If", [body.get("bool", [])], [(state.type, None)], then_branch=branch, else_branch=branch)
+    if kind == "Scan":
+        return body.call("Scan", [state], [(state.type, None)], num_scan_inputs=1, body={"graph": {"inputs": [name], "outputs": [given], "nodes": [keep]}})
+    number, on, still = ({"name": body.fresh(), "type": type, "shape": []} for type in ("int64", "bool", "bool"))
+    again = {"op": "Identity", "inputs": [on["name"]], "outputs": [still["name"]]}
+    return body.call("Loop", [body.constant("int64", [], [rng.choice([0, 1, 2])]), "", state], [(state.type, None)],
+                     body={"graph": {"inputs": [number, on, name], "outputs": [still, given], "nodes": [again, keep]}})
+
+
 def _longer(body, state, axis, shape):
     return body.call("Concat", [state, body.get(state.type, shape)], [(state.type, None)], axis=axis)[0]
 
@@ -132,6 +149,8 @@ def _loop(graph):
     for k in growing:
         if rng.random() < 0.4:
             _look(body, inside[k], *growing[k])
+        if rng.random() < 0.5 and graph.program.opset >= 9:
+            _pass_on(body, inside[k])
         if rng.random() < 0.4:
             longer[k] = _longer(body, inside[k], *growing[k])
             body.values.remove(longer[k])
