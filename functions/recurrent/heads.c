@@ -14,44 +14,44 @@ void mdf_heads_layout(struct mdf_heads *heads, bool side_by_side)
     heads->origin = 0;
 }
 
-bool mdf_heads_input(struct mdf_workspace *workspace, size_t i, int64_t n_heads, struct mdf_heads *heads)
+bool mdf_heads_form(struct mdf_call *call, size_t i, int64_t n_heads, struct mdf_heads *heads)
 {
-    const struct mdf_value *value = mdf_call_tensor(workspace->call, i);
-    const void *elements = value != NULL ? mdf_workspace_input(workspace, i) : NULL;
+    const struct mdf_value *value = mdf_call_tensor(call, i);
     const int64_t *shape;
     size_t n;
 
-    if (elements == NULL) {
+    if (value == NULL) {
         return false;
     }
     shape = mdf_value_shape(value);
     if (value->rank == 4) {
-        *heads = (struct mdf_heads){
-            (void *)(uintptr_t)elements, (size_t)shape[0], (size_t)shape[1], (size_t)shape[2], (size_t)shape[3], 0, 0, 0, 0};
+        *heads = (struct mdf_heads){NULL, (size_t)shape[0], (size_t)shape[1], (size_t)shape[2], (size_t)shape[3], 0, 0, 0, 0};
     } else if (value->rank == 3 && n_heads > 0 && shape[2] % n_heads == 0) {
-        *heads = (struct mdf_heads){(void *)(uintptr_t)elements,
-                                    (size_t)shape[0],
-                                    (size_t)n_heads,
-                                    (size_t)shape[1],
-                                    (size_t)(shape[2] / n_heads),
-                                    0,
-                                    0,
-                                    0,
-                                    0};
+        *heads = (struct mdf_heads){
+            NULL, (size_t)shape[0], (size_t)n_heads, (size_t)shape[1], (size_t)(shape[2] / n_heads), 0, 0, 0, 0};
     } else if (value->rank == 3) {
         return mdf_call_error(
-            workspace->call, MDF_SHAPE,
+            call, MDF_SHAPE,
             "input %zu has %lld columns, and heads are %lld: the number of heads must be given, and divide the columns", i + 1,
             (long long)shape[2], (long long)(n_heads == MDF_NOT_GIVEN ? 0 : n_heads));
     } else {
-        return mdf_call_error(workspace->call, MDF_SHAPE, "input %zu has rank %u, not 3 or 4", i + 1, value->rank);
+        return mdf_call_error(call, MDF_SHAPE, "input %zu has rank %u, not 3 or 4", i + 1, value->rank);
     }
     if (value->length == 0 && (!mdf_size_multiply(heads->n_batches, heads->n_heads, &n) || n > MAX_EMPTY_ROWS ||
                                !mdf_size_multiply(n, heads->n_rows, &n) || n > MAX_EMPTY_ROWS)) {
-        return mdf_call_error(workspace->call, MDF_LIMIT, "input %zu is empty, but has too many rows", i + 1);
+        return mdf_call_error(call, MDF_LIMIT, "input %zu is empty, but has too many rows", i + 1);
     }
     mdf_heads_layout(heads, value->rank == 3);
     return true;
+}
+
+bool mdf_heads_input(struct mdf_workspace *workspace, size_t i, int64_t n_heads, struct mdf_heads *heads)
+{
+    if (!mdf_heads_form(workspace->call, i, n_heads, heads)) {
+        return false;
+    }
+    heads->elements = (void *)(uintptr_t)mdf_workspace_input(workspace, i);
+    return heads->elements != NULL;
 }
 
 int64_t mdf_heads_offset(const struct mdf_heads *heads, size_t batch, size_t head)

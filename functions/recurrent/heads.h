@@ -17,6 +17,8 @@ struct mdf_heads {
 
 /* Input `i`: of rank 4, or of rank 3 with `n_heads` heads. False with the error set. Uses one array of the workspace. */
 bool mdf_heads_input(struct mdf_workspace *workspace, size_t i, int64_t n_heads, struct mdf_heads *heads);
+/* The same of what it says without its elements, which stay NULL. */
+bool mdf_heads_form(struct mdf_call *call, size_t i, int64_t n_heads, struct mdf_heads *heads);
 /* Strides of an array [batch, head, row, column], or [batch, row, head, column] with `side_by_side`. */
 void mdf_heads_layout(struct mdf_heads *heads, bool side_by_side);
 /* Element (batch, head, 0, 0). */

@@ -2,6 +2,7 @@
  *
  * Comes in: tokens by heads; cosines and sines, by position id or by token. Goes out: the tokens, pairs of whose elements (halves
  * of a token, or neighbours) are turned; elements past `rotary_embedding_dim` stay. Source: ONNX RotaryEmbedding 23. */
+#include "functions/kernel/routine.h"
 #include "functions/recurrent/heads.h"
 
 #include <string.h>
@@ -16,15 +17,30 @@ static const struct mdf_setting rotary_table[] = {
     {"rotary_embedding_dim", MDF_SETTING_INT, offsetof(struct rotary_settings, rotary_embedding_dim)},
     {NULL, MDF_SETTING_INT, 0}};
 
-enum { INPUT_X, INPUT_COSINES, INPUT_SINES, INPUT_POSITIONS };
+enum { INPUT_X, INPUT_COSINES, INPUT_SINES, INPUT_POSITIONS, N_INPUTS };
+
+/* Numbers for rotary_routine.inc. */
+enum {
+    ROTARY_FIRST,
+    ROTARY_END,
+    ROTARY_HEADS,
+    ROTARY_ROWS,
+    ROTARY_COLUMNS,
+    ROTARY_BATCH_STEP,
+    ROTARY_HEAD_STEP,
+    ROTARY_ROW_STEP,
+    ROTARY_PAIRS,
+    ROTARY_INTERLEAVED,
+    ROTARY_TABLE_ROWS,
+    ROTARY_NUMBERS
+};
+
+#include "functions/recurrent/rotary_routine.inc"
 
 struct rotation {
-    struct mdf_heads x;
-    float *y;
-    const float *cosines, *sines; /* rows of n_pairs */
-    const int64_t *rows;          /* of each token; NULL: its own number */
-    size_t n_pairs;
-    bool interleaved;
+    const void *in[N_INPUTS];
+    void *out[1];
+    int64_t whole[ROTARY_NUMBERS];
 };
 
 /* Rough time of one element, to judge what is worth a thread. */
@@ -34,79 +50,79 @@ static const double element_ns = 1;
 static void rotate(void *context, size_t first, size_t last)
 {
     const struct rotation *job = context;
-    const struct mdf_heads *x = &job->x;
+    int64_t whole[ROTARY_NUMBERS];
 
-    for (size_t token = first; token < last; token++) {
-        size_t row = token % x->n_rows, pair = token / x->n_rows, batch = pair / x->n_heads, number = batch * x->n_rows + row;
-        int64_t offset = mdf_heads_offset(x, batch, pair % x->n_heads) + (int64_t)row * x->row_step;
-        size_t line = (job->rows != NULL ? (size_t)job->rows[number] : number) * job->n_pairs;
-        const float *from = (const float *)x->elements + offset, *cosines = job->cosines + line, *sines = job->sines + line;
-        float *to = job->y + offset;
-
-        for (size_t i = 0; i < job->n_pairs; i++) {
-            size_t a = job->interleaved ? 2 * i : i, b = job->interleaved ? 2 * i + 1 : i + job->n_pairs;
-
-            to[a] = cosines[i] * from[a] - sines[i] * from[b];
-            to[b] = sines[i] * from[a] + cosines[i] * from[b];
-        }
-        memcpy(to + 2 * job->n_pairs, from + 2 * job->n_pairs, (x->n_columns - 2 * job->n_pairs) * sizeof *to);
-    }
+    memcpy(whole, job->whole, sizeof whole);
+    whole[ROTARY_FIRST] = (int64_t)first;
+    whole[ROTARY_END] = (int64_t)last;
+    mdf_rotate_tokens(job->out, job->in, whole, NULL, NULL);
 }
 
-/* The shapes of cosines and sines, which hold a row for each position id, or for each token. */
-static bool check_tables(struct mdf_call *call, const struct rotation *job, bool has_positions)
+/* The shapes of cosines and sines, which hold a row for each position id, or for each token; and of these ids. */
+static bool check_tables(struct mdf_call *call, const struct mdf_heads *x, int64_t n_pairs)
 {
     const struct mdf_value *cosines = mdf_call_tensor(call, INPUT_COSINES), *sines = mdf_call_tensor(call, INPUT_SINES);
-    int64_t shape[3] = {(int64_t)job->x.n_batches, (int64_t)job->x.n_rows, (int64_t)job->n_pairs};
+    bool has_positions = mdf_call_input(call, INPUT_POSITIONS) != NULL;
+    int64_t tokens[2] = {(int64_t)x->n_batches, (int64_t)x->n_rows}, shape[3] = {tokens[0], tokens[1], n_pairs};
 
-    if (cosines == NULL || sines == NULL) {
+    if (cosines == NULL || sines == NULL || (has_positions && mdf_call_tensor(call, INPUT_POSITIONS) == NULL)) {
         return false;
     }
     if (has_positions && cosines->rank == 2) {
         shape[1] = mdf_value_shape(cosines)[0];
     }
     return mdf_workspace_check_shape(call, "cos_cache", cosines, has_positions ? 2 : 3, has_positions ? shape + 1 : shape) &&
-           mdf_workspace_check_shape(call, "sin_cache", sines, has_positions ? 2 : 3, has_positions ? shape + 1 : shape);
+           mdf_workspace_check_shape(call, "sin_cache", sines, has_positions ? 2 : 3, has_positions ? shape + 1 : shape) &&
+           (!has_positions || mdf_workspace_check_shape(call, "position_ids", call->inputs[INPUT_POSITIONS], 2, tokens));
 }
 
 /* The position ids, one a token, each a row of the tables. */
 static bool read_positions(struct mdf_call *call, struct rotation *job)
 {
-    int64_t shape[2] = {(int64_t)job->x.n_batches, (int64_t)job->x.n_rows}, n_rows;
-    const struct mdf_value *positions = mdf_call_tensor(call, INPUT_POSITIONS);
+    int64_t n_rows = job->whole[ROTARY_TABLE_ROWS];
+    const int64_t *rows;
     size_t n;
 
-    if (positions == NULL || !mdf_workspace_check_shape(call, "position_ids", positions, 2, shape)) {
-        return false;
-    }
-    job->rows = mdf_call_integers(call, INPUT_POSITIONS, 2, &n);
-    if (job->rows == NULL) {
-        return false;
-    }
-    n_rows = mdf_value_shape(call->inputs[INPUT_COSINES])[0];
-    for (size_t i = 0; i < n; i++) {
-        if (job->rows[i] < 0 || job->rows[i] >= n_rows) {
+    job->in[INPUT_POSITIONS] = rows = mdf_call_integers(call, INPUT_POSITIONS, 2, &n);
+    for (size_t i = 0; rows != NULL && i < n; i++) {
+        if (rows[i] < 0 || rows[i] >= n_rows) {
             return mdf_call_error(call, MDF_VALUE, "position id %lld is not one of the %lld rows of cos_cache",
-                                  (long long)job->rows[i], (long long)n_rows);
+                                  (long long)rows[i], (long long)n_rows);
         }
     }
-    return true;
+    return rows != NULL;
 }
 
-static bool read_rotation(struct mdf_call *call, struct rotation *job)
+/* What attributes and shapes say: tokens by heads, and pairs of their elements. */
+static bool describe_rotation(struct mdf_call *call, const struct mdf_heads *x, int64_t *whole)
 {
     const struct rotary_settings *settings = call->settings;
-    bool has_positions = mdf_call_input(call, INPUT_POSITIONS) != NULL;
-    int64_t n_columns = (int64_t)job->x.n_columns, n_turned = settings->rotary_embedding_dim;
+    int64_t n_columns = (int64_t)x->n_columns, n_turned = settings->rotary_embedding_dim;
 
     n_turned = n_turned == MDF_NOT_GIVEN || n_turned == 0 ? n_columns : n_turned;
     if (n_turned < 0 || n_turned > n_columns || n_turned % 2 != 0) {
         return mdf_call_error(call, MDF_VALUE, "%lld elements of a head of %lld can not be turned in pairs", (long long)n_turned,
                               (long long)n_columns);
     }
-    job->n_pairs = (size_t)n_turned / 2;
-    job->interleaved = settings->interleaved != MDF_NOT_GIVEN && settings->interleaved != 0;
-    return check_tables(call, job, has_positions) && (!has_positions || read_positions(call, job));
+    if (!check_tables(call, x, n_turned / 2)) {
+        return false;
+    }
+    memcpy(whole,
+           (const int64_t[ROTARY_NUMBERS]){[ROTARY_END] = (int64_t)(x->n_batches * x->n_heads * x->n_rows),
+                                           [ROTARY_HEADS] = (int64_t)x->n_heads,
+                                           [ROTARY_ROWS] = (int64_t)x->n_rows,
+                                           [ROTARY_COLUMNS] = n_columns,
+                                           [ROTARY_BATCH_STEP] = x->batch_step,
+                                           [ROTARY_HEAD_STEP] = x->head_step,
+                                           [ROTARY_ROW_STEP] = x->row_step,
+                                           [ROTARY_PAIRS] = n_turned / 2,
+                                           [ROTARY_INTERLEAVED] =
+                                               settings->interleaved != MDF_NOT_GIVEN && settings->interleaved != 0,
+                                           [ROTARY_TABLE_ROWS] = mdf_call_input(call, INPUT_POSITIONS) != NULL
+                                                                     ? mdf_value_shape(call->inputs[INPUT_COSINES])[0]
+                                                                     : (int64_t)(x->n_batches * x->n_rows)},
+           ROTARY_NUMBERS * sizeof *whole);
+    return true;
 }
 
 static bool rotary_embedding(struct mdf_call *call)
@@ -114,23 +130,44 @@ static bool rotary_embedding(struct mdf_call *call)
     const struct rotary_settings *settings = call->settings;
     struct mdf_workspace workspace;
     struct rotation job = {0};
+    struct mdf_heads tokens;
     const struct mdf_value *x;
 
     if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT32, 4) ||
-        !mdf_heads_input(&workspace, INPUT_X, settings->num_heads, &job.x) || !read_rotation(call, &job)) {
+        !mdf_heads_input(&workspace, INPUT_X, settings->num_heads, &tokens) || !describe_rotation(call, &tokens, job.whole) ||
+        (mdf_call_input(call, INPUT_POSITIONS) != NULL && !read_positions(call, &job))) {
         return false;
     }
     x = call->inputs[INPUT_X];
-    job.cosines = mdf_workspace_input(&workspace, INPUT_COSINES);
-    job.sines = job.cosines == NULL ? NULL : mdf_workspace_input(&workspace, INPUT_SINES);
-    job.y = job.sines == NULL ? NULL : mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
-    if (job.y == NULL) {
+    job.in[INPUT_X] = tokens.elements;
+    job.in[INPUT_COSINES] = mdf_workspace_input(&workspace, INPUT_COSINES);
+    job.in[INPUT_SINES] = mdf_workspace_input(&workspace, INPUT_SINES);
+    job.out[0] = mdf_workspace_output(&workspace, 0, (mdf_dtype)x->dtype, x->rank, mdf_value_shape(x));
+    if (job.in[INPUT_COSINES] == NULL || job.in[INPUT_SINES] == NULL || job.out[0] == NULL) {
         return false;
     }
     if (x->length > 0) {
-        mdf_parallel_for(call->context, x->length / job.x.n_columns, element_ns * (double)job.x.n_columns, rotate, &job);
+        mdf_parallel_for(call->context, x->length / tokens.n_columns, element_ns * (double)tokens.n_columns, rotate, &job);
     }
     return mdf_workspace_end(&workspace);
+}
+
+static bool plan_rotary(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct rotary_settings *settings = call->settings;
+    const struct mdf_value *positions = mdf_call_input(call, INPUT_POSITIONS);
+    struct mdf_heads x;
+
+    for (size_t i = INPUT_X; i <= INPUT_SINES; i++) {
+        if (call->inputs[i]->dtype != MDF_DTYPE_FLOAT32) {
+            return false;
+        }
+    }
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->function = "rotate_tokens";
+    return call->inputs[INPUT_X]->length > 0 && (positions == NULL || positions->dtype == MDF_DTYPE_INT64) &&
+           mdf_heads_form(call, INPUT_X, settings->num_heads, &x) && mdf_routine_room(plan, ROTARY_NUMBERS, 0) &&
+           describe_rotation(call, &x, plan->whole);
 }
 
 const struct mdf_operator mdf_operators_rotary[] = {
@@ -152,5 +189,6 @@ const struct mdf_operator mdf_operators_rotary[] = {
           "numpy.append(first, second, -1)",
           NULL},
          {"all", "numpy.append(turned, x[..., n:], -1)", NULL},
-         {"result", "all if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(all, 1, 2), x0.shape)", NULL})},
+         {"result", "all if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(all, 1, 2), x0.shape)", NULL}),
+     .routine = MDF_ROUTINE(plan_rotary, "a position names no row of the cosines")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

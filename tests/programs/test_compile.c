@@ -143,6 +143,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/groups_18.yaml --typed",
         "tests/data/compile/groups_21.yaml --typed",
         "tests/data/compile/norms_with_statistics.yaml --typed -n 2",
+        "tests/data/compile/rotary.yaml --typed -n 2",
         "tests/data/compile/losses.yaml --typed -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
@@ -556,6 +557,7 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
         {"kept", "[true,false,true]", "[true,false,false]", "other numbers of truths are true"},
         {"equals", "[4,2,4,-1]", "[4,2,3,-1]", "other numbers of elements are equal"},
         {"labels", "[1,0]", "[1,2]", "a label names none of the classes"},
+        {"turned_by", "[[0],[1],[0]]", "[[0],[2],[0]]", "a position names no row of the cosines"},
     };
     enum { N = sizeof rows / sizeof *rows };
     char *output = compile_new_output();
