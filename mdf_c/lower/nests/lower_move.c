@@ -326,12 +326,11 @@ static bool may_move(const struct lowering *lowering, const struct trial *trial,
         }
     }
     for (i = 0; i < trial->source->n_outputs; i++) {
-        is_read = is_read || trial->outputs[i] != NULL;
-        if (trial->outputs[i] != NULL &&
-            (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
-             trial->results[i].rank > MDF_INLINE_RANK || !is_worth_it(lowering, &trial->results[i]))) {
+        if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].rank > MDF_INLINE_RANK ||
+                                          !is_worth_it(lowering, &trial->results[i]))) {
             return false;
         }
+        is_read = is_read || (trial->outputs[i] != NULL && trial->results[i].length > 0);
     }
     return is_read && n_data > 0 && n_data < MDF_NEST_MOST_STEPS;
 }
@@ -405,7 +404,7 @@ static bool may_gather(const struct lowering *lowering, const struct mdf_value *
     return lowering->is_for_source || (lowering->region->kind == REGION_BODY && result->length <= MOST_GATHERED_RUN);
 }
 
-/* One result. *taken is false where there is no nest for it: nothing was added, then. */
+/* One result; where it has no elements, a constant. *taken is false where there is no nest for it: nothing was added, then. */
 static bool move_result(struct lowering *lowering, struct trial *trial, size_t number, const struct mdf_value *positions,
                         mdf_lowered_id *out, bool *taken)
 {
@@ -416,7 +415,11 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
     struct piece whole = {{0}, {0}};
     bool is_cut;
 
-    *taken = false;
+    *taken = result->length == 0;
+    if (*taken) {
+        *out = lowering_add_constant(lowering, result, false);
+        return *out != MDF_LOWERED_NONE;
+    }
     moving.pieces = mdf_arena_array(&lowering->scratch, MOST_PIECES, sizeof *moving.pieces);
     if (inputs == NULL || moving.pieces == NULL) {
         return lowering_out_of_memory(lowering);
