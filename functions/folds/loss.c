@@ -4,13 +4,12 @@
  * their sum, or their mean by weight; of the second also the logarithms of the probabilities. What `ignore_index` names as
  * class does not count. Computed in float64. Source: the ONNX operators, all versions. */
 #include "functions/elements/element_helpers.h"
-#include "functions/elements/vector_math.h"
+#include "functions/elements/exp_sum.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "mdf_c/base/arena.h"
 
-#include <math.h>
 #include <string.h>
 
 struct loss_settings {
@@ -42,31 +41,6 @@ struct loss {
                                      logarithms of probabilities already */
 };
 
-/* The sum of exp(x - shift), which are left in `powers`. */
-static double exp_sum(size_t n, const double *x, double shift, double *powers)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        powers[i] = x[i] - shift;
-    }
-    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n, NULL);
-    for (size_t i = 0; i < n; i++) {
-        sum += powers[i];
-    }
-    return sum;
-}
-
-static double largest_of(size_t n, const double *x)
-{
-    double largest = -INFINITY;
-
-    for (size_t i = 0; i < n; i++) {
-        largest = x[i] > largest ? x[i] : largest;
-    }
-    return largest;
-}
-
 /* Of a line of adjacent scores: the largest, and the sum of their powers without that. `powers`: room for as many. */
 static void measure_line(const struct loss *loss, const void *scores, void *powers, size_t line)
 {
@@ -77,8 +51,8 @@ static void measure_line(const struct loss *loss, const void *scores, void *powe
         loss->largest[line] = (double)math->largest(n, scores);
         loss->logarithms[line] = math->exp_sum(n, scores, (float)loss->largest[line], powers);
     } else {
-        loss->largest[line] = largest_of(n, scores);
-        loss->logarithms[line] = exp_sum(n, scores, loss->largest[line], powers);
+        loss->largest[line] = mdf_largest_float64(n, scores);
+        loss->logarithms[line] = mdf_exp_sum_float64(n, scores, loss->largest[line], powers);
     }
 }
 

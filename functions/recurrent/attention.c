@@ -4,7 +4,7 @@
  * queries times keys, present keys and values, and the scores at a stage that `qk_matmul_output_mode` names. A query that no key
  * is left for gets zeros. float16 and bfloat16 are computed in float32 and rounded once. Heads are done in groups whose scores
  * stay small. Source: ONNX Attention 23, 24, 25 with its errata. */
-#include "functions/elements/vector_math.h"
+#include "functions/elements/exp_sum.h"
 #include "functions/recurrent/heads.h"
 
 #include <math.h>
@@ -86,45 +86,6 @@ static void find_keys(const struct rows *job, size_t batch, size_t query, size_t
     *end = *end > *begin ? *end : *begin;
 }
 
-static float largest_float32(size_t n, const float *scores)
-{
-    return mdf_vector_math()->largest(n, scores);
-}
-
-static double largest_float64(size_t n, const double *scores)
-{
-    double largest = -INFINITY;
-
-    for (size_t i = 0; i < n; i++) {
-        largest = scores[i] > largest ? scores[i] : largest;
-    }
-    return largest;
-}
-
-static double exp_sum_float32(size_t n, const float *scores, float shift, float *powers)
-{
-    return mdf_vector_math()->exp_sum(n, scores, shift, powers);
-}
-
-static double exp_sum_float64(size_t n, const double *scores, double shift, double *powers)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        powers[i] = scores[i] - shift;
-    }
-    mdf_vector_math()->loops[MDF_VECTORS_exponential_FLOAT64](powers, (const void *[]){powers}, (const size_t[]){1}, n, NULL);
-    for (size_t i = 0; i < n; i++) {
-        sum += powers[i];
-    }
-    return sum;
-}
-
-static void multiply_float32(size_t n, float factor, float *scores)
-{
-    mdf_vector_math()->multiply(n, factor, scores);
-}
-
 static void multiply_float64(size_t n, double factor, double *scores)
 {
     for (size_t i = 0; i < n; i++) {
@@ -135,10 +96,16 @@ static void multiply_float64(size_t n, double factor, double *scores)
 #define ELEMENT float
 #define NAME(x) x##_float32
 #define TANH tanhf
+#define LARGEST mdf_vector_math()->largest
+#define EXP_SUM mdf_vector_math()->exp_sum
+#define MULTIPLY mdf_vector_math()->multiply
 #include "functions/recurrent/attention_rows.inc"
 #define ELEMENT double
 #define NAME(x) x##_float64
 #define TANH tanh
+#define LARGEST mdf_largest_float64
+#define EXP_SUM mdf_exp_sum_float64
+#define MULTIPLY multiply_float64
 #include "functions/recurrent/attention_rows.inc"
 
 /* ------------------------------------------------------------------ inputs */
