@@ -231,6 +231,19 @@ static struct gain find_gain(struct mdf_source_program *program, const size_t *o
     return gain;
 }
 
+/* Lowers nodes as one stretch; NULL: that can not be done, or may fail. */
+static struct mdf_lowered *lower_nodes(struct mdf_source_program *program, const struct mdf_source_together *together,
+                                       struct mdf_refusal *refusal)
+{
+    struct mdf_lowered *lowered = mdf_source_lower(program, together->ranges, together->n, false, refusal);
+
+    if (lowered != NULL && may_fail(lowered, &lowered->region)) {
+        mdf_lowered_release(lowered);
+        return NULL;
+    }
+    return lowered;
+}
+
 /* Lowers the first n nodes of an order as one stretch. *together NULL: they gain no more than they did, or that can not be done.
  * False: memory ran out. */
 static bool lower_together(struct mdf_source_program *program, const size_t *order, size_t n, struct gain *gain,
@@ -252,12 +265,12 @@ static bool lower_together(struct mdf_source_program *program, const size_t *ord
 
         ranges[i] = (struct mdf_lowering_range){node->first, node->end};
     }
-    made->lowered = mdf_source_lower(program, ranges, n, false, &refusal);
+    made->lowered = lower_nodes(program, made, &refusal);
     if (made->lowered == NULL) {
         return refusal.reason != MDF_REFUSED_OUT_OF_MEMORY || mdf_source_out_of_memory(&program->writer);
     }
     own = find_gain(program, order, n, made->lowered);
-    if ((own.n_joined <= gain->n_joined && own.n_saved <= gain->n_saved) || may_fail(made->lowered, &made->lowered->region)) {
+    if (own.n_joined <= gain->n_joined && own.n_saved <= gain->n_saved) {
         mdf_lowered_release(made->lowered);
         return true;
     }
@@ -327,13 +340,8 @@ static struct mdf_source_together *find_best(struct mdf_source_program *program,
 static struct mdf_lowered *lower_again(struct mdf_source_program *program, const struct mdf_source_together *together)
 {
     struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
-    struct mdf_lowered *lowered = mdf_source_lower(program, together->ranges, together->n, false, &refusal);
 
-    if (lowered != NULL && may_fail(lowered, &lowered->region)) {
-        mdf_lowered_release(lowered);
-        return NULL;
-    }
-    return lowered;
+    return lower_nodes(program, together, &refusal);
 }
 
 bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)

@@ -50,21 +50,7 @@ uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real
 uint8_t compose_array(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t rank,
                       const int64_t *shape, const uint8_t *axes)
 {
-    size_t n = (size_t)mdf_axes_product(shape, 0, rank);
-    void *converted = mdf_arena_array(&composing->lowering->scratch, n, mdf_dtype_size(dtype));
-    struct mdf_value value = {0};
-    mdf_lowered_id id;
-
-    if (converted == NULL) {
-        lowering_out_of_memory(composing->lowering);
-        composing->draft->has_failed = true;
-        return 0;
-    }
-    mdf_convert_elements(dtype, converted, from, elements, n, false);
-    mdf_value_borrow_tensor(composing->lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, (unsigned)rank, shape, converted);
-    id = lowering_add_constant(composing->lowering, &value, false);
-    composing->draft->has_failed = composing->draft->has_failed || id == MDF_LOWERED_NONE;
-    return composing->draft->has_failed ? 0 : draft_load(composing->lowering, composing->draft, id, axes);
+    return draft_constant(composing->lowering, composing->draft, dtype, from, elements, rank, shape, axes);
 }
 
 uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis)
@@ -76,18 +62,7 @@ uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from
 
 uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
 {
-    int64_t *numbers = mdf_arena_array(&composing->lowering->scratch, n, sizeof *numbers);
-    size_t i;
-
-    if (numbers == NULL) {
-        lowering_out_of_memory(composing->lowering);
-        composing->draft->has_failed = true;
-        return 0;
-    }
-    for (i = 0; i < n; i++) {
-        numbers[i] = (int64_t)i;
-    }
-    return compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, numbers, n, axis);
+    return draft_count(composing->lowering, composing->draft, MDF_DTYPE_INT64, n, axis);
 }
 
 /* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */

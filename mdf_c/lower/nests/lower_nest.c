@@ -522,28 +522,6 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     return draft_cast(draft, in, result);
 }
 
-/* The numbers of the row's elements, as one that is there before. */
-static uint8_t count_row(struct folding *folding)
-{
-    int64_t n = (int64_t)folding->draft->extents[folding->row];
-    int32_t *numbers = mdf_arena_array(&folding->lowering->scratch, (size_t)n, sizeof *numbers);
-    struct mdf_value row = {0};
-    mdf_lowered_id id;
-
-    if (numbers == NULL) {
-        lowering_out_of_memory(folding->lowering);
-        folding->draft->has_failed = true;
-        return 0;
-    }
-    for (int32_t i = 0; i < n; i++) {
-        numbers[i] = i;
-    }
-    mdf_value_borrow_tensor(folding->lowering->memory, &row, MDF_DTYPE_INT32, MDF_STRENGTH_TYPED, 1, &n, numbers);
-    id = lowering_add_constant(folding->lowering, &row, false);
-    folding->draft->has_failed = folding->draft->has_failed || id == MDF_LOWERED_NONE;
-    return folding->draft->has_failed ? 0 : draft_load(folding->lowering, folding->draft, id, &folding->row);
-}
-
 /* Where the largest or smallest element of a row stands first, or last: the extreme, then which elements it is. NaN is one where
  * any element is. */
 static uint8_t find_in_two_passes(struct folding *folding, bool is_largest, bool is_last, uint8_t x)
@@ -562,7 +540,7 @@ static uint8_t find_in_two_passes(struct folding *folding, bool is_largest, bool
     if (is_real) {
         in[0] = apply(folding, MDF_ELEMENT(logical_or), in[0], apply(folding, MDF_ELEMENT(is_nan), x, 0));
     }
-    in[1] = count_row(folding);
+    in[1] = draft_count(folding->lowering, folding->draft, MDF_DTYPE_INT32, folding->draft->extents[folding->row], folding->row);
     in[2] = add_constant(folding, MDF_DTYPE_INT32, is_last ? -1 : INT32_MAX);
     x = draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
     x = fold_axes(folding, is_last ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM, x, any);

@@ -138,17 +138,49 @@ uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowe
     return draft_load_elements(lowering, draft, &view, form->length > 1 ? form->rank : 0, axes, strides);
 }
 
-uint8_t draft_number(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, double real)
+/* Room for what a constant is made of; NULL: memory ran out, and the draft has failed. */
+static void *constant_room(struct lowering *lowering, struct nest_draft *draft, size_t n, size_t size_bytes)
 {
+    void *room = mdf_arena_array(&lowering->scratch, n, size_bytes);
+
+    if (room == NULL) {
+        lowering_out_of_memory(lowering);
+        draft->has_failed = true;
+    }
+    return room;
+}
+
+uint8_t draft_constant(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, mdf_dtype from, const void *elements,
+                       size_t rank, const int64_t *shape, const uint8_t *axes)
+{
+    size_t n = (size_t)mdf_axes_product(shape, 0, rank);
+    void *converted = constant_room(lowering, draft, n, mdf_dtype_size(dtype));
     struct mdf_value value = {0};
-    uint64_t element = 0;
     mdf_lowered_id id;
 
-    mdf_convert_elements(dtype, &element, MDF_DTYPE_FLOAT64, &real, 1, false);
-    mdf_value_borrow_tensor(lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    if (converted == NULL) {
+        return 0;
+    }
+    mdf_convert_elements(dtype, converted, from, elements, n, false);
+    mdf_value_borrow_tensor(lowering->memory, &value, dtype, MDF_STRENGTH_TYPED, (unsigned)rank, shape, converted);
     id = lowering_add_constant(lowering, &value, false);
     draft->has_failed = draft->has_failed || id == MDF_LOWERED_NONE;
-    return id == MDF_LOWERED_NONE ? 0 : draft_load(lowering, draft, id, NULL);
+    return id == MDF_LOWERED_NONE ? 0 : draft_load(lowering, draft, id, axes);
+}
+
+uint8_t draft_number(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, double real)
+{
+    return draft_constant(lowering, draft, dtype, MDF_DTYPE_FLOAT64, &real, 0, NULL, NULL);
+}
+
+uint8_t draft_count(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, size_t n, uint8_t axis)
+{
+    int64_t *numbers = constant_room(lowering, draft, n, sizeof *numbers), length = (int64_t)n;
+
+    for (size_t i = 0; numbers != NULL && i < n; i++) {
+        numbers[i] = (int64_t)i;
+    }
+    return numbers == NULL ? 0 : draft_constant(lowering, draft, dtype, MDF_DTYPE_INT64, numbers, 1, &length, &axis);
 }
 
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in, unsigned of)

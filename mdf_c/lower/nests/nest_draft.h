@@ -37,8 +37,12 @@ uint8_t draft_load(struct lowering *lowering, struct nest_draft *draft, mdf_lowe
  * by the register view->at. */
 uint8_t draft_load_elements(struct lowering *lowering, struct nest_draft *draft, const struct mdf_nest_view *view, size_t rank,
                             const uint8_t *axes, const int64_t *strides);
-/* A constant of one element. */
+/* A constant array, whose dimension d goes along axes[d], converted from `from`; of one element; and 0, 1, ..., n - 1 along an
+ * axis. */
+uint8_t draft_constant(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, mdf_dtype from, const void *elements,
+                       size_t rank, const int64_t *shape, const uint8_t *axes);
 uint8_t draft_number(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, double real);
+uint8_t draft_count(struct lowering *lowering, struct nest_draft *draft, mdf_dtype dtype, size_t n, uint8_t axis);
 /* Of `op`, whose operands are given as registers, over the axes `of`. */
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
                       unsigned of);
