@@ -54,6 +54,7 @@ struct pooling {
 };
 
 enum whole_kind { WHOLE_MAX, WHOLE_AVERAGE, WHOLE_NORM };
+enum { PLANES_AT_ONCE = 64 };
 
 struct whole {
     const struct mdf_context *context;
@@ -246,6 +247,28 @@ static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_win
     return outer != NULL;
 }
 
+/* Whether there is one window, which meets all of a plane and nothing else: its mean is that of the plane. */
+static bool is_whole_plane(const struct mdf_windows *windows)
+{
+    for (size_t i = 0; i < windows->rank; i++) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+
+        if (axis->windows != 1 || axis->kernel != axis->array || axis->pad_begin != 0 || (axis->dilation != 1 && axis->kernel != 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void average_planes(struct mdf_workspace *workspace, const struct pooling *pool, size_t n_planes)
+{
+    struct mdf_context *context = workspace->call->context;
+    struct whole job = {context, pool->x, pool->y, pool->taps.array_size, pool->rows, WHOLE_AVERAGE, 0};
+
+    mdf_parallel_for(context, n_planes, (double)job.size * tap_ns,
+                     workspace->dtype == MDF_DTYPE_FLOAT32 ? pool_whole_float32 : pool_whole_float64, &job);
+}
+
 static bool average_pool(struct mdf_call *call)
 {
     const struct pool_settings *settings = call->settings;
@@ -254,8 +277,14 @@ static bool average_pool(struct mdf_call *call)
     struct pooling job = {.indices = NULL};
     bool with_padding = settings->count_include_pad != MDF_NOT_GIVEN && settings->count_include_pad != 0;
 
-    if (!prepare_pool(&workspace, &settings->window, &windows, &job) ||
-        !count_divisors(&workspace, &windows, with_padding, &job)) {
+    if (!prepare_pool(&workspace, &settings->window, &windows, &job)) {
+        return false;
+    }
+    if (is_whole_plane(&windows)) {
+        average_planes(&workspace, &job, (size_t)windows.shape[0] * (size_t)windows.shape[1]);
+        return mdf_workspace_end(&workspace);
+    }
+    if (!count_divisors(&workspace, &windows, with_padding, &job)) {
         return false;
     }
     run_pool(&workspace, &job, pool_average_float32, pool_average_float64);
@@ -380,6 +409,23 @@ static bool plan_windows(struct mdf_call *call, const struct mdf_windows *window
     return true;
 }
 
+static bool plan_planes(struct mdf_call *call, enum whole_kind kind, double p, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    const int64_t *shape = mdf_value_shape(x);
+
+    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || !mdf_routine_room(plan, 3, 1)) {
+        return false;
+    }
+    plan->function = "pool_planes";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = shape[0] * shape[1];
+    plan->whole[1] = (int64_t)kind;
+    plan->whole[2] = (int64_t)mdf_axes_product(shape, 2, x->rank);
+    plan->real[0] = p;
+    return true;
+}
+
 static bool plan_max(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct pool_settings *settings = call->settings;
@@ -404,8 +450,13 @@ static bool plan_average(struct mdf_call *call, struct mdf_routine_plan *plan)
     struct pooling job = {.p = 0};
     size_t n_run;
 
-    if (!read_pool(call, &workspace, &settings->window, &windows, &job) ||
-        !count_divisors(&workspace, &windows, with_padding, &job) ||
+    if (!read_pool(call, &workspace, &settings->window, &windows, &job)) {
+        return false;
+    }
+    if (is_whole_plane(&windows)) {
+        return plan_planes(call, WHOLE_AVERAGE, 0, plan);
+    }
+    if (!count_divisors(&workspace, &windows, with_padding, &job) ||
         !plan_windows(call, &windows, &job, WHOLE_AVERAGE, (size_t)job.taps.n_run + job.taps.n_outer, plan)) {
         return false;
     }
@@ -424,23 +475,6 @@ static bool plan_norm(struct mdf_call *call, double p, struct mdf_routine_plan *
 
     return read_pool(call, &workspace, &settings->window, &windows, &job) &&
            plan_windows(call, &windows, &job, WHOLE_NORM, 0, plan);
-}
-
-static bool plan_planes(struct mdf_call *call, enum whole_kind kind, double p, struct mdf_routine_plan *plan)
-{
-    const struct mdf_value *x = call->inputs[0];
-    const int64_t *shape = mdf_value_shape(x);
-
-    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || !mdf_routine_room(plan, 3, 1)) {
-        return false;
-    }
-    plan->function = "pool_planes";
-    plan->dtype = (mdf_dtype)x->dtype;
-    plan->whole[0] = shape[0] * shape[1];
-    plan->whole[1] = (int64_t)kind;
-    plan->whole[2] = (int64_t)mdf_axes_product(shape, 2, x->rank);
-    plan->real[0] = p;
-    return true;
 }
 
 static bool plan_norm_1(struct mdf_call *call, struct mdf_routine_plan *plan)

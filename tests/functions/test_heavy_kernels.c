@@ -166,9 +166,32 @@ static void check_pool(bool is_average, bool with_padding)
     kernel_end(&call);
 }
 
+/* The mean of a window that is all of a plane is that of the plane, summed in float64: to the last bit. */
+static void check_mean_of_planes(void)
+{
+    int64_t shape[4] = {1, kernel_pick(1, 150), kernel_pick(1, 12), kernel_pick(1, 12)}, n = shape[2] * shape[3];
+    struct kernel_call call;
+    const float *x;
+
+    kernel_begin(&call, "AveragePool", 19);
+    *(struct mdf_ints *)kernel_field(&call, "kernel_shape") = (struct mdf_ints){shape + 2, 2};
+    x = add_input(&call, 4, shape, false);
+    kernel_run(&call);
+    for (int64_t plane = 0; plane < shape[1]; plane++, x += n) {
+        double sum = 0;
+
+        for (int64_t i = 0; i < n; i++) {
+            sum += (double)x[i];
+        }
+        kernel_check(&call, 0, (size_t)plane, (double)(float)(sum / (double)n), 0);
+    }
+    kernel_end(&call);
+}
+
 Test(heavy_kernels, pools)
 {
     for (size_t i = 0; i < N_CASES; i++) {
+        check_mean_of_planes();
         check_pool(false, false);
         check_pool(true, false);
         check_pool(true, true);

@@ -256,5 +256,5 @@ mdf_lowered_id compose_pool(struct composing *composing)
     if (pool.kind == POOL_NORM && pool.plan.real[0] != 1 && pool.plan.real[0] != 2) {
         return MDF_LOWERED_NONE;
     }
-    return trial->source->operator->form == MDF_FORM_POOL ? add_windows(&pool) : add_planes(&pool);
+    return strcmp(pool.plan.function, "pool") == 0 ? add_windows(&pool) : add_planes(&pool);
 }
