@@ -294,6 +294,17 @@ static const struct infix *find_infix(struct reading *reading, int level)
     return NULL;
 }
 
+static bool is_truth_node(const struct reading *reading, int node)
+{
+    return node != NO_NODE && reading->nodes[node].is_truth;
+}
+
+/* Two truths that are added are not 0 where one of them holds. */
+static int read_sum_of_truths(struct reading *reading, const int in[2])
+{
+    return skip(reading, "!= 0") ? add_op_node(reading, MDF_LOWERED_OR, true, true, 2, in) : NO_NODE;
+}
+
 static int read_infix(struct reading *reading, int level)
 {
     int in[2] = {level == 0 ? read_operand(reading) : read_infix(reading, level - 1), NO_NODE};
@@ -301,7 +312,9 @@ static int read_infix(struct reading *reading, int level)
 
     while (in[0] != NO_NODE && (infix = find_infix(reading, level)) != NULL) {
         in[1] = level == 0 ? read_operand(reading) : read_infix(reading, level - 1);
-        in[0] = add_op_node(reading, infix->code, infix->of_truths, infix->is_truth, 2, in);
+        in[0] = infix->code == MDF_LOWERED_ADD && is_truth_node(reading, in[0]) && is_truth_node(reading, in[1])
+                    ? read_sum_of_truths(reading, in)
+                    : add_op_node(reading, infix->code, infix->of_truths, infix->is_truth, 2, in);
     }
     return in[0];
 }

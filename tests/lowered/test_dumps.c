@@ -144,7 +144,7 @@ Test(dumps, limits_are_choices)
     const char *text = dump_whole("tests/data/dumps/limits.yaml");
 
     expect_same_ways("tests/data/dumps/limits.yaml", true);
-    cr_expect(strstr(text, "elements of") == NULL && strstr(text, "call Clip") == NULL, "%s", text);
+    cr_expect(strstr(text, " elements ") == NULL && strstr(text, "call Clip") == NULL, "%s", text);
     cr_expect(strstr(text, " = not v") == NULL && strstr(text, " = select v") != NULL, "%s", text);
 }
 
