@@ -230,13 +230,14 @@ static bool casts_elements(mdf_dtype from, mdf_dtype to)
 }
 
 /* Reals become narrow whole numbers by way of wider ones, which wrap: what does not fit these either bails out. */
-static bool cast_to_wider(struct lowering *lowering, mdf_dtype to, struct mdf_lowered_op *op)
+static bool cast_to_wider(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
 {
+    mdf_dtype to = (mdf_dtype)trial->results[0].dtype;
     bool is_narrow = is_whole(to) && !lowering_casts(to);
     mdf_dtype wider = to == MDF_DTYPE_UINT32 ? MDF_DTYPE_INT64 : MDF_DTYPE_INT32;
 
     if (is_narrow && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
-        op->in[0] = lowering_cast(lowering, op->in[0], wider);
+        op->in[0] = lowering_cast_by(lowering, op->in[0], wider, trial->source->operator);
         op->dtype = (uint8_t)wider;
     }
     return op->in[0] != MDF_LOWERED_NONE;
@@ -279,7 +280,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     op->n_in = 1;
     op->in[0] = trial->ids[0];
     op->loop = NULL;
-    return same && (op->code == MDF_LOWERED_COPY || cast_to_wider(lowering, (mdf_dtype)result->dtype, op));
+    return same && (op->code == MDF_LOWERED_COPY || cast_to_wider(lowering, trial, op));
 }
 
 static bool add_element_op(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct mdf_lowered_op *op)

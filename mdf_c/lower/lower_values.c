@@ -339,7 +339,13 @@ bool lowering_casts(mdf_dtype dtype)
 
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
 {
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .n_in = 1, .in = {id}};
+    return lowering_cast_by(lowering, id, dtype, NULL);
+}
+
+mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype,
+                                const struct mdf_operator *operator)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .n_in = 1, .in = {id}, .operator= operator};
     mdf_lowered_id result = MDF_LOWERED_NONE;
     struct mdf_value converted = {0};
     const struct mdf_value *example;

@@ -193,6 +193,9 @@ enum { LOWERING_FEW_ELEMENTS = 64 };
 bool lowering_casts(mdf_dtype dtype);
 /* A value of another type with the same elements, by a CAST; the same value where it has the type. */
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
+/* The same for an operator of the model, some of which give a result for numbers that do not fit. */
+mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype,
+                                const struct mdf_operator *operator);
 /* A copy, made in the innermost region, with another strength where that is asked for. */
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
 /* The same with a first axis of length 1. */

@@ -8,6 +8,7 @@
 
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
+#include "functions/kernel/move.h"
 #include "mdf_c/lowered/lowered_run.h"
 
 #include <math.h>
@@ -280,18 +281,37 @@ static bool express_exact(struct mdf_source_writer *writer, const struct mdf_low
     return true;
 }
 
-static bool express_cast(struct mdf_source_writer *writer, mdf_dtype from, mdf_dtype to, const char *const operands[],
-                         struct mdf_source_expression *expression)
+/* Whether a cast of the model has a result for every number: where an operator keeps the elements and changes their type. */
+static bool casts_all(const struct mdf_operator *operator)
 {
+    return operator!= NULL && operator->move != NULL && operator->move->in_order && operator->form != MDF_FORM_NUMBER;
+}
+
+static void express_cast_to_whole(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype to,
+                                  const char *operand, struct mdf_source_expression *expression)
+{
+    const char *from = mdf_dtype_name((mdf_dtype)op->dtype), *whole = mdf_dtype_name(to);
+
+    if (casts_all(op->operator)) {
+        expression->text =
+            mdf_source_text(writer, "%s(%s)", mdf_source_use(writer, mdf_source_text(writer, "%s_as_%s", from, whole)), operand);
+    } else {
+        expression->checked = mdf_source_text(writer, "%s(%s, $r)",
+                                              mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", from, whole)), operand);
+        expression->why = "a real number does not fit a whole one";
+    }
+}
+
+static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype to,
+                         const char *const operands[], struct mdf_source_expression *expression)
+{
+    mdf_dtype from = (mdf_dtype)op->dtype;
     const char *type = mdf_source_type(to);
 
     if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
     } else if (is_real(from) && mdf_dtype_kind(to) == 'i') {
-        expression->checked = mdf_source_text(
-            writer, "%s(%s, $r)",
-            mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to))), operands[0]);
-        expression->why = "a real number does not fit a whole one";
+        express_cast_to_whole(writer, op, to, operands[0], expression);
     } else if (from == MDF_DTYPE_BOOL) { /* of which compilers make vectors, as they do not of a conversion */
         expression->text = mdf_source_text(writer,
                                            to == MDF_DTYPE_FLOAT32   ? "%s ? 1.0f : 0.0f"
@@ -420,7 +440,7 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
     case MDF_LOWERED_NEGATE_EXACT:
         return express_exact(writer, op, operands, expression);
     case MDF_LOWERED_CAST:
-        return express_cast(writer, (mdf_dtype)op->dtype, result, operands, expression);
+        return express_cast(writer, op, result, operands, expression);
     case MDF_LOWERED_COPY:
         expression->text = operands[0];
         return true;

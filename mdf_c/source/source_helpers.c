@@ -34,6 +34,15 @@ struct fixed_helper {
                              "}\n"                                                                                 \
     }
 
+#define AS_WHOLE(from, type, bits, limit, lowest, least)                                                             \
+    {                                                                                                                \
+        from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n" \
+                             "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                 \
+                             "{\n"                                                                                   \
+                             "    return (int" bits "_t)(x " lowest " && x < " limit " ? x : " least ");\n"          \
+                             "}\n"                                                                                   \
+    }
+
 static const struct fixed_helper fixed[] = {
     {"sum_float32_row", "/* A sum in 16 parts, in float64. */\n"
                         "static double mdf_sum_float32_row(const float *x, size_t n)\n"
@@ -63,6 +72,10 @@ static const struct fixed_helper fixed[] = {
     TO_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f"),
     TO_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0"),
     TO_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0"),
+    AS_WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
+    AS_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
+    AS_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
+    AS_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
     {"independent", "/* In front of a loop of which no run reads what another one stores. */\n"
                     "#if defined(__GNUC__) && !defined(__clang__)\n"
                     "#define MDF_INDEPENDENT _Pragma(\"GCC ivdep\")\n"

@@ -122,6 +122,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/narrow.yaml --typed -n 3",
         "tests/data/compile/truths_as_indices.yaml --typed",
         "tests/data/compile/casts.yaml --typed -n 4",
+        "tests/data/compile/casts_past_whole.yaml --typed -n 2",
         "tests/data/compile/routines_in_loops.yaml --typed -n 3",
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
         "tests/data/compile/windows_in_loops.yaml --typed -n 3",
