@@ -20,11 +20,13 @@ enum { MDF_EXP_SUM_PARTS = 16 }; /* of exp_sum: element i in part i % 16, whatev
 
 struct mdf_vector_math {
     mdf_loop loops[MDF_VECTORS_COUNT]; /* of elements.def; `target` may be an operand */
-    /* y = exp(x - shift); returns the sum of y, in an order that depends on n alone. */
+    /* y = exp(x - shift), if y is not NULL (it may be x), where shift is the largest x, at least of those that are not NaN;
+     * returns the sum of these, in an order that depends on n alone. */
     double (*exp_sum)(size_t n, const float *x, float shift, float *y);
     /* The largest element that is not NaN; -infinity where there is none. */
     float (*largest)(size_t n, const float *x);
-    void (*multiply)(size_t n, float factor, float *y); /* each element */
+    void (*multiply)(size_t n, float factor, float *y);                              /* each element */
+    void (*subtract)(size_t n, const float *x, float first, float second, float *y); /* y = x - first - second */
 };
 
 const struct mdf_vector_math *mdf_vector_math(void);

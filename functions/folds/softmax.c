@@ -79,22 +79,18 @@ static void soften_adjacent(void *context, size_t first, size_t last)
 
     for (size_t line = first; line < last; line++) {
         const float *x = (const float *)job->x + line * job->n;
-        float *y = (float *)job->y + line * job->n, shift = math->largest(job->n, x), change;
+        float *y = (float *)job->y + line * job->n, shift = math->largest(job->n, x);
         double sum;
 
         if (line + 1 < last) {
             fetch_ahead(x + job->n, job->n);
         }
-        sum = math->exp_sum(job->n, x, shift, y);
+        sum = math->exp_sum(job->n, x, shift, job->kind == KIND_LOG ? NULL : y);
 
         if (job->kind == KIND_LOG) {
-            change = (float)mdf_log_float64(sum);
-            for (size_t i = 0; i < job->n; i++) {
-                y[i] = x[i] - shift - change;
-            }
+            math->subtract(job->n, x, shift, (float)mdf_log_float64(sum), y);
         } else {
-            change = (float)(1 / sum);
-            math->multiply(job->n, change, y);
+            math->multiply(job->n, (float)(1 / sum), y);
         }
     }
 }

@@ -515,6 +515,61 @@ Test(vector_math, sums_of_powers)
     }
 }
 
+/* The sum that exp_sum has to give to the last bit: conversions of the powers, in parts, parts in halves. */
+static double sum_in_parts(size_t n, const float *powers)
+{
+    double parts[MDF_EXP_SUM_PARTS] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        parts[i % MDF_EXP_SUM_PARTS] += (double)powers[i];
+    }
+    for (size_t half = MDF_EXP_SUM_PARTS / 2; half > 0; half /= 2) {
+        for (size_t part = 0; part < half; part++) {
+            parts[part] += parts[part + half];
+        }
+    }
+    return parts[0];
+}
+
+/* Subnormal powers and none at all, one NaN of either sign at each place, infinities. */
+static void check_sum_of_powers(const struct mdf_vector_math *math, size_t n, const float *x)
+{
+    float shift = math->largest(n, x), y[100], powers[100];
+    double sum, expected;
+
+    for (size_t i = 0; i < n; i++) {
+        powers[i] = x[i] - shift;
+    }
+    math->loops[MDF_VECTORS_exponential_FLOAT32](powers, (const void *[]){powers}, (const size_t[]){1}, n, NULL);
+    expected = sum_in_parts(n, powers);
+    sum = math->exp_sum(n, x, shift, NULL);
+    cr_assert(isnan(expected) ? isnan(sum) : sum == expected, "%zu: %.17g for %.17g", n, sum, expected);
+    memcpy(y, x, n * sizeof *y);
+    sum = math->exp_sum(n, y, shift, y);
+    cr_assert(isnan(expected) ? isnan(sum) : sum == expected, "%zu: %.17g for %.17g", n, sum, expected);
+    for (size_t i = 0; i < n; i++) {
+        cr_assert(isnan(powers[i]) ? isnan(y[i]) : y[i] == powers[i], "element %zu of %zu", i, n);
+    }
+}
+
+Test(vector_math, sums_of_powers_are_those_of_conversions)
+{
+    static const float odd[] = {NAN, -NAN, INFINITY, -INFINITY, -88, -103.9f, -200};
+    const struct mdf_vector_math *all[] = {&mdf_vector_math_plain, mdf_vector_math()};
+    float x[100];
+
+    for (size_t i = 0; i < 2 * 99 * sizeof odd / sizeof *odd; i++) {
+        size_t n = 1 + i / 2 % 99;
+
+        for (size_t k = 0; k < n; k++) {
+            x[k] = i / 2 / 99 % 2 == 0 ? -70 - 0.37f * (float)(k % 90) : sinf((float)k) * 20;
+        }
+        x[0] = 0;
+        x[i * 7 % n] = odd[i / 2 / 99];
+        check_sum_of_powers(all[i % 2], n, x);
+    }
+}
+
 Test(vector_math, largest_passes_over_nan)
 {
     float x[33];
