@@ -11,9 +11,9 @@
 enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK, STATE_BESIDE_STACK };
 
 /* Of an array state that has a place of its own beside the stack that it lies in. Items of a stack that begin within a line of
- * the cache are read again long after they are stored, those of the place at once. Compilers make single variables of fewer
- * elements, and no vectors. */
-enum { LEAST_BESIDE = 17, MOST_BESIDE_BYTES = 256 };
+ * the cache are read again long after they are stored, those of the place at once, if they are not in registers all the time.
+ * Compilers make single variables of fewer elements, and no vectors; more than these bytes are stored twice for little. */
+enum { LEAST_BESIDE = 17, MOST_BESIDE_BYTES = 1024 };
 
 struct state_text {
     enum state_form form;
@@ -519,12 +519,14 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
     struct loop_text plan = {.loop = loop};
+    struct mdf_source_copies copies;
     size_t i;
 
     plan.states = mdf_arena_array(&writer->arena, loop->n_states, sizeof *plan.states);
     if (plan.states == NULL) {
         return mdf_source_out_of_memory(writer);
     }
+    mdf_source_copy_inputs(writer, loop, &copies);
     declare_stacks(writer, loop);
     for (i = 0; i < loop->n_states; i++) {
         declare_state(writer, loop, &loop->states[i], &plan.states[i]);
@@ -540,6 +542,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     }
     carry_on(writer, &plan);
     mdf_source_close(writer);
+    mdf_source_end_copies(writer, &copies);
     if (open_items(writer, loop) != SIZE_MAX) {
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
     }

@@ -471,12 +471,17 @@ void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condit
     mdf_source_close(writer);
 }
 
+bool mdf_source_has_room(const struct mdf_source_writer *writer, size_t n_bytes)
+{
+    return n_bytes <= STACK_ARRAY_BYTES && writer->stack_bytes + n_bytes <= STACK_BYTES;
+}
+
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint)
 {
     size_t n = length > 0 ? length : 1, n_bytes = n * mdf_dtype_size(dtype);
     const char *name = mdf_source_name(writer, &writer->locals, hint), *type = mdf_source_type(dtype);
 
-    if (n_bytes <= STACK_ARRAY_BYTES && writer->stack_bytes + n_bytes <= STACK_BYTES) {
+    if (mdf_source_has_room(writer, n_bytes)) {
         writer->stack_bytes += n_bytes;
         mdf_text_printf(&writer->declarations, "    %s %s[%zu];\n", type, name, n);
         return name;

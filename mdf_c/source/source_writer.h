@@ -84,6 +84,7 @@ struct mdf_source_writer {
     const struct mdf_lowered *lowered;
     struct mdf_source_value *values;
     size_t *n_reads; /* of each value, by ops and as an output */
+    size_t n_loops;  /* around what is written */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
     const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
     void *slot_context;
@@ -141,6 +142,8 @@ void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condit
 
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
+/* Whether it would be a variable of the function. */
+bool mdf_source_has_room(const struct mdf_source_writer *writer, size_t n_bytes);
 
 /* --- source_unread.c */
 
@@ -269,6 +272,22 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
 bool mdf_source_write_look(struct mdf_source_writer *writer, const struct mdf_lowered_call *call);
 
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop);
+
+/* --- source_loop_copies.c */
+
+enum { MDF_SOURCE_MOST_COPIES = 16 };
+
+/* Inputs that have places of the function's own while a loop runs, and their names before. */
+struct mdf_source_copies {
+    mdf_lowered_id ids[MDF_SOURCE_MOST_COPIES];
+    const char *names[MDF_SOURCE_MOST_COPIES];
+    size_t n, n_bytes;
+};
+
+/* In front of a loop, and behind it. */
+void mdf_source_copy_inputs(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                            struct mdf_source_copies *copies);
+void mdf_source_end_copies(struct mdf_source_writer *writer, const struct mdf_source_copies *copies);
 
 /* --- source_put.c */
 

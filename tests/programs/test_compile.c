@@ -159,6 +159,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
         "tests/data/compile/rows_made_there.yaml --typed --trace -n 2",
         "tests/data/compile/beside.yaml -n 2",
+        "tests/data/compile/short_inputs.yaml -n 2",
         "tests/data/compile/succession.yaml -n 3", /* all at once */
         "tests/data/compile/moved_together.yaml -n 2",
         "tests/data/compile/turned_unread.yaml -g read_once --trace -n 2",
@@ -496,18 +497,6 @@ Test(compile, rows_are_made_where_they_go)
     cr_expect(strstr(output, "more = l + place") != NULL && strstr(output, "double more[") == NULL, "%s", output);
     cr_expect(strstr(output, "made = m2 + place") != NULL && strstr(output, "double made[16];") != NULL, "%s", output);
     cr_expect(strstr(output, "seen1, 16 * sizeof") != NULL && strstr(output, "first, 16 * sizeof") != NULL, "%s", output);
-    free(output);
-}
-
-/* In both runs of each node, the first one and the later ones. */
-Test(compile, short_states_lie_beside_their_stacks)
-{
-    char *output = compile_source_of("tests/data/compile/beside.yaml");
-
-    cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
-    cr_expect_eq(count_words(output, "    double s_2[32];"), 2u, "%s", output);
-    cr_expect_eq(count_words(output, "    double s_2["), 4u, "%s", output);
-    cr_expect_eq(count_words(output, "[i] = next_3;\n            s_2[i] = next_3;"), 2u, "%s", output);
     free(output);
 }
 

@@ -1,0 +1,33 @@
+/* test_compile_loops.c - where generated source has what its loops read and write. What they compute is compared in
+ * test_compile.c. */
+#include "tests/support/compile_runs.h"
+#include "tests/support/engine.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(compile_loops, .init = compile_set_up, .fini = compile_tear_down);
+
+/* In both runs of each node, the first one and the later ones. */
+Test(compile_loops, short_states_lie_beside_their_stacks)
+{
+    char *output = compile_source_of("tests/data/compile/beside.yaml");
+
+    cr_expect_eq(count_words(output, "    double s_2[20];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2[128];"), 2u, "%s", output);
+    cr_expect_eq(count_words(output, "    double s_2["), 4u, "%s", output);
+    cr_expect_eq(count_words(output, "[i] = next_3;\n            s_2[i] = next_3;"), 2u, "%s", output);
+    free(output);
+}
+
+/* Those that loops of many runs read are copied before. */
+Test(compile_loops, short_inputs_have_places_of_their_own)
+{
+    char *output = compile_source_of("tests/data/compile/short_inputs.yaml");
+
+    cr_expect_eq(count_words(output, ", s->many_many_k, sizeof "), 1u, "%s", output);
+    cr_expect(strstr(output, ", s->few_few_k, sizeof ") == NULL && strstr(output, ", s->short_short_k, sizeof ") == NULL, "%s",
+              output);
+    free(output);
+}
