@@ -503,6 +503,8 @@ bool lowering_turn_arrays(struct lowering *lowering);
 bool lowering_store_moved(struct lowering *lowering);
 /* --- lower_turned_states.c: states whose short rows nests of the loop's body fold lie by columns while it runs. */
 bool lowering_turn_states(struct lowering *lowering);
+/* --- lower_short_arrays.c: elements of arrays of a few are numbers of their own in loops. */
+bool lowering_take_apart(struct lowering *lowering);
 
 /* --- lower_fuse.c: a region whose ops are there: loops that run equally often become one, then what the next two say. */
 bool lowering_complete_region(struct lowering *lowering, struct region *region);

@@ -148,6 +148,17 @@ Test(dumps, limits_are_choices)
     cr_expect(strstr(text, " = not v") == NULL && strstr(text, " = select v") != NULL, "%s", text);
 }
 
+/* In a loop the elements of arrays of a few are numbers of their own, and so is a state. */
+Test(dumps, systems_of_a_few_variables)
+{
+    const char *text = dump_whole("tests/data/dumps/systems.yaml");
+    bool has_vectors = mdf_machine_has_vectors(MDF_DTYPE_FLOAT32);
+
+    expect_same_ways("tests/data/dumps/systems.yaml", true);
+    cr_expect(!has_vectors || (strstr(text, "float32[3] = v") == NULL && strstr(text, "float32[2,2] = v") == NULL), "%s", text);
+    cr_expect(!has_vectors || (strstr(text, " = sum r") == NULL && strstr(text, " = maximum r") == NULL), "%s", text);
+}
+
 /* In a loop no kernel is called to fold all of a small array, or several dimensions at its end. */
 Test(dumps, folds_of_whole_arrays_in_loops)
 {
