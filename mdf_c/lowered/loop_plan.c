@@ -29,19 +29,6 @@ static struct mdf_nest_set operands_of(const struct mdf_nest_step *step)
     return operands;
 }
 
-/* Whether a step reads one of a set. */
-static bool reads_any(const struct mdf_nest_step *step, const struct mdf_nest_set *set)
-{
-    struct mdf_nest_set operands = operands_of(step);
-    uint64_t common = 0;
-    size_t i;
-
-    for (i = 0; i < sizeof set->words / sizeof *set->words; i++) {
-        common |= operands.words[i] & set->words[i];
-    }
-    return common != 0;
-}
-
 static bool is_real(unsigned dtype)
 {
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
@@ -92,7 +79,7 @@ static bool is_last_pass(const struct overwriting *overwriting, size_t level)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (!reads_any(step, &again)) {
+        if (!mdf_nest_reads_any(step, &again)) {
             continue;
         }
         if (passes[i] > passes[overwriting->made]) {
@@ -131,7 +118,7 @@ static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
 
     mdf_nest_set_add(&dependent, on);
     for (i = on + 1; i <= step; i++) {
-        if (reads_any(&nest->steps[i], &dependent)) {
+        if (mdf_nest_reads_any(&nest->steps[i], &dependent)) {
             mdf_nest_set_add(&dependent, i);
         }
     }
@@ -157,7 +144,7 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
         mdf_nest_set_add(&overwriting.loads, i);
     }
     for (i = 0; i < nest->n_steps; i++) {
-        if (reads_any(&nest->steps[i], &overwriting.loads) && !is_used_before(&overwriting, i)) {
+        if (mdf_nest_reads_any(&nest->steps[i], &overwriting.loads) && !is_used_before(&overwriting, i)) {
             return false;
         }
     }

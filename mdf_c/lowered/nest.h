@@ -156,8 +156,9 @@ static inline bool mdf_nest_set_is_empty(const struct mdf_nest_set *set)
     return (set->words[0] | set->words[1] | set->words[2] | set->words[3]) == 0;
 }
 
-/* Adds what `step` reads: its operands, and the index of a load. */
+/* Adds what `step` reads: its operands, and the index of a load; or whether it reads one of a set. */
 void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set *set);
+bool mdf_nest_reads_any(const struct mdf_nest_step *step, const struct mdf_nest_set *set);
 
 /* How many elements of the index space the axes [first, end) have. */
 static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t first, size_t end)

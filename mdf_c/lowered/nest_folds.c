@@ -173,6 +173,18 @@ void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set
     }
 }
 
+bool mdf_nest_reads_any(const struct mdf_nest_step *step, const struct mdf_nest_set *set)
+{
+    struct mdf_nest_set operands = {{0}};
+    uint64_t common = 0;
+
+    mdf_nest_add_operands(step, &operands);
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        common |= operands.words[i] & set->words[i];
+    }
+    return common != 0;
+}
+
 uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i)
 {
     size_t k;

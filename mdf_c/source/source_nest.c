@@ -1,31 +1,9 @@
 /* source_nest.c - a loop nest (mdf_c/lowered/nest.h) as loops of C, in the order of nest_plan.h: a register is a variable of the
  * block in which it is made, or lies in an array where it is kept for another loop. */
+#include "mdf_c/source/nest_rows.h"
 #include "mdf_c/source/nest_text.h"
 
 #include <string.h>
-
-/* ------------------------------------------------------------------ live steps */
-
-struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
-{
-    struct mdf_nest_set live = {{0}};
-    size_t i;
-
-    for (i = nest->n_steps; i-- > 0;) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-        bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
-        bool may_bail_out = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
-                                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
-
-        if (is_result || may_bail_out) {
-            mdf_nest_set_add(&live, i);
-        }
-        if (mdf_nest_set_has(&live, i)) {
-            mdf_nest_add_operands(step, &live);
-        }
-    }
-    return live;
-}
 
 /* ------------------------------------------------------------------ blocks */
 
@@ -821,57 +799,92 @@ static bool open_extent(struct nest_text *text, struct mdf_lowered_nest *nest)
     return true;
 }
 
-bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *lowered)
+/* As it is planned. */
+static bool write_planned(struct nest_text *text)
 {
-    struct nest_plan plan;
-    struct mdf_lowered_nest sized = *lowered;
-    const struct mdf_lowered_nest *nest = &sized;
-    struct nest_text text = {.writer = writer, .nest = nest, .plan = &plan};
-    struct mdf_nest_set live = mdf_source_live_steps(writer, nest);
+    struct mdf_source_writer *writer = text->writer;
+    const struct nest_plan *plan = text->plan;
     bool done = true;
-    size_t i;
 
-    if (mdf_nest_set_is_empty(&live)) {
-        return true;
-    }
-    if (nest->is_open && !open_extent(&text, &sized)) {
+    if (!prepare(text)) {
         return false;
     }
-    nest_plan_make(&plan, nest, live);
-    if (!prepare(&text)) {
-        return false;
-    }
-    name_axes(&text);
-    if (text.why != NULL || text.why_beyond != NULL) {
+    name_axes(text);
+    if (text->why != NULL || text->why_beyond != NULL) {
         mdf_source_open(writer, "%s", "");
-        if (text.why != NULL) {
+        if (text->why != NULL) {
             mdf_source_line(writer, "bool refused = false;");
         }
-        if (text.why_beyond != NULL) {
+        if (text->why_beyond != NULL) {
             mdf_source_line(writer, "uint64_t beyond = 0;");
         }
         mdf_source_blank(writer);
     }
-    for (i = 0; done && i < plan.n_events; i++) {
-        const struct nest_event *event = &plan.events[i];
-        const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(&text, event) : NULL;
+    for (size_t i = 0; done && i < plan->n_events; i++) {
+        const struct nest_event *event = &plan->events[i];
+        const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(text, event) : NULL;
+        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL;
 
-        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(&text) : NULL;
-
-        text.event = event;
-        done = end != NULL ? nest_text_write_several(&text, event) : write_event(&text, event);
-        i = end != NULL ? (size_t)(end - plan.events) : again != NULL ? (size_t)(again - plan.events) - 1 : i;
+        text->event = event;
+        done = end != NULL ? nest_text_write_several(text, event) : write_event(text, event);
+        i = end != NULL ? (size_t)(end - plan->events) : again != NULL ? (size_t)(again - plan->events) - 1 : i;
     }
-    nest_text_close_group(&text);
-    if (text.why_beyond != NULL) {
-        mdf_source_bail_out_if(writer, "beyond != 0", text.why_beyond);
+    nest_text_close_group(text);
+    if (text->why_beyond != NULL) {
+        mdf_source_bail_out_if(writer, "beyond != 0", text->why_beyond);
     }
-    if (text.why != NULL) {
-        mdf_source_bail_out_if(writer, "refused", text.why);
+    if (text->why != NULL) {
+        mdf_source_bail_out_if(writer, "refused", text->why);
     }
-    if (text.why != NULL || text.why_beyond != NULL) {
+    if (text->why != NULL || text->why_beyond != NULL) {
         mdf_source_close(writer);
     }
-    free_axes(&text);
+    free_axes(text);
     return done;
+}
+
+static bool write_part(struct mdf_source_writer *writer, const struct mdf_lowered_nest *rows)
+{
+    struct nest_plan plan;
+    struct nest_text text = {.writer = writer, .nest = rows, .plan = &plan};
+
+    nest_plan_make(&plan, rows, mdf_source_live_steps(writer, rows));
+    return write_planned(&text);
+}
+
+/* Rows of an axis in groups, and those that are left. */
+static bool write_rows(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest, size_t axis)
+{
+    struct mdf_lowered_nest rows = *nest;
+    bool done;
+
+    rows.steps = mdf_arena_array(&writer->arena, MDF_NEST_MOST_STEPS, sizeof *rows.steps);
+    if (rows.steps == NULL) {
+        return false;
+    }
+    nest_rows_together(nest, axis, &rows);
+    done = write_part(writer, &rows);
+    if (nest_rows_rest(nest, axis, &rows)) {
+        done = done && write_part(writer, &rows);
+    }
+    return done;
+}
+
+bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *lowered)
+{
+    struct nest_plan plan;
+    struct mdf_lowered_nest sized = *lowered;
+    struct nest_text text = {.writer = writer, .nest = &sized, .plan = &plan};
+    struct mdf_nest_set live = mdf_source_live_steps(writer, &sized);
+    size_t axis;
+
+    if (mdf_nest_set_is_empty(&live)) {
+        return true;
+    }
+    if (sized.is_open && !open_extent(&text, &sized)) {
+        return false;
+    }
+    nest_plan_make(&plan, &sized, live);
+    axis = nest_rows_axis(&plan);
+    return axis < sized.n_axes ? write_rows(writer, &sized, axis) : write_planned(&text);
 }

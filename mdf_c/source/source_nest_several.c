@@ -5,7 +5,7 @@
  * time. */
 #include "mdf_c/source/nest_text.h"
 
-enum { SEVERAL = 4, MOST_EVENTS_OF_SEVERAL = 24 };
+enum { SEVERAL = 4, SEVERAL_OF_MANY = 2, MANY_TOTALS = 5, FEW_ELEMENTS = 64, MOST_EVENTS_OF_SEVERAL = 32 };
 
 /* Whether a step can stand in the loop over the vector axis, again for each index of a loop around. */
 static bool can_repeat(const struct nest_text *text, size_t step)
@@ -24,6 +24,18 @@ static bool is_total_of_vector(const struct nest_text *text, size_t step)
 {
     return nest_plan_is_vector(text->plan, step) && nest_plan_lanes(text->plan, step) == 1 && !has_row(text, step) &&
            step_of(text, step)->fold < MDF_NEST_FIRST_MAXIMUM;
+}
+
+/* How many indices at a time. Factors of products that are the same along the vector axis stay in registers, one for each total
+ * and index; many totals of few elements stay there themselves, one index at a time. */
+static size_t count_several(const struct nest_text *text, const struct nest_event *opens)
+{
+    size_t n_totals = 0;
+
+    for (const struct nest_event *event = opens + 1; event->kind != NEST_CLOSE; event++) {
+        n_totals += event->kind == NEST_TAKE;
+    }
+    return n_totals < MANY_TOTALS ? SEVERAL : tile_length(text) <= FEW_ELEMENTS ? 1 : SEVERAL_OF_MANY;
 }
 
 const struct nest_event *nest_text_end_of_several(const struct nest_text *text, const struct nest_event *opens)
@@ -45,7 +57,7 @@ const struct nest_event *nest_text_end_of_several(const struct nest_text *text, 
         }
         n_totals += is_total;
     }
-    return n_totals > 0 && event - opens <= MOST_EVENTS_OF_SEVERAL ? event : NULL;
+    return n_totals > 0 && event - opens <= MOST_EVENTS_OF_SEVERAL && count_several(text, opens) > 1 ? event : NULL;
 }
 
 /* Loads, or stores, the totals that a loop adds to. */
@@ -107,15 +119,16 @@ static bool write_indices(struct nest_text *text, const struct nest_event *opens
 
 bool nest_text_write_several(struct nest_text *text, const struct nest_event *opens)
 {
-    size_t n = text->nest->extents[opens->index], whole = n < 2 * SEVERAL ? 0 : n - n % SEVERAL;
+    size_t several = count_several(text, opens), n = text->nest->extents[opens->index],
+           whole = n < 2 * several ? 0 : n - n % several;
     bool done = true;
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
 
     nest_text_find_depths(text, opens, depths);
     whole = depths[0] != MDF_NEST_NONE ? n : whole;
     if (whole > 0) {
-        nest_text_open(text, opens, SEVERAL);
-        done = write_indices(text, opens, true, 0, SEVERAL);
+        nest_text_open(text, opens, several);
+        done = write_indices(text, opens, true, 0, several);
         nest_text_close(text);
     }
     if (done && whole < n) {

@@ -13,6 +13,27 @@ bool mdf_source_may_bail_out(unsigned code)
            code == MDF_LOWERED_FUNCTION || code == MDF_LOWERED_PUT;
 }
 
+struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
+{
+    struct mdf_nest_set live = {{0}};
+    size_t i;
+
+    for (i = nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
+        bool may_bail_out = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
+                                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
+
+        if (is_result || may_bail_out) {
+            mdf_nest_set_add(&live, i);
+        }
+        if (mdf_nest_set_has(&live, i)) {
+            mdf_nest_add_operands(step, &live);
+        }
+    }
+    return live;
+}
+
 static bool mark(struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     if (id == MDF_LOWERED_NONE || writer->values[id].is_live) {

@@ -259,11 +259,11 @@ bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id i
 bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call);
 /* Whether an op of a code (enum mdf_lowered_code) can bail out although nobody needs its result. */
 bool mdf_source_may_bail_out(unsigned code);
+/* The steps of a nest that something depends on: what stores a live value, and what may bail out. */
+struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 
 /* --- source_nest.c */
 
-/* The steps of a nest that something depends on: what stores a live value, and what may bail out. */
-struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 
 /* --- source_loop.c */

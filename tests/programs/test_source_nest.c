@@ -1,6 +1,6 @@
 /* test_source_nest.c - loop nests as C source: random ones, and those of well known loops, are compiled by the system's compiler
  * and have the bits of the plain way of running them (lowered_nest.c). */
-#include "mdf_c/source/nest_plan.h"
+#include "mdf_c/source/nest_rows.h"
 #include "mdf_c/source/source_writer.h"
 
 #include "tests/support/lowered_builder.h"
@@ -540,8 +540,8 @@ static void make_product(struct nest_case *test, size_t number, size_t n_columns
     const int64_t by_row[3] = {5, 0, 1}, by_column[3] = {0, 1, (int64_t)n_columns};
     uint8_t a, b, total;
 
-    begin_case(test, number, 3, (const size_t[]){4, n_columns, 5});
-    a = load(test, input(test, MDF_DTYPE_FLOAT32, 20), 3, 0, by_row);
+    begin_case(test, number, 3, (const size_t[]){7, n_columns, 5});
+    a = load(test, input(test, MDF_DTYPE_FLOAT32, 35), 3, 0, by_row);
     b = load(test, input(test, MDF_DTYPE_FLOAT32, 5 * n_columns), 3, 0, by_column);
     total = fold(test, MDF_NEST_SUM, element(test, MDF_LOWERED_MULTIPLY, a, b), 2, 1);
     store(test, element(test, MDF_LOWERED_NEGATE, total, total), NULL, NULL);
@@ -646,6 +646,36 @@ Test(source_nest, the_vector_axis_is_where_elements_are_adjacent)
     make_product(&test, 0, 129);
     nest_plan_make(&plan, test.nest, all_steps);
     cr_expect_eq(count_events(&plan, NEST_TILE), (size_t)1);
+    build_end(&test.build);
+}
+
+/* Rows of a product have their right factor in common, where that is large: they are taken together, and the last ones alone.
+ * (The known nests have such.) */
+Test(source_nest, rows_that_share_a_factor_are_taken_together)
+{
+    static struct mdf_nest_step steps[MDF_NEST_MOST_STEPS];
+    struct nest_case test;
+    struct nest_plan plan;
+
+    make_product(&test, 0, 20);
+    nest_plan_make(&plan, test.nest, all_steps);
+    cr_expect_eq(nest_rows_axis(&plan), test.nest->n_axes);
+    build_end(&test.build);
+    make_product(&test, 0, 128);
+    nest_plan_make(&plan, test.nest, all_steps);
+    cr_expect_eq(nest_rows_axis(&plan), (size_t)0);
+    for (size_t n_rows = 4; n_rows <= 7; n_rows++) {
+        struct mdf_lowered_nest rows = *test.nest;
+
+        test.nest->extents[0] = n_rows;
+        rows.steps = steps;
+        nest_rows_together(test.nest, 0, &rows);
+        cr_expect_eq(rows.extents[0], (size_t)1);
+        cr_expect_eq(rows.n_steps, 4 * test.nest->n_steps - 3); /* the load of the factor is one */
+        cr_expect_eq(nest_rows_rest(test.nest, 0, &rows), n_rows > 4);
+        cr_expect_eq(rows.extents[0], n_rows - 4);
+        cr_expect_eq(rows.steps[0].view.first, 4 * test.nest->steps[0].view.strides[0]);
+    }
     build_end(&test.build);
 }
 
