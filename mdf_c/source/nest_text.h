@@ -90,10 +90,21 @@ static inline bool has_lanes(const struct nest_text *text, size_t step)
            step_of(text, step)->order == MDF_NEST_IN_LANES && !nest_plan_is_vector(text->plan, step);
 }
 
+/* Of a fold that finds where an extreme stands, in one row: whether it goes through the row twice, in vectors, for the extreme
+ * and then for its place. Shorter ones take as long one by one, longer ones much memory. */
+static inline bool is_found_in_row(const struct nest_text *text, size_t step)
+{
+    const struct mdf_nest_step *fold = step_of(text, step);
+
+    return fold->fold >= MDF_NEST_FIRST_MAXIMUM && !text->nest->is_open && text->nest->extents[fold->level] > 32 &&
+           text->nest->extents[fold->level] <= 4096 && !nest_plan_is_vector(text->plan, step);
+}
+
 /* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
 static inline bool has_row(const struct nest_text *text, size_t step)
 {
-    return step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS;
+    return (step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS) ||
+           is_found_in_row(text, step);
 }
 
 /* Whether blocks of the elements of a fold have totals of their own, which are added up one by one. */

@@ -469,6 +469,36 @@ static const char *row_helper(struct nest_text *text, size_t step)
                             combined(text, step, "lanes[0]", "x[i]"))));
 }
 
+/* A helper that finds where an extreme of a row stands: the extreme, in lanes, of which any order gives the same, then its place.
+ * NaN is one where any element is. */
+static const char *place_helper(struct nest_text *text, size_t step)
+{
+    struct mdf_source_writer *writer = text->writer;
+    enum mdf_nest_fold fold = (enum mdf_nest_fold)step_of(text, step)->fold;
+    bool is_largest = fold == MDF_NEST_FIRST_MAXIMUM || fold == MDF_NEST_LAST_MAXIMUM,
+         is_first = fold == MDF_NEST_FIRST_MAXIMUM || fold == MDF_NEST_FIRST_MINIMUM;
+    mdf_dtype dtype = (mdf_dtype)step_of(text, step)->operand_dtype;
+    const struct fold_row *row = &fold_rows[is_largest ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM];
+    const char *form = is_whole(dtype) ? row->whole : row->reals, *type = mdf_source_type(dtype),
+               *name = mdf_source_text(writer, "%s_%s_%s", is_first ? "first" : "last", row->hint, mdf_dtype_name(dtype));
+
+    mdf_source_use(writer, "short");
+    return mdf_source_helper(
+        writer, name,
+        mdf_source_text(writer,
+                        "/* Of at least 16 elements. */\n"
+                        "static int64_t mdf_%s(const %s *x, size_t n)\n{\n    const size_t whole = n - n %% 16;\n"
+                        "    %s lanes[16], extreme;\n    size_t i;\n\n    memcpy(lanes, x, sizeof lanes);\n"
+                        "    for (i = 16; i < whole; i += 16) {\n        MDF_SHORT for (size_t lane = 0; lane < 16; lane++) {\n"
+                        "            lanes[lane] = %s;\n        }\n    }\n"
+                        "    for (i = whole; i < n; i++) {\n        lanes[0] = %s;\n    }\n    extreme = lanes[0];\n"
+                        "    for (size_t lane = 1; lane < 16; lane++) {\n        extreme = %s;\n    }\n"
+                        "    for (i = %s; x[i] != extreme%s; i%s) {\n    }\n    return (int64_t)i;\n}\n",
+                        name, type, type, fold_text(text, form, dtype, "lanes[lane]", "x[i + lane]"),
+                        fold_text(text, form, dtype, "lanes[0]", "x[i]"), fold_text(text, form, dtype, "extreme", "lanes[lane]"),
+                        is_first ? "0" : "n - 1", is_whole(dtype) ? "" : " && x[i] == x[i]", is_first ? "++" : "--"));
+}
+
 void nest_text_end(struct nest_text *text, size_t step)
 {
     struct nest_register *own = &text->registers[step];
@@ -483,8 +513,9 @@ void nest_text_end(struct nest_text *text, size_t step)
     if (has_row(text, step)) {
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
                         nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint),
-                        mdf_source_text(text->writer, "%s(%s, %s)", row_helper(text, step), own->total,
-                                        nest_text_extent(text, step_of(text, step)->level)));
+                        mdf_source_text(text->writer, "%s(%s, %s)",
+                                        is_found_in_row(text, step) ? place_helper(text, step) : row_helper(text, step),
+                                        own->total, nest_text_extent(text, step_of(text, step)->level)));
     }
     if (has_lanes(text, step)) {
         const char *join = is_joined_singly(text, step) ? single_join_helper(text, step) : join_helper(text, step);

@@ -31,3 +31,13 @@ Test(compile_loops, short_inputs_have_places_of_their_own)
               output);
     free(output);
 }
+
+/* The largest number of a long row is found in lanes, its place then. */
+Test(compile_loops, places_in_long_rows_are_found_in_two_passes)
+{
+    char *output = compile_source_of("tests/data/compile/row_places.yaml");
+
+    cr_expect(strstr(output, "largest = mdf_first_largest_float32(row, 100);") != NULL, "%s", output);
+    cr_expect(strstr(output, "mdf_last_smallest_int64(row_16, 100);") != NULL, "%s", output);
+    free(output);
+}
