@@ -395,6 +395,16 @@ static bool is_input(const struct mdf_call *call, const struct mdf_value *value)
     return false;
 }
 
+void mdf_elementwise_note_workspace(const struct mdf_call *call, mdf_dtype dtype)
+{
+    struct mdf_elementwise_trace *trace = call->context->trace;
+
+    if (trace != NULL) {
+        trace->n_workspaces++;
+        trace->is_in_float32 = trace->n_calls + trace->n_workspaces == 1 && dtype == MDF_DTYPE_FLOAT32;
+    }
+}
+
 /* Inputs are noted as they are; what the kernel made of them, a view with other axes say, may be gone when it returns. */
 static void note_call(const struct mdf_call *call, const struct mdf_value *target, const struct mdf_operation *operation,
                       size_t n_operands, const struct mdf_value *const operands[], const void *settings)
@@ -404,6 +414,8 @@ static void note_call(const struct mdf_call *call, const struct mdf_value *targe
     size_t i;
 
     trace->n_calls++;
+    trace->is_in_float32 = trace->n_calls + trace->n_workspaces == 1 && operation->loops[dtype] == NULL &&
+                           mdf_elementwise_carrier(dtype) == MDF_DTYPE_FLOAT32;
     trace->operation = operation;
     trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
     trace->settings = settings;

@@ -62,7 +62,14 @@ struct mdf_elementwise_trace {
     const struct mdf_value *operands[MDF_MAX_OPERANDS]; /* inputs of the call, or `views` */
     struct mdf_value views[MDF_MAX_OPERANDS];
     const struct mdf_value *target;
+    /* Of work in a wider type, after which each result is rounded once: how often a kernel began such, and whether one such in
+     * float32 was all that it did. */
+    size_t n_workspaces;
+    bool is_in_float32;
 };
+
+/* A kernel computes all that it does in `dtype`, from inputs that are converted to it, and converts its results at the end. */
+void mdf_elementwise_note_workspace(const struct mdf_call *call, mdf_dtype dtype);
 
 /* Rows of a table of loops that the templates made for operation `name`:
  *   static const struct mdf_operation add = {.loops = {MDF_LOOPS_REALS(add), MDF_LOOPS_INTEGERS(add)}}; */

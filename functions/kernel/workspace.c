@@ -1,6 +1,8 @@
 /* workspace.c - see workspace.h. */
 #include "functions/kernel/workspace.h"
 
+#include "functions/elements/elementwise.h"
+
 #include <stdio.h>
 
 enum { SHAPE_TEXT_SIZE = 160 };
@@ -19,6 +21,7 @@ bool mdf_workspace_begin(struct mdf_workspace *workspace, struct mdf_call *call,
             return mdf_call_out_of_memory(call);
         }
     }
+    mdf_elementwise_note_workspace(call, dtype);
     workspace->call = call;
     workspace->dtype = dtype;
     workspace->slots = list->data;

@@ -801,13 +801,23 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     if (lowering_has_constants(lowering, trial, 0) || has_constant_result(trial)) {
         return fold(lowering, scope, trial);
     }
-    if (ends(lowering, lower_as_others(lowering, scope, trial, &taken), &taken) ||
-        (is_single(trial) && ends(lowering, lower_as_elements(lowering, scope, trial, &taken), &taken)) ||
+    if (ends(lowering, lower_as_others(lowering, scope, trial, &taken), &taken)) {
+        return taken;
+    }
+    if (lowering_meets_halves(lowering, trial)) {
+        return lowering_lower_halves(lowering, scope, trial, &taken) && (taken || add_call(lowering, scope, trial));
+    }
+    if ((is_single(trial) && ends(lowering, lower_as_elements(lowering, scope, trial, &taken), &taken)) ||
         ends(lowering, lower_as_nests(lowering, scope, trial, &taken), &taken) ||
         ends(lowering, lower_as_numbers(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
     return cast_for_text(lowering, trial) && !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
+}
+
+bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial)
+{
+    return settle_forms(lowering, trial) && lowering_settle_shapes(lowering, trial) && add_ops(lowering, scope, trial);
 }
 
 /* Runs the kernel on the examples; what it draws for them is not drawn for the model. */
@@ -858,8 +868,7 @@ static bool add_looked_at(struct lowering *lowering, struct scope *scope, struct
     if (others->is_open) {
         return lowering_open_nest(lowering, scope, trial, others, &taken) && (taken || add_open_call(lowering, scope, trial));
     }
-    return settle_forms(lowering, trial) && lowering_settle_shapes(lowering, trial) && add_ops(lowering, scope, trial) &&
-           lowering_note_views(lowering, scope, trial);
+    return lowering_add_tried(lowering, scope, trial) && lowering_note_views(lowering, scope, trial);
 }
 
 bool lowering_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)

@@ -337,6 +337,27 @@ bool lowering_casts(mdf_dtype dtype)
            dtype == MDF_DTYPE_BOOL;
 }
 
+bool lowering_is_half(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;
+}
+
+/* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
+static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
+{
+    return (lowering_casts(from) && lowering_casts(to)) ||
+           (lowering->is_for_source && ((lowering_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
+                                        (lowering_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
+}
+
+/* What a half becomes first, and what becomes one: reals that have all numbers of the other type; NONE: there is none. */
+static mdf_dtype real_between(mdf_dtype from, mdf_dtype to)
+{
+    return lowering_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
+           : lowering_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
+                                                                                               : MDF_DTYPE_NONE;
+}
+
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
 {
     return lowering_cast_by(lowering, id, dtype, NULL);
@@ -358,7 +379,12 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
         return id;
     }
     op.dtype = example->dtype;
-    if (!lowering_casts((mdf_dtype)example->dtype) || !lowering_casts(dtype)) {
+    if (!casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
+        mdf_dtype between = lowering->is_for_source ? real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
+
+        if (between != MDF_DTYPE_NONE) {
+            return lowering_cast(lowering, lowering_cast(lowering, id, between), dtype);
+        }
         lowering_fail(lowering, MDF_REFUSED_CONVERSION);
         return MDF_LOWERED_NONE;
     }

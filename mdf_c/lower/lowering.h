@@ -191,6 +191,8 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
 enum { LOWERING_FEW_ELEMENTS = 64 };
 /* Whether elements of a type are cast, to another such type. */
 bool lowering_casts(mdf_dtype dtype);
+/* float16 and bfloat16. */
+bool lowering_is_half(mdf_dtype dtype);
 /* A value of another type with the same elements, by a CAST; the same value where it has the type. */
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
 /* The same for an operator of the model, some of which give a result for numbers that do not fit. */

@@ -67,6 +67,11 @@ bool lowering_take_item(struct lowering *lowering, struct scope *scope, const st
 bool lowering_take_parts(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* Where an op on its inputs belongs: see lowering_place. */
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
+/* lower_call.c: ops for a call that has been tried. False: it failed. */
+bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial);
+/* lower_halves.c: whether a call for C source computes with float16 or bfloat16; *taken: it is one in float32, rounded. */
+bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial);
+bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* Runs the kernel on what trial->effective points at, afresh. */
 bool lowering_run_trial(struct lowering *lowering, struct trial *trial);
 

@@ -94,8 +94,8 @@ struct mdf_lowered_value {
     /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */  \
     X(SELECT, "select", false) /* in[0] ? in[1] : in[2] */                                                                     \
     /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates      \
-     * towards zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32 wraps \
-     */                                                                                                                        \
+     * towards zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32       \
+     * wraps. For C source also float16 and bfloat16: from float32 and float64, rounded, and to float32 */                     \
     X(CAST, "cast", true)                                                                                                      \
     X(FUNCTION, "function", true) /* float64, scalars only; bails out where the result is not finite */                        \
     X(ELEMENTS, "elements", true) /* any other function of elements, of any types: op->loop does it, whose false bails out */  \

@@ -28,7 +28,7 @@
 #define ELEMENT uint8_t
 #include "mdf_c/lowered/lowered_cast.inc"
 
-/* Whether the types are among those that have loops here; others are whole numbers that wrap. */
+/* Whether the types are among those that have loops here; others are whole numbers that wrap, or reals of 16 bits. */
 static bool has_loop(mdf_dtype dtype)
 {
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
@@ -38,7 +38,9 @@ static bool has_loop(mdf_dtype dtype)
 bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n)
 {
     if (!has_loop(from) || !has_loop(to)) {
-        if (mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u' && from != MDF_DTYPE_BOOL) {
+        bool are_reals = mdf_dtype_kind(from) == 'f' && mdf_dtype_kind(to) == 'f';
+
+        if (!are_reals && mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u' && from != MDF_DTYPE_BOOL) {
             return false;
         }
         mdf_convert_elements(to, target, from, source, n, false);

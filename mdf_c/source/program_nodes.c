@@ -64,12 +64,23 @@ void mdf_source_end_function(struct mdf_source_program *program, const char *nam
 
 /* ------------------------------------------------------------------ copies */
 
+/* Whether C makes elements of one type of those of the other, if they are not the same. */
+static bool converts(const struct mdf_source_slot *to, const struct mdf_source_slot *from)
+{
+    return to->dtype == from->dtype || (mdf_source_computes(to->dtype) && mdf_source_computes(from->dtype));
+}
+
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
     struct mdf_source_writer *writer = &program->writer;
     const char *cast = to->dtype == from->dtype ? "" : mdf_source_text(writer, "(%s)", mdf_source_type(to->dtype));
 
     if (strcmp(to->name, from->name) == 0 || to->length == 0) {
+        return;
+    }
+    if (!converts(to, from)) {
+        mdf_source_refuse(writer, "elements of type %s where others have type %s", mdf_dtype_name(from->dtype),
+                          mdf_dtype_name(to->dtype));
         return;
     }
     if (to->length == 1) {
@@ -87,7 +98,7 @@ void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source
 /* Whether a value can be put into a place, converted where the types differ. */
 static bool fits(const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
-    return to->length == from->length && (to->dtype == from->dtype || mdf_dtype_kind(to->dtype) != 'b');
+    return to->length == from->length && (to->dtype == from->dtype || (converts(to, from) && mdf_dtype_kind(to->dtype) != 'b'));
 }
 
 /* What arrives at a port of a whole type has to be whole. */

@@ -58,7 +58,7 @@ static bool check_integral(struct mdf_source_program *program, const struct mdf_
     const struct mdf_source_slot *slot = mdf_source_find_operand(program, integral->slot);
 
     mdf_source_at(&program->writer, mdf_source_text(&program->writer, "parameter '%s'", integral->id), &integral->origin);
-    if (slot == NULL || mdf_dtype_kind(slot->dtype) != 'f') {
+    if (slot == NULL || mdf_dtype_kind(slot->dtype) != 'f' || !mdf_source_computes(slot->dtype)) {
         return refuse(program, "its values are no reals");
     }
     if (result_of(program, integral, MDF_STATE_SLOPE) == NULL ||
@@ -285,7 +285,7 @@ static void append_case(struct mdf_source_program *program, size_t i, mdf_operan
 {
     const struct mdf_source_slot *slot = operand != MDF_NO_OPERAND ? mdf_source_find_operand(program, operand) : NULL;
 
-    if (slot != NULL && mdf_dtype_kind(slot->dtype) == 'f') {
+    if (slot != NULL && mdf_dtype_kind(slot->dtype) == 'f' && mdf_source_computes(slot->dtype)) {
         mdf_text_printf(&program->functions, "        case %zu:\n            %s%s%s\n", i, before,
                         slot->is_scalar ? slot->name : mdf_source_text(&program->writer, "%s[element]", slot->name), behind);
     }

@@ -239,19 +239,27 @@ static bool is_known_list(const struct mdf_value *value)
     return value->kind == MDF_KIND_LIST && value->data != NULL;
 }
 
+/* Whether C computes with elements of the value's type, or only moves them, if no more is done. */
+static bool has_type(const struct mdf_call *call, const struct mdf_value *value)
+{
+    mdf_dtype dtype = (mdf_dtype)value->dtype;
+
+    return value->kind == MDF_KIND_TENSOR &&
+           (call->operator->move != NULL ? mdf_source_type(dtype) != NULL : mdf_source_computes(dtype));
+}
+
 /* Whether all elements have types of C. */
 static bool has_types(const struct mdf_call *call)
 {
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
-        if (call->inputs[i] != NULL && !is_known_list(call->inputs[i]) &&
-            (call->inputs[i]->kind != MDF_KIND_TENSOR || mdf_source_type((mdf_dtype)call->inputs[i]->dtype) == NULL)) {
+        if (call->inputs[i] != NULL && !is_known_list(call->inputs[i]) && !has_type(call, call->inputs[i])) {
             return false;
         }
     }
     for (i = 0; i < call->n_outputs; i++) {
-        if (call->outputs[i] != NULL && mdf_source_type((mdf_dtype)call->outputs[i]->dtype) == NULL) {
+        if (call->outputs[i] != NULL && !has_type(call, call->outputs[i])) {
             return false;
         }
     }

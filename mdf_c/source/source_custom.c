@@ -179,7 +179,7 @@ static bool has_declared_types(struct mdf_source_writer *writer, const struct md
         if (value == NULL || value->kind == MDF_KIND_NONE) {
             continue;
         }
-        if (value->kind != MDF_KIND_TENSOR || mdf_source_type((mdf_dtype)value->dtype) == NULL) {
+        if (value->kind != MDF_KIND_TENSOR || !mdf_source_computes((mdf_dtype)value->dtype)) {
             return mdf_source_refuse(writer, "argument '%s' of %s has no form in C", custom->arguments[i].name, custom->row.name);
         }
         if (wanted != MDF_DTYPE_NONE && wanted != (mdf_dtype)value->dtype) {
@@ -197,7 +197,7 @@ bool mdf_source_write_custom(struct mdf_source_writer *writer, const struct mdf_
 
     for (size_t i = 0; i < lowered->n_outputs; i++) {
         if (lowered->outputs[i] == MDF_LOWERED_NONE ||
-            mdf_source_type((mdf_dtype)writer->lowered->values[lowered->outputs[i]].form.dtype) == NULL) {
+            !mdf_source_computes((mdf_dtype)writer->lowered->values[lowered->outputs[i]].form.dtype)) {
             return mdf_source_refuse(writer, "output '%s' of %s has no form in C", custom->outputs[i].name, custom->row.name);
         }
     }

@@ -112,10 +112,11 @@ bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct 
     struct expansion expansion = {operator, settings, dtype, operands};
     const struct mdf_element *element = mdf_element_of(operator, settings);
     const struct mdf_element_form *form = NULL;
+    bool only_chooses = element == MDF_ELEMENT(select) && mdf_source_type(dtype) != NULL;
 
     memset(expression, 0, sizeof *expression);
-    if (element != NULL && element->n_operands == n_operands && mdf_source_type(dtype) != NULL) {
-        form = mdf_element_form(element, dtype);
+    if (element != NULL && element->n_operands == n_operands && (mdf_source_computes(dtype) || only_chooses)) {
+        form = mdf_element_form(element, only_chooses ? MDF_DTYPE_UINT16 : dtype);
     }
     if (form == NULL) {
         return mdf_source_refuse(writer, "there is no form in C of the operator %s on elements of type %s", operator->name,
@@ -250,7 +251,7 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
             mdf_source_text(writer, op->code == MDF_LOWERED_QUOTIENT ? "%s / %s" : "%s %% %s", operands[0], operands[1]);
         return true;
     }
-    if (form == NULL || mdf_source_type(dtype) == NULL) {
+    if (form == NULL || !mdf_source_computes(dtype)) {
         return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
                                  mdf_dtype_name(dtype));
     }
@@ -308,7 +309,11 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
     mdf_dtype from = (mdf_dtype)op->dtype;
     const char *type = mdf_source_type(to);
 
-    if (to == MDF_DTYPE_BOOL) {
+    if (from != to && (!mdf_source_computes(from) || !mdf_source_computes(to))) {
+        const char *name = mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to));
+
+        expression->text = mdf_source_text(writer, "%s(%s)", mdf_source_use(writer, name), operands[0]);
+    } else if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
     } else if (is_real(from) && mdf_dtype_kind(to) == 'i') {
         express_cast_to_whole(writer, op, to, operands[0], expression);

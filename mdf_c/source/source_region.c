@@ -248,7 +248,9 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, output->slot);
     const struct mdf_lowered_value *value = &writer->lowered->values[output->id];
     bool is_same = slot != NULL && slot->dtype == (mdf_dtype)value->form.dtype;
-    bool fills = writer->is_first && value->form.length == 1 && slot != NULL && slot->length > 1 &&
+    bool is_known =
+        is_same || (slot != NULL && mdf_source_computes(slot->dtype) && mdf_source_computes((mdf_dtype)value->form.dtype));
+    bool fills = writer->is_first && is_known && value->form.length == 1 && slot != NULL && slot->length > 1 &&
                  (is_same || mdf_dtype_kind(slot->dtype) == 'f');
     const char *name;
 
@@ -262,7 +264,7 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
         mdf_source_close(writer);
         return true;
     }
-    if (slot->length != mdf_source_length(writer, output->id) ||
+    if (!is_known || slot->length != mdf_source_length(writer, output->id) ||
         (!is_same && slot->length != 1 && mdf_dtype_kind(slot->dtype) != 'f')) {
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
     }

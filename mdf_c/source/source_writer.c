@@ -219,6 +219,8 @@ const char *mdf_source_type(mdf_dtype dtype)
     case MDF_DTYPE_UINT8:
         return "uint8_t";
     case MDF_DTYPE_UINT16:
+    case MDF_DTYPE_FLOAT16: /* as its bits: it is only moved, and cast */
+    case MDF_DTYPE_BFLOAT16:
         return "uint16_t";
     case MDF_DTYPE_UINT32:
         return "uint32_t";
@@ -231,6 +233,11 @@ const char *mdf_source_type(mdf_dtype dtype)
     default:
         return NULL;
     }
+}
+
+bool mdf_source_computes(mdf_dtype dtype)
+{
+    return mdf_source_type(dtype) != NULL && dtype != MDF_DTYPE_FLOAT16 && dtype != MDF_DTYPE_BFLOAT16;
 }
 
 static void append_real(struct mdf_text *text, double value, bool single)
@@ -256,6 +263,10 @@ void mdf_source_append_literal(struct mdf_text *text, mdf_dtype dtype, const voi
     int64_t integer;
     uint64_t natural;
 
+    if (mdf_source_type(dtype) != NULL && !mdf_source_computes(dtype)) {
+        mdf_text_printf(text, "0x%04x", (unsigned)*(const uint16_t *)element);
+        return;
+    }
     switch (mdf_dtype_kind(dtype)) {
     case 'f':
         append_real(text, mdf_element_to_double(dtype, element), dtype == MDF_DTYPE_FLOAT32);

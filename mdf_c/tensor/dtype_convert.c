@@ -35,21 +35,7 @@ static bool is_number(mdf_dtype dtype)
 
 /* ------------------------------------------------------------------ small float formats */
 
-static uint32_t bits_of_float(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
+#include "mdf_c/tensor/half_floats.inc"
 
 /* A binary format. Magnitudes (the bits without the sign) order as the numbers do; `overflow` stands for what is past
  * `largest`, NaN is `nan`. */
@@ -60,8 +46,6 @@ struct format {
     bool unsigned_zero; /* one zero, one NaN, both without sign */
 };
 
-static const struct format float16_format = {10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00, false};
-static const struct format bfloat16_format = {7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0, false};
 static const struct format float4e2m1fn_format = {1, 1, 0x8, 0x7, 0x7, 0x0, false};
 static const struct format float8e4m3fn_format = {3, 7, 0x80, 0x7e, 0x7f, 0x7f, false};
 static const struct format float8e4m3fnuz_format = {3, 8, 0x80, 0x7f, 0x80, 0x80, true};
@@ -79,10 +63,6 @@ static const struct format *format_of(mdf_dtype dtype)
         return &float8e5m2_format;
     case MDF_DTYPE_FLOAT8E5M2FNUZ:
         return &float8e5m2fnuz_format;
-    case MDF_DTYPE_FLOAT16:
-        return &float16_format;
-    case MDF_DTYPE_BFLOAT16:
-        return &bfloat16_format;
     default:
         return &float8e4m3fn_format;
     }
@@ -139,17 +119,17 @@ static float decode(const struct format *format, uint32_t bits)
     float scale;
 
     if (format->unsigned_zero && bits == format->nan) {
-        return float_of_bits(0x7fc00000u);
+        return mdf_float_of_bits(0x7fc00000u);
     }
     if (!format->unsigned_zero && format->largest != format->overflow && magnitude > format->largest) {
         bool infinite = format->overflow != format->nan && magnitude == format->overflow;
 
-        return float_of_bits(sign | (infinite ? 0x7f800000u : 0x7fc00000u));
+        return mdf_float_of_bits(sign | (infinite ? 0x7f800000u : 0x7fc00000u));
     }
     /* As float32 with its own bias, then scaled by the difference: exact, for subnormal numbers too. */
     shifted = magnitude << (23 - format->mantissa_bits);
-    scale = float_of_bits((uint32_t)(127 + 127 - format->bias) << 23);
-    return float_of_bits(sign | bits_of_float(float_of_bits(shifted) * scale));
+    scale = mdf_float_of_bits((uint32_t)(127 + 127 - format->bias) << 23);
+    return mdf_float_of_bits(sign | mdf_bits_of_float(mdf_float_of_bits(shifted) * scale));
 }
 
 /* float8_e8m0fnu: a power of two. Rounds to nearest, half upward; 0, negative numbers and what is too large have none. */
@@ -175,50 +155,19 @@ static uint8_t encode_power(double value, bool saturate)
 static float decode_power(uint8_t bits)
 {
     if (bits == 0xff) {
-        return float_of_bits(0x7fc00000u);
+        return mdf_float_of_bits(0x7fc00000u);
     }
-    return float_of_bits(bits == 0 ? 0x00400000u : (uint32_t)bits << 23);
-}
-
-/* `a` where the condition holds, else `b`: without a branch, so that loops over it vectorise. */
-static uint32_t choose(bool condition, uint32_t a, uint32_t b)
-{
-    uint32_t mask = 0u - (uint32_t)condition;
-
-    return (a & mask) | (b & ~mask);
-}
-
-/* Inline, so that loops over it vectorise. A NaN is a quiet one, as the processor's conversion gives it. */
-static inline float float16_to_float(uint16_t bits)
-{
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, magnitude = (uint32_t)(bits & 0x7fff) << 13;
-    uint32_t finite = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
-    uint32_t special = magnitude | choose(magnitude > 0x0f800000u, 0x7fc00000u, 0x7f800000u);
-
-    return float_of_bits(sign | choose(magnitude >= 0x0f800000u, special, finite));
+    return mdf_float_of_bits(bits == 0 ? 0x00400000u : (uint32_t)bits << 23);
 }
 
 float mdf_float16_to_float(uint16_t bits)
 {
-    return float16_to_float(bits);
-}
-
-/* The same. */
-static inline uint16_t float16_from_float(float value)
-{
-    uint32_t bits = bits_of_float(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffffu;
-    uint32_t normal = (magnitude + 0xfffu + (magnitude >> 13 & 1) - (112u << 23)) >> 13; /* rounded to 10 bits, rebiased */
-    /* Adding 0.5 aligns a small number's bits with those of a subnormal binary16; the addition rounds. */
-    uint32_t small = bits_of_float(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
-    uint32_t special = choose(magnitude > 0x7f800000u, 0x7e00u | (magnitude >> 13 & 0x3ff), 0x7c00u);
-    uint32_t finite = choose(magnitude < 0x38800000u, small, normal);
-
-    return (uint16_t)(sign | choose(magnitude >= 0x47800000u, special, finite));
+    return mdf_float16_to_float32(bits);
 }
 
 uint16_t mdf_float16_from_float(float value)
 {
-    return float16_from_float(value);
+    return mdf_float32_to_float16(value);
 }
 
 #if defined(__x86_64__)
@@ -232,7 +181,7 @@ __attribute__((target("avx2,f16c"))) static void float16_from_floats_avx2(uint16
                          _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT));
     }
     for (; i < n; i++) {
-        target[i] = float16_from_float(source[i]);
+        target[i] = mdf_float32_to_float16(source[i]);
     }
 }
 
@@ -244,7 +193,7 @@ __attribute__((target("avx2,f16c"))) static void float16_to_floats_avx2(float *t
         _mm256_storeu_ps(target + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(source + i))));
     }
     for (; i < n; i++) {
-        target[i] = float16_to_float(source[i]);
+        target[i] = mdf_float16_to_float32(source[i]);
     }
 }
 #endif
@@ -258,7 +207,7 @@ static void float16_to_floats(float *target, const uint16_t *source, size_t n)
     }
 #endif
     for (size_t i = 0; i < n; i++) {
-        target[i] = float16_to_float(source[i]);
+        target[i] = mdf_float16_to_float32(source[i]);
     }
 }
 
@@ -271,31 +220,18 @@ static void float16_from_floats(uint16_t *target, const float *source, size_t n)
     }
 #endif
     for (size_t i = 0; i < n; i++) {
-        target[i] = float16_from_float(source[i]);
+        target[i] = mdf_float32_to_float16(source[i]);
     }
-}
-
-static uint16_t float16_from_double(double value)
-{
-    return (uint16_t)encode(&float16_format, value, false);
 }
 
 float mdf_bfloat16_to_float(uint16_t bits)
 {
-    return float_of_bits((uint32_t)bits << 16);
+    return mdf_bfloat16_to_float32(bits);
 }
 
 uint16_t mdf_bfloat16_from_float(float value)
 {
-    uint32_t bits = bits_of_float(value), rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    uint32_t nan = (bits >> 16 & 0x8000) | 0x7fc0u;
-
-    return (uint16_t)choose((bits & 0x7fffffffu) > 0x7f800000u, nan, rounded);
-}
-
-static uint16_t bfloat16_from_double(double value)
-{
-    return (uint16_t)encode(&bfloat16_format, value, false);
+    return mdf_float32_to_bfloat16(value);
 }
 
 static float float8_to_float(mdf_dtype dtype, uint8_t bits)
@@ -370,8 +306,8 @@ static int8_t sign_extend(int64_t value, int bits)
     X(FLOAT8E5M2, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E5M2, x))         \
     X(FLOAT8E5M2FNUZ, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E5M2FNUZ, x)) \
     X(FLOAT8E8M0, uint8_t, float8_to_float(MDF_DTYPE_FLOAT8E8M0, x))         \
-    X(FLOAT16, uint16_t, mdf_float16_to_float(x))                            \
-    X(BFLOAT16, uint16_t, mdf_bfloat16_to_float(x))                          \
+    X(FLOAT16, uint16_t, mdf_float16_to_float32(x))                          \
+    X(BFLOAT16, uint16_t, mdf_bfloat16_to_float32(x))                        \
     X(FLOAT32, float, x)                                                     \
     X(FLOAT64, double, x)
 
@@ -402,8 +338,8 @@ static int8_t sign_extend(int64_t value, int bits)
     X(FLOAT8E5M2, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2, x, saturate))         \
     X(FLOAT8E5M2FNUZ, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E5M2FNUZ, x, saturate)) \
     X(FLOAT8E8M0, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E8M0, x, saturate))         \
-    X(FLOAT16, uint16_t, float16_from_double(x))                                          \
-    X(BFLOAT16, uint16_t, bfloat16_from_double(x))                                        \
+    X(FLOAT16, uint16_t, mdf_float64_to_float16(x))                                       \
+    X(BFLOAT16, uint16_t, mdf_float64_to_bfloat16(x))                                     \
     X(FLOAT32, float, x)                                                                  \
     X(FLOAT64, double, x)
 
@@ -567,17 +503,6 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
 }
 
 enum { PAIR = 32 }; /* more than there are types */
-
-/* A float64 as the float32 that a narrower type rounds as it would the float64: what is cut off sets the last bit. NaN is one of
- * a kind. */
-static inline float single_to_odd(double value)
-{
-    float nearest = (float)value;
-    uint32_t bits = bits_of_float(nearest), is_above = fabs((double)nearest) > fabs(value);
-    uint32_t odd = (bits - is_above) | 1;
-
-    return float_of_bits(choose(value != value, (bits & 0x80000000u) | 0x7fc00000u, choose((double)nearest != value, odd, bits)));
-}
 
 #define TARGET
 #define NAME(x) x##_plain

@@ -318,6 +318,7 @@ struct folding {
     uint8_t outer[MDF_INLINE_RANK];
     size_t n_outer; /* other axes folded */
     size_t n;       /* elements of one total */
+    bool widens;    /* elements of float16 or bfloat16, which are made float32 when they are loaded */
 };
 
 /* Whether dimensions that are one axis are folded here: a nest that makes what is folded has them as several, and does not become
@@ -495,7 +496,7 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
         order.goes_on = rule->of->order != MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f';
         order.lanes = rule->of->order == MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f' ? MDF_EXTREME_PARTS : 1;
     } else if (folding->row != DRAFT_NO_AXIS) {
-        order = find_order(rule, dtype, total, draft->extents[folding->row]);
+        order = find_order(rule, folding->widens ? MDF_DTYPE_NONE : dtype, total, draft->extents[folding->row]);
     }
     if (!rule->of->shifts || dtype != MDF_DTYPE_FLOAT32) { /* the exponentials of float32 are of float32 */
         in = draft_cast(draft, rule->of->truths ? draft_cast(draft, in, MDF_DTYPE_BOOL) : in, total);
@@ -587,7 +588,24 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
     char kind = mdf_dtype_kind(dtype);
 
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL || (lowering->is_for_source && (kind == 'i' || kind == 'u'));
+           dtype == MDF_DTYPE_BOOL || (lowering->is_for_source && (kind == 'i' || kind == 'u' || lowering_is_half(dtype)));
+}
+
+/* For C source, which has no arithmetic of halves: those of a row that a kernel converts at once, in whose order they are added.
+ * Which zero is the larger one depends on the order, too. */
+static uint8_t widen_halves(struct folding *folding, const struct fold_rule *rule, uint8_t in)
+{
+    enum { LONGEST_ROW = 256 };
+    bool is_place = rule->of->result != MDF_FOLD_TOTAL;
+    size_t n = folding->row != DRAFT_NO_AXIS ? folding->draft->extents[folding->row] : 0;
+
+    if (!lowering_is_half((mdf_dtype)folding->draft->steps[in].step.dtype)) {
+        return in;
+    }
+    folding->widens = true;
+    folding->draft->has_failed =
+        folding->draft->has_failed || (!is_place && (n > LONGEST_ROW || is_extreme(rule) || rule->of->shifts));
+    return draft_cast(folding->draft, in, MDF_DTYPE_FLOAT32);
 }
 
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
@@ -606,6 +624,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
         return MDF_LOWERED_NONE; /* a view in which elements repeat */
     }
+    register_number = widen_halves(&folding, rule, register_number);
     register_number = rule->of->result != MDF_FOLD_TOTAL
                           ? find_place(&folding, trial, rule, register_number)
                           : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
