@@ -72,26 +72,57 @@ static double uniform_steps(mdf_dtype dtype)
     }
 }
 
+/* What numbers are drawn, one after the other. */
+struct draws {
+    const struct draw_settings *settings;
+    uint64_t *state;
+    double steps, step; /* of a uniform number, and their reciprocal: powers of two, so that products are quotients */
+    bool normal;
+};
+
+static inline double next_draw(const struct draws *draws)
+{
+    const struct draw_settings *settings = draws->settings;
+
+    return draws->normal ? settings->mean + settings->scale * mdf_random_normal(draws->state)
+                         : settings->low + (settings->high - settings->low) *
+                                               (floor(mdf_random_uniform(draws->state) * draws->steps) * draws->step);
+}
+
+static bool draw_doubles(const struct draws *draws, double *y, size_t n)
+{
+    for (size_t i = 0; y != NULL && i < n; i++) {
+        y[i] = next_draw(draws);
+    }
+    return y != NULL;
+}
+
+static bool draw_floats(const struct draws *draws, float *y, size_t n)
+{
+    for (size_t i = 0; y != NULL && i < n; i++) {
+        y[i] = (float)next_draw(draws);
+    }
+    return y != NULL;
+}
+
+/* float32 and float64 are drawn where they are to be, others as float64. */
 static bool draw(struct mdf_call *call, mdf_dtype dtype, size_t rank, const int64_t *shape, bool normal)
 {
-    const struct draw_settings *settings = call->settings;
-    uint64_t own[4], *state = choose_state(call, own);
+    uint64_t own[4];
+    struct draws draws = {call->settings, choose_state(call, own), uniform_steps(dtype), 1 / uniform_steps(dtype), normal};
     struct mdf_workspace workspace;
-    double *y = begin_draw(&workspace, call, dtype, rank, shape);
     size_t n;
 
-    if (y == NULL || !mdf_workspace_product(call, shape, 0, rank, &n)) {
+    if (!mdf_workspace_product(call, shape, 0, rank, &n)) {
         return false;
     }
-    for (size_t i = 0; i < n && normal; i++) {
-        y[i] = settings->mean + settings->scale * mdf_random_normal(state);
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        return draw_floats(&draws, mdf_call_output(call, 0, dtype, rank, shape), n);
     }
-    for (size_t i = 0; i < n && !normal; i++) {
-        double uniform = floor(mdf_random_uniform(state) * uniform_steps(dtype)) / uniform_steps(dtype);
-
-        y[i] = settings->low + (settings->high - settings->low) * uniform;
+    if (dtype == MDF_DTYPE_FLOAT64) {
+        return draw_doubles(&draws, mdf_call_output(call, 0, dtype, rank, shape), n);
     }
-    return mdf_workspace_end(&workspace);
+    return draw_doubles(&draws, begin_draw(&workspace, call, dtype, rank, shape), n) && mdf_workspace_end(&workspace);
 }
 
 static bool draw_shape(struct mdf_call *call, bool normal)
