@@ -561,6 +561,16 @@ static bool infer_sequence(struct mdf_inference *inference)
     return true;
 }
 
+/* Of a sequence without an item, or the parts of an array. */
+static bool infer_sequence_of(struct mdf_inference *inference)
+{
+    if (inference->n_outputs > 0) {
+        inference->outputs[0].kind = MDF_STATIC_SEQUENCE;
+        inference->outputs[0].dtype = input(inference, 0)->dtype;
+    }
+    return true;
+}
+
 static bool infer_sequence_empty(struct mdf_inference *inference)
 {
     if (inference->n_outputs > 0) {
@@ -642,6 +652,7 @@ const struct mdf_rule mdf_rule_scalar = {.outputs = infer_scalar};
 const struct mdf_rule mdf_rule_sequence = {.outputs = infer_sequence};
 const struct mdf_rule mdf_rule_sequence_empty = {.outputs = infer_sequence_empty};
 const struct mdf_rule mdf_rule_sequence_item = {.outputs = infer_sequence_item};
+const struct mdf_rule mdf_rule_sequence_of = {.outputs = infer_sequence_of};
 const struct mdf_rule mdf_rule_shape_of = {.outputs = infer_shape_of};
 const struct mdf_rule mdf_rule_slice = {.outputs = infer_slice};
 const struct mdf_rule mdf_rule_split = {.outputs = infer_split, .count = count_split};

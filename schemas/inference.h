@@ -98,7 +98,8 @@ struct mdf_rule {
 extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_broadcast, mdf_rule_cast, mdf_rule_concat, mdf_rule_constant,
     mdf_rule_constant_of_shape, mdf_rule_gather, mdf_rule_gemm, mdf_rule_if, mdf_rule_like, mdf_rule_list, mdf_rule_loop,
     mdf_rule_matmul, mdf_rule_moved, mdf_rule_rank, mdf_rule_reduce, mdf_rule_reshape, mdf_rule_same, mdf_rule_scalar,
-    mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item, mdf_rule_sequence_map, mdf_rule_shape_of,
-    mdf_rule_slice, mdf_rule_split, mdf_rule_squeeze, mdf_rule_transpose, mdf_rule_unsqueeze;
+    mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item, mdf_rule_sequence_map,
+    mdf_rule_sequence_of, mdf_rule_shape_of, mdf_rule_slice, mdf_rule_split, mdf_rule_squeeze, mdf_rule_transpose,
+    mdf_rule_unsqueeze;
 
 #endif

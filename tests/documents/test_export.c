@@ -121,6 +121,16 @@ Test(export, attributes_that_are_nan)
                "\"f\"}}}}}}}}");
 }
 
+/* Parts of an array are of its type, which what reads them has to know. */
+Test(export, parts_of_an_array)
+{
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": \"float32\", \"shape\": [4], \"default_value\": "
+               "[1.5, -2.0, 0.25, 3.0]}}, \"parameters\": {\"s\": {\"function\": \"onnx::SplitToSequence\", \"args\": {\"input\": \"x\", \"split\": 2}}, "
+               "\"a\": {\"function\": \"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"s\", \"position\": 0}}, "
+               "\"b\": {\"function\": \"onnx::SequenceAt\", \"args\": {\"input_sequence\": \"s\", \"position\": 1}}}, "
+               "\"output_ports\": {\"y\": {\"value\": \"a - b\"}}}}}}}}");
+}
+
 /* The least whole number is one like others too. */
 Test(export, attributes_that_are_the_least_number)
 {

@@ -25,6 +25,12 @@ struct row {
 #define CAST(from, to, type) NODE("cast_" to, from ": {}", "Cast", "input: " from ", to: " type, to)
 #define STACK(from, to) NODE("stack_" to, from ": {}", "Concat", "inputs: '[" from ", " from "]', axis: 0", to)
 
+#define CALL(id, function, args) id ": {function: 'onnx::" function "', args: {" args "}}"
+/* An item of what a call of a body's node gives. */
+#define ITEM_OF(ports, calls)                                    \
+    "item: {input_ports: {" ports ", i: {}}, functions: {" calls \
+    ", " CALL("at", "SequenceAt", "input_sequence: parts, position: i") "}, output_ports: {t: {value: at}}}"
+
 #define SUM_BODY BODY("s, x", ADD("s", "x", "t"), "t, t")
 #define SCAN_PORTS(state, sequence) PORT("s0", "float32", state) ", " PORT("xs", "float32", sequence)
 #define SCAN_ARGS "initial_state_and_scan_inputs: '[s0, xs]', num_scan_inputs: 1, body: "
@@ -106,6 +112,13 @@ static const struct row loops[] = {
      "version 13 is the first to allow it"},
     {"13", PORT("s0", "seq(tensor(float))", "()") ", m: {}, c: {}", "Loop",
      LOOP_ARGS LOOP_BODY(NODE("q", "s: {}", "SequenceErase", "input_sequence: s", "t"), "c, t"), NULL},
+    /* parts of an array are of its type; what is left of a sequence that is not known is not known, whatever the position is */
+    {"16", LOOP_PORTS, "Loop",
+     LOOP_ARGS LOOP_BODY(
+         ITEM_OF("s: {}", CALL("d", "Cast", "input: s, to: 11") ", " CALL("parts", "SplitToSequence", "input: d")), "c, t"),
+     "state variable 0 enters the body as float32[2] and leaves it as float64"},
+    {"16", LOOP_PORTS ", q: {}", "Loop",
+     LOOP_ARGS LOOP_BODY(ITEM_OF("q: {}", CALL("parts", "SequenceErase", "input_sequence: q, position: i")), "c, t"), NULL},
     {"16", PORT("s0", "float8_e4m3fn", "()") ", m: {}, c: {}", "Loop", LOOP_ARGS LOOP_BODY(ADD("s", "s", "t"), "c, s"),
      "version 19 is the first to allow it"},
     {"19", PORT("s0", "uint4", "()") ", m: {}, c: {}", "Loop", LOOP_ARGS LOOP_BODY(ADD("s", "s", "t"), "c, s"),
