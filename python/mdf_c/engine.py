@@ -435,6 +435,7 @@ class State(Uncopied):
         self._handle = Handle(pointer, lib.mdf_state_free, program._handle)
         self._pointer = pointer
         self._increment = ctypes.c_double()
+        self._dt: float | None = None  # what it is
         self._seed = ctypes.c_uint64(program.settings.seed)
         self._arguments = (ctypes.c_void_p(self._pointer), self._increment, byref(self._error))
         self._lock = threading.RLock()  # held by who looks at the state, or evaluates it
@@ -472,16 +473,18 @@ class State(Uncopied):
         with self._lock:
             self._is_evaluated = True
             try:
-                self._increment.value = dt
+                if dt is not self._dt:  # mostly it is that of the evaluation before: what ctypes sets and looks at takes long
+                    self._increment.value = self._dt = dt
+                may_have_failed = True
                 start = _clock()
                 if self._may_be_long:
                     self._guard(call or (lambda: _evaluate(*self._arguments)))
                 elif call is None:
-                    _evaluate(*self._arguments)
+                    may_have_failed = _evaluate(*self._arguments)
                 else:
                     call()
                 self._may_be_long = _clock() - start > long_s
-                if self._error.code:
+                if may_have_failed and self._error.code:
                     self._check(None)
             except BaseException:  # what an evaluation that was called off has to say is no error of the next call
                 ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
