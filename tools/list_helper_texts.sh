@@ -62,6 +62,7 @@ function choices(line, start, end, arguments) {
 /[A-Z]/ && FILENAME ~ /float(32|64)_functions/ {
     bits = FILENAME ~ /float32/ ? "32" : "64"
     $0 = choices(replace(replace($0, "HELPER", "mdf_", ""), "ALL", "", ""))
+    $0 = replace($0, "EXP_ARGUMENT", "", "")
     sub(/^INLINE/, "static inline")
     gsub(/UNSIGNED_OF/, "uint" bits "_t")
     gsub(/SIGNED_OF/, "int" bits "_t")
@@ -73,6 +74,8 @@ function choices(line, start, end, arguments) {
     gsub(/NOT_BELOW/, "mdf_not_below_float" bits)
     gsub(/SQRT/, bits == "32" ? "sqrtf" : "sqrt")
     gsub(/SCALE/, "mdf_scale_float" bits)
+    gsub(/EXP_POWER/, "mdf_exp_power_float" bits)
+    gsub(/EXP_RESULT/, "mdf_exp_result_float" bits)
 }
 # The words of routines.
 FILENAME ~ /_routine/ {

@@ -168,13 +168,30 @@ static inline float mdf_not_below_float32(float limit, float x)
     return limit > x ? limit : x;
 }
 
+/* The n of exp, as what rounds it, at most 128, with which all that is beyond gives infinity: positive numbers have the order of
+ * their bits, of which compilers take the smaller ones by one operation. Of NaN, and of what is so far below that `n` is negative
+ * as a whole, the result does not come from here. */
+static inline float mdf_exp_power_float32(float n)
+{
+    int32_t bits = (int32_t)mdf_bits_float32(n), most = 0x4b400080;
+
+    return mdf_of_bits_float32((uint32_t)(bits < most ? bits : most));
+}
+
+/* exp(x), of which y is that for what does not round to 0. */
+static inline float mdf_exp_result_float32(float x, float y)
+{
+    return x < -104.0f ? 0.0f : y;
+}
+
 /* Those of float64_functions.inc, which generated C gets as text. */
-#define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                         \
-    X(exp)                                                                                                                   \
-    X(exp2)                                                                                                                  \
-    X(expm1)                                                                                                                 \
-    X(log) X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) X(asin) X(acos) \
-        X(atan) X(fourth) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
+#define MDF_FLOAT64_FUNCTION_LIST(X)                                                                                          \
+    X(exp)                                                                                                                    \
+    X(exp2)                                                                                                                   \
+    X(expm1)                                                                                                                  \
+    X(log)                                                                                                                    \
+    X(log1p) X(log2) X(log10) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+        X(fourth) X(cbrt) X(erf) X(erfc) X(sigmoid) X(softplus) X(mish)
 #define MDF_FLOAT64_FUNCTION(function) double mdf_##function##_float64(double x);
 MDF_FLOAT64_FUNCTION_LIST(MDF_FLOAT64_FUNCTION)
 #undef MDF_FLOAT64_FUNCTION

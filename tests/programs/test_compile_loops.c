@@ -41,3 +41,13 @@ Test(compile_loops, places_in_long_rows_are_found_in_two_passes)
     cr_expect(strstr(output, "mdf_last_smallest_int64(row_16, 100);") != NULL, "%s", output);
     free(output);
 }
+
+/* Compilers take more for limits of what is given to exp than for limits of what comes out. */
+Test(compile_loops, exp_is_limited_behind)
+{
+    char *output = compile_source_of("tests/data/compile/exp_range.yaml");
+
+    cr_expect(strstr(output, "return x < -104.0f ? 0.0f : y;") != NULL && strstr(output, "mdf_not_below_float32") == NULL, "%s",
+              output);
+    free(output);
+}
