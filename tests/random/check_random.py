@@ -67,7 +67,7 @@ class Check:
 
     def __init__(self, settings):
         self.settings, self.rules = settings, read_known()
-        self.runner = Runner(settings.build, settings.limit, settings.wrong_way)
+        self.runner = Runner(settings.build, settings.limit, settings.wrong_way, settings.sanitize)
         self.python = None
         if settings.python:
             import door_ways
@@ -225,6 +225,7 @@ def arguments():
     parser.add_argument("--limit", type=float, default=20.0, help="seconds that a model may take by all ways")
     parser.add_argument("--shrink-s", type=float, default=30.0, help="seconds that shrinking may take")
     parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
+    parser.add_argument("--sanitize", action="store_true", help="has generated C watched by the address sanitizer and that of undefined behaviour")
     parser.add_argument("--wrong-way", help="changes the last bits that this way gives, to see that it is found")
     parser.add_argument("--keep", default=None, help="folder for what is found; default BUILD/random/found")
     settings = parser.parse_args()

@@ -23,7 +23,7 @@ class Outcome:
 class Runner:
     """Use it as a context; ``limit_s`` is the time that a case may take."""
 
-    def __init__(self, build, limit_s=20.0, wrong_way=None):
+    def __init__(self, build, limit_s=20.0, wrong_way=None, sanitize=False):
         self.program = os.path.join(ROOT, build, "random", "run_ways") if not os.path.isabs(build) else os.path.join(build, "random", "run_ways")
         if not os.path.exists(self.program):
             raise SystemExit(f"{self.program} is not there: make {os.path.relpath(self.program, ROOT)}")
@@ -31,6 +31,10 @@ class Runner:
         self.folder = tempfile.TemporaryDirectory(prefix="mdf_random_", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.messages = open(os.path.join(self.folder.name, "messages"), "w+", errors="replace")
         self.environment = {**os.environ, "CC": os.path.join(os.path.dirname(os.path.abspath(__file__)), "cc_fast.sh")}
+        if sanitize:
+            self.environment["MDF_RANDOM_SANITIZE"] = "-O1 -fsanitize=address,undefined -fsanitize-undefined-trap-on-error"
+            self.environment["LD_PRELOAD"] = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+            self.environment["ASAN_OPTIONS"] = "detect_leaks=0"
         if wrong_way:
             self.environment["MDF_RANDOM_WRONG_WAY"] = wrong_way
 
