@@ -253,7 +253,8 @@ static bool is_whole_plane(const struct mdf_windows *windows)
     for (size_t i = 0; i < windows->rank; i++) {
         const struct mdf_window_axis *axis = &windows->axes[i];
 
-        if (axis->windows != 1 || axis->kernel != axis->array || axis->pad_begin != 0 || (axis->dilation != 1 && axis->kernel != 1)) {
+        if (axis->windows != 1 || axis->kernel != axis->array || axis->pad_begin != 0 ||
+            (axis->dilation != 1 && axis->kernel != 1)) {
             return false;
         }
     }

@@ -29,25 +29,53 @@ struct window {
     int64_t kernel[2], strides[2], dilations[2], pads[4], array[2], result[2];
 };
 
+/* Makes the array large enough for a window, and counts the windows. */
+static void count_windows(struct window *window)
+{
+    for (size_t i = 0; i < 2; i++) {
+        int64_t reach = (window->kernel[i] - 1) * window->dilations[i] + 1, pads = window->pads[i] + window->pads[i + 2];
+
+        window->array[i] = window->array[i] + pads < reach ? reach : window->array[i];
+        window->result[i] = (window->array[i] + pads - reach) / window->strides[i] + 1;
+    }
+}
+
 static struct window pick_window(bool small_pads)
 {
     struct window window;
 
     for (size_t i = 0; i < 2; i++) {
-        int64_t reach;
-
         window.kernel[i] = kernel_pick(1, 5);
         window.strides[i] = kernel_pick(1, kernel_pick(1, 6));
         window.dilations[i] = kernel_pick(1, kernel_pick(1, 3));
-        reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
         window.pads[i] = kernel_pick(0, small_pads ? window.kernel[i] - 1 : 6);
         window.pads[i + 2] = kernel_pick(0, small_pads ? window.kernel[i] - 1 : 6);
         window.array[i] = kernel_pick(0, 30) == 0 && i == 1 ? kernel_pick(1000, 3000) : kernel_pick(1, 40);
-        if (window.array[i] + window.pads[i] + window.pads[i + 2] < reach) {
-            window.array[i] = reach;
-        }
-        window.result[i] = (window.array[i] + window.pads[i] + window.pads[i + 2] - reach) / window.strides[i] + 1;
     }
+    count_windows(&window);
+    return window;
+}
+
+/* For kernels of their own of convolutions channel by channel: 7 by 7, those of one row or column, and planes of few elements. */
+static struct window pick_plane(void)
+{
+    struct window window;
+    int64_t kind = kernel_pick(0, 3), stride = kernel_pick(1, 2);
+
+    for (size_t i = 0; i < 2; i++) {
+        window.kernel[i] = kind == 0 ? 7 : kind == 3 ? kernel_pick(2, 7) : kind == (int64_t)i + 1 ? 1 : kernel_pick(1, 15);
+        window.strides[i] = kind == 0 ? stride : i == 1 && kind != 2 ? kernel_pick(1, 2) : kernel_pick(1, kernel_pick(1, 3));
+        window.dilations[i] = kind == 0 ? 1 : kernel_pick(1, kernel_pick(1, 3));
+        window.pads[i] = kind == 2 && i == 1 ? 0 : kernel_pick(0, 8);
+        window.pads[i + 2] = kind == 2 && i == 1 ? 0 : kernel_pick(0, 8);
+        window.array[i] = kind == 3 ? kernel_pick(1, 9) : kernel_pick(1, 75);
+    }
+    window.array[0] = kind == 0 ? kernel_pick(1, 150) : window.array[0];
+    if (kernel_pick(0, 5) == 0 && kind != 3) {
+        window.array[0] = kernel_pick(1, 12);
+        window.array[1] = kernel_pick(450, 1300);
+    }
+    count_windows(&window);
     return window;
 }
 
@@ -87,9 +115,8 @@ static double convolve_window(const struct window *window, const float *x, const
     return sum;
 }
 
-static void check_conv(int64_t groups, int64_t group_channels, int64_t group_outputs, bool has_bias)
+static void check_conv(struct window window, int64_t groups, int64_t group_channels, int64_t group_outputs, bool has_bias)
 {
-    struct window window = pick_window(false);
     int64_t n = kernel_pick(1, 2), c = groups * group_channels, m = groups * group_outputs;
     const float *x, *weights, *bias = NULL;
     struct kernel_call call;
@@ -125,9 +152,10 @@ static void check_conv(int64_t groups, int64_t group_channels, int64_t group_out
 Test(heavy_kernels, convolution)
 {
     for (size_t i = 0; i < N_CASES; i++) {
-        check_conv(1, kernel_pick(1, 9), kernel_pick(1, 40), kernel_pick(0, 1) == 1);
-        check_conv(kernel_pick(1, 6), kernel_pick(1, 4), kernel_pick(1, 5), kernel_pick(0, 1) == 1);
-        check_conv(kernel_pick(1, 20), 1, kernel_pick(1, 3), kernel_pick(0, 1) == 1);
+        check_conv(pick_window(false), 1, kernel_pick(1, 9), kernel_pick(1, 40), kernel_pick(0, 1) == 1);
+        check_conv(pick_window(false), kernel_pick(1, 6), kernel_pick(1, 4), kernel_pick(1, 5), kernel_pick(0, 1) == 1);
+        check_conv(pick_plane(), kernel_pick(1, 40), 1, kernel_pick(0, 9) == 0 ? 2 : 1, kernel_pick(0, 1) == 1);
+        check_conv(pick_window(false), kernel_pick(1, 20), 1, kernel_pick(1, 3), kernel_pick(0, 1) == 1);
     }
 }
 

@@ -1,6 +1,6 @@
 /* conv_planes.c - see conv_planes.h. Planes are read where they lie: a vector of adjacent windows, for some rows of the result at
- * once, so that rows of the array that these have in common are read once. What lies beside a plane is masked out, what lies
- * above or below is a row of zeros. */
+ * once, so that rows of the array that these have in common are read once. What lies beside a plane is masked out, or it is
+ * copied with zeros around; what lies above or below is a row of zeros. */
 #include "functions/windows/convolutions/conv_planes.h"
 
 #include "functions/windows/convolutions/conv_planes_kernels.h"
@@ -14,6 +14,8 @@ struct job {
     const struct mdf_conv_planes *planes;
     struct mdf_plane_geometry geometry;
     mdf_plane_function convolve;
+    const struct mdf_small_planes *small; /* NULL: they are not */
+    bool skips;
     size_t size_bytes; /* of an element */
 };
 
@@ -63,19 +65,54 @@ bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows)
     return !meets_zeros(&geometry);
 }
 
-static mdf_plane_function choose_function(const struct mdf_plane_kernels *kernels, const struct mdf_plane_geometry *geometry)
+/* Whether a kernel has one row, or one column that meets rows as they lie, and its row's copy has room. */
+static bool is_line(const struct mdf_plane_geometry *geometry)
+{
+    if (geometry->kernel_rows == 1) {
+        return (geometry->kernel_columns - 1) <= MDF_MOST_LINE / geometry->dilation;
+    }
+    return geometry->kernel_columns == 1 && geometry->stride == 1 && geometry->pad_columns == 0 &&
+           geometry->columns == geometry->array_columns;
+}
+
+/* Whether planes of 7 by 7 are worth bands: there are as many rows as are summed at once, and some of them have room. */
+static bool fits_band(const struct mdf_plane_geometry *geometry)
+{
+    return geometry->rows >= MDF_MOST_SQUARE_ROWS && geometry->columns <= MDF_MOST_LINE / geometry->stride;
+}
+
+static mdf_plane_function choose_function(mdf_dtype dtype, const struct mdf_plane_geometry *geometry)
 {
     size_t stride = (size_t)geometry->stride - 1;
 
     if (!has_own_kernel(geometry)) {
-        return kernels->any[stride];
+        return is_line(geometry) ? MDF_FUSED_KERNELS(&mdf_plane_lines, dtype)->of[stride]
+                                 : MDF_FUSED_KERNELS(&mdf_plane_others, dtype)->of[stride];
     }
     if (geometry->dilation > 1) {
-        return geometry->kernel_rows == 3 ? kernels->dilated_three : kernels->dilated_five;
+        return MDF_FUSED_KERNELS(&mdf_plane_gaps, dtype)->of[geometry->kernel_rows == 5];
     }
-    return geometry->kernel_rows == 3   ? kernels->three[stride]
-           : geometry->kernel_rows == 5 ? kernels->five[stride]
-                                        : kernels->seven[stride];
+    if (geometry->kernel_rows < 7) {
+        return geometry->kernel_rows == 3 ? MDF_FUSED_KERNELS(&mdf_plane_threes, dtype)->of[stride]
+                                          : MDF_FUSED_KERNELS(&mdf_plane_fives, dtype)->of[stride];
+    }
+    return fits_band(geometry) ? MDF_FUSED_KERNELS(&mdf_plane_sevens, dtype)->of[stride]
+                               : MDF_FUSED_KERNELS(&mdf_plane_others, dtype)->of[stride];
+}
+
+/* Whether planes are small enough to have a lane each: at most half of the lanes would hold windows of a row. */
+static bool are_small(const struct mdf_conv_planes *planes, const struct mdf_plane_geometry *geometry, int64_t lanes)
+{
+    const int64_t most = MDF_SMALL_PLANE;
+
+    return planes->channel_outputs == 1 && (int64_t)planes->n_channels >= lanes && 2 * geometry->columns <= lanes &&
+           geometry->rows <= lanes && geometry->pad_columns >= 0 && geometry->pad_columns <= most &&
+           geometry->kernel_rows <= most && geometry->kernel_columns <= most && geometry->dilation <= most &&
+           geometry->array_rows <= most && geometry->array_columns <= most &&
+           geometry->kernel_rows * geometry->kernel_columns <= MDF_SMALL_KERNEL &&
+           (geometry->array_rows + 1) * mdf_small_width(geometry) <= MDF_SMALL_PLANE &&
+           geometry->array_rows * geometry->array_columns <= MDF_SMALL_PLANE &&
+           geometry->rows * geometry->columns <= MDF_SMALL_RESULT;
 }
 
 static void convolve_planes(void *context, size_t first, size_t last)
@@ -86,15 +123,22 @@ static void convolve_planes(void *context, size_t first, size_t last)
     size_t x_bytes = (size_t)(geometry->array_rows * geometry->array_columns) * job->size_bytes;
     size_t y_bytes = (size_t)(geometry->rows * geometry->columns) * job->size_bytes;
     size_t w_bytes = (size_t)(geometry->kernel_rows * geometry->kernel_columns) * job->size_bytes;
-    const double zero = 0; /* of either type */
+    const double zeros[16] = {0}; /* of either type, for all lanes */
 
-    for (size_t plane = first; plane < last; plane++) {
+    for (size_t plane = first, n; plane < last; plane += n) {
         size_t x_plane = plane / planes->channel_outputs;
         size_t channel = x_plane % planes->n_channels * planes->channel_outputs + plane % planes->channel_outputs;
+        const char *x = (const char *)planes->x + x_plane * x_bytes, *weights = (const char *)planes->weights + channel * w_bytes;
+        const char *start = planes->bias == NULL ? (const char *)zeros : (const char *)planes->bias + channel * job->size_bytes;
+        char *y = (char *)planes->y + plane * y_bytes;
 
-        job->convolve(geometry, (const char *)planes->x + x_plane * x_bytes, (const char *)planes->weights + channel * w_bytes,
-                      planes->bias == NULL ? (const char *)&zero : (const char *)planes->bias + channel * job->size_bytes,
-                      (char *)planes->y + plane * y_bytes);
+        n = job->small == NULL ? 1 : (size_t)job->small->lanes;
+        if (n > 1 && plane + n <= last && channel + n <= planes->n_channels) {
+            job->small->convolve(geometry, job->skips, x, weights, start, y);
+        } else {
+            n = 1;
+            job->convolve(geometry, x, weights, start, y);
+        }
     }
 }
 
@@ -113,7 +157,10 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     memset(zeros, 0, (size_t)geometry->array_columns * job.size_bytes);
     job.geometry.zeros = zeros;
     job.geometry.limits = planes->limits;
-    job.convolve = choose_function(MDF_FUSED_KERNELS(&mdf_plane_kernels, workspace->dtype), geometry);
+    job.skips = !meets_zeros(geometry);
+    job.small = MDF_FUSED_KERNELS(&mdf_small_planes, workspace->dtype);
+    job.small = are_small(planes, geometry, job.small->lanes) ? job.small : NULL;
+    job.convolve = choose_function(workspace->dtype, geometry);
     mdf_parallel_for(workspace->call->context, planes->n_planes * planes->channel_outputs, cost_ns, convolve_planes, &job);
     return true;
 }
