@@ -427,6 +427,17 @@ static const char *single_join_helper(struct nest_text *text, size_t step)
                                              type, name, type, joins_all, body, combined(text, step, lanes[0], lanes[1])));
 }
 
+/* Lanes joined in pairs of neighbours. */
+static const char *join_pairs(struct nest_text *text, size_t step)
+{
+    return mdf_source_text(text->writer,
+                           "    for (size_t half = %u; half > 0; half /= 2) {\n"
+                           "        for (size_t lane = 0; lane < half; lane++) {\n            lanes[lane] = %s;\n        }\n"
+                           "    }\n",
+                           (unsigned)step_of(text, step)->lanes / 2,
+                           combined(text, step, "lanes[2 * lane]", "lanes[2 * lane + 1]"));
+}
+
 /* A helper that folds a row in an order of its own (enum mdf_nest_order). */
 static const char *row_helper(struct nest_text *text, size_t step)
 {
@@ -446,27 +457,26 @@ static const char *row_helper(struct nest_text *text, size_t step)
                                  is_pairwise ? 128 : 512, is_pairwise ? "n / 2 - n / 2 % 8" : "n / 2 / 8 * 8", type, name, name,
                                  combined(text, step, "total", "other"));
     }
-    joined = is_pairwise ? combined(text, step, "lanes[2 * lane]", "lanes[2 * lane + 1]")
-                         : combined(text, step, "lanes[lane]", "lanes[lane + half]");
+    joined =
+        is_pairwise ? join_pairs(text, step) : mdf_source_text(writer, "    lanes[0] = %s(lanes);\n", join_helper(text, step));
     return mdf_source_helper(
         writer, name,
-        mdf_source_text(
-            writer,
-            "static %s mdf_%s(const %s *x, size_t n)\n{\n    %s lanes[%u];\n    size_t i = 0;\n\n%s"
-            "    for (size_t lane = 0; lane < %u; lane++) {\n        lanes[lane] = %s;\n    }\n"
-            "    for (; i + %u <= n; i += %u) {\n        for (size_t lane = 0; lane < %u; lane++) {\n"
-            "            lanes[lane] = %s;\n        }\n    }\n%s"
-            "    for (size_t half = %u; half > 0; half /= 2) {\n        for (size_t lane = 0; lane < half; lane++) {\n"
-            "            lanes[lane] = %s;\n        }\n    }\n%s    return lanes[0];\n}\n",
-            type, name, type, type, (unsigned)fold->lanes, halves, (unsigned)fold->lanes, start, (unsigned)fold->lanes,
-            (unsigned)fold->lanes, (unsigned)fold->lanes, combined(text, step, "lanes[lane]", "x[i + lane]"),
-            fold->order == MDF_NEST_IN_BLOCKS
-                ? mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[i %% 8] = %s;\n    }\n",
-                                  combined(text, step, "lanes[i % 8]", "x[i]"))
-                : "",
-            (unsigned)fold->lanes / 2, joined,
-            mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[0] = %s;\n    }\n",
-                            combined(text, step, "lanes[0]", "x[i]"))));
+        mdf_source_text(writer,
+                        "static %s mdf_%s(const %s *x, size_t n)\n{\n    %s lanes[%u];\n    size_t i = 0;\n\n%s"
+                        "    for (size_t lane = 0; lane < %u; lane++) {\n        lanes[lane] = %s;\n    }\n"
+                        "    for (; i + %u <= n; i += %u) {\n        for (size_t lane = 0; lane < %u; lane++) {\n"
+                        "            lanes[lane] = %s;\n        }\n    }\n%s"
+                        "%s%s    return lanes[0];\n}\n",
+                        type, name, type, type, (unsigned)fold->lanes, halves, (unsigned)fold->lanes, start,
+                        (unsigned)fold->lanes, (unsigned)fold->lanes, (unsigned)fold->lanes,
+                        combined(text, step, "lanes[lane]", "x[i + lane]"),
+                        fold->order == MDF_NEST_IN_BLOCKS
+                            ? mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[i %% 8] = %s;\n    }\n",
+                                              combined(text, step, "lanes[i % 8]", "x[i]"))
+                            : "",
+                        joined,
+                        mdf_source_text(writer, "    for (; i < n; i++) {\n        lanes[0] = %s;\n    }\n",
+                                        combined(text, step, "lanes[0]", "x[i]"))));
 }
 
 /* A helper that finds where an extreme of a row stands: the extreme, in lanes, of which any order gives the same, then its place.
