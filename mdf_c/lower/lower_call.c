@@ -556,8 +556,6 @@ static bool ends(const struct lowering *lowering, bool holds, bool *taken)
     return is_end;
 }
 
-static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial *trial);
-
 /* The call `source`, which has two inputs, of these: its result. */
 static mdf_lowered_id call_two(struct lowering *lowering, const struct mdf_code_call *source, mdf_lowered_id a, mdf_lowered_id b)
 {
@@ -566,7 +564,8 @@ static mdf_lowered_id call_two(struct lowering *lowering, const struct mdf_code_
     struct scope scope = {0}; /* of its own: for the one result */
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (lowering_begin_trial(lowering, &trial) && lowering_try(lowering, &scope, &trial) && add_ops(lowering, &scope, &trial)) {
+    if (lowering_begin_trial(lowering, &trial) && lowering_try(lowering, &scope, &trial) &&
+        lowering_add_tried(lowering, &scope, &trial)) {
         id = lowering_value_of(lowering, &scope, source->outputs[0]);
     }
     lowering_end_trial(lowering, &trial);
@@ -809,7 +808,8 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
     }
     if ((is_single(trial) && ends(lowering, lower_as_elements(lowering, scope, trial, &taken), &taken)) ||
         ends(lowering, lower_as_nests(lowering, scope, trial, &taken), &taken) ||
-        ends(lowering, lower_as_numbers(lowering, scope, trial, &taken), &taken)) {
+        ends(lowering, lower_as_numbers(lowering, scope, trial, &taken), &taken) ||
+        ends(lowering, lowering_settle_rest(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
     return cast_for_text(lowering, trial) && !lowering_has_failed(lowering) && add_call(lowering, scope, trial);

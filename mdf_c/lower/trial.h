@@ -41,6 +41,9 @@ bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct
 bool lowering_fits(const struct trial *trial);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
+/* The same of a call that has no form else: numbers that its function has to know, or that say where a move takes elements; *taken:
+ * it is such a move. */
+bool lowering_settle_rest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.
  * False: it failed. */
 bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
