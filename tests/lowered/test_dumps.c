@@ -44,6 +44,7 @@ Test(dumps, texts)
         {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},
         {"tests/data/dumps/ranks.yaml --dump nests", "ranks_nests.txt"},
         {"tests/data/dumps/counts.yaml --dump nests", "counts_nests.txt"},
+        {"tests/data/dumps/repeated.yaml --dump nests", "repeated_nests.txt"},
         {"tests/data/dumps/distances.yaml --dump nests", "distances_nests.txt"},
         {"tests/data/dumps/short_rows.yaml --dump nests", "short_rows_nests.txt"},
         {"tests/data/dumps/backward.yaml --dump nests", "backward_nests.txt"},

@@ -476,6 +476,7 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
         }
         for (axis = step->step.level; step->step.kind == MDF_NEST_FOLD && axis < nest->steps[step->step.in[0]].level; axis++) {
             step->folded[step->n_folded++] = (uint8_t)axis;
+            draft->steps[step->step.in[0]].axes |= (uint8_t)(1u << axis); /* ... or is folded there */
         }
     }
 }
@@ -641,6 +642,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
         }
         for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
             step.folded[step.n_folded++] = merging->map[axis];
+            draft->steps[step.step.in[0]].axes |= (uint8_t)(1u << merging->map[axis]); /* of a load that repeats, too */
         }
         registers[i] = draft_add(draft, &step);
     }
