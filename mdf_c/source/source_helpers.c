@@ -22,19 +22,16 @@ struct fixed_helper {
               "}\n"                                                                      \
     }
 
-#define TO_WHOLE(from, type, bits, limit, lowest)                                                                  \
-    {                                                                                                              \
-        from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                       \
-                             "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n" \
-                             "{\n"                                                                                 \
-                             "    bool fits = x " lowest " && x < " limit ";\n"                                    \
-                             "\n"                                                                                  \
-                             "    *result = fits ? (int" bits "_t)x : 0;\n"                                        \
-                             "    return fits;\n"                                                                  \
-                             "}\n"                                                                                 \
-    }
-
-#define AS_WHOLE(from, type, bits, limit, lowest, least)                                                             \
+/* Both conversions of a type, each of which is cut off towards zero. */
+#define WHOLE(from, type, bits, limit, lowest, least)                                                                \
+    {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                            \
+                          "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"      \
+                          "{\n"                                                                                      \
+                          "    bool fits = x " lowest " && x < " limit ";\n"                                         \
+                          "\n"                                                                                       \
+                          "    *result = fits ? (int" bits "_t)x : 0;\n"                                             \
+                          "    return fits;\n"                                                                       \
+                          "}\n"},                                                                                    \
     {                                                                                                                \
         from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n" \
                              "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                 \
@@ -68,14 +65,10 @@ static const struct fixed_helper fixed[] = {
     CHECKED("add_exact", "+", "__builtin_add_overflow", "b >= 0 ? *result >= a : *result < a"),
     CHECKED("subtract_exact", "-", "__builtin_sub_overflow", "b >= 0 ? *result <= a : *result > a"),
     CHECKED("multiply_exact", "*", "__builtin_mul_overflow", "a == 0 || (!(a == -1 && b == INT64_MIN) && *result / a == b)"),
-    TO_WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f"),
-    TO_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f"),
-    TO_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0"),
-    TO_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0"),
-    AS_WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
-    AS_WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
-    AS_WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
-    AS_WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
+    WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
+    WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
+    WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
+    WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
     {"independent", "/* In front of a loop of which no run reads what another one stores. */\n"
                     "#if defined(__GNUC__) && !defined(__clang__)\n"
                     "#define MDF_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
@@ -95,15 +88,16 @@ static const struct fixed_helper fixed[] = {
               "#else\n"
               "#define MDF_APART inline\n"
               "#endif\n"},
-    {"add_exact_product", "/* sum + a * b, of numbers that were float: the product needs no rounding, so that fma has the same bits. */\n"
-                          "static inline double mdf_add_exact_product(double a, double b, double sum)\n"
-                          "{\n"
-                          "#if defined(FP_FAST_FMA) || defined(__FMA__)\n"
-                          "    return fma(a, b, sum);\n"
-                          "#else\n"
-                          "    return sum + a * b;\n"
-                          "#endif\n"
-                          "}\n"},
+    {"add_exact_product",
+     "/* sum + a * b, of numbers that were float: the product needs no rounding, so that fma has the same bits. */\n"
+     "static inline double mdf_add_exact_product(double a, double b, double sum)\n"
+     "{\n"
+     "#if defined(FP_FAST_FMA) || defined(__FMA__)\n"
+     "    return fma(a, b, sum);\n"
+     "#else\n"
+     "    return sum + a * b;\n"
+     "#endif\n"
+     "}\n"},
     {"vectors", "/* Compilers that have vectors as types, and parts of them; 0: do without. */\n"
                 "#ifndef MDF_HAS_VECTORS\n"
                 "#ifdef __has_builtin\n"
