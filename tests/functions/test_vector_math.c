@@ -186,7 +186,9 @@ Test(vector_math, arguments_next_to_zeros_of_sine_and_cosine)
     double x[N], y[N];
 
     for (const struct function *function = functions; function < functions + N_FUNCTIONS; function++) {
-        for (size_t first = 1; first < (function->is_double ? 1100000 : 8200); first += first / 50 + N) {
+        bool is_circular = function->plain == sinl || function->plain == cosl || function->plain == tanl;
+
+        for (size_t first = 1; is_circular && first < (function->is_double ? 1100000 : 8200); first += first / 50 + N) {
             for (size_t i = 0; i < N; i++) {
                 x[i] = (double)(first + i) * 1.57079632679489661923;
                 x[i] = function->is_double ? x[i] : (double)(float)x[i];
