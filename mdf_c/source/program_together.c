@@ -270,6 +270,7 @@ static bool lower_together(struct mdf_source_program *program, const size_t *ord
         return refusal.reason != MDF_REFUSED_OUT_OF_MEMORY || mdf_source_out_of_memory(&program->writer);
     }
     own = find_gain(program, order, n, made->lowered);
+    own.n_saved += mdf_source_turns_unread(program, made);
     if (own.n_joined <= gain->n_joined && own.n_saved <= gain->n_saved) {
         mdf_lowered_release(made->lowered);
         return true;

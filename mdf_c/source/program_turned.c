@@ -117,6 +117,20 @@ static bool is_read_within(struct mdf_source_program *program, const struct mdf_
     return false;
 }
 
+/* Whether there is such an array that need not be stored. */
+static bool has_unread(struct mdf_source_program *program, const struct mdf_source_together *together,
+                       struct mdf_source_turned *turned)
+{
+    return find_turned(program, together->lowered, turned) && is_read_within(program, together, turned->slot);
+}
+
+bool mdf_source_turns_unread(struct mdf_source_program *program, const struct mdf_source_together *together)
+{
+    struct mdf_source_turned turned;
+
+    return has_unread(program, together, &turned);
+}
+
 static size_t count_nests(const struct mdf_lowered *lowered)
 {
     size_t n = 0, i;
@@ -135,7 +149,7 @@ struct mdf_lowered *mdf_source_leave_turned(struct mdf_source_program *program, 
     struct mdf_source_turned *turned = mdf_arena_allocate(&program->writer.arena, sizeof *turned);
     struct mdf_lowered *without;
 
-    if (turned == NULL || !find_turned(program, together->lowered, turned) || !is_read_within(program, together, turned->slot)) {
+    if (turned == NULL || !has_unread(program, together, turned)) {
         return together->lowered;
     }
     graph->is_read[turned->slot] = MDF_READ_BY_NOBODY;

@@ -112,8 +112,10 @@ struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *prog
  * stretch. False: the error is set. */
 bool mdf_source_bring_together(struct mdf_source_program *program, size_t node);
 
-/* --- program_turned.c: lowers what nodes have together once more, without an array that they only turn, if that goes through
- * arrays less often. `lower`: does it, by what is read in the graph; NULL: it can not be done. The form that is to be taken. */
+/* --- program_turned.c: whether what nodes have together turns an array that nobody else reads, which need not be stored; and that,
+ * lowered once more without it, if that goes through arrays less often. `lower`: does it, by what is read in the graph; NULL: it
+ * can not be done. The form that is to be taken. */
+bool mdf_source_turns_unread(struct mdf_source_program *program, const struct mdf_source_together *together);
 struct mdf_lowered *mdf_source_leave_turned(struct mdf_source_program *program, const struct mdf_source_together *together,
                                             struct mdf_lowered *(*lower)(struct mdf_source_program *program,
                                                                          const struct mdf_source_together *together));

@@ -167,6 +167,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/succession.yaml -n 3", /* all at once */
         "tests/data/compile/moved_together.yaml -n 2",
         "tests/data/compile/turned_unread.yaml -g read_once --trace -n 2",
+        "tests/data/compile/turned_unread.yaml -g only_turned --trace -n 2",
         "tests/data/compile/turned_unread.yaml -g read_twice --trace -n 2",
         "tests/data/compile/succession.yaml --trace -n 3",
         "tests/data/compile/nested.yaml --trace -n 6 --dt 0.1",

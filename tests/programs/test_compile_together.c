@@ -46,6 +46,9 @@ Test(compile_together, what_is_only_turned_is_not_stored)
               "%s", once);
     cr_expect_eq(count_words(once, "s->far_columns["), 1u, "%s", once);
     free(once);
+    once = compile_source_of("-g only_turned tests/data/compile/turned_unread.yaml");
+    cr_expect(strstr(once, "make_far_columns") != NULL, "%s", once);
+    free(once);
     twice = compile_source_of("-g read_twice tests/data/compile/turned_unread.yaml");
     cr_expect(strstr(twice, "make_far_columns") == NULL && count_words(twice, "s->far_columns[") == 3u, "%s", twice);
     free(twice);
