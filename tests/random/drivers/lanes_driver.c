@@ -21,6 +21,8 @@ static size_t size_of(int dtype)
         return 1;
     case MDF_DTYPE_INT16:
     case MDF_DTYPE_UINT16:
+    case MDF_DTYPE_FLOAT16:
+    case MDF_DTYPE_BFLOAT16:
         return 2;
     case MDF_DTYPE_INT32:
     case MDF_DTYPE_UINT32:
@@ -38,12 +40,15 @@ static void make_element(int dtype, size_t step, size_t lane, size_t i, char *el
     double real = 0.37 * small - 1.5;
     float narrow = (float)real;
     int64_t whole = small - 3;
+    uint16_t half = (uint16_t)(0x3c00 + 16 * small); /* bits: small steps, of either type */
 
     memset(element, 0, 8);
     if (dtype == MDF_DTYPE_FLOAT64) {
         memcpy(element, &real, sizeof real);
     } else if (dtype == MDF_DTYPE_FLOAT32) {
         memcpy(element, &narrow, sizeof narrow);
+    } else if (dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16) {
+        memcpy(element, &half, sizeof half);
     } else if (dtype == MDF_DTYPE_BOOL) {
         element[0] = small % 2;
     } else {
@@ -78,6 +83,7 @@ static bool is_same(int dtype, const char *a, const char *b)
 {
     double x, y;
     float u, v;
+    uint16_t half[2], infinity = dtype == MDF_DTYPE_FLOAT16 ? 0x7c00 : 0x7f80;
 
     if (dtype == MDF_DTYPE_FLOAT64) {
         memcpy(&x, a, sizeof x);
@@ -88,6 +94,11 @@ static bool is_same(int dtype, const char *a, const char *b)
         memcpy(&u, a, sizeof u);
         memcpy(&v, b, sizeof v);
         return memcmp(a, b, 4) == 0 || (isnan(u) && isnan(v));
+    }
+    if (dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16) {
+        memcpy(&half[0], a, 2);
+        memcpy(&half[1], b, 2);
+        return half[0] == half[1] || ((half[0] & 0x7fff) > infinity && (half[1] & 0x7fff) > infinity);
     }
     return memcmp(a, b, size_of(dtype)) == 0;
 }
