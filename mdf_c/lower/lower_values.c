@@ -121,6 +121,20 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
     return id;
 }
 
+mdf_lowered_id lowering_add_scalar(struct lowering *lowering, enum mdf_lowered_place place, mdf_dtype dtype, size_t depth)
+{
+    const uint64_t element = 0;
+    struct mdf_value example = {0};
+    mdf_lowered_id id;
+
+    mdf_value_borrow_tensor(lowering->memory, &example, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    id = lowering_add_value(lowering, place, &example);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = depth;
+    }
+    return id;
+}
+
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example)
 {
     mdf_lowered_id id = new_value(lowering, MDF_LOWERED_PARAMETER);
@@ -280,6 +294,25 @@ struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf
     region->ops = ops;
     region->n_ops += n;
     return ops + at;
+}
+
+bool lowering_for_loops(struct lowering *lowering, struct mdf_lowered_region *region, lowering_visit_loop visit)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_IF && !(lowering_for_loops(lowering, &op->of.branches->then, visit) &&
+                                            lowering_for_loops(lowering, &op->of.branches->otherwise, visit))) {
+            return false;
+        }
+        if (op->code == MDF_LOWERED_LOOP &&
+            !(lowering_for_loops(lowering, &op->of.loop->body, visit) && visit(lowering, region, &i))) {
+            return false;
+        }
+    }
+    return !lowering_has_failed(lowering);
 }
 
 static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region, struct mdf_lowered_op op,

@@ -161,6 +161,8 @@ bool lowering_has_failed(const struct lowering *lowering);
 bool lowering_out_of_memory(struct lowering *lowering);
 /* A new value like `example`, which is copied; NONE on failure. */
 mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example);
+/* A number of a type, at a depth; NONE on failure. */
+mdf_lowered_id lowering_add_scalar(struct lowering *lowering, enum mdf_lowered_place place, mdf_dtype dtype, size_t depth);
 /* A value of any kind that no op makes or reads; NONE: memory ran out. */
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */
@@ -185,6 +187,10 @@ struct region *lowering_place(struct lowering *lowering, size_t depth);
 bool lowering_add_op(struct lowering *lowering, struct region *region, const struct mdf_lowered_op *op);
 /* Room for ops in front of number `at` of a region that is complete; NULL: out of memory. */
 struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, size_t n);
+/* Visits the loops of a region that is complete, and of the regions within, inner ones first. A visit may insert ops in front of the
+ * loop, number *at of its region, and moves *at with it; false: it failed. */
+typedef bool (*lowering_visit_loop)(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at);
+bool lowering_for_loops(struct lowering *lowering, struct mdf_lowered_region *region, lowering_visit_loop visit);
 /* An element op: its new value, which is like `example`. */
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example);
 /* Calling a kernel takes longer than moving so many elements. */

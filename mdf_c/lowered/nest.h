@@ -179,6 +179,10 @@ static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size
     return step->kind == MDF_NEST_FOLD && axis >= step->level && axis < nest->steps[step->in[0]].level;
 }
 
+/* The totals that n elements, fewer than 32, of a fold go to in turn before these are joined; 1: they are folded one by one. 0: the
+ * order is another one. */
+size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n);
+
 /* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */
 uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i);
 

@@ -161,6 +161,23 @@ static bool touches(const struct mdf_lowered_nest *nest, enum mdf_nest_kind kind
     return false;
 }
 
+size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n)
+{
+    switch ((enum mdf_nest_order)fold->order) {
+    case MDF_NEST_IN_LANES:
+    case MDF_NEST_IN_DEPTHS:
+    case MDF_NEST_IN_BLOCKS:
+        return fold->lanes;
+    case MDF_NEST_PAIRWISE:
+        return n < 8 ? 1 : 0;
+    case MDF_NEST_WITH_REST:
+        return 1;
+    case N_MDF_NEST_ORDERS:
+        break;
+    }
+    return 0;
+}
+
 void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set *set)
 {
     size_t k;

@@ -132,6 +132,14 @@ size_t nest_plan_lanes(const struct nest_plan *plan, size_t step)
     return nest_plan_is_vector(plan, step) && is_in_lanes(fold) ? used_lanes(plan->nest, fold) : 1;
 }
 
+bool nest_plan_is_total(const struct nest_plan *plan, size_t step)
+{
+    const struct mdf_nest_step *fold = &plan->nest->steps[step];
+
+    return nest_plan_is_vector(plan, step) && nest_plan_lanes(plan, step) == 1 && fold->fold < MDF_NEST_FIRST_MAXIMUM &&
+           (fold->order == MDF_NEST_IN_LANES || fold->order == MDF_NEST_IN_DEPTHS);
+}
+
 /* What it costs to join lanes, for an index of the axis that goes innermost. */
 static double join_cost(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis)
 {

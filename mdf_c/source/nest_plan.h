@@ -63,7 +63,9 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
 
 /* How many loops are around a step: its level, but for the vector axis. */
 size_t nest_plan_depth(const struct nest_plan *plan, size_t step);
-/* Whether a register has an element for each index of the vector axis. */
+/* Whether a register has an element for each index of the vector axis; and whether a fold has one total for each, which elements go
+ * into as they come. */
+bool nest_plan_is_total(const struct nest_plan *plan, size_t step);
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
 
 /* The totals of a fold in lanes that has one of each for each index of the vector axis: as many as have an element. 1: it has no

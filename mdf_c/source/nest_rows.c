@@ -21,15 +21,6 @@ static struct mdf_nest_set steps_along(const struct mdf_lowered_nest *nest, size
     return along;
 }
 
-/* Whether a fold is one for each index of the vector axis, which it adds to for each element. */
-static bool is_total_of_vector(const struct nest_plan *plan, size_t step)
-{
-    const struct mdf_nest_step *fold = &plan->nest->steps[step];
-
-    return nest_plan_is_vector(plan, step) && nest_plan_lanes(plan, step) == 1 && fold->fold < MDF_NEST_FIRST_MAXIMUM &&
-           (fold->order == MDF_NEST_IN_LANES || fold->order == MDF_NEST_IN_DEPTHS);
-}
-
 /* Elements of what a step loads. */
 static size_t count_loaded(const struct mdf_lowered_nest *nest, size_t step)
 {
@@ -82,7 +73,7 @@ static bool is_worth_it(const struct nest_plan *plan, size_t axis)
         if (step->level <= axis || (is_along && !mdf_nest_set_has(&along, step->in[0]))) {
             return false;
         }
-        shares = shares || (is_along && is_total_of_vector(plan, i) && shares_loads(plan, i, axis));
+        shares = shares || (is_along && nest_plan_is_total(plan, i) && shares_loads(plan, i, axis));
     }
     return shares && n <= MDF_NEST_MOST_STEPS;
 }

@@ -19,13 +19,6 @@ static bool can_repeat(const struct nest_text *text, size_t step)
            (own->code != MDF_LOWERED_ELEMENTS || nest_plan_is_vector(text->plan, step));
 }
 
-/* Whether a total is an element of an array that is the same for all indices of a loop. */
-static bool is_total_of_vector(const struct nest_text *text, size_t step)
-{
-    return nest_plan_is_vector(text->plan, step) && nest_plan_lanes(text->plan, step) == 1 && !has_row(text, step) &&
-           step_of(text, step)->fold < MDF_NEST_FIRST_MAXIMUM;
-}
-
 /* How many indices at a time. Factors of products that are the same along the vector axis stay in registers, one for each total
  * and index; many totals of few elements stay there themselves, one index at a time. */
 static size_t count_several(const struct nest_text *text, const struct nest_event *opens)
@@ -47,7 +40,7 @@ const struct nest_event *nest_text_end_of_several(const struct nest_text *text, 
         return NULL;
     }
     for (; event->kind != NEST_CLOSE; event++) {
-        bool is_total = event->kind == NEST_TAKE && is_total_of_vector(text, event->index);
+        bool is_total = event->kind == NEST_TAKE && nest_plan_is_total(text->plan, event->index);
 
         if (!is_total && (event->kind != NEST_COMPUTE || !can_repeat(text, event->index))) {
             return NULL;

@@ -279,6 +279,7 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
         return false;
     }
     last = &plan.windows.axes[plan.windows.rank - 1];
+    /* sums of four output channels, and what the taps of a row meet, one by one or side by side */
     n_run = (4 + (size_t)last->kernel) * (size_t)last->windows + (size_t)((last->kernel - 1) * last->dilation);
     n_products = weights->length / (plan.n_outputs > 0 ? plan.n_outputs : 1);
     routine->function = "convolve";

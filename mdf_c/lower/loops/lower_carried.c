@@ -305,25 +305,7 @@ static bool carry_loop(struct lowering *lowering, struct mdf_lowered_region *reg
     return true;
 }
 
-static bool carry_region(struct lowering *lowering, struct mdf_lowered_region *region)
-{
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
-        const struct mdf_lowered_op *op = &region->ops[i];
-
-        if (op->code == MDF_LOWERED_IF &&
-            !(carry_region(lowering, &op->of.branches->then) && carry_region(lowering, &op->of.branches->otherwise))) {
-            return false;
-        }
-        if (op->code == MDF_LOWERED_LOOP && !(carry_region(lowering, &op->of.loop->body) && carry_loop(lowering, region, &i))) {
-            return false;
-        }
-    }
-    return !lowering_has_failed(lowering);
-}
-
 bool lowering_carry_elements(struct lowering *lowering)
 {
-    return carry_region(lowering, &lowering->lowered->region);
+    return lowering_for_loops(lowering, &lowering->lowered->region, carry_loop);
 }

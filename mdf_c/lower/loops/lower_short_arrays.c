@@ -32,18 +32,9 @@ struct short_array *short_array_of(const struct short_arrays *arrays, mdf_lowere
     return id < arrays->n_values && arrays->array[id].is_apart ? &arrays->array[id] : NULL;
 }
 
-mdf_lowered_id short_number(struct short_arrays *arrays, enum mdf_lowered_place place, mdf_dtype dtype)
+mdf_lowered_id short_number(const struct short_arrays *arrays, enum mdf_lowered_place place, mdf_dtype dtype)
 {
-    static const uint64_t nothing = 0;
-    struct mdf_value example = {0};
-    mdf_lowered_id id;
-
-    mdf_value_borrow_tensor(arrays->lowering->memory, &example, dtype, MDF_STRENGTH_TYPED, 0, NULL, &nothing);
-    id = lowering_add_value(arrays->lowering, place, &example);
-    if (id != MDF_LOWERED_NONE) {
-        arrays->lowering->facts[id].depth = arrays->depth;
-    }
-    return id;
+    return lowering_add_scalar(arrays->lowering, place, dtype, arrays->depth);
 }
 
 bool short_add_op(struct short_arrays *arrays, const struct mdf_lowered_op *op)
@@ -233,11 +224,11 @@ static bool load_initial(struct short_arrays *arrays, struct mdf_lowered_region 
     struct mdf_nest_view from = {.id = initial, .first = (int64_t)k, .at = MDF_NEST_NONE}, to = {.at = MDF_NEST_NONE};
     struct mdf_lowered_op *op = lowering_insert_ops(lowering, region, *at, 1);
 
-    *element = to.id = short_number(arrays, MDF_LOWERED_RESULT, (mdf_dtype)lowering->lowered->values[initial].form.dtype);
+    *element = to.id = lowering_add_scalar(lowering, MDF_LOWERED_RESULT, (mdf_dtype)lowering->lowered->values[initial].form.dtype,
+                                           arrays->depth - 1);
     if (op == NULL || to.id == MDF_LOWERED_NONE) {
         return lowering_out_of_memory(lowering);
     }
-    lowering->facts[to.id].depth = arrays->depth - 1;
     *op = (struct mdf_lowered_op){.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
     op->of.nest = short_move(lowering, &from, &to, MDF_LOWERED_NONE);
     ++*at;
@@ -421,26 +412,7 @@ static bool look_at_loop(struct lowering *lowering, struct mdf_lowered_region *r
     return !finding.pays || take_apart(&finding, region, at);
 }
 
-static bool look_at_region(struct lowering *lowering, struct mdf_lowered_region *region)
-{
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
-        struct mdf_lowered_op *op = &region->ops[i];
-
-        if (op->code == MDF_LOWERED_IF &&
-            !(look_at_region(lowering, &op->of.branches->then) && look_at_region(lowering, &op->of.branches->otherwise))) {
-            return false;
-        }
-        if (op->code == MDF_LOWERED_LOOP &&
-            (!look_at_region(lowering, &op->of.loop->body) || !look_at_loop(lowering, region, &i))) {
-            return false;
-        }
-    }
-    return !lowering_has_failed(lowering);
-}
-
 bool lowering_take_apart(struct lowering *lowering)
 {
-    return look_at_region(lowering, &lowering->lowered->region);
+    return lowering_for_loops(lowering, &lowering->lowered->region, look_at_loop);
 }

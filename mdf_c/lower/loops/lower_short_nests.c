@@ -19,27 +19,9 @@ struct writing {
 
 /* ------------------------------------------------------------------ which nests */
 
-/* The totals that elements of a fold go to in turn; 0: the order is another one than is written here. */
-static size_t count_totals(const struct mdf_nest_step *fold, size_t n)
-{
-    switch ((enum mdf_nest_order)fold->order) {
-    case MDF_NEST_IN_LANES:
-    case MDF_NEST_IN_DEPTHS:
-    case MDF_NEST_IN_BLOCKS:
-        return fold->lanes;
-    case MDF_NEST_PAIRWISE:
-        return n < 8 ? 1 : 0;
-    case MDF_NEST_WITH_REST:
-        return 1;
-    case N_MDF_NEST_ORDERS:
-        break;
-    }
-    return 0;
-}
-
 static bool may_write_fold(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
 {
-    size_t n = mdf_nest_count(nest, fold->level, nest->steps[fold->in[0]].level), n_totals = count_totals(fold, n);
+    size_t n = mdf_nest_count(nest, fold->level, nest->steps[fold->in[0]].level), n_totals = mdf_nest_totals_of_few(fold, n);
 
     return !fold->is_fused && n > 0 && (n_totals == 1 || (n_totals >= n && !fold->has_start)) &&
            (fold->fold == MDF_NEST_SUM || fold->fold == MDF_NEST_PRODUCT ||
@@ -289,13 +271,13 @@ static mdf_lowered_id write_fold(const struct writing *writing, size_t point)
 
     memcpy(totals, &writing->numbers[step->in[0]][point * n], n * sizeof *totals);
     totals[0] = begin(writing, totals[0], point);
-    if (count_totals(step, n) == 1) {
+    if (mdf_nest_totals_of_few(step, n) == 1) {
         for (i = 1; i < n; i++) {
             totals[0] = join(writing, totals[0], totals[i]);
         }
         return totals[0];
     }
-    for (half = count_totals(step, n) / 2; half > 0; half /= 2) {
+    for (half = mdf_nest_totals_of_few(step, n) / 2; half > 0; half /= 2) {
         for (i = 0; i + half < n; i++) {
             totals[i] = join(writing, totals[i], totals[i + half]);
         }

@@ -316,25 +316,7 @@ static bool turn_loop(struct lowering *lowering, struct mdf_lowered_region *regi
     return !lowering_has_failed(lowering);
 }
 
-static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *region)
-{
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
-        struct mdf_lowered_op *op = &region->ops[i];
-
-        if (op->code == MDF_LOWERED_IF &&
-            !(turn_region(lowering, &op->of.branches->then) && turn_region(lowering, &op->of.branches->otherwise))) {
-            return false;
-        }
-        if (op->code == MDF_LOWERED_LOOP && (!turn_region(lowering, &op->of.loop->body) || !turn_loop(lowering, region, &i))) {
-            return false;
-        }
-    }
-    return !lowering_has_failed(lowering);
-}
-
 bool lowering_turn_states(struct lowering *lowering)
 {
-    return turn_region(lowering, &lowering->lowered->region);
+    return lowering_for_loops(lowering, &lowering->lowered->region, turn_loop);
 }

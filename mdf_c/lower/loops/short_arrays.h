@@ -33,7 +33,7 @@ bool short_nest_may_be_written(const struct lowering *lowering, const struct mdf
 bool short_nest_write(struct short_arrays *arrays, const struct mdf_lowered_nest *nest);
 
 /* A number of a type, of no op yet. */
-mdf_lowered_id short_number(struct short_arrays *arrays, enum mdf_lowered_place place, mdf_dtype dtype);
+mdf_lowered_id short_number(const struct short_arrays *arrays, enum mdf_lowered_place place, mdf_dtype dtype);
 bool short_add_op(struct short_arrays *arrays, const struct mdf_lowered_op *op);
 /* The nest that loads an element into a number, or stores a number as an element; `index`: what view->at is, NONE: nothing. NULL:
  * memory ran out. */

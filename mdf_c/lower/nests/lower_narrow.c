@@ -211,16 +211,7 @@ static mdf_lowered_id narrow_row(struct front *front, mdf_lowered_id wide)
 
 static mdf_lowered_id add_scalar(const struct front *front, mdf_dtype dtype)
 {
-    const uint64_t element = 0;
-    struct mdf_value example = {0};
-    mdf_lowered_id id;
-
-    mdf_value_borrow_tensor(front->lowering->memory, &example, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
-    id = lowering_add_value(front->lowering, MDF_LOWERED_RESULT, &example);
-    if (id != MDF_LOWERED_NONE) {
-        front->lowering->facts[id].depth = front->depth;
-    }
-    return id;
+    return lowering_add_scalar(front->lowering, MDF_LOWERED_RESULT, dtype, front->depth);
 }
 
 static mdf_lowered_id add_number(const struct front *front, int64_t number)

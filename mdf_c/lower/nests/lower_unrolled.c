@@ -24,25 +24,6 @@ struct unrolling {
     const struct nest_draft *from;
 };
 
-/* The totals that the terms go to in turn before they are joined; 1: the terms are added one by one. 0: the order is another one.
- */
-static size_t count_totals(const struct mdf_nest_step *fold, size_t n)
-{
-    switch ((enum mdf_nest_order)fold->order) {
-    case MDF_NEST_IN_LANES:
-    case MDF_NEST_IN_DEPTHS:
-    case MDF_NEST_IN_BLOCKS:
-        return fold->lanes;
-    case MDF_NEST_PAIRWISE:
-        return n < 8 ? 1 : 0;
-    case MDF_NEST_WITH_REST:
-        return 1;
-    case N_MDF_NEST_ORDERS:
-        break;
-    }
-    return 0;
-}
-
 /* What makes a total of the next term and of the total so far; NULL: none that is known. */
 static const struct mdf_element *function_of(const struct mdf_nest_step *fold)
 {
@@ -72,7 +53,7 @@ static bool may_write_fold(const struct lowering *lowering, const struct mdf_low
 {
     return (fold->fold == MDF_NEST_SUM || (lowering->is_for_source && function_of(fold) != NULL)) && !fold->has_start &&
            !fold->is_fused && fold->level == axis && nest->steps[fold->in[0]].level == axis + 1 &&
-           mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' && count_totals(fold, nest->extents[axis]) > 0;
+           mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f' && mdf_nest_totals_of_few(fold, nest->extents[axis]) > 0;
 }
 
 /* Whether a fold goes along the innermost axis. */
@@ -179,7 +160,7 @@ static uint8_t begin_total(struct unrolling *unrolling, const struct mdf_nest_st
 /* The additions, or choices, each as soon as what it takes is there, so that little has to be kept. */
 static uint8_t write_fold(struct unrolling *unrolling, const struct mdf_nest_step *fold)
 {
-    size_t n = unrolling->nest->extents[unrolling->axis], n_totals = count_totals(fold, n), half, i;
+    size_t n = unrolling->nest->extents[unrolling->axis], n_totals = mdf_nest_totals_of_few(fold, n), half, i;
     uint8_t totals[MOST_TERMS];
     bool is_first = true;
 

@@ -328,8 +328,8 @@ static unsigned count_bits(unsigned bits)
     return n;
 }
 
-/* The sets of axes that registers have, by how many these are: one each, with all axes of those before it. Loads may be given more
- * axes than they have, but not what is folded. */
+/* The sets of axes that registers have, by how many these are: one each, with all axes of those before it. Loads may be given
+ * more axes than they have, but not what is folded. */
 static bool find_sets(const struct nest_draft *draft, unsigned sets[MDF_NEST_MOST_AXES + 1])
 {
     bool is_folded[MDF_NEST_MOST_STEPS] = {false};
@@ -448,6 +448,13 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     return nest;
 }
 
+/* A fold that a complete nest has goes along one more axis; what it folds has the axis too, be it a load that repeats there. */
+static void fold_along(struct nest_draft *draft, struct draft_step *fold, uint8_t axis)
+{
+    fold->folded[fold->n_folded++] = axis;
+    draft->steps[fold->step.in[0]].axes |= (uint8_t)(1u << axis);
+}
+
 void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
 {
     size_t i, axis;
@@ -475,8 +482,7 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
             draft->steps[step->step.in[0]].axes = step->axes; /* of a load too that is stored where it repeats */
         }
         for (axis = step->step.level; step->step.kind == MDF_NEST_FOLD && axis < nest->steps[step->step.in[0]].level; axis++) {
-            step->folded[step->n_folded++] = (uint8_t)axis;
-            draft->steps[step->step.in[0]].axes |= (uint8_t)(1u << axis); /* ... or is folded there */
+            fold_along(draft, step, (uint8_t)axis);
         }
     }
 }
@@ -641,8 +647,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
             step.axes |= draft->steps[step.step.view.at].axes;
         }
         for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
-            step.folded[step.n_folded++] = merging->map[axis];
-            draft->steps[step.step.in[0]].axes |= (uint8_t)(1u << merging->map[axis]); /* of a load that repeats, too */
+            fold_along(draft, &step, merging->map[axis]);
         }
         registers[i] = draft_add(draft, &step);
     }
