@@ -401,6 +401,12 @@ static void enter_scalar(struct cursor *cursor)
     }
 }
 
+/* Whether the value may begin here: asked of thousands of characters before one is followed. */
+static bool may_begin(const struct cursor *cursor, const char *value)
+{
+    return *cursor->at == *value || *cursor->at == '\\' || is_space(*value);
+}
+
 /* Where a part of what the scalar holds stands as a word. */
 static bool search(struct cursor cursor, const char *part, size_t offset, struct cursor *found)
 {
@@ -414,7 +420,8 @@ static bool search(struct cursor cursor, const char *part, size_t offset, struct
         if (is_quoted && *cursor.at == *quote && (*quote == '\'' || cursor.at[-1] != '\\')) {
             break;
         }
-        if ((cursor.at == start || !goes_on_name(cursor.at[-1]) || !goes_on_name(*part)) && follow(&trial, part, offset, found) &&
+        if (may_begin(&cursor, part) && (cursor.at == start || !goes_on_name(cursor.at[-1]) || !goes_on_name(*part)) &&
+            follow(&trial, part, offset, found) &&
             (trial.at >= trial.end || !goes_on_name(*trial.at) || !goes_on_name(trial.at[-1]))) {
             return true;
         }

@@ -406,7 +406,7 @@ Test(whole, random_graphs_give_what_their_nodes_give)
 
 Test(whole, random_conditions_give_what_the_scheduler_gives)
 {
-    compare_random(300, true, 107);
+    compare_random(200, true, 70);
 }
 
 /* ------------------------------------------------------------------ what comes up in between */

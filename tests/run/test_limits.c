@@ -193,7 +193,7 @@ static void *interrupt_soon(void *argument)
 {
     struct interruption *interruption = argument;
 
-    usleep(30000);
+    usleep(10000);
     interruption->asked = now();
     mdf_state_interrupt(interruption->state);
     return NULL;
@@ -293,8 +293,8 @@ Test(limits, time_limit_of_many_steps)
  */
 Test(limits, memory_of_stopped_work)
 {
-    const size_t n_bytes = (size_t)100 << 20, n_done = (size_t)50 << 20;
-    const int64_t shape = (int64_t)1 << 24;
+    const size_t n_bytes = (size_t)24 << 20, n_done = (size_t)20 << 20;
+    const int64_t shape = (int64_t)1 << 22;
     struct mdf_value numbers = {0}, converted = {0};
     struct mdf_memory memory;
     struct mdf_stop stop;
