@@ -4,6 +4,4 @@
 # functions/kernel/registry.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
-find functions -name "*.c" | while read -r file; do
-    sed -n 's/^const struct mdf_operator \(mdf_operators_[a-z0-9_]*\)\[\].*/MDF_OPERATOR_TABLE(\1)/p' "$file"
-done | sort -u
+find functions -name "*.c" -exec sed -n 's/^const struct mdf_operator \(mdf_operators_[a-z0-9_]*\)\[\].*/MDF_OPERATOR_TABLE(\1)/p' {} + | sort -u

@@ -4,8 +4,8 @@
  * initial states, peepholes. Goes out: the hidden state of each step Y [steps, directions, batch, hidden], 0 after a member's
  * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
  * ONNX operators, all versions. */
-#include "functions/elements/element.h"
-#include "functions/kernel/routine_vectors.h"
+#include "functions/recurrent/recurrent.h"
+
 #include "functions/kernel/workspace.h"
 #include "functions/products/gemm/gemm.h"
 
@@ -32,13 +32,6 @@ static const struct mdf_setting recurrent_table[] = {
     {"linear_before_reset", MDF_SETTING_INT, offsetof(struct recurrent_settings, linear_before_reset)},
     {"input_forget", MDF_SETTING_INT, offsetof(struct recurrent_settings, input_forget)},
     {NULL, MDF_SETTING_INT, 0}};
-
-struct activation {
-    const struct mdf_element *element;
-    const struct mdf_operation *operation;
-    struct mdf_element_settings settings;
-    size_t n_parameters; /* alpha; alpha and beta */
-};
 
 /* Those of elements.def, with their parameters' defaults. */
 static const struct {
@@ -80,12 +73,6 @@ struct pass {
     size_t direction;
     bool is_reverse;
 };
-
-/* The activation of each of n elements, in place. */
-static void activate_row(const struct activation *activation, mdf_dtype dtype, size_t n, void *x)
-{
-    activation->operation->loops[dtype](x, (const void *[]){x}, (const size_t[]){1}, n, &activation->settings);
-}
 
 #define ELEMENT float
 #define DTYPE MDF_DTYPE_FLOAT32
@@ -465,16 +452,6 @@ static bool run_network(struct mdf_call *call, enum cell_kind kind)
 
 /* ------------------------------------------------------------------ as plain C: recurrent_routine.inc */
 
-enum { N_INPUTS = 8 };
-
-/* What stays in all calls; behind it lie the weights that are transposed once. */
-struct kept {
-    struct activation activations[MDF_ROUTINE_FUNCTIONS];
-    const struct activation *functions[MDF_ROUTINE_FUNCTIONS];
-    const void *weights, *recurrence; /* NULL: they are no constants */
-    size_t n_bytes;
-};
-
 static void plan_numbers(const struct mdf_call *call, const struct network *network, mdf_dtype dtype, int64_t *whole)
 {
     size_t n = network->n_gates * network->n_hidden;
@@ -499,14 +476,6 @@ static void plan_numbers(const struct mdf_call *call, const struct network *netw
     whole[14] = (int64_t)network->n_activations;
 }
 
-/* Bytes of an input that is a constant. */
-static size_t constant_bytes(const struct mdf_call *call, size_t i)
-{
-    size_t n_bytes = call->inputs[i]->length * mdf_dtype_size((mdf_dtype)call->inputs[i]->dtype);
-
-    return mdf_call_is_constant(call, i) ? (n_bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double) : 0;
-}
-
 static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_routine_plan *plan)
 {
     mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
@@ -528,7 +497,7 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
     n = network.n_gates * network.n_hidden;
     plan->work_bytes = mdf_dtype_size(dtype) *
                        ((network.n_steps * network.n_batch + network.n_input + network.n_hidden + 2) * n + 4 * network.n_hidden);
-    plan->kept_bytes = sizeof(struct kept) + constant_bytes(call, 1) + constant_bytes(call, 2);
+    plan->kept_bytes = mdf_recurrent_kept_bytes(call);
     plan->n_functions = network.n_directions * network.n_activations;
     for (size_t i = 0; i < plan->n_functions; i++) {
         settings[i] = network.activations[i].settings;
@@ -538,89 +507,9 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
     return true;
 }
 
-/* ------------------------------------------------------------------ in loops */
-
-#define FUNCTION(name) const struct activation *name
-#include "functions/recurrent/recurrent_plan_routine.inc"
-
-static inline void mdf_apply_row_float32(float *x, int64_t n, const struct activation *function)
-{
-    activate_row(function, MDF_DTYPE_FLOAT32, (size_t)n, x);
-}
-
-static inline void mdf_apply_row_float64(double *x, int64_t n, const struct activation *function)
-{
-    activate_row(function, MDF_DTYPE_FLOAT64, (size_t)n, x);
-}
-
-#include "functions/moves/places_routine.inc"
-#define ROUTINES "functions/products/add_product.inc"
-#include "functions/kernel/routine_reals.inc"
-#define ROUTINES "functions/products/multiply_routine.inc"
-#include "functions/kernel/routine_reals.inc"
-#define ROUTINES "functions/recurrent/recurrent_routine.inc"
-#include "functions/kernel/routine_reals.inc"
-#define ROUTINES "functions/recurrent/recurrent_function.inc"
-#include "functions/kernel/routine_reals.inc"
-#undef FUNCTION
-
-MDF_REAL_ROUTINES_IN_VECTORS(run_recurrent)
-
-static void turn(const struct mdf_call *call, const struct mdf_routine_plan *plan, size_t i, void *to)
-{
-    (plan->dtype == MDF_DTYPE_FLOAT32 ? mdf_turn_matrices_float32 : mdf_turn_matrices_float64)(
-        call->inputs[i]->data, plan->whole[1], plan->whole[13] * plan->whole[5], plan->whole[i == 1 ? 4 : 5], to);
-}
-
-static void prepare(const struct mdf_call *call, const struct mdf_routine_plan *plan, void *memory)
-{
-    struct kept *kept = memory;
-    char *weights = (char *)(kept + 1), *recurrence = weights + constant_bytes(call, 1);
-
-    for (size_t i = 0; i < plan->n_functions; i++) {
-        kept->activations[i] = (struct activation){.element = plan->functions[i],
-                                                   .operation = &mdf_element_operations[plan->functions[i]->id],
-                                                   .settings = *plan->function_settings[i]};
-        kept->functions[i] = &kept->activations[i];
-    }
-    kept->weights = recurrence > weights && !mdf_has_rows_multiplied(plan->whole) ? weights : NULL;
-    kept->recurrence = constant_bytes(call, 2) > 0 ? recurrence : NULL;
-    kept->n_bytes = plan->kept_bytes;
-    plan->whole[15] = kept->weights != NULL;
-    plan->whole[16] = kept->recurrence != NULL;
-    if (kept->weights != NULL) {
-        turn(call, plan, 1, weights);
-    }
-    if (kept->recurrence != NULL) {
-        turn(call, plan, 2, recurrence);
-    }
-}
-
-/* How many bytes of weights each call transposes. */
-static size_t turned_bytes(const struct mdf_routine_plan *plan)
-{
-    size_t n_rows = (size_t)(plan->whole[1] * plan->whole[13] * plan->whole[5]),
-           n_bytes = (size_t)(plan->whole[4] + plan->whole[5]) * n_rows * mdf_dtype_size(plan->dtype),
-           n_kept = plan->kept_bytes - sizeof(struct kept);
-
-    return n_bytes > n_kept ? n_bytes - n_kept : 0;
-}
-
-/* Of so few products that the kernel's looks at types, shapes and attributes would take longer. */
-static mdf_routine_function recurrent_function(const struct mdf_routine_plan *plan)
-{
-    enum { MOST_PRODUCTS = 1 << 14, MOST_TURNED_BYTES = 1 << 12 };
-    static const size_t sizes[] = {1, 2, 3, 5, 13};
-    int64_t n = plan->whole[4] + plan->whole[5];
-
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && n <= MOST_PRODUCTS; i++) {
-        n = plan->whole[sizes[i]] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[sizes[i]];
-    }
-    return n <= MOST_PRODUCTS && turned_bytes(plan) <= MOST_TURNED_BYTES ? MDF_WIDEST_OF_REALS(plan, run_recurrent) : NULL;
-}
-
-#define RECURRENT_ROUTINE(plan_of) \
-    (&(const struct mdf_routine){plan_of, .why = other_length, .function = recurrent_function, .prepare = prepare})
+#define RECURRENT_ROUTINE(plan_of)                                                                 \
+    (&(const struct mdf_routine){plan_of, .why = other_length, .function = mdf_recurrent_function, \
+                                 .prepare = mdf_recurrent_prepare})
 
 static bool plan_rnn(struct mdf_call *call, struct mdf_routine_plan *plan)
 {

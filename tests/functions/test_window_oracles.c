@@ -118,15 +118,15 @@ static void shape_of(int64_t n, int64_t channels, size_t rank, const int64_t *si
 static double convolve(const struct window *window, const int64_t *x_shape, const int64_t *w_shape, const struct mdf_value *x,
                        const struct mdf_value *weights, const int64_t *at, int64_t group, double x_zero, double w_zero)
 {
-    int64_t from[MAX_RANK] = {at[0]}, tap[MAX_RANK];
+    int64_t from[MAX_RANK] = {at[0]}, tap[MAX_RANK] = {0};
+    size_t n_taps = kernel_n_elements(window->rank + 1, w_shape + 1);
     double sum = 0;
     bool in_pads;
 
-    for (size_t t = 0; t < kernel_n_elements(window->rank + 1, w_shape + 1); t++) {
-        kernel_index(window->rank + 1, w_shape + 1, t, tap);
+    for (size_t t = 0; t < n_taps; t++, kernel_next(window->rank + 1, w_shape + 1, tap)) {
         from[1] = group * w_shape[1] + tap[0];
         if (find_tap(window, at + 2, tap + 1, from + 2, &in_pads)) {
-            size_t w = (size_t)at[1] * kernel_n_elements(window->rank + 1, w_shape + 1) + t;
+            size_t w = (size_t)at[1] * n_taps + t;
 
             sum +=
                 (kernel_number(x, kernel_place(window->rank + 2, x_shape, from)) - x_zero) * (kernel_number(weights, w) - w_zero);
@@ -343,15 +343,14 @@ static bool count_transposed(struct window *window, const int64_t *padding)
 static void spread(const struct window *window, const int64_t *x_shape, const int64_t *w_shape, const int64_t *y_shape,
                    const struct mdf_value *x, const struct mdf_value *weights, double *y)
 {
-    int64_t from[MAX_RANK], tap[MAX_RANK], to[MAX_RANK];
+    int64_t from[MAX_RANK], tap[MAX_RANK] = {0}, to[MAX_RANK];
     size_t n_taps = kernel_n_elements(window->rank + 1, w_shape + 1), rank = window->rank + 2;
 
     for (size_t i = 0; i < x->length; i++) {
         kernel_index(rank, x_shape, i, from);
-        for (size_t t = 0; t < n_taps; t++) {
+        for (size_t t = 0; t < n_taps; t++, kernel_next(rank - 1, w_shape + 1, tap)) {
             bool inside = true;
 
-            kernel_index(rank - 1, w_shape + 1, t, tap);
             to[0] = from[0];
             to[1] = from[1] / (x_shape[1] / (y_shape[1] / w_shape[1])) * w_shape[1] + tap[0];
             for (size_t axis = 0; axis < window->rank; axis++) {
@@ -433,14 +432,14 @@ static struct pooled pool_window(const struct window *window, const struct mdf_v
                                  int64_t p)
 {
     struct pooled pooled = {-INFINITY, 0, 0, -1, 0, 0};
-    int64_t tap[MAX_AXES], place[MAX_AXES];
+    size_t n_taps = kernel_n_elements(window->rank, window->kernel);
+    int64_t tap[MAX_AXES] = {0}, place[MAX_AXES];
 
-    for (size_t t = 0; t < kernel_n_elements(window->rank, window->kernel); t++) {
+    for (size_t t = 0; t < n_taps; t++, kernel_next(window->rank, window->kernel, tap)) {
         bool in_pads, inside;
         double number;
         size_t from;
 
-        kernel_index(window->rank, window->kernel, t, tap);
         inside = find_tap(window, at, tap, place, &in_pads);
         pooled.n_in_pads += in_pads;
         if (!inside) {

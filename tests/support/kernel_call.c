@@ -273,6 +273,16 @@ void kernel_index(size_t rank, const int64_t *shape, size_t at, int64_t *index)
     }
 }
 
+void kernel_next(size_t rank, const int64_t *shape, int64_t *index)
+{
+    for (size_t i = rank; i-- > 0;) {
+        if (++index[i] < shape[i]) {
+            return;
+        }
+        index[i] = 0;
+    }
+}
+
 size_t kernel_place(size_t rank, const int64_t *shape, const int64_t *index)
 {
     size_t place = 0;

@@ -58,6 +58,8 @@ void kernel_check_shape(const struct kernel_call *call, size_t output, size_t ra
 
 /* The index of element `at` of an array of that shape. */
 void kernel_index(size_t rank, const int64_t *shape, size_t at, int64_t *index);
+/* Goes on to the next element; behind the last one comes the first. Without a division, for what is asked of each tap. */
+void kernel_next(size_t rank, const int64_t *shape, int64_t *index);
 /* The element at an index. */
 size_t kernel_place(size_t rank, const int64_t *shape, const int64_t *index);
 size_t kernel_n_elements(size_t rank, const int64_t *shape);
