@@ -106,6 +106,13 @@ static size_t fold_lanes(const struct mdf_lowered_nest *nest, size_t axis)
     return most;
 }
 
+/* Whether totals along an axis may be joined in pairs once it is written out: nothing else does without a place for each of them.
+ */
+static bool joins_in_pairs(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    return nest->extents[axis] <= LONGEST_IN_PAIRS && fold_lanes(nest, axis) > 8;
+}
+
 /* Short loops within others are written out: about so many nodes in all. */
 static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape *shape, size_t budget)
 {
@@ -125,7 +132,8 @@ static void choose_unroll(const struct mdf_lowered_nest *nest, struct nest_shape
             work *= is_inner ? (n + shape->group - 1) / shape->group : 1;
             continue;
         }
-        if (is_inner && work * n <= budget && !(nest->is_open && axis == nest->open_axis)) {
+        if (is_inner && work * n <= (joins_in_pairs(nest, axis) ? 8 : 1) * budget &&
+            !(nest->is_open && axis == nest->open_axis)) {
             shape->unroll[axis] = n;
             work *= n;
             continue;

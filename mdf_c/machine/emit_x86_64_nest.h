@@ -17,10 +17,12 @@
 #define NO_NODE UINT32_MAX
 
 enum {
-    MOST_COPIES = 8,  /* vectors side by side */
-    MOST_TOTALS = 64, /* of a fold, at a time */
-    MOST_TURNED = 4,  /* loads */
-    MOST_HALVES = 16, /* of rows that are folded by halves again and again */
+    MOST_COPIES = 8,                         /* vectors side by side */
+    MOST_TOTALS = 64,                        /* of a fold, at a time */
+    MOST_TOTALS_IN_PAIRS = 32 * MOST_COPIES, /* that are joined as soon as two are there */
+    LONGEST_IN_PAIRS = 64,                   /* elements of their row, which is written out */
+    MOST_TURNED = 4,                         /* loads */
+    MOST_HALVES = 16,                        /* of rows that are folded by halves again and again */
     MOST_NODES = 1500,
     MOST_POINTERS = 256,
     NEST_MEMORY = R11,
@@ -36,7 +38,8 @@ enum {
 enum node_code {
     NODE_LOAD,    /* of a place */
     NODE_NUMBER,  /* a constant in all lanes */
-    NODE_ELEMENT, /* of in[0], in[1], in[2]; an addition of three: of in[0], and in[1] times in[2], fused */
+    NODE_ELEMENT, /* of in[0], in[1], in[2]; of a fold: what total in[0] becomes by in[1], which
+                     is made anew; an addition of three: of in[0], and in[1] times in[2], fused */
     NODE_TOTAL,   /* what a fold begins with, in all lanes */
     NODE_TAKE,    /* changes the total in[0] by in[1]; with three, by in[1] times in[2], fused; of an extreme's index, with four,
                      also in[2], which becomes in[3] with it */
@@ -110,8 +113,8 @@ struct nest_block {
      * through, until the last loop of those over the axis takes them back: these are the blocks from `first` on which have it. */
     bool is_open, is_last;
     size_t modulus, divisor, over;
-    /* So many indices at the end of the axis, where there are so many and a rest, and some of them once more; or the rest of an axis
-     * that has fewer than so many. 0: neither. */
+    /* So many indices at the end of the axis, where there are so many and a rest, and some of them once more; or the rest of an
+     * axis that has fewer than so many. 0: neither. */
     size_t last, below;
     uint32_t first;
     uint8_t depth;
@@ -151,7 +154,8 @@ struct nest_step_code {
     uint32_t axes; /* bits: what its register depends on */
     uint32_t first_entry;
     struct nest_call call;
-    uint32_t totals[MOST_TOTALS], places[MOST_COPIES], count; /* of a fold, while it is written out */
+    uint32_t totals[MOST_TOTALS_IN_PAIRS], places[MOST_COPIES], count; /* of a fold, while it is written out */
+    bool in_pairs; /* its totals are joined as soon as two of them are there */
     /* Of a fold that goes on by halves: the totals of halves whose other half is still to come, of each copy. */
     uint32_t halves[MOST_HALVES][MOST_COPIES];
     size_t n_halves;
@@ -184,6 +188,7 @@ struct nest_code {
         unsigned active;
     } copies[MOST_COPIES];
     size_t n_copies;
+    uint32_t paired_axes; /* bits: of long rows whose totals are being joined in pairs */
     /* For emission: */
     uint32_t n_slots;
     unsigned n_registers;                     /* that values may have for all of their life: the first ones */
@@ -239,6 +244,12 @@ void nest_go_to_copy(struct nest_code *code, size_t level, size_t copy);
 void nest_begin_fold(struct nest_code *code, size_t i);
 void nest_take_element(struct nest_code *code, size_t i, size_t copy);
 void nest_finish_fold(struct nest_code *code, size_t i);
+/* How many totals a fold along an axis that is written out has which may be joined as soon as two are there, so that few have to
+ * be kept: where total number nest_total_in_pairs(k) takes its elements, of the first ones, as number k of them, and then the
+ * rest comes. 1: it has none such. */
+size_t nest_totals_in_pairs(const struct nest_code *code, size_t i);
+size_t nest_total_in_pairs(size_t k, size_t n_totals);
+size_t nest_elements_in_pairs(const struct nest_code *code, size_t i);
 /* Where the part of a row that element `at` is in ends; in front of element `end`, which is not the last, the next part begins.
  */
 size_t nest_part_end(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t at);

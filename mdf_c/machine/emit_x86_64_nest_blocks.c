@@ -74,10 +74,15 @@ void nest_close_loop(struct nest_code *code)
     add_node(code, (struct nest_node){.code = NODE_LOOP, .body = body}, innermost(code));
 }
 
-/* The block in which a value stands that depends on some axes. */
+/* The block in which a value stands that depends on some axes. What there is for each index of a long row of pairs stands beside
+ * what takes it: nothing could keep so much. */
 static uint32_t home_of(const struct nest_code *code, uint32_t axes)
 {
     size_t i = code->n_scopes;
+
+    if ((code->paired_axes & axes) != 0) {
+        return innermost(code);
+    }
 
     while (i-- > 1 && (axes >> code->blocks[code->scopes[i]].axis & 1) == 0) {
     }
@@ -477,6 +482,45 @@ static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_
     code->offsets[axis] = 0;
 }
 
+/* How many totals each of the sums has that are all that takes elements along an axis which is written out, where these are
+ * joined in pairs; 1: it is otherwise. *sum: one of them. */
+static size_t count_in_pairs(const struct nest_code *code, size_t axis, const struct mdf_nest_set *goals, size_t *sum)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < code->nest->n_steps && n != 1; i++) {
+        if (mdf_nest_set_has(goals, i)) {
+            size_t own = code->nest->steps[i].level == axis && !has_loop(code, axis) ? nest_totals_in_pairs(code, i) : 1;
+            bool is_same = n == 0 || (n == own && nest_elements_in_pairs(code, i) == nest_elements_in_pairs(code, *sum));
+
+            n = is_same ? own : 1;
+            *sum = i;
+        }
+    }
+    return n == 0 ? 1 : n;
+}
+
+/* All indices of an axis, in the order in which totals are joined; then the rest. */
+static void make_pairs(struct nest_code *code, size_t axis, size_t sum, size_t n_totals, const struct mdf_nest_set *goals)
+{
+    size_t n = nest_elements_in_pairs(code, sum), k, at;
+    uint32_t paired_axes = code->paired_axes;
+
+    code->paired_axes |= n > N_REAL_REGISTERS ? 1u << axis : 0;
+    for (k = 0; k < n_totals && !code->failed; k++) {
+        for (at = nest_total_in_pairs(k, n_totals); at < n; at += n_totals) {
+            code->offsets[axis] = (int64_t)at;
+            nest_make_body(code, axis + 1, goals);
+        }
+    }
+    for (at = n; at < code->nest->extents[axis] && !code->failed; at++) {
+        code->offsets[axis] = (int64_t)at;
+        nest_make_body(code, axis + 1, goals);
+    }
+    code->offsets[axis] = 0;
+    code->paired_axes = paired_axes;
+}
+
 static bool folds_parts(const struct nest_code *code, size_t i, size_t axis, const struct mdf_nest_set *goals)
 {
     return mdf_nest_set_has(goals, i) && nest_has_parts(&code->nest->steps[i]) && code->nest->steps[i].level == axis;
@@ -551,8 +595,8 @@ static bool is_barrier(const struct nest_code *code, const struct nest_needs *ne
     return mdf_nest_set_has(&needs->set, i) && barrier_level(code, i) == level && needs->ranks[i] == rank;
 }
 
-/* The loop for what is made in one pass, and what comes before and behind it. */
-static void make_pass(struct nest_code *code, size_t level, const struct nest_needs *needs, size_t rank)
+/* What goes along the axis in one pass. */
+static struct mdf_nest_set find_passed(const struct nest_code *code, size_t level, const struct nest_needs *needs, size_t rank)
 {
     struct mdf_nest_set passed = {{0}};
     size_t i;
@@ -564,11 +608,25 @@ static void make_pass(struct nest_code *code, size_t level, const struct nest_ne
         if (is_passed && goal_level(code, i) > level) {
             mdf_nest_set_add(&passed, i);
         }
+    }
+    return passed;
+}
+
+/* The loop for what is made in one pass, and what comes before and behind it. */
+static void make_pass(struct nest_code *code, size_t level, const struct nest_needs *needs, size_t rank)
+{
+    struct mdf_nest_set passed = find_passed(code, level, needs, rank);
+    size_t sum = 0, n_totals = count_in_pairs(code, level, &passed, &sum), i;
+
+    for (i = 0; i < code->nest->n_steps; i++) {
         if (is_barrier(code, needs, level, i, rank) && code->nest->steps[i].kind == MDF_NEST_FOLD) {
+            code->steps[i].in_pairs = n_totals > 1;
             nest_begin_fold(code, i);
         }
     }
-    if (!mdf_nest_set_is_empty(&passed)) {
+    if (n_totals > 1) {
+        make_pairs(code, level, sum, n_totals, &passed);
+    } else if (!mdf_nest_set_is_empty(&passed)) {
         make_loop(code, level, &passed);
     }
     for (i = 0; i < code->nest->n_steps && !code->failed; i++) {

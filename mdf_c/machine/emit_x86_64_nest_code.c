@@ -93,10 +93,6 @@ static void emit_step(struct nest_code *code, const struct nest_node *node)
                             .out = target_register(code, node)};
     size_t k;
 
-    if (step->code == MDF_LOWERED_ADD && node->n_in == 3) {
-        emit_sum_of_product(code, node);
-        return;
-    }
     for (k = 0; k < node->n_in; k++) {
         const struct nest_node *operand = &code->nodes[node->in[k]];
 
@@ -224,6 +220,17 @@ static void emit_take(struct nest_code *code, const struct mdf_nest_step *step, 
     } else {
         emit_extreme(code, (enum mdf_nest_fold)step->fold, dtype, total, element.number, target);
     }
+}
+
+/* A new total, of another one and what that takes. */
+static void emit_new_total(struct nest_code *code, const struct nest_node *node)
+{
+    uint8_t total = operand_register(code, node, 0), target = target_register(code, node);
+    struct machine_operand element =
+        nest_memory_input(code, node) == 1 ? operand_of(code, node, 1) : in_register(operand_register(code, node, 1));
+
+    emit_take(code, &code->nest->steps[node->step], total, element, target);
+    write_back(code, node, target);
 }
 
 /* The mask of where an element takes the total's place, in the first scratch register. */
@@ -574,6 +581,20 @@ static void emit_load(struct nest_code *code, const struct nest_node *node)
     }
 }
 
+/* What an element's node makes. */
+static void emit_result(struct nest_code *code, const struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    if (node->n_in == 3 && (step->kind == MDF_NEST_FOLD || step->code == MDF_LOWERED_ADD)) {
+        emit_sum_of_product(code, node);
+    } else if (step->kind == MDF_NEST_FOLD) {
+        emit_new_total(code, node);
+    } else {
+        emit_step(code, node);
+    }
+}
+
 static void emit_node(struct nest_code *code, const struct nest_node *node, char *memory)
 {
     bool is_unread = node->last == node->first;
@@ -590,7 +611,7 @@ static void emit_node(struct nest_code *code, const struct nest_node *node, char
         break;
     case NODE_ELEMENT:
         if (!is_unread || node->is_spilled) {
-            emit_step(code, node);
+            emit_result(code, node);
         }
         break;
     case NODE_TOTAL:

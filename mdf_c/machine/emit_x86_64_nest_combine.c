@@ -108,8 +108,8 @@ static bool is_sum(const struct nest_code *code, const struct nest_node *node)
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
     return node->n_in == 2 && node->dtype == MDF_DTYPE_FLOAT64 &&
-           (node->code == NODE_TAKE ? step->kind == MDF_NEST_FOLD && step->fold == MDF_NEST_SUM
-                                    : node->code == NODE_ELEMENT && step->code == MDF_LOWERED_ADD);
+           (step->kind == MDF_NEST_FOLD ? (node->code == NODE_TAKE || node->code == NODE_ELEMENT) && step->fold == MDF_NEST_SUM
+                                        : node->code == NODE_ELEMENT && step->code == MDF_LOWERED_ADD);
 }
 
 /* The second operand becomes two: the factors of the product that it is. */
@@ -134,6 +134,27 @@ static void fuse_product(struct nest_code *code, struct nest_node *sum)
     }
 }
 
+/* ------------------------------------------------------------------ factors in memory */
+
+static bool is_row(const struct nest_node *node)
+{
+    return node->code == NODE_LOAD && node->place.kind == PLACE_ROW && !node->place.is_cell && node->n_in == 0;
+}
+
+/* The factor that lies in memory as it is wanted becomes the second one, which an instruction can read there. */
+static void change_factors(const struct nest_code *code, struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    if (node->code == NODE_ELEMENT && step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_MULTIPLY &&
+        is_row(&code->nodes[node->in[0]]) && !is_row(&code->nodes[node->in[1]])) {
+        uint32_t first = node->in[0];
+
+        node->in[0] = node->in[1];
+        node->in[1] = first;
+    }
+}
+
 /* ------------------------------------------------------------------ the whole */
 
 bool nest_combine(struct nest_code *code)
@@ -145,6 +166,7 @@ bool nest_combine(struct nest_code *code)
         turns = turn_rows(code, &code->blocks[i]) || turns;
     }
     for (i = 0; i < code->n_nodes; i++) {
+        change_factors(code, &code->nodes[i]);
         fuse_product(code, &code->nodes[i]);
     }
     return turns;

@@ -92,10 +92,28 @@ static uint32_t begin_index(struct nest_code *code, size_t i)
                          (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = MDF_DTYPE_INT64, .is_index = true});
 }
 
+/* The totals begin with their first elements; the first one with what the fold begins with, as 0 and -0 differ in a sum of
+ * nothing but such only. */
+static void begin_pairs(struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = nest_totals_in_pairs(code, i), copy;
+
+    for (copy = 0; copy < nest_count_copies(code, step->level); copy++) {
+        code->steps[i].totals[copy * n] =
+            nest_add_node(code, (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype});
+    }
+}
+
 void nest_begin_fold(struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
     size_t n = count_totals(code, i) * nest_count_copies(code, step->level), k;
+
+    if (code->steps[i].in_pairs) {
+        begin_pairs(code, i);
+        return;
+    }
 
     if (n > MOST_TOTALS || (nest_finds_index(step) && n > MOST_COPIES)) {
         code->failed = true;
@@ -160,6 +178,72 @@ static bool is_in_rest(struct nest_code *code, size_t i, size_t copy)
     return at >= first + n;
 }
 
+/* ------------------------------------------------------------------ totals that are joined in pairs */
+
+size_t nest_totals_in_pairs(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = code->nest->extents[step->level];
+
+    if (step->kind != MDF_NEST_FOLD || nest_finds_index(step) || nest_is_free(step) || step->level <= code->shape.vector_axis ||
+        nest_is_open_axis(code, step->level) || n > LONGEST_IN_PAIRS || longest_part(step) < n ||
+        (step->order == MDF_NEST_WITH_REST && n < step->lanes) || step->order == MDF_NEST_PAIRWISE) {
+        return 1;
+    }
+    return count_turns(code, i);
+}
+
+size_t nest_elements_in_pairs(const struct nest_code *code, size_t i)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[i];
+    size_t n = code->nest->extents[step->level];
+
+    return step->order == MDF_NEST_WITH_REST ? n - n % step->lanes : n;
+}
+
+size_t nest_total_in_pairs(size_t k, size_t n_totals)
+{
+    size_t number = 0;
+
+    for (; n_totals > 1; n_totals /= 2, k /= 2) {
+        number = number * 2 + k % 2;
+    }
+    return number;
+}
+
+/* A total, of those of a copy, and an element or another total become one. */
+static void join_pair(struct nest_code *code, size_t i, uint32_t *totals, size_t which, uint32_t next)
+{
+    struct nest_node node = {.code = NODE_ELEMENT, .step = (uint8_t)i, .n_in = 2, .in = {totals[which], next}};
+
+    node.dtype = code->nest->steps[i].operand_dtype;
+    node.active = (uint8_t)code->shape.lanes;
+    totals[which] = nest_add_node(code, node);
+}
+
+/* An element goes to its total; where that has all of its elements, it is joined with that one that waits for it, and so on. */
+static void take_in_pairs(struct nest_code *code, size_t i, size_t copy, uint32_t element)
+{
+    size_t n = nest_totals_in_pairs(code, i), at = (size_t)code->offsets[code->nest->steps[i].level], which = at % n,
+           half = n / 2;
+    size_t n_elements = nest_elements_in_pairs(code, i);
+    uint32_t *totals = &code->steps[i].totals[copy * n];
+
+    if (at >= n_elements) { /* of the rest */
+        join_pair(code, i, totals, 0, element);
+        return;
+    }
+    if (at < n && which > 0) {
+        totals[which] = element;
+    } else {
+        join_pair(code, i, totals, which, element);
+    }
+    for (; at + n >= n_elements && half > 0 && which >= half; half /= 2) {
+        which -= half;
+        join_pair(code, i, totals, which, totals[which + half]);
+    }
+}
+
 /* The element at the current indices, into the total that it goes to. */
 void nest_take_element(struct nest_code *code, size_t i, size_t copy)
 {
@@ -169,6 +253,10 @@ void nest_take_element(struct nest_code *code, size_t i, size_t copy)
     uint32_t element = nest_value_of(code, step->in[0]);
 
     if (code->failed) {
+        return;
+    }
+    if (code->steps[i].in_pairs) {
+        take_in_pairs(code, i, copy, element);
         return;
     }
     which = is_across ? (size_t)code->offsets[code->shape.vector_axis] / code->shape.lanes : (size_t)code->offsets[first_axis];
@@ -274,11 +362,13 @@ void nest_change_parts(struct nest_code *code, size_t i, size_t end)
 void nest_finish_fold(struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = count_totals(code, i), copy;
+    bool in_pairs = code->steps[i].in_pairs;
+    size_t n = in_pairs ? nest_totals_in_pairs(code, i) : count_totals(code, i), copy;
 
     for (copy = 0; copy < nest_count_copies(code, step->level) && !code->failed; copy++) {
         nest_go_to_copy(code, step->level, copy);
-        if (nest_has_parts(step)) {
+        if (in_pairs) { /* they are joined */
+        } else if (nest_has_parts(step)) {
             finish_part(code, i, copy, code->nest->extents[step->level]);
         } else {
             join_totals(code, i, copy);

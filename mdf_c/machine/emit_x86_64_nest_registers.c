@@ -82,6 +82,9 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
     if (node->code != NODE_ELEMENT) {
         return SIZE_MAX;
     }
+    if (step->kind == MDF_NEST_FOLD) {
+        return node->n_in == 2 && step->fold <= MDF_NEST_PRODUCT ? 1 : SIZE_MAX;
+    }
     if (step->code == MDF_LOWERED_CAST) {
         return step->operand_dtype == MDF_DTYPE_FLOAT32 && step->dtype == MDF_DTYPE_FLOAT64 ? 0 : SIZE_MAX;
     }
@@ -360,8 +363,10 @@ static double node_cost(const struct nest_code *code, const struct nest_node *no
     case NODE_STORE:
         return node->place.kind == PLACE_LANES ? 3 * node->active : 2;
     case NODE_ELEMENT:
-        return is_slow(step) ? 10 : 1;
     case NODE_TAKE:
+        if (step->kind == MDF_NEST_ELEMENT) {
+            return is_slow(step) ? 10 : 1;
+        }
         return nest_finds_index(step) ? 7 : step->fold >= MDF_NEST_MAXIMUM ? 3 : 1;
     case NODE_JOIN:
         return 12;

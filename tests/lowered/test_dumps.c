@@ -402,6 +402,20 @@ Test(dumps, short_rows_by_columns)
     cr_expect(strstr(outcome->output, "[i * 20 + j] = ") != NULL, "%s", outcome->output);
 }
 
+/* So do rows that are longer than vectors, where totals are joined in pairs; where the other factor begins is known when it runs.
+ */
+Test(dumps, longer_rows_by_columns)
+{
+    static const char model[] = "tests/data/dumps/scaling.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_columns(model);
+    outcome = cli_call("mdf-run %s --dump nests", model);
+    cr_expect(strstr(outcome->output, " by 1, 40\n") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%.9000s",
+              outcome->output);
+    cr_expect(strstr(outcome->output, " by 40, 1\n  r1@0 int64") == NULL, "%.9000s", outcome->output);
+}
+
 /* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
 Test(dumps, scans_in_succession)
 {

@@ -637,6 +637,52 @@ Test(emit_nest, folds_of_short_rows)
     }
 }
 
+/* Folds of products of the rows of a matrix, which lies by columns, and a row: totals of many rows side by side, which are joined
+ * in pairs. */
+static void make_columns(struct generator *generator, mdf_dtype dtype, size_t n_rows, size_t width, uint8_t lanes)
+{
+    struct build *build = &generator->build;
+    struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .level = 2, .dtype = (uint8_t)dtype, .view.at = MDF_NEST_NONE};
+    struct mdf_nest_step multiply = {.kind = MDF_NEST_ELEMENT, .code = MDF_LOWERED_MULTIPLY, .level = 2, .n_in = 2};
+    struct mdf_nest_step fold = {.kind = MDF_NEST_FOLD, .level = 1, .n_in = 1, .lanes = lanes, .view.at = MDF_NEST_NONE};
+
+    generator->loop = NULL;
+    generator->nest = build_nest(build, &build->lowered->region, 2, (size_t[]){n_rows, width});
+    load.view.id = make_input(generator, dtype, n_rows * width, false, 0);
+    load.view.strides[0] = 1;
+    load.view.strides[1] = (int64_t)n_rows;
+    multiply.in[0] = build_nest_step(build, generator->nest, load);
+    load.view.id = make_input(generator, dtype, width, false, 0);
+    load.view.strides[0] = 0;
+    load.view.strides[1] = 1;
+    multiply.in[1] = build_nest_step(build, generator->nest, load);
+    multiply.dtype = multiply.operand_dtype = fold.operand_dtype = fold.dtype = (uint8_t)dtype;
+    fold.in[0] = build_nest_step(build, generator->nest, multiply);
+    fold.fold = (uint8_t)draw(generator, MDF_NEST_FIRST_MAXIMUM);
+    fold.order = fold.fold <= MDF_NEST_PRODUCT && lanes == 32 ? MDF_NEST_WITH_REST : MDF_NEST_IN_LANES;
+    add_store(generator, build_nest_step(build, generator->nest, fold));
+}
+
+Test(emit_nest, folds_of_rows_by_columns)
+{
+    static const size_t widths[] = {9, 16, 17, 31, 32, 33, 40, 63, 64, 65}, rows[] = {7, 16, 24, 40, 70};
+    static const uint8_t lanes[] = {8, 16, 32, 64};
+    static struct generator generator;
+    uint64_t seed = 5000;
+    size_t width, n, k;
+
+    for (width = 0; width < COUNT(widths); width++) {
+        for (n = 0; n < 2 * COUNT(rows); n++) {
+            for (k = 0; k < COUNT(lanes); k++) {
+                begin_seed(&generator, ++seed, false);
+                make_columns(&generator, n % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, rows[n / 2], widths[width],
+                             lanes[k]);
+                check_built(&generator, seed);
+            }
+        }
+    }
+}
+
 /* Orders that cut rows into halves, and rows that have a rest. */
 Test(emit_nest, folds_of_long_rows)
 {
@@ -713,8 +759,9 @@ static struct mdf_value *build_counting(struct build *build, int64_t n)
     loop = build_loop(build, &build->lowered->region, SIZE_MAX);
     loop->trip_count = build_input(build, build_array(build, MDF_DTYPE_INT64, 0, NULL, &n));
     count = build_state(build, loop, build_whole(build, 0));
-    build_next(build, loop, count,
-               build_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, (mdf_lowered_id[]){count, build_whole(build, 1)}));
+    build_next(
+        build, loop, count,
+        build_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, (mdf_lowered_id[]){count, build_whole(build, 1)}));
     slot = build_slot(build);
     build_output(build, slot, count);
     build_finish(build);

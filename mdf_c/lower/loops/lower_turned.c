@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { LONGEST_ROW = 32 }; /* folded elements; longer ones are vectors themselves */
+enum { LONGEST_ROW = 64, LONGEST_ROW_IN_SOURCE = 32 }; /* folded elements; longer ones are vectors themselves */
 
 static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
 {
@@ -43,11 +43,11 @@ static size_t folded_level(const struct mdf_lowered_nest *nest)
     return level;
 }
 
-size_t turning_find_lanes(const struct mdf_lowered_nest *nest)
+size_t turning_find_lanes(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
-    size_t level = folded_level(nest);
+    size_t level = folded_level(nest), longest = lowering->is_for_source ? LONGEST_ROW_IN_SOURCE : LONGEST_ROW;
 
-    return level > 0 && level < nest->n_axes && mdf_nest_count(nest, level, nest->n_axes) <= LONGEST_ROW &&
+    return level > 0 && level < nest->n_axes && mdf_nest_count(nest, level, nest->n_axes) <= longest &&
                    nest->extents[level - 1] >= TURNING_FEWEST_ROWS
                ? level - 1
                : nest->n_axes;
@@ -68,6 +68,12 @@ bool turning_is_across(const struct turning *turning, const struct mdf_lowered_n
            turning->lowering->lowered->values[step->view.id].open_axes == 0 && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
 }
 
+/* Whether an index that is found when it runs says where a load begins, another one for each lane. */
+static bool begins_apart(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
+{
+    return step->view.at != MDF_NEST_NONE && nest->steps[step->view.at].level > lanes;
+}
+
 /* Whether all that is not laid out anew lies along the axis as vectors want it. */
 static bool lies_along(const struct turning *turning, const struct mdf_lowered_nest *nest, size_t lanes)
 {
@@ -80,7 +86,7 @@ static bool lies_along(const struct turning *turning, const struct mdf_lowered_n
         bool turns = moves && turning_is_across(turning, nest, step, lanes);
 
         if (moves && !turns && step->level > lanes &&
-            (step->view.at != MDF_NEST_NONE || step->view.strides[lanes] < 0 || step->view.strides[lanes] > 1)) {
+            (begins_apart(nest, step, lanes) || step->view.strides[lanes] < 0 || step->view.strides[lanes] > 1)) {
             return false;
         }
         any = any || turns;
@@ -236,7 +242,7 @@ static bool goes_round(const struct turning *turning, const struct mdf_lowered_n
  * loops in which that axis is folded, too, is slower then. */
 static size_t settle_lanes(const struct turning *turning, struct mdf_lowered_nest *nest, bool is_in_loop)
 {
-    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest);
+    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(turning->lowering, nest);
 
     return lanes < nest->n_axes && !(turning->lowering->is_for_source && is_folded(nest, lanes)) &&
                    choose_lanes(turning, nest, lanes) && (is_in_loop || goes_round(turning, nest, lanes))
@@ -384,7 +390,7 @@ static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *re
             return false;
         }
         if (op->code == MDF_LOWERED_LOOP ||
-            (op->code == MDF_LOWERED_NEST && turning_find_lanes(op->of.nest) < op->of.nest->n_axes)) {
+            (op->code == MDF_LOWERED_NEST && turning_find_lanes(lowering, op->of.nest) < op->of.nest->n_axes)) {
             if (!turn_op(lowering, region, i, &n_added)) {
                 return false;
             }

@@ -97,7 +97,7 @@ static size_t find_rows(const struct turned_state *turned, const struct mdf_lowe
 /* Whether what a nest does with the state can be done by columns, as fast at least. */
 static bool may_turn_nest(struct turned_state *turned, const struct turning *turning, const struct mdf_lowered_nest *nest)
 {
-    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(nest), i;
+    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(turning->lowering, nest), i;
 
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];

@@ -34,7 +34,7 @@ struct turning *turning_of(struct lowering *lowering, const struct mdf_lowered_o
 
 /* The axis that vectors go along where the rows that are folded are short: the last of those that are not. The number of axes: it
  * is no such nest. */
-size_t turning_find_lanes(const struct mdf_lowered_nest *nest);
+size_t turning_find_lanes(const struct lowering *lowering, const struct mdf_lowered_nest *nest);
 
 /* Whether an array from outside is loaded across rows. */
 bool turning_is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
