@@ -19,8 +19,10 @@ enum {
     MOST_PIECES = 256,
     MOST_PIECES_OF_ONE = 32, /* of one input, whose elements can be gathered by a table */
     INPUT_SHIFT = 44,
-    MOST_PIECES_RUN = 8,   /* where the kernel could be called */
-    MOST_MOVED_RUN = 4096, /* elements, the same */
+    MOST_PIECES_RUN = 8,      /* where the kernel could be called */
+    MOST_PIECES_IN_LOOP = 27, /* there, of so many elements each: margins of three axes */
+    LEAST_OF_PIECE = 16,
+    MOST_MOVED_RUN = 8192, /* elements, where the kernel could be called */
     MOST_GATHERED_RUN = 512
 };
 
@@ -404,6 +406,17 @@ static bool may_gather(const struct lowering *lowering, const struct mdf_value *
     return lowering->is_for_source || (lowering->region->kind == REGION_BODY && result->length <= MOST_GATHERED_RUN);
 }
 
+/* Of one input, whose elements can be gathered or moved by a kernel. */
+static size_t most_pieces_of_one(const struct lowering *lowering, const struct mdf_value *result)
+{
+    size_t n = lowering->region->kind == REGION_BODY ? result->length / LEAST_OF_PIECE : 0;
+
+    if (lowering->is_for_source) {
+        return MOST_PIECES_OF_ONE;
+    }
+    return n < MOST_PIECES_RUN ? MOST_PIECES_RUN : n < MOST_PIECES_IN_LOOP ? n : MOST_PIECES_IN_LOOP;
+}
+
 /* One result; where it has no elements, a constant. *taken is false where there is no nest for it: nothing was added, then. */
 static bool move_result(struct lowering *lowering, struct trial *trial, size_t number, const struct mdf_value *positions,
                         mdf_lowered_id *out, bool *taken)
@@ -429,8 +442,7 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
         return !lowering_has_failed(lowering);
     }
     measure_steps(&moving);
-    is_cut = cut(&moving, whole, 0) &&
-             (n_data > 1 || moving.n_pieces <= (size_t)(lowering->is_for_source ? MOST_PIECES_OF_ONE : MOST_PIECES_RUN));
+    is_cut = cut(&moving, whole, 0) && (n_data > 1 || moving.n_pieces <= most_pieces_of_one(lowering, result));
     if ((!is_cut && (n_data > 1 || !may_gather(lowering, result))) ||
         (!lowering->is_for_source && moving.n_pieces > MOST_PIECES_RUN && n_data > 1)) {
         return true;
