@@ -124,7 +124,7 @@ class Plan:
     records : list of (int, int)
         Node and output of the ports that are recorded.
     forms : list of (numpy.dtype, tuple of int)
-        Type and shape of one value of each; empty: found by evaluating the first instance.
+        Type and shape of one value of each; empty: found by evaluating the first instances.
     seeds : int, or numpy.ndarray of uint64, shape (instances,)
         What the seed of each instance is made from, or the seed of each.
     n : int

@@ -45,6 +45,9 @@ _WAITING_PER_THREAD, _LEAST_WAITING = 2, 8
 _MOST_PART_BYTES = 1 << 26
 # MDF_SWEEP_MOST_LANES.
 _MOST_LANES = 64
+
+# MDF_SWEEP_SHOWS_FORMS: so many instances show the forms of what is recorded.
+_SHOW_FORMS = 100
 # No array is so large that it would be put beside the file.
 _WHOLE = ctypes.c_size_t(-1).value
 
@@ -294,7 +297,7 @@ def sweep(
                 native = NativeSweep(program.handle, plan, n_threads, tell)
                 arrays, stopped = (native.run() if plan.n else None), native.stopped_steps
         else:
-            plan.forms = NativeSweep(program.handle, plan.part(0, 1), 1).forms()
+            plan.forms = NativeSweep(program.handle, plan.part(0, min(plan.n, _SHOW_FORMS)), 1).forms()
             native = NativeSweep(program.handle, plan, 1)
             arrays, stopped = _run_on_cluster(client, program, plan, native, tell)
     if reduce is not None:

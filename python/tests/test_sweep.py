@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent import futures
 
 import numpy as np
 import pytest
@@ -369,3 +370,34 @@ def test_a_sweep_says_which_ports_it_has():
     swept = mdf_c.sweep(CELL, {"a": [0.5, 0.7]}, steps=2, dt=0.1, progress=False)
     assert "V" in swept and "n.V" in swept and "W" not in swept and 0 not in swept
     assert list(swept) == list(swept.outputs)
+
+
+def model_whose_second_node_waits(value, start):
+    """B runs once A's `c`, which counts from `start`, is 3."""
+    counter = {"parameters": {"c": {"value": "c + 1", "default_initial_value": start}}, "output_ports": {"n": {"value": "c"}}}
+    other = {"input_ports": {"i": {}}, "parameters": {"q": {"value": value}}, "output_ports": {"o": {"value": "q"}}}
+    edges = {"e": {"sender": "A", "sender_port": "n", "receiver": "B", "receiver_port": "i"}}
+    waits = {"type": "Threshold", "kwargs": {"dependency": "A", "parameter": "c", "threshold": 3, "comparator": ">="}}
+    conditions = {"node_specific": {"B": waits}, "termination": {"environment_state_update": {"type": "AfterPass", "kwargs": {"n": 0}}}}
+    return {"m": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": {"A": counter, "B": other}, "edges": edges, "conditions": conditions}}}}
+
+
+@pytest.mark.parametrize("lanes", (1, 4))
+@pytest.mark.parametrize("value, row", (("[[1.0, 2.0], [3.0, 4.0]]", [[1.0, 2.0], [3.0, 4.0]]), (7, 7.0), ("2 > 1", 1.0)))
+def test_a_node_that_does_not_run_in_some_steps_or_instances_has_nan(value, row, lanes):
+    nothing = np.full(np.shape(row), np.nan)
+    model = model_whose_second_node_waits(value, 0)
+
+    def run(**how):
+        return mdf_c.sweep(model, {"A.c": how.pop("starts")}, steps=2, record="B.o", lanes=lanes, progress=False, **how)["o"]
+
+    np.testing.assert_array_equal(run(starts=[0, 2, 1], every=1), [[nothing, nothing], [row, row], [nothing, row]])
+    np.testing.assert_array_equal(run(starts=[0] * 50 + [2]), [nothing] * 50 + [row])  # whichever instance shows the form
+    np.testing.assert_array_equal(run(starts=[0, 0], every=1), np.full((2, 2), np.nan))  # no form: one number
+    with futures.ThreadPoolExecutor(2) as client:
+        np.testing.assert_array_equal(run(starts=[0] * 5 + [2], client=client), [nothing] * 5 + [row])
+
+
+def test_a_whole_number_of_an_instance_and_none_of_a_later_one_are_told_apart():
+    with pytest.raises(mdf_c.MdfError, match=r"the value is nothing where the first instance ended with int64 scalar: .*leave it out"):
+        mdf_c.sweep(model_whose_second_node_waits(7, 0), {"A.c": [2, 0]}, record="B.o", progress=False)

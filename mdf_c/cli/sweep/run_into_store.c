@@ -1,7 +1,8 @@
 /* run_into_store.c - a sweep whose results go to a folder in chunks of instances.
  *
- * What is held in memory is one chunk's. The form of results is that of instance 0, which each call evaluates, as a sweep that is
- * held as a whole does; so a chunk has the same bits whichever call evaluates it, and one that is there need not be evaluated. */
+ * What is held in memory is one chunk's. The form of results is that of the first instances, which each call evaluates, as a
+ * sweep that is held as a whole does; so a chunk has the same bits whichever call evaluates it, and one that is there need not be
+ * evaluated. */
 #include "mdf_c/base/hash.h"
 #include "mdf_c/base/stop.h"
 #include "mdf_c/cli/sweep/sweep_run.h"
@@ -173,8 +174,7 @@ static bool write_attributes(struct store_run *store, const struct sweep_report 
                     "%s{\"mdf_sweep\": {\"fingerprint\": \"%016" PRIx64 "%016" PRIx64 "\", \"instances\": %zu, \"chunk\": %zu, "
                     "\"chunks\": %zu, \"combine\": \"%s\", \"every\": %" PRIu64,
                     store->store.is_v3 ? "{\"zarr_format\": 3, \"node_type\": \"group\", \"attributes\": " : "", store->hash.a,
-                    store->hash.b, run->file.n_instances, store->chunk, store->n_chunks, report->combine,
-                    report->every);
+                    store->hash.b, run->file.n_instances, store->chunk, store->n_chunks, report->combine, report->every);
     append_optional(&text, "model", report->model);
     append_optional(&text, "graph", report->graph);
     append_axes(&text, report);

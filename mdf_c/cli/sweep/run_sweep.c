@@ -518,10 +518,12 @@ static bool write_results(struct sweep_run *run)
 
 /* ------------------------------------------------------------------ all of it */
 
-/* What is asked for, with all instances held but where they go to a store, which first sees but one. */
+/* What is asked for, with all instances held but where they go to a store, which first sees the few that show the forms of
+ * values. */
 static bool collect(struct sweep_run *run)
 {
-    size_t n = is_store(run->options->output_path) ? 1 : run->file.n_instances;
+    bool are_all = run->file.n_instances <= MDF_SWEEP_SHOWS_FORMS || !is_store(run->options->output_path);
+    size_t n = are_all ? run->file.n_instances : MDF_SWEEP_SHOWS_FORMS;
 
     if (!collect_values(run) || !check_seeds(run) || !hold_instances(run, n)) {
         return false;

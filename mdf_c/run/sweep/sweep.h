@@ -27,6 +27,8 @@ struct mdf_swept_record {
     size_t rank;
     const int64_t *shape;
     size_t n_elements, size_bytes;
+    bool has_gaps;   /* the node had not run yet after some step, when the form was found */
+    bool is_nothing; /* and not after any */
 };
 
 struct mdf_sweep_lanes;
@@ -51,7 +53,7 @@ struct mdf_sweep {
     const mdf_tensor *reduced_forms; /* of each reduction of the plan */
     struct mdf_reduced *reduced;     /* what has come of all instances so far; NULL: there are no reductions */
     int n_threads;
-    size_t n_lanes; /* so many instances are evaluated side by side; 1: one by one; 0, as at first: as many as pay */
+    size_t n_lanes;             /* so many instances are evaluated side by side; 1: one by one; 0, as at first: as many as pay */
     struct mdf_refusal refusal; /* why a thread had none, under the lock of its threads */
     bool has_lanes;             /* a thread had some */
     /* Called when all threads are done, of each that has lanes; NULL: nobody asks. */
@@ -87,10 +89,10 @@ bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record);
 /* Instances that have been evaluated, and are reduced together: what each has is brought here. */
 struct mdf_sweep_batch {
     size_t n, most;
-    size_t *cells;        /* [most] that they belong to */
-    int64_t *stopped;     /* [most] see mdf_sweep_target */
+    size_t *cells;    /* [most] that they belong to */
+    int64_t *stopped; /* [most] see mdf_sweep_target */
     double *stopped_times;
-    void **rows;          /* [most, rows] of each record */
+    void **rows; /* [most, rows] of each record */
 };
 /* NULL with the error set. */
 struct mdf_sweep_batch *mdf_sweep_batch_new(struct mdf_sweep *sweep, mdf_error *error);
@@ -122,8 +124,8 @@ bool mdf_sweep_has_series(const struct mdf_sweep *sweep);
 /* The same of one instance after the other. */
 struct mdf_sweep_places {
     const struct mdf_swept_values *values;
-    const char *at;            /* what the instance has */
-    size_t n_left, place;      /* of values along an axis: instances that have the same, the number of the value */
+    const char *at;       /* what the instance has */
+    size_t n_left, place; /* of values along an axis: instances that have the same, the number of the value */
 };
 struct mdf_sweep_places mdf_sweep_places_of(const struct mdf_sweep *sweep, const struct mdf_swept_values *values, size_t number,
                                             uint64_t step);
@@ -155,7 +157,11 @@ mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *
 bool mdf_sweep_is_recorded(const struct mdf_sweep *sweep, uint64_t step);
 /* How many steps from number `step` on are not; the last step is not among them. */
 uint64_t mdf_sweep_count_unseen(const struct mdf_sweep *sweep, uint64_t step);
-/* Evaluates the first instance to find the forms of the records that have none. */
+/* So many instances are evaluated at most to find the forms of ports whose nodes did not run in the first one. */
+enum { MDF_SWEEP_SHOWS_FORMS = 100 };
+
+/* Evaluates the first instance to find the forms of the records that have none, and the next ones, where it does not show them.
+ */
 mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error);
 
 /* What mdf_sweep_seed (mdf.h) says. */

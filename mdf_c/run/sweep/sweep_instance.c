@@ -134,6 +134,12 @@ static bool widens(mdf_dtype from, mdf_dtype to)
     return have >= 0 && (have < want || (have == want && mdf_dtype_size(from) <= mdf_dtype_size(to)));
 }
 
+/* Whether a type has a number for what a node has that has not run yet. */
+static bool holds_nan(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) == 'f' || mdf_dtype_kind(dtype) == 'c';
+}
+
 /* Takes what a value shows of its record's form: the widest type, the shape that comes last. */
 static mdf_status look_at(const struct instance *instance, struct mdf_swept_record *form, const struct mdf_value *value)
 {
@@ -185,10 +191,15 @@ static mdf_status other_form(const struct instance *instance, const struct mdf_s
     mdf_value_describe(&form, want, sizeof want);
     mdf_error_set(
         instance->error, MDF_SHAPE,
-        "the value is %s where the first instance ended with %s: all values of a port that a sweep records must have "
+        "the value is %s where the first instance%s ended with %s: all values of a port that a sweep records must have "
         "one form; %s",
-        have, want,
-        has_shape(value, record)
+        have,
+        record->is_nothing ? "s"
+        : record->has_gaps ? " that shows one"
+                           : "",
+        record->is_nothing ? "nothing" : want,
+        value->kind == MDF_KIND_NONE ? "let the node run in all instances, the port be a real number (1.0 * ...), or leave it out"
+        : has_shape(value, record)
             ? "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0, beside a real number"
             : "leave the port out, or record the last step only");
     port_path(instance, record);
@@ -216,11 +227,10 @@ static mdf_status write_row(const struct instance *instance, const struct mdf_sw
                             char *target)
 {
     static const double nan_element = NAN;
-    char kind = mdf_dtype_kind(record->dtype);
     bool fits;
 
     if (value->kind == MDF_KIND_NONE) { /* the node has not run yet */
-        fits = (kind == 'f' || kind == 'c') && fill(record, target, MDF_DTYPE_FLOAT64, &nan_element);
+        fits = holds_nan(record->dtype) && fill(record, target, MDF_DTYPE_FLOAT64, &nan_element);
     } else if (!widens((mdf_dtype)value->dtype, record->dtype)) {
         fits = false;
     } else if (!has_shape(value, record)) {
@@ -278,6 +288,8 @@ static mdf_status take_row(const struct instance *instance, size_t row)
             status = write_row(instance, record, value, place_of(instance, i, row));
         } else if (status == MDF_OK && value->kind != MDF_KIND_NONE) {
             status = look_at(instance, &instance->forms[i], value);
+        } else if (status == MDF_OK) {
+            instance->forms[i].has_gaps = true;
         }
         mdf_value_clear(&instance->state->shared->memory, &made);
     }
@@ -498,41 +510,70 @@ mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *
     return write_row(&instance, &sweep->records[record], value, place_of(&instance, record, row));
 }
 
+/* Takes the forms that an instance has shown for the records that have none. Where the node of whole numbers or truths had not
+ * run yet after a step, they are float64, which has a NaN for that. */
 static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *instance)
 {
-    mdf_status status = run(instance);
     size_t i, total;
 
-    for (i = 0; i < sweep->n_records && status == MDF_OK; i++) {
+    for (i = 0; i < sweep->n_records; i++) {
         struct mdf_swept_record *form = &instance->forms[i];
 
-        if (form->dtype == MDF_DTYPE_NONE) {
-            mdf_error_set(instance->error, MDF_VALUE, "the port has no value after any step that is recorded: leave it out");
-            port_path(instance, form);
-            return MDF_VALUE;
+        if (form->dtype == MDF_DTYPE_NONE || sweep->records[i].dtype != MDF_DTYPE_NONE) {
+            continue;
+        }
+        if (form->has_gaps && !holds_nan(form->dtype)) {
+            form->dtype = MDF_DTYPE_FLOAT64;
         }
         if (!mdf_size_multiply(form->n_elements, mdf_dtype_size(form->dtype), &form->size_bytes) ||
             !mdf_size_multiply(form->size_bytes, sweep->n_rows, &total) ||
             !mdf_size_multiply(total, sweep->n_instances, &total)) {
             return mdf_error_set(instance->error, MDF_LIMIT, "the results of the sweep are too large");
         }
-        if (sweep->records[i].dtype == MDF_DTYPE_NONE) {
-            sweep->records[i] = *form;
+        sweep->records[i] = *form;
+    }
+    return MDF_OK;
+}
+
+static bool lacks_forms(const struct mdf_sweep *sweep)
+{
+    size_t i;
+
+    for (i = 0; i < sweep->n_records && sweep->records[i].dtype != MDF_DTYPE_NONE; i++) {
+    }
+    return i < sweep->n_records;
+}
+
+/* The first instance shows the forms, but those of nodes that do not run in it: these are looked for in the next ones. Of a node
+ * that runs in none of them there is NaN. */
+static mdf_status look_for_forms(struct mdf_sweep *sweep, struct instance *instance)
+{
+    mdf_status status = MDF_OK;
+    size_t n = sweep->n_instances < MDF_SWEEP_SHOWS_FORMS ? sweep->n_instances : MDF_SWEEP_SHOWS_FORMS, i;
+
+    for (; instance->number < n && status == MDF_OK && lacks_forms(sweep); instance->number++) {
+        status = run(instance);
+        if (status == MDF_OK) {
+            status = keep_forms(sweep, instance);
         }
     }
-    return status;
+    for (i = 0; i < sweep->n_records; i++) {
+        if (status == MDF_OK && sweep->records[i].dtype == MDF_DTYPE_NONE) {
+            instance->forms[i].dtype = MDF_DTYPE_FLOAT64;
+            instance->forms[i].n_elements = 1;
+            instance->forms[i].is_nothing = true;
+        }
+    }
+    return status == MDF_OK ? keep_forms(sweep, instance) : status;
 }
 
 mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
 {
     struct instance instance = {.sweep = sweep, .n_steps = sweep->n_steps, .arena = &sweep->arena, .error = error};
-    size_t n_known = 0, i;
     mdf_status status;
+    size_t i;
 
-    for (i = 0; i < sweep->n_records; i++) {
-        n_known += sweep->records[i].dtype != MDF_DTYPE_NONE;
-    }
-    if (n_known == sweep->n_records) {
+    if (!lacks_forms(sweep)) {
         return MDF_OK;
     }
     instance.forms = mdf_arena_array(&sweep->arena, sweep->n_records, sizeof *instance.forms);
@@ -549,7 +590,7 @@ mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
     }
     mdf_sweep_set_end(sweep);
     instance.state->shared->end_s = sweep->end_s;
-    status = keep_forms(sweep, &instance);
+    status = look_for_forms(sweep, &instance);
     mdf_state_release(instance.state);
     return status;
 }
