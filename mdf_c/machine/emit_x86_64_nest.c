@@ -221,6 +221,22 @@ static bool folds_axis(const struct mdf_lowered_nest *nest, size_t axis)
     return i < nest->n_steps;
 }
 
+/* Whether a nest rather moves elements than computes with them: of rows that end within a line of the cache, the next ones begin
+ * there, and each vector of 64 bytes lies in two lines. */
+static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t n_moves = 0, n_computed = 0, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
+
+        n_moves += moves && step->level > axis && step->view.strides[axis] != 0;
+        n_computed += !moves && step->level > axis;
+    }
+    return n_moves > n_computed && !folds_axis(nest, axis);
+}
+
 /* How many lanes vectors of 64 bytes along an axis have; 0: there are none, or no instructions for them. What is left of the axis
  * is moved by one instruction, and folds leave nothing. */
 static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
@@ -229,7 +245,7 @@ static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, u
     bool is_open = nest->is_open && axis == nest->open_axis;
     size_t i;
 
-    if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 ||
+    if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 || (rest != 0 && moves_most(nest, axis)) ||
         (folds_axis(nest, axis) && (is_open || rest != 0 || most_lanes(nest, axis, lanes) < lanes))) {
         return 0;
     }

@@ -416,6 +416,16 @@ Test(dumps, longer_rows_by_columns)
     cr_expect(strstr(outcome->output, " by 40, 1\n  r1@0 int64") == NULL, "%.9000s", outcome->output);
 }
 
+/* Rows that do not end where lines of the cache do are moved in vectors of half a line: one of a whole line would lie in two. */
+Test(dumps, rows_within_lines)
+{
+    const struct cli_outcome *outcome;
+
+    expect_columns("tests/data/dumps/lines.yaml");
+    outcome = cli_call("mdf-run tests/data/dumps/lines.yaml --dump machine");
+    cr_expect(strstr(outcome->output, " 62 f1 7c 48 ") == NULL, "%.9000s", outcome->output); /* of floats, 64 bytes */
+}
+
 /* Scans in succession are one, and have a form in C; what lies between them is there where it is looked at. */
 Test(dumps, scans_in_succession)
 {
