@@ -77,9 +77,9 @@ def _has_nan(value):
     return array.dtype.kind == "f" and bool(np.isnan(array).any())
 
 
-def _has_place_of_nan(case):
-    """Whether a program looks for the place of an extreme, and meets NaN: in its inputs, nodes or bodies."""
-    if next(_calls(case, ("ArgMin", "ArgMax")), None) is None:
+def _has_extreme_of_nan(case):
+    """Whether a program looks for an extreme, or the place of one, and meets NaN: in its inputs, nodes or bodies."""
+    if next(_calls(case, ("ArgMin", "ArgMax", "ReduceMin", "ReduceMax")), None) is None:
         return False
     try:
         state = mdf_c.load(cases.model_bytes(case), format=case["format"]).compile(**SETTINGS).state()
@@ -122,7 +122,9 @@ RULES = [
     ("onnxruntime", _yields_what_it_did_not_make, "what a body yields without having made it (its input, a value from outside, one value twice) shares memory with what it is "
                                                   "made from, and others write there: numbers of other types are seen in it"),
     ("onnxruntime", _has_empty_sequence_with_state, "the state of a sequence of no steps is the initial one, by the equations of the operators; there it is zeros"),
-    ("onnxruntime", _has_place_of_nan, "NaN is what ArgMin and ArgMax find first, as in numpy; there it is passed over"),
+    ("onnxruntime", _has_extreme_of_nan, "NaN is what ArgMin, ArgMax, ReduceMin and ReduceMax find first, as in numpy; there it is passed over"),
+    ("onnxruntime", _holds(r'"type": "int32".*"op": "Reduce(Sum|SumSquare|L1|Prod)"'), "whole numbers go on at the other end of their type; there what is summed or multiplied stays at its "
+                                                                                   "end, or is computed in float32"),
     ("onnxruntime", _has_extreme_of_bare_leaves, "a leaf that has no weight for a target gives it nothing, as where there are several targets; there, with one target, it "
                                                  "gives 0, which is then the smallest or largest"),
     ("modeci_mdf", _holds(r'"default_value": \['), "a list that is a port's default value stays a list of Python there, whose + joins and whose * repeats; a port's value is an array"),

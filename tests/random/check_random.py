@@ -210,7 +210,7 @@ def report(settings, found):
                 folder = keep(settings, seed, finding, case)
                 print("   ", json.dumps(case["model"])[:3000])
                 print(f"    in {os.path.relpath(folder, ROOT)}: {cases.mdf_run_command(case, 'model.' + case['format'])}")
-            print(f"    again: make check-random FROM={seed} SEEDS=1")
+            print(f"    again: make check-random FROM={seed} SEEDS=1" + (f" RANDOM_FLAGS='--family {settings.family}'" if settings.family else ""))
             sys.stdout.flush()
 
 
@@ -227,8 +227,10 @@ def arguments():
     parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
     parser.add_argument("--sanitize", action="store_true", help="has generated C watched by the address sanitizer and that of undefined behaviour")
     parser.add_argument("--wrong-way", help="changes the last bits that this way gives, to see that it is found")
+    parser.add_argument("--family", choices=sorted(families.APART), help="all models are of one family that takes no turns")
     parser.add_argument("--keep", default=None, help="folder for what is found; default BUILD/random/found")
     settings = parser.parse_args()
+    families.choose(settings.family)
     settings.end = time.monotonic() + settings.time
     settings.keep = settings.keep or os.path.join(ROOT, settings.build, "random", "found")
     return settings

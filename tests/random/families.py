@@ -1,5 +1,6 @@
 """Which grammar a seed belongs to."""
 import chains
+import deep_nests
 import grammar
 import modeci_grammar
 import nests
@@ -9,13 +10,21 @@ import sequences
 import solving
 import successions
 
-FAMILIES = [grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions]
+FAMILIES = [module.make for module in (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions)]
+APART = {"deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard}  # take no turns: --family chooses one of them
+_chosen = []
+
+
+def choose(name):
+    """All seeds are of the family of that name; None: they take turns."""
+    _chosen[:] = [] if name is None else [APART[name]]
 
 
 def make(seed):
-    return FAMILIES[seed % len(FAMILIES)].make(seed)
+    turns = _chosen or FAMILIES
+    return turns[seed % len(turns)](seed)
 
 
 def make_comparable(seed):
     """The same with MDF models that modeci_mdf has."""
-    return make(seed) if seed % len(FAMILIES) else modeci_grammar.make(seed)
+    return make(seed) if _chosen or seed % len(FAMILIES) else modeci_grammar.make(seed)
