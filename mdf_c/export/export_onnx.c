@@ -336,6 +336,7 @@ static bool add_ports(struct exporter *exporter)
             const struct mdf_program_output *output = &program->nodes[i].outputs[j];
             const char *name = mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, output->id);
 
+            export_is_about(exporter, program->nodes[i].id, output->id);
             done = name != NULL ? put_result(exporter, name, i, output, NULL,
                                              exporter->state != NULL ? mdf_frame_value(exporter->state->frame, output->operand) : NULL)
                                 : export_out_of_memory(exporter);
@@ -358,6 +359,7 @@ static bool add_results(struct exporter *exporter)
         const struct symbol *symbol;
 
         if (result->output != SIZE_MAX) {
+            export_is_about(exporter, program->nodes[result->node].id, program->nodes[result->node].outputs[result->output].id);
             done = put_result(exporter, result->name, result->node, &program->nodes[result->node].outputs[result->output],
                               declaration_of(exporter, i), value);
         } else {
@@ -368,7 +370,9 @@ static bool add_results(struct exporter *exporter)
     if (done && program->n_results == 0) {
         done = add_ports(exporter);
     }
-    return done && (exporter->main->outputs.length > 0 || export_refuse(exporter, "the graph yields nothing"));
+    export_is_about(exporter, NULL, NULL);
+    return done && (exporter->main->outputs.length > 0 ||
+                    export_refuse(exporter, "the graph yields nothing: give a node an output port with a value"));
 }
 
 static bool put_no_longer_first(struct exporter *exporter)
@@ -390,21 +394,25 @@ static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *i
     *is_settled = true;
     for (i = 0; i < exporter->n_states; i++) {
         const struct exported_state *state = &exporter->states[i];
+        const struct slot_label *label = &exporter->labels[state->slot];
         struct symbol next, now = {.kind = SYMBOL_TENSOR, .dtype = state->dtype}, cast;
 
+        export_is_about(exporter, label->node, label->id);
         if ((state->late != NULL && !export_bring_late(exporter, state->late)) ||
             !export_as_array(exporter, exporter->main, &exporter->environment->slots[state->slot], &next)) {
             return false;
         }
         if (next.has_shape && !symbol_has_shape_of(&next, &exporter->first->slots[state->slot])) {
-            return export_refuse(exporter, "the state '%s' changes its shape", state->name);
+            exporter->at = NULL;
+            return export_refuse(exporter, "the state '%s' changes its shape: begin it in the shape that it has later", state->name);
         }
         now.strength = next.strength;
         if (next.dtype != state->dtype) {
             mdf_dtype common = export_common_type(exporter, &now, &next);
 
             if (common == MDF_DTYPE_NONE) {
-                return export_refuse(exporter, "the state '%s' changes its type", state->name);
+                exporter->at = NULL;
+                return export_refuse(exporter, "the state '%s' changes its type: begin it in the type that it has later", state->name);
             }
             *is_settled = *is_settled && common == state->dtype;
             types[state->slot] = common;

@@ -199,7 +199,8 @@ static bool run_taken(struct exporter *exporter, size_t index)
     exporter->has_run[index] = true;
     if (node->finished != MDF_NO_OPERAND) {
         exporter->at = NULL;
-        return export_refuse(exporter, "node '%s' runs until it is finished", node->id);
+        export_is_about(exporter, node->id, NULL);
+        return export_refuse(exporter, "the node runs until it is finished, which ONNX has not: write what it computes as an onnx::Loop");
     }
     return (!is_first || export_instructions(exporter, environment, node->reset, node->initial)) &&
            export_instructions(exporter, environment, node->first, node->reset) &&
@@ -263,6 +264,7 @@ static bool check_conditions(struct exporter *exporter)
         return export_refuse(exporter, "a condition that looks at values, at time, or at earlier evaluations");
     }
     exporter->at = NULL;
+    export_is_about(exporter, NULL, NULL);
     return exporter->state != NULL ||
            export_refuse(exporter, "who runs when is not known: an evaluation of the graph with its conditions ends in an error");
 }

@@ -8,8 +8,44 @@
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INTEGER = 3, ATTRIBUTE_GRAPH = 6, ATTRIBUTE_INTEGERS = 8, ATTRIBUTE_TYPE = 20 };
 
+/* Where a part of a node stands, and what it is called; NULL: the node has none of this name. */
+static const struct mdf_node *find_part(const struct mdf_graph_node *node, const char *id, const char **kind)
+{
+    size_t parameter = mdf_model_find_parameter(node, id), output = mdf_model_find_output_port(node, id);
+    size_t input = mdf_model_find_input_port(node, id);
+
+    *kind = parameter < node->n_parameters ? "parameter" : output < node->n_output_ports ? "output port" : "input port";
+    return parameter < node->n_parameters ? node->parameters[parameter].definition.source
+           : output < node->n_output_ports ? node->output_ports[output].source
+           : input < node->n_input_ports   ? node->input_ports[input].source
+                                           : NULL;
+}
+
+void export_is_about(struct exporter *exporter, const char *node, const char *part)
+{
+    const struct mdf_graph *graph = mdf_model_find_graph(exporter->model, exporter->program->graph_id);
+    size_t at = graph != NULL && node != NULL ? mdf_model_find_node(graph, node) : SIZE_MAX;
+    const struct mdf_node *whole = graph == NULL ? NULL : at < graph->n_nodes ? graph->nodes[at].source : graph->source, *found = NULL;
+    const char *kind = "";
+
+    exporter->about.line = 0;
+    if (whole == NULL) {
+        return;
+    }
+    if (at < graph->n_nodes && part != NULL) {
+        found = find_part(&graph->nodes[at], part, &kind);
+    }
+    exporter->about = (struct mdf_origin){.file = mdf_node_file(exporter->model->document, whole),
+                                          .line = (int)(found != NULL ? found : whole)->line,
+                                          .column = (int)(found != NULL ? found : whole)->column};
+    exporter->about.path = at >= graph->n_nodes ? mdf_arena_printf(&exporter->arena, "graph '%s'", graph->id)
+                           : found != NULL      ? mdf_arena_printf(&exporter->arena, "node '%s', %s '%s'", node, kind, part)
+                                                : mdf_arena_printf(&exporter->arena, "node '%s'", node);
+}
+
 bool export_refuse(struct exporter *exporter, const char *format, ...)
 {
+    const struct mdf_origin *at = exporter->at != NULL ? exporter->at : exporter->about.line > 0 ? &exporter->about : NULL;
     char why[600];
     va_list arguments;
 
@@ -18,9 +54,9 @@ bool export_refuse(struct exporter *exporter, const char *format, ...)
     va_end(arguments);
     if (exporter->error != NULL && exporter->error->code == MDF_OK) {
         mdf_error_set(exporter->error, MDF_UNSUPPORTED, "this can not be written as ONNX: %s", why);
-        if (exporter->at != NULL) {
-            mdf_error_at(exporter->error, exporter->at->file, exporter->at->line, exporter->at->column);
-            mdf_error_in(exporter->error, "%s", exporter->at->path);
+        if (at != NULL) {
+            mdf_error_at(exporter->error, at->file, at->line, at->column);
+            mdf_error_in(exporter->error, "%s", at->path != NULL ? at->path : "");
         }
     }
     return false;

@@ -85,6 +85,7 @@ struct exporter {
     struct mdf_value **made; /* constants that the exporter made, to be released */
     size_t n_made, made_capacity;
     const struct mdf_origin *at; /* of the instruction that is gone through */
+    struct mdf_origin about;     /* where there is none: of the port, parameter or node that is written; line 0: of none */
     size_t n_steps;              /* instructions gone through, to a bound */
     struct onnx_graph *main, *graphs; /* `graphs`: all */
     struct environment *environment;  /* of the outermost unit */
@@ -102,7 +103,9 @@ struct exporter {
 /* --- export_symbols.c */
 /* Sets the error, with the place in the model; returns false. */
 bool export_refuse(struct exporter *exporter, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
-/* The same where the model can be written in this opset; 0: it can in none. */
+/* What is refused from here on is about this part of a node of the outermost graph, or, NULL, the node, or, NULL, the graph. */
+void export_is_about(struct exporter *exporter, const char *node, const char *part);
+/* As export_refuse, where the model can be written in this opset; 0: it can in none. */
 bool export_ask_opset(struct exporter *exporter, int opset, const char *what);
 bool export_out_of_memory(struct exporter *exporter);
 /* A name that nothing else has, `wanted` where that is free. */

@@ -286,6 +286,34 @@ Test(export, what_has_no_form_is_refused_with_its_place)
     cr_expect_not_null(strstr(error.message, "the input 'x' has a type and no shape"), "%s", error.message);
 }
 
+/* What is no instruction has a place too: the port, the parameter, the node, or the graph. */
+Test(export, what_no_instruction_is_about_is_refused_with_its_place)
+{
+    static const struct {
+        const char *nodes, *why, *path;
+        int column;
+    } refused[] = {
+        {"{\"a\": {\"parameters\": {\"s\": {\"default_initial_value\": 1.0, \"value\": \"numpy.array([s * 1.0, 2.0])\"}}, "
+         "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(s)\"}}}}",
+         "the state 'a.s' changes its shape: begin it in the shape", "node 'a', parameter 's'", 61},
+        {"{\"a\": {\"parameters\": {\"p\": {\"value\": 1}}}}", "the graph yields nothing: give a node", "graph 'g'", 24},
+        {"{\"a\": {\"repeat_until_finished\": 3, \"parameters\": {\"s\": {\"default_initial_value\": 0, \"value\": \"s + 1\"}, "
+         "\"is_finished\": {\"value\": \"s > 2\"}}, \"output_ports\": {\"y\": {\"value\": \"s\"}}}}",
+         "the node runs until it is finished", "node 'a'", 40},
+    };
+    char model[500];
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        mdf_error error = {0};
+
+        snprintf(model, sizeof model, "{\"m\": {\"graphs\": {\"g\": {\"nodes\": %s}}}}", refused[i].nodes);
+        cr_expect_null(through_onnx(model, &error), "%s", model);
+        cr_expect_not_null(strstr(error.message, refused[i].why), "%s", error.message);
+        cr_expect_str_eq(error.path, refused[i].path, "%s: %s", error.path, error.message);
+        cr_expect(error.line == 1 && error.column == refused[i].column, "%s: column %d", error.message, error.column);
+    }
+}
+
 Test(export, conditions_that_are_the_same_in_each_evaluation_are_written_out)
 {
     mdf_error error = {0};
