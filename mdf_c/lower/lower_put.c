@@ -187,8 +187,7 @@ static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t 
     return lowering_add_element_op(lowering, op, &row);
 }
 
-/* What an array is a copy of, under another shape, in the innermost region; else the array. */
-static mdf_lowered_id look_through_copy(const struct lowering *lowering, mdf_lowered_id id)
+mdf_lowered_id lowering_look_through_copy(const struct lowering *lowering, mdf_lowered_id id)
 {
     size_t at = lowering->region->n_ops;
 
@@ -200,6 +199,25 @@ static mdf_lowered_id look_through_copy(const struct lowering *lowering, mdf_low
         }
     }
     return id;
+}
+
+/* The index of what is put, number `i`: one for all axes, where the numbers that say it are known to be on theirs. */
+static mdf_lowered_id take_index(struct lowering *lowering, struct mdf_lowered_put *put, mdf_lowered_id indices, size_t i)
+{
+    mdf_lowered_id flat = put->n_indices < 2
+                              ? MDF_LOWERED_NONE
+                              : lowering_flatten_index(lowering, indices, i * put->n_indices, put->n_indices, put->limits);
+    int64_t limit = 1;
+    size_t k;
+
+    if (flat == MDF_LOWERED_NONE) {
+        return take(lowering, indices, i * put->n_indices, put->n_indices);
+    }
+    for (k = 0; k < put->n_indices; k++) {
+        limit *= put->limits[k];
+    }
+    *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {put->steps[put->n_indices - 1]}, .limits = {limit}};
+    return flat;
 }
 
 bool lowering_put(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
@@ -218,7 +236,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
     if (!*taken) {
         return true;
     }
-    indices = look_through_copy(lowering, lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64));
+    indices = lowering_look_through_copy(lowering, lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64));
     for (i = 0; i < n && indices != MDF_LOWERED_NONE && result != MDF_LOWERED_NONE; i++) {
         struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .dtype = trial->effective[0]->dtype, .n_in = 3, .in = {result}};
 
@@ -228,8 +246,8 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
         }
         *op.of.put = put;
         op.in[1] = take(lowering, trial->ids[2], i * length, length);
-        op.in[2] = take(lowering, indices, i * put.n_indices, put.n_indices);
-        op.in[1] = replaces(trial) ? op.in[1] : combine(lowering, trial, &put, result, op.in[1], op.in[2]);
+        op.in[2] = take_index(lowering, op.of.put, indices, i);
+        op.in[1] = replaces(trial) ? op.in[1] : combine(lowering, trial, op.of.put, result, op.in[1], op.in[2]);
         result = op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE
                      ? lowering_add_element_op(lowering, op, &trial->results[0])
                      : MDF_LOWERED_NONE;

@@ -456,9 +456,15 @@ bool lowering_take_row(struct lowering *lowering, struct scope *scope, const str
 /* --- lower_put.c: the number that is element `i` of an array, where an op of the innermost region puts it there; NONE: there is
  * none. */
 mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i);
+/* What an array is a copy of, under another shape, in the innermost region; else the array. */
+mdf_lowered_id lowering_look_through_copy(const struct lowering *lowering, mdf_lowered_id id);
 /* --- lower_gather_nd.c: a NEST for GatherND by indices that are not known before: its result; NONE without a refusal: there is
  * none. */
 mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial);
+/* The place among all elements of axes of `sizes` that n numbers say, which an op of the innermost region puts into `indices` from
+ * `first` on; NONE: it is not known that each lies on its axis, counted from the first. */
+mdf_lowered_id lowering_flatten_index(struct lowering *lowering, mdf_lowered_id indices, size_t first, size_t n,
+                                      const int64_t *sizes);
 /* --- lower_group.c: element ops on arrays become nests, and nests of a region that share an index space are made one. */
 bool lowering_group(struct lowering *lowering, struct region *region);
 /* The same in all regions, where nests have lost folds that nothing reads: these had said in which order axes come. */

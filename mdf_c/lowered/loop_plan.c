@@ -382,6 +382,109 @@ static void put_in_place(struct mdf_lowered *lowered, const struct mdf_lowered_l
     }
 }
 
+/* ------------------------------------------------------------------ states that loops of the body go on with */
+
+static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                           const struct mdf_lowered_state *state);
+
+struct looking {
+    mdf_lowered_id id;
+    size_t n, n_aliased;
+};
+
+static void count_look(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct looking *looking = context;
+
+    looking->n += id == looking->id;
+    looking->n_aliased += id == looking->id && is_aliased;
+}
+
+/* Whether nothing but op number `at` of a region, once, takes the memory of a value for its own, and nothing behind it looks at
+ * that value. */
+static bool is_left_to(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t at)
+{
+    bool is_left = true;
+    size_t i;
+
+    for (i = 0; is_left && i < region->n_ops; i++) {
+        struct looking looking = {.id = id};
+
+        mdf_lowered_visit_reads(&region->ops[i], count_look, &looking);
+        is_left = i < at ? looking.n_aliased == 0 : looking.n == (i == at);
+    }
+    return is_left;
+}
+
+/* The state of a loop of a region that a value is behind it, and the number of that loop; NULL: it is none. */
+static struct mdf_lowered_state *find_state(const struct mdf_lowered_region *region, mdf_lowered_id parameter, size_t *at)
+{
+    size_t i;
+
+    for (*at = 0; *at < region->n_ops; ++*at) {
+        const struct mdf_lowered_loop *loop = region->ops[*at].code == MDF_LOWERED_LOOP ? region->ops[*at].of.loop : NULL;
+
+        for (i = 0; loop != NULL && i < loop->n_states; i++) {
+            if (loop->states[i].parameter == parameter) {
+                return &loop->states[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The state that a loop of the body leaves as a value, and that may lie where it begins; NULL: there is none. */
+static struct mdf_lowered_state *find_left(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                           mdf_lowered_id id)
+{
+    size_t at;
+    struct mdf_lowered_state *state = find_state(&loop->body, id, &at);
+    const struct mdf_lowered_loop *inner = state != NULL ? loop->body.ops[at].of.loop : NULL;
+
+    return inner != NULL && inner->n_lanes == 0 && inner->n_padded == 0 && inner->concurrent == NULL &&
+                   stack_of(loop, state->initial) == loop->n_stacks && !is_next(loop, state->initial) &&
+                   is_left_to(&loop->body, state->initial, at) && storage_of(lowered, inner, state) == MDF_LOWERED_IN_PLACE
+               ? state
+               : NULL;
+}
+
+/* The value that a state's next is a copy of; NONE: it is none. */
+static mdf_lowered_id copied_next(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+{
+    size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
+
+    return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_COPY &&
+                   is_left_to(&loop->body, loop->body.ops[maker].in[0], maker)
+               ? loop->body.ops[maker].in[0]
+               : MDF_LOWERED_NONE;
+}
+
+/* Whether a state is handed on from loop to loop of the body, each of which may change it where it lies. */
+static bool goes_through_loops(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                               const struct mdf_lowered_state *state)
+{
+    mdf_lowered_id id = copied_next(loop, state);
+    const struct mdf_lowered_state *left = NULL;
+
+    while (id != MDF_LOWERED_NONE && id != state->parameter) {
+        left = find_left(lowered, loop, id);
+        id = left != NULL ? left->initial : MDF_LOWERED_NONE;
+    }
+    return left != NULL && id == state->parameter;
+}
+
+static void lie_in_initial(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+{
+    mdf_lowered_id id = copied_next(loop, state);
+    struct mdf_lowered_state *left;
+    size_t at;
+
+    for (; id != state->parameter; id = left->initial) {
+        left = find_state(&loop->body, id, &at);
+        left->lies_in_initial = true;
+    }
+}
+
 static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                            const struct mdf_lowered_state *state)
 {
@@ -391,8 +494,9 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
     if (is_in_stack(loop, state->next) || is_in_stack(loop, state->parameter)) {
         return MDF_LOWERED_IN_STACK;
     }
-    return is_told(lowered, loop, state->next) && stack_of(loop, state->parameter) == loop->n_stacks &&
-                   may_lie_in_state(lowered, loop, state->parameter, state->next)
+    return stack_of(loop, state->parameter) == loop->n_stacks &&
+                   (goes_through_loops(lowered, loop, state) ||
+                    (is_told(lowered, loop, state->next) && may_lie_in_state(lowered, loop, state->parameter, state->next)))
                ? MDF_LOWERED_IN_PLACE
                : MDF_LOWERED_TWO_BUFFERS;
 }
@@ -418,6 +522,9 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
         lowered->values[state->parameter].is_in_place = lowered->values[state->next].is_in_place =
             state->storage == MDF_LOWERED_IN_PLACE;
         put_in_place(lowered, loop, state);
+        if (state->storage == MDF_LOWERED_IN_PLACE && goes_through_loops(lowered, loop, state)) {
+            lie_in_initial(loop, state);
+        }
     }
     plan_region(lowered, &loop->body);
 }
@@ -436,8 +543,25 @@ static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_re
     }
 }
 
+/* No state lies in another one before that is planned. */
+static void part_states(const struct mdf_lowered_region *region)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        for (k = 0; region->ops[i].code == MDF_LOWERED_LOOP && k < region->ops[i].of.loop->n_states; k++) {
+            region->ops[i].of.loop->states[k].lies_in_initial = false;
+        }
+        for (k = 0; (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+            part_states(inner);
+        }
+    }
+}
+
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered)
 {
+    part_states(&lowered->region);
     plan_region(lowered, &lowered->region);
 }
 

@@ -247,6 +247,7 @@ struct mdf_lowered_if {
 struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
     uint8_t storage; /* enum mdf_lowered_storage, of an array: loop_plan.h chooses it */
+    bool lies_in_initial; /* IN_PLACE: it lies where `initial` does, which is a state of the loop around, IN_PLACE too */
 };
 
 /* How an array state is carried on. */

@@ -285,12 +285,17 @@ static bool has_room_for(const struct mdf_value *array, const struct mdf_value *
            array->rank <= MDF_INLINE_RANK && mdf_value_own_elements(array) != NULL && mdf_value_has_shape_of(array, other);
 }
 
-/* An array in memory of its own, of the shape that it has at first; that of an earlier run, where it fits. */
+/* An array in memory of its own, of the shape that it has at first; that of an earlier run, where it fits. Or that of what it
+ * begins as. */
 static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_state *state)
 {
     struct mdf_value *parameter = &lowered->arrays[state->parameter];
     const struct mdf_value *initial = &lowered->arrays[state->initial], *form = &lowered->values[state->parameter].form;
 
+    if (state->lies_in_initial) {
+        parameter->data = initial->data;
+        return true;
+    }
     form = lowered->values[state->parameter].open_axes != 0 ? initial : form; /* which may have another rank, in lanes */
     if (!has_room_for(parameter, form) && mdf_value_make_tensor(lowered->context->memory, parameter, (mdf_dtype)form->dtype,
                                                                 form->rank, mdf_value_shape(form)) == NULL) {

@@ -46,7 +46,7 @@ static void run_copy(struct mdf_lowered *lowered, const struct mdf_lowered_op *o
 {
     size_t n_bytes = mdf_lowered_size(lowered, op->out);
 
-    if (n_bytes > 0) {
+    if (n_bytes > 0 && !lowered->values[op->out].is_in_place) { /* else it lies there */
         memcpy(mdf_lowered_elements(lowered, op->out), mdf_lowered_elements(lowered, op->in[0]), n_bytes);
     }
 }

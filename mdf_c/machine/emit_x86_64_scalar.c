@@ -439,7 +439,7 @@ void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op)
     case MDF_LOWERED_COPY:
         if (emission->lowered->values[op->out].is_scalar) {
             emission_copy(emission, op->out, op->in[0]);
-        } else {
+        } else if (!emission->lowered->values[op->out].is_in_place) { /* else it lies there */
             emit_array_copy(emission, op);
         }
         return;

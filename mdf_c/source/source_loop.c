@@ -104,6 +104,10 @@ static void declare_state(struct mdf_source_writer *writer, const struct mdf_low
         break;
     case STATE_IN_PLACE:
     case STATE_BESIDE_STACK:
+        if (state->lies_in_initial) {
+            plan->outer = mdf_source_address(writer, state->initial);
+            break;
+        }
         plan->outer = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length, hint);
         fill_state(writer, state, plan->outer);
         break;

@@ -235,6 +235,30 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* A state that loops of the body go on with lies in one place, but where the outer loop looks at what it was before; an element
+ * of a table, whose place both numbers say, is carried to the next run as that of a row is. */
+Test(dumps, tables_lie_in_one_place)
+{
+    static const struct {
+        const char *words;
+        size_t n;
+    } cases[] = {{"two buffers", 1}, {"[1] = v", 8}, {"call GatherND", 0}};
+    const struct cli_outcome *outcome;
+    size_t i;
+
+    expect_same_ways("tests/data/dumps/tables.yaml", true);
+    outcome = cli_call("mdf-run tests/data/dumps/tables.yaml -n 4 --dump lowered | sed 's/  ;.*//; /^constant/d; /^a loop/,$d'");
+    for (i = 0; i < sizeof cases / sizeof *cases && mdf_machine_has_vectors(MDF_DTYPE_INT64); i++) {
+        const char *at = outcome->output;
+        size_t n = 0;
+
+        for (; (at = strstr(at, cases[i].words)) != NULL; at++) {
+            n++;
+        }
+        cr_expect_eq(n, cases[i].n, "%s: %zu\n%s", cases[i].words, n, outcome->output);
+    }
+}
+
 /* A row that a nest has made is copied in machine code by one load and one store of 32 bytes each, and nobody compares where it
  * lies. */
 Test(dumps, rows_are_put_in_large_pieces)

@@ -2,19 +2,21 @@
  * recurrence or an inner loop of a table does (bubble sort, edit distances): it is handed on as a state of its own besides, so
  * that the next run does not wait until it is stored and loaded again. See lowering.h.
  *
- * The state's last PUT at the place number + c + 1, and a NEST of one point that loads what the run found at number + c. Places
- * are the loop's number and constants, and perhaps one whole number from outside the loop. */
+ * The state's last PUT at the place that the next run's number says, and a NEST of one point that loads what the run found there.
+ * Places are made of the loop's number, constants, and perhaps one whole number from outside the loop: in a table, of both axes.
+ */
 #include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include <string.h>
 
 enum { LONGEST_SUM = 6, LARGEST_CONSTANT = 1 << 20 };
 
-/* An index: `base`, of the outside, the loop's number, and a constant; what of it is there. */
+/* An index: `base`, of the outside, times a factor, the loop's number times another one, and a constant. */
 struct place {
-    bool is_known, has_number;
+    bool is_known;
     mdf_lowered_id base; /* NONE: 0 */
-    int64_t constant;
+    int64_t base_factor, number_factor, constant;
 };
 
 struct carrying {
@@ -28,7 +30,8 @@ struct element {
     int64_t stride, limit;
 };
 
-static const struct place unknown = {.base = MDF_LOWERED_NONE};
+static const struct place unknown = {.base = MDF_LOWERED_NONE},
+                          minus_one = {.is_known = true, .base = MDF_LOWERED_NONE, .constant = -1};
 
 static const struct mdf_lowered_op *find_op(const struct mdf_lowered_region *region, mdf_lowered_id out)
 {
@@ -39,6 +42,21 @@ static const struct mdf_lowered_op *find_op(const struct mdf_lowered_region *reg
     return i < region->n_ops && out != MDF_LOWERED_NONE ? &region->ops[i] : NULL;
 }
 
+/* The same in all regions, for a value of the outside. */
+static const struct mdf_lowered_op *find_outer_op(const struct mdf_lowered_region *region, mdf_lowered_id out)
+{
+    const struct mdf_lowered_op *found = find_op(region, out);
+    const struct mdf_lowered_region *inner;
+    size_t i, k;
+
+    for (i = 0; found == NULL && i < region->n_ops; i++) {
+        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+            found = find_outer_op(inner, out);
+        }
+    }
+    return found;
+}
+
 static bool is_from_outside(const struct carrying *carrying, mdf_lowered_id id)
 {
     const struct fact *facts = carrying->lowering->facts;
@@ -46,46 +64,94 @@ static bool is_from_outside(const struct carrying *carrying, mdf_lowered_id id)
     return facts[id].depth < facts[carrying->loop->number].depth;
 }
 
+static bool is_small(int64_t number)
+{
+    return number > -LARGEST_CONSTANT && number < LARGEST_CONSTANT;
+}
+
+static struct place checked(struct place place)
+{
+    return place.is_known && is_small(place.base_factor) && is_small(place.number_factor) && is_small(place.constant) ? place
+                                                                                                                      : unknown;
+}
+
 static struct place add_places(struct place a, struct place b)
 {
-    struct place sum = {.is_known = a.is_known && b.is_known && !(a.has_number && b.has_number) &&
-                                    (a.base == MDF_LOWERED_NONE || b.base == MDF_LOWERED_NONE),
-                        .has_number = a.has_number || b.has_number,
-                        .base = a.base != MDF_LOWERED_NONE ? a.base : b.base,
+    bool has_base = a.base != MDF_LOWERED_NONE;
+    struct place sum = {.is_known = a.is_known && b.is_known && (!has_base || b.base == MDF_LOWERED_NONE || a.base == b.base),
+                        .base = has_base ? a.base : b.base,
+                        .base_factor = a.base_factor + b.base_factor,
+                        .number_factor = a.number_factor + b.number_factor,
                         .constant = a.constant + b.constant};
 
-    return sum.is_known && sum.constant > -LARGEST_CONSTANT && sum.constant < LARGEST_CONSTANT ? sum : unknown;
+    return checked(sum);
+}
+
+static bool is_constant(const struct place *place)
+{
+    return place->base == MDF_LOWERED_NONE && place->number_factor == 0;
+}
+
+static struct place multiply_places(struct place a, struct place b)
+{
+    int64_t factor = is_constant(&b) ? b.constant : a.constant;
+    struct place product = is_constant(&b) ? a : b;
+
+    product.is_known = a.is_known && b.is_known && (is_constant(&a) || is_constant(&b));
+    product.base_factor *= factor;
+    product.number_factor *= factor;
+    product.constant *= factor;
+    return checked(product);
+}
+
+static struct place find_place(const struct carrying *carrying, mdf_lowered_id id, size_t depth);
+
+/* That of what an op computes of numbers. */
+static struct place place_of(const struct carrying *carrying, const struct mdf_lowered_op *op, size_t depth)
+{
+    struct place a, b;
+
+    if (op == NULL || op->dtype != MDF_DTYPE_INT64 ||
+        (op->code != MDF_LOWERED_COPY && op->code != MDF_LOWERED_ADD && op->code != MDF_LOWERED_SUBTRACT &&
+         op->code != MDF_LOWERED_MULTIPLY)) {
+        return unknown;
+    }
+    a = find_place(carrying, op->in[0], depth + 1);
+    if (op->code == MDF_LOWERED_COPY) {
+        return a;
+    }
+    b = find_place(carrying, op->in[1], depth + 1);
+    return op->code == MDF_LOWERED_MULTIPLY ? multiply_places(a, b)
+           : op->code == MDF_LOWERED_ADD    ? add_places(a, b)
+                                            : add_places(a, multiply_places(b, minus_one));
+}
+
+/* What comes from outside is followed there, and stands for itself where nothing more is known of it. */
+static struct place find_outer_place(const struct carrying *carrying, mdf_lowered_id id, size_t depth)
+{
+    struct place place = place_of(carrying, find_outer_op(&carrying->lowering->lowered->region, id), depth);
+
+    return place.is_known ? place : (struct place){.is_known = true, .base = id, .base_factor = 1};
 }
 
 static struct place find_place(const struct carrying *carrying, mdf_lowered_id id, size_t depth)
 {
     const struct mdf_lowered_value *value = &carrying->lowering->lowered->values[id];
     struct place place = {.is_known = true, .base = MDF_LOWERED_NONE};
-    const struct mdf_lowered_op *op;
-    int64_t number;
 
     if (!value->is_scalar || value->form.dtype != MDF_DTYPE_INT64 || depth == LONGEST_SUM) {
         return unknown;
     }
     if (id == carrying->loop->number) {
-        place.has_number = true;
+        place.number_factor = 1;
         return place;
     }
     if (value->place == MDF_LOWERED_CONSTANT) {
-        memcpy(&number, value->form.data, sizeof number);
-        place.constant = number;
-        return number > -LARGEST_CONSTANT && number < LARGEST_CONSTANT ? place : unknown;
+        memcpy(&place.constant, value->form.data, sizeof place.constant);
+        return checked(place);
     }
-    if (is_from_outside(carrying, id)) {
-        place.base = id;
-        return place;
-    }
-    op = find_op(&carrying->loop->body, id);
-    if (op == NULL || op->dtype != MDF_DTYPE_INT64 || (op->code != MDF_LOWERED_COPY && op->code != MDF_LOWERED_ADD)) {
-        return unknown;
-    }
-    place = find_place(carrying, op->in[0], depth + 1);
-    return op->code == MDF_LOWERED_COPY ? place : add_places(place, find_place(carrying, op->in[1], depth + 1));
+    return is_from_outside(carrying, id) ? find_outer_place(carrying, id, depth)
+                                         : place_of(carrying, find_op(&carrying->loop->body, id), depth);
 }
 
 /* ------------------------------------------------------------------ what is loaded, what is put */
@@ -102,7 +168,7 @@ static bool loads_element(const struct carrying *carrying, const struct mdf_lowe
         return false;
     }
     *element = (struct element){find_place(carrying, index->view.id, 0), load->view.at_stride, load->view.at_limit};
-    return element->place.is_known && element->place.has_number;
+    return element->place.is_known && element->place.number_factor != 0;
 }
 
 static bool puts_element(const struct carrying *carrying, const struct mdf_lowered_op *op, struct element *element)
@@ -113,13 +179,14 @@ static bool puts_element(const struct carrying *carrying, const struct mdf_lower
         return false;
     }
     *element = (struct element){find_place(carrying, op->in[2], 0), op->of.put->steps[0], op->of.put->limits[0]};
-    return element->place.is_known && element->place.has_number;
+    return element->place.is_known && element->place.number_factor != 0;
 }
 
 /* Whether an element is `ahead` places behind another one, among the same. */
 static bool is_ahead(const struct element *element, const struct element *of, int64_t ahead)
 {
     return element->stride == of->stride && element->limit == of->limit && element->place.base == of->place.base &&
+           element->place.base_factor == of->place.base_factor && element->place.number_factor == of->place.number_factor &&
            element->place.constant - of->place.constant == ahead;
 }
 
@@ -137,11 +204,13 @@ static mdf_lowered_id find_carried(const struct carrying *carrying, const struct
         if (!puts_element(carrying, op, &element)) {
             return MDF_LOWERED_NONE;
         }
-        if (is_ahead(&element, loaded, 1)) {
+        if (is_ahead(&element, loaded, loaded->place.number_factor)) {
             return op->in[1];
         }
         ahead = element.place.constant - loaded->place.constant;
-        if (!is_ahead(&element, loaded, ahead) || ahead >= loaded->limit || ahead <= 1 - loaded->limit) {
+        ahead -= loaded->place.number_factor; /* of what the next run loads */
+        if (!is_ahead(&element, loaded, ahead + loaded->place.number_factor) || ahead >= loaded->limit ||
+            ahead <= -loaded->limit) {
             return MDF_LOWERED_NONE; /* it may be the same one, counted from the end */
         }
         whole = op->in[0];
@@ -164,23 +233,31 @@ static mdf_lowered_id add_number(struct lowering *lowering, enum mdf_lowered_pla
     return id;
 }
 
-/* The index of what the first run loads, by an op in front of the loop, which is number *at of the region. */
+/* An op in front of the loop, which is number *at of the region, on a whole number and a constant. */
+static mdf_lowered_id compute_before(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at,
+                                     enum mdf_lowered_code code, mdf_lowered_id id, int64_t number, size_t depth)
+{
+    struct mdf_lowered_op *op = lowering_insert_ops(lowering, region, *at, 1);
+    mdf_lowered_id constant = lowering_add_wholes(lowering, &number, 1, 0);
+
+    if (op == NULL || constant == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    *op = (struct mdf_lowered_op){.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {id, constant}};
+    op->out = add_number(lowering, MDF_LOWERED_RESULT, id, depth);
+    ++*at;
+    return op->out;
+}
+
+/* The index of what the first run loads. */
 static mdf_lowered_id first_index(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at,
                                   const struct place *place, size_t depth)
 {
-    struct mdf_lowered_op *op = lowering_insert_ops(lowering, region, *at, 1);
-    struct mdf_value constant = {0};
-    mdf_lowered_id id;
+    mdf_lowered_id id = place->base_factor == 1
+                            ? place->base
+                            : compute_before(lowering, region, at, MDF_LOWERED_MULTIPLY, place->base, place->base_factor, depth);
 
-    mdf_value_borrow_tensor(lowering->memory, &constant, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &place->constant);
-    id = lowering_add_constant(lowering, &constant, false);
-    if (op == NULL || id == MDF_LOWERED_NONE) {
-        return MDF_LOWERED_NONE;
-    }
-    *op = (struct mdf_lowered_op){.code = MDF_LOWERED_ADD, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {place->base, id}};
-    op->out = add_number(lowering, MDF_LOWERED_RESULT, place->base, depth);
-    ++*at;
-    return op->out;
+    return id == MDF_LOWERED_NONE ? id : compute_before(lowering, region, at, MDF_LOWERED_ADD, id, place->constant, depth);
 }
 
 /* What the first run loads, by a nest in front of the loop. */

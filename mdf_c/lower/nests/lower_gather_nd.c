@@ -3,6 +3,7 @@
  * A load has one index. That of several axes is their place among all of these; each index but the first is brought to
  * its axis by a row of numbers before, from the end where it is negative, so that none reaches into the row beside. */
 #include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 
 #include "functions/elements/element.h"
@@ -18,7 +19,7 @@ static size_t find_depth(const struct lowering *lowering, const struct trial *tr
 
     if (trial->source->operator->move == NULL || !trial->source->operator->move->by_tuples || trial->n != 2 ||
         trial->outputs[0] == NULL || trial->ids[0] == MDF_LOWERED_NONE || trial->ids[1] == MDF_LOWERED_NONE ||
-        lowering->is_for_source || lowering_is_constant(lowering, trial->ids[1]) ||
+        lowering_is_constant(lowering, trial->ids[1]) ||
         lowering->facts[trial->ids[0]].is_open || lowering->facts[trial->ids[1]].is_open) {
         return 0;
     }
@@ -32,6 +33,49 @@ static size_t find_depth(const struct lowering *lowering, const struct trial *tr
     }
     depth = mdf_value_shape(indices)[indices->rank - 1];
     return depth > 0 && depth <= (int64_t)data->rank ? (size_t)depth : 0;
+}
+
+/* a * size + b, in the example too. */
+static mdf_lowered_id add_index(struct lowering *lowering, mdf_lowered_id a, int64_t size, mdf_lowered_id b)
+{
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_MULTIPLY, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {a}};
+    struct mdf_value example = {0};
+    int64_t place;
+
+    op.in[1] = mdf_term_whole(lowering, size);
+    b = lowering_cast(lowering, b, MDF_DTYPE_INT64);
+    if (a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    place = *(const int64_t *)lowering_example(lowering, a)->data * size;
+    mdf_value_borrow_tensor(lowering->memory, &example, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &place);
+    op.in[0] = lowering_add_element_op(lowering, op, &example);
+    op.in[1] = b;
+    op.code = MDF_LOWERED_ADD;
+    place += *(const int64_t *)lowering_example(lowering, b)->data;
+    mdf_value_borrow_tensor(lowering->memory, &example, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &place);
+    return lowering_add_element_op(lowering, op, &example);
+}
+
+mdf_lowered_id lowering_flatten_index(struct lowering *lowering, mdf_lowered_id indices, size_t first, size_t n,
+                                      const int64_t *sizes)
+{
+    mdf_lowered_id numbers[MDF_INLINE_RANK], place;
+    struct lowering_range range;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        numbers[i] = lowering_find_element(lowering, indices, first + i);
+        if (numbers[i] == MDF_LOWERED_NONE || !lowering_find_range(lowering, numbers[i], &range) || range.low < 0 ||
+            range.high >= sizes[i]) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    place = n == 0 ? MDF_LOWERED_NONE : lowering_cast(lowering, numbers[0], MDF_DTYPE_INT64);
+    for (i = 1; i < n; i++) {
+        place = add_index(lowering, place, sizes[i], numbers[i]);
+    }
+    return place;
 }
 
 /* The index `in`, from 0 on, of an axis of so many elements. */
@@ -88,10 +132,21 @@ uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft,
     return place;
 }
 
+/* The place that all indices of a single tuple say, if these are known to be on their axes: so C source has a nest, too. */
+static mdf_lowered_id find_single(struct lowering *lowering, const struct trial *trial, size_t depth)
+{
+    return depth == 0 || trial->effective[1]->length != depth
+               ? MDF_LOWERED_NONE
+               : lowering_flatten_index(lowering, lowering_look_through_copy(lowering, trial->ids[1]), 0, depth,
+                                        mdf_value_shape(trial->effective[0]));
+}
+
 mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial *trial)
 {
     size_t depth = find_depth(lowering, trial), n_before, d;
-    struct nest_draft *draft = depth > 0 ? draft_new(lowering) : NULL;
+    mdf_lowered_id single = find_single(lowering, trial, depth);
+    bool has_nest = depth > 0 && (single != MDF_LOWERED_NONE || !lowering->is_for_source);
+    struct nest_draft *draft = has_nest ? draft_new(lowering) : NULL;
     const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
     struct mdf_nest_view view = {.id = trial->ids[0], .at_stride = 1, .at_limit = 1};
     uint8_t axes[MDF_INLINE_RANK], data_axes[MDF_INLINE_RANK], in;
@@ -109,7 +164,8 @@ mdf_lowered_id lowering_gather_nd(struct lowering *lowering, const struct trial 
         view.at_limit *= d < depth ? mdf_value_shape(data)[d] : 1;
         view.at_stride *= d < depth ? 1 : mdf_value_shape(data)[d];
     }
-    view.at = lowering_find_place(lowering, draft, trial, depth, axes);
+    view.at = single != MDF_LOWERED_NONE ? draft_load(lowering, draft, single, NULL)
+                                         : lowering_find_place(lowering, draft, trial, depth, axes);
     if (draft->has_failed) {
         return MDF_LOWERED_NONE;
     }
