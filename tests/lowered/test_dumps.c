@@ -440,6 +440,19 @@ Test(dumps, longer_rows_by_columns)
     cr_expect(strstr(outcome->output, " by 40, 1\n  r1@0 int64") == NULL, "%.9000s", outcome->output);
 }
 
+/* A state whose rows are folded, also with one of its own that a number says, lies by columns; all that the loop does with it
+ * goes along these then. */
+Test(dumps, states_of_longer_rows_by_columns)
+{
+    static const char model[] = "tests/data/dumps/factors.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_columns(model);
+    outcome = cli_call("mdf-run %s --dump c | sed -n '/compute_cholesky/,/^}/p'", model);
+    cr_expect(strstr(outcome->output, "[i * 24 + j] * ") == NULL && strstr(outcome->output, "[i + j * 24] * ") != NULL, "%.9000s",
+              outcome->output);
+}
+
 /* Rows that do not end where lines of the cache do are moved in vectors of half a line: one of a whole line would lie in two. */
 Test(dumps, rows_within_lines)
 {

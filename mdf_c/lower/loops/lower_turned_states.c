@@ -1,6 +1,7 @@
 /* lower_turned_states.c - states of a loop that have short rows (the last few inputs of each channel, as a short convolution
- * keeps them) lie by columns while it runs, where a nest of its body folds these rows: vectors go along the columns. A nest in
- * front of the loop lays the state out so, and one behind it lays it out as it was. See lowering.h.
+ * keeps them), or longer ones that nothing but folds of rows and moves go along (a matrix that is factored), lie by columns while
+ * it runs, where a nest of its body folds these rows: vectors go along the columns. A nest in front of the loop lays the state
+ * out so, and one behind it lays it out as it was. See lowering.h.
  *
  * All that the body does with such a state has to be nests, whose loads and stores go along rows and columns. */
 #include "mdf_c/lower/loops/turning.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-enum { MOST_COLUMNS = 8 };
+enum { MOST_COLUMNS = 8, MOST_LONG_COLUMNS = 64 }; /* of short rows; of those that pay only where nests have nothing against it */
 
 /* A state, as it is found in a run and as it is next, and what will lie by columns in the place of each. */
 struct turned_state {
@@ -49,10 +50,13 @@ static bool turn_view(const struct turned_state *turned, const size_t *extents, 
     int64_t n = turned->n_columns, column = view->first % n, lowest = column, highest = column, by;
     size_t axis;
 
-    if (view->at != MDF_NEST_NONE) {
-        return false;
-    }
     view->first = column * turned->n_rows + view->first / n;
+    if (view->at != MDF_NEST_NONE) { /* as an axis of so many indices */
+        by = columns_of(turned, column, view->at_stride, (size_t)view->at_limit);
+        lowest += by < 0 ? by * (view->at_limit - 1) : 0;
+        highest += by > 0 ? by * (view->at_limit - 1) : 0;
+        view->at_stride = by * turned->n_rows + (view->at_stride - by) / n;
+    }
     for (axis = 0; axis < n_axes; axis++) {
         by = columns_of(turned, column, view->strides[axis], extents[axis]);
         lowest += by < 0 ? by * ((int64_t)extents[axis] - 1) : 0;
@@ -64,8 +68,14 @@ static bool turn_view(const struct turned_state *turned, const size_t *extents, 
 
 /* ------------------------------------------------------------------ what pays */
 
+/* Whether an index that is found when it runs says where a load begins, another one for each row. */
+static bool begins_apart(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t rows)
+{
+    return step->view.at != MDF_NEST_NONE && nest->steps[step->view.at].level > rows;
+}
+
 /* Whether all else that a nest loads or stores for each row lies side by side along an axis of them, or is laid out so anew, as
- * comes from outside the loop and is folded. */
+ * comes from outside the loop and is folded; or it is one element for each long row that is folded. */
 static bool others_lie_along(const struct turned_state *turned, const struct turning *turning,
                              const struct mdf_lowered_nest *nest, size_t rows, bool folds)
 {
@@ -76,8 +86,9 @@ static bool others_lie_along(const struct turned_state *turned, const struct tur
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
         if (moves && !is_state(turned, step) && step->level > rows &&
-            (step->view.at != MDF_NEST_NONE || step->view.strides[rows] < 0 || step->view.strides[rows] > 1) &&
-            !(folds && turning_is_across(turning, nest, step, rows))) {
+            (begins_apart(nest, step, rows) || step->view.strides[rows] < 0 || step->view.strides[rows] > 1) &&
+            !(folds && turning_is_across(turning, nest, step, rows)) &&
+            !(folds && step->kind == MDF_NEST_LOAD && step->level == rows + 1 && turned->n_columns > MOST_COLUMNS)) {
             return false;
         }
     }
@@ -94,10 +105,45 @@ static size_t find_rows(const struct turned_state *turned, const struct mdf_lowe
     return axis < step->level ? axis : nest->n_axes;
 }
 
+/* Whether a view of the state goes along a row that is the same for all lanes of a nest which folds others. */
+static bool is_one_row(const struct turned_state *turned, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                       size_t lanes)
+{
+    return step->kind == MDF_NEST_LOAD && lanes < nest->n_axes && step->level > lanes + 1 && step->view.strides[lanes] == 0 &&
+           find_rows(turned, nest, step) == nest->n_axes;
+}
+
+static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* Whether C compilers make of a nest with long rows by columns what they would make of short ones: not where totals take turns,
+ * or functions are called along the rows. */
+static bool is_plain(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if ((step->kind == MDF_NEST_FOLD && step->lanes > 1) ||
+            (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && step->level == nest->n_axes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether what a nest does with the state can be done by columns, as fast at least. */
 static bool may_turn_nest(struct turned_state *turned, const struct turning *turning, const struct mdf_lowered_nest *nest)
 {
-    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(turning->lowering, nest), i;
+    size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(turning->lowering, nest), rows, i;
+    bool is_long = turned->n_columns > MOST_COLUMNS;
 
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
@@ -107,10 +153,11 @@ static bool may_turn_nest(struct turned_state *turned, const struct turning *tur
         if (!is_state(turned, step)) {
             continue;
         }
-        folds = lanes < nest->n_axes && step->level > lanes + 1 && find_rows(turned, nest, step) == lanes;
-        if (nest->is_open || find_rows(turned, nest, step) == nest->n_axes ||
-            !turn_view(turned, nest->extents, nest->n_axes, &view) ||
-            !others_lie_along(turned, turning, nest, find_rows(turned, nest, step), folds)) {
+        rows = is_one_row(turned, nest, step, lanes) ? lanes : find_rows(turned, nest, step);
+        folds = lanes < nest->n_axes && step->level > lanes + 1 && rows == lanes;
+        if (nest->is_open || rows == nest->n_axes || !turn_view(turned, nest->extents, nest->n_axes, &view) ||
+            (is_long && (is_folded(nest, rows) || (turned->lowering->is_for_source && !is_plain(nest)))) ||
+            !others_lie_along(turned, turning, nest, rows, folds)) {
             return false;
         }
         turned->n_reads += step->kind == MDF_NEST_LOAD;
@@ -129,7 +176,7 @@ static bool has_short_rows(const struct turned_state *turned)
     return !value->is_scalar && value->open_axes == 0 && value->form.kind == MDF_KIND_TENSOR &&
            mdf_dtype_size((mdf_dtype)value->form.dtype) >= 4 && mdf_dtype_size((mdf_dtype)value->form.dtype) <= 8 &&
            !initial->is_scalar && initial->open_axes == 0 && initial->form.dtype == value->form.dtype &&
-           initial->form.length == value->form.length && turned->n_columns >= 2 && turned->n_columns <= MOST_COLUMNS &&
+           initial->form.length == value->form.length && turned->n_columns >= 2 && turned->n_columns <= MOST_LONG_COLUMNS &&
            turned->n_rows >= TURNING_FEWEST_ROWS && value->form.length <= TURNING_LARGEST &&
            values[turned->next].place == MDF_LOWERED_RESULT && !lowering->facts[turned->parameter].is_watched &&
            !lowering->facts[turned->next].is_watched;
@@ -159,16 +206,25 @@ static bool may_turn(struct turned_state *turned, const struct mdf_lowered_op *o
 
 /* ------------------------------------------------------------------ nests */
 
-/* Axes along which nothing is made for the outer ones alone change places until columns come first: what is moved lies together
- * then. */
+/* Whether a step may be made for each index of all axes: nobody makes it more often for that who sees that it is the same. */
+static bool may_be_repeated(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_LOAD || (step->kind == MDF_NEST_ELEMENT && step->code != MDF_LOWERED_ELEMENTS);
+}
+
+/* Axes change places until columns come first: what is moved lies together then. Not where something is made for the outer ones
+ * alone that costs much, or is stored. */
 static void put_columns_first(const struct turned_state *turned, struct mdf_lowered_nest *nest)
 {
     size_t axis, i, k;
 
     for (i = 0; i < nest->n_steps; i++) {
-        if (nest->steps[i].kind == MDF_NEST_FOLD || nest->steps[i].level != nest->n_axes) {
+        if (nest->steps[i].kind == MDF_NEST_FOLD || (nest->steps[i].level != nest->n_axes && !may_be_repeated(&nest->steps[i]))) {
             return;
         }
+    }
+    for (i = 0; i < nest->n_steps; i++) { /* numbers stay what they are */
+        nest->steps[i].level = (uint8_t)(nest->steps[i].level > 0 ? nest->n_axes : 0);
     }
     for (i = 0; i < nest->n_steps && !is_state(turned, &nest->steps[i]); i++) {
     }
