@@ -198,9 +198,24 @@ def _id_of(value: Any) -> Any:
 def _as_dict(source: Any) -> dict:
     """``{id: fields}`` of a Model or Graph of modeci_mdf, whose to_dict fails on conditions read from a file."""
     try:
-        return source.to_dict()
+        written = source.to_dict()
     except AttributeError:
-        return {source.id: _fields(source)}
+        written = {source.id: _fields(source)}
+    for graph in getattr(source, "graphs", None) or []:
+        _put_empty_lists_back(graph, written[source.id]["graphs"][graph.id])
+    if hasattr(source, "nodes"):
+        _put_empty_lists_back(source, written[source.id])
+    return written
+
+
+def _put_empty_lists_back(graph: Any, fields: dict) -> None:
+    """Values of parameters that are empty lists, which to_dict leaves out, as if there were none."""
+    for node in graph.nodes or []:
+        for parameter in node.parameters or []:
+            for key in ("value", "default_initial_value"):
+                value = getattr(parameter, key)
+                if isinstance(value, list) and not value:
+                    fields["nodes"][node.id]["parameters"][parameter.id][key] = value
 
 
 def as_graph(source: Source) -> dict | None:

@@ -193,6 +193,18 @@ def make_scheduled(mdf):
     return mdf.Model(id="m", graphs=[mdf.Graph(id="g", nodes=[a, b, c], edges=edges, conditions=conditions)])
 
 
+@pytest.mark.parametrize("reads", ("graph", "model", "conditions read from a file"))
+def test_empty_lists_are_values_of_parameters(mdf, reads):
+    model = make_scheduled(mdf)
+    graph = model.graphs[0]
+    graph.nodes[0].parameters.append(mdf.Parameter(id="empty", value=[]))
+    graph.nodes[0].output_ports.append(mdf.OutputPort(id="nothing", value="empty"))
+    if reads == "conditions read from a file":  # of which to_dict fails
+        graph.conditions = mdf.Model.from_dict(model.to_dict()).graphs[0].conditions
+    result = mdf_c.run(graph if reads == "graph" else model)
+    assert result.outputs["A"]["nothing"].shape == (0,)
+
+
 def test_graphs_of_modeci_mdf(mdf):
     first = make_scheduled(mdf)
     second = mdf.Model.from_dict(first.to_dict())
