@@ -25,6 +25,18 @@ struct mdf_tree_node {
     int64_t mode, missing_is_true;
 };
 
+/* The same node for walks of several rows at a time. A leaf leads to itself. */
+struct mdf_tree_step {
+    double split;
+    int32_t next[2], feature, missing_is_true;
+};
+
+/* Of a forest whose comparisons are all of one kind, and no search among members. */
+struct mdf_tree_walks {
+    int64_t mode;       /* that kind; MDF_TREE_LEAF: there are no such walks */
+    int64_t n_features; /* that are looked at: as many have to be there */
+};
+
 /* What a leaf adds to a target. */
 struct mdf_tree_share {
     int64_t target;
@@ -33,6 +45,8 @@ struct mdf_tree_share {
 
 struct mdf_forest {
     struct mdf_tree_node *nodes;
+    struct mdf_tree_step *steps; /* one a node */
+    struct mdf_tree_walks *walks;
     int64_t *roots;
     struct mdf_tree_share *shares;
     double *members;
@@ -44,8 +58,8 @@ enum mdf_tree_aggregate { MDF_TREE_AVERAGE, MDF_TREE_SUM, MDF_TREE_MIN, MDF_TREE
 
 /* Room for a forest of these sizes; *is_new: it has to be filled. False with the error set. */
 bool mdf_forest_prepare(struct mdf_call *call, struct mdf_forest *forest, bool *is_new);
-/* Checks what was filled in: children, features, shares and targets are there. False with the error set; the forest is let go
- * then. */
+/* Checks what was filled in: children, features, shares and targets are there; makes the steps. False with the error set; the
+ * forest is let go then. */
 bool mdf_forest_check(struct mdf_call *call, const struct mdf_forest *forest, size_t n_targets);
 /* Lets go of a forest that was not filled. Returns false. */
 bool mdf_forest_drop(struct mdf_call *call);

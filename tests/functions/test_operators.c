@@ -236,6 +236,47 @@ Test(operators, trees_that_are_none)
     }
 }
 
+/* Three trees, the second a leaf alone: by rows, by trees and one by one where not all comparisons are of one kind. Of rows of
+ * (a, b), those of log of negative numbers NaN, which goes on as true where the first node says so. */
+static double sum_of_trees(double a, double b, bool turned)
+{
+    double first = a <= -0.3 || isnan(a) ? 1 : (turned && isnan(b)) || b <= -0.6 ? 2 : 4;
+
+    return first + 8 + ((turned && isnan(b)) || b <= -1 ? 16 : 32);
+}
+
+Test(operators, trees_are_walked_side_by_side)
+{
+    static const char form[] =
+        "\"X\": \"numpy.log(numpy.sin(numpy.arange(%d.0) * 1.3 + 0.4)).reshape(%d, 2)\", \"n_targets\": 1, "
+        "\"nodes_treeids\": [0, 0, 0, 0, 0, 1, 2, 2, 2], \"nodes_nodeids\": [0, 1, 2, 3, 4, 0, 0, 1, 2], "
+        "\"nodes_featureids\": [0, 0, 1, 0, 0, 0, 1, 0, 0], \"nodes_values\": [-0.3, 0, -0.6, 0, 0, 0, -1.0, 0, 0], "
+        "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"%s\", \"LEAF\", \"LEAF\", \"LEAF\", \"%s\", \"LEAF\", \"LEAF\"], "
+        "\"nodes_truenodeids\": [1, 0, %s, 0, 0, 0, %s, 0, 0], \"nodes_falsenodeids\": [2, 0, %s, 0, 0, 0, %s, 0, 0], "
+        "\"nodes_missing_value_tracks_true\": [1, 0, 0, 0, 0, 0, 0, 0, 0], \"target_treeids\": [0, 0, 0, 1, 2, 2], "
+        "\"target_nodeids\": [1, 3, 4, 0, 1, 2], \"target_ids\": [0, 0, 0, 0, 0, 0], "
+        "\"target_weights\": [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]";
+    static const int n_rows[] = {1, 2, 3, 7, 8, 9, 21};
+
+    for (size_t i = 0; i < 2 * sizeof n_rows / sizeof *n_rows; i++) {
+        bool turned = i % 2 == 1; /* the comparisons of b the other way round */
+        const char *mode = turned ? "BRANCH_GT" : "BRANCH_LEQ", *low = turned ? "4" : "3", *high = turned ? "3" : "4";
+        char args[2048], text[OPERATOR_CALL_TEXT_SIZE], expected[1024] = "[";
+        int n = n_rows[i / 2];
+
+        for (int row = 0; row < n; row++) {
+            double a = log(sin(2 * row * 1.3 + 0.4)), b = log(sin((2 * row + 1) * 1.3 + 0.4));
+
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s[%.1f]", row > 0 ? ", " : "",
+                     sum_of_trees(a, b, turned));
+        }
+        snprintf(args, sizeof args, form, 2 * n, n, mode, mode, low, turned ? "2" : "1", high, turned ? "1" : "2");
+        call_operator("21", "3", "ai.onnx.ml::TreeEnsembleRegressor", args, "f", text);
+        strcat(expected, "]");
+        cr_expect_str_eq(text, expected, "%d rows, %s", n, mode);
+    }
+}
+
 /* ------------------------------------------------------------------ the Fourier transform */
 
 /* Lengths of one factor, several, primes below and above the largest radix. The tolerance: some digits of float64 for sums of n
