@@ -179,8 +179,8 @@ static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size
     return step->kind == MDF_NEST_FOLD && axis >= step->level && axis < nest->steps[step->in[0]].level;
 }
 
-/* The totals that n elements, fewer than 32, of a fold go to in turn before these are joined; 1: they are folded one by one. 0: the
- * order is another one. */
+/* The totals that n elements, fewer than 32, of a fold go to in turn before these are joined; 1: they are folded one by one. 0:
+ * the order is another one. */
 size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n);
 
 /* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */
@@ -189,6 +189,13 @@ uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i);
 /* Whether a step is the product of two numbers that were float32, which has 48 bits at most, and needs no rounding: what it is
  * added to has the same bits by fma. */
 bool mdf_nest_is_exact_product(const struct mdf_lowered_nest *nest, size_t i);
+
+/* Whether step `i` is a sum of a row of at most 64 elements, in many lanes, that can be written out: all that is done along its
+ * axis is to load and compute, for that sum alone. Totals are joined as soon as two are there, then. */
+enum { MDF_NEST_LONGEST_IN_PAIRS = 64 };
+bool mdf_nest_is_in_pairs(const struct mdf_lowered_nest *nest, size_t i);
+/* Of n totals that are joined in halves, the one that is made as number k, so that each is joined as soon as may be. */
+size_t mdf_nest_total_in_pairs(size_t k, size_t n_totals);
 
 /* Whether it loads a value, or stores it. */
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id);

@@ -228,6 +228,45 @@ bool mdf_nest_is_exact_product(const struct mdf_lowered_nest *nest, size_t i)
            was_float32(&nest->steps[step->in[1]]);
 }
 
+enum { FEWEST_IN_PAIRS = 16 }; /* lanes */
+
+/* Whether a step stands along the innermost axis only to be taken by one fold. */
+static bool is_simple_along(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->level < nest->n_axes || (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE) ||
+           (step->kind == MDF_NEST_ELEMENT && step->code != MDF_LOWERED_ELEMENTS && step->code != MDF_LOWERED_DIVIDE_NONZERO);
+}
+
+bool mdf_nest_is_in_pairs(const struct mdf_lowered_nest *nest, size_t i)
+{
+    const struct mdf_nest_step *fold = &nest->steps[i];
+    size_t n, k;
+
+    if (fold->kind != MDF_NEST_FOLD || fold->fold != MDF_NEST_SUM || mdf_dtype_kind((mdf_dtype)fold->dtype) != 'f' ||
+        fold->has_start || fold->is_fused || fold->level == 0 || fold->level + 1u != nest->n_axes || nest->is_open ||
+        nest->steps[fold->in[0]].level != nest->n_axes || fold->lanes < FEWEST_IN_PAIRS) {
+        return false;
+    }
+    n = nest->extents[fold->level];
+    for (k = 0; k < nest->n_steps; k++) {
+        if (!is_simple_along(nest, &nest->steps[k]) || (k != i && mdf_nest_folds_axis(nest, k, fold->level))) {
+            return false;
+        }
+    }
+    return n > 8 && n <= MDF_NEST_LONGEST_IN_PAIRS &&
+           (fold->order == MDF_NEST_IN_LANES || (fold->order == MDF_NEST_WITH_REST && n >= fold->lanes));
+}
+
+size_t mdf_nest_total_in_pairs(size_t k, size_t n_totals)
+{
+    size_t number = 0;
+
+    for (; n_totals > 1; n_totals /= 2, k /= 2) {
+        number = number * 2 + k % 2;
+    }
+    return number;
+}
+
 bool mdf_nest_reads(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
     return touches(nest, MDF_NEST_LOAD, id);

@@ -110,7 +110,7 @@ static size_t fold_lanes(const struct mdf_lowered_nest *nest, size_t axis)
  */
 static bool joins_in_pairs(const struct mdf_lowered_nest *nest, size_t axis)
 {
-    return nest->extents[axis] <= LONGEST_IN_PAIRS && fold_lanes(nest, axis) > 8;
+    return nest->extents[axis] <= MDF_NEST_LONGEST_IN_PAIRS && fold_lanes(nest, axis) > 8;
 }
 
 /* Short loops within others are written out: about so many nodes in all. */

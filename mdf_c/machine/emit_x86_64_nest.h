@@ -20,7 +20,6 @@ enum {
     MOST_COPIES = 8,                         /* vectors side by side */
     MOST_TOTALS = 64,                        /* of a fold, at a time */
     MOST_TOTALS_IN_PAIRS = 32 * MOST_COPIES, /* that are joined as soon as two are there */
-    LONGEST_IN_PAIRS = 64,                   /* elements of their row, which is written out */
     MOST_TURNED = 4,                         /* loads */
     MOST_HALVES = 16,                        /* of rows that are folded by halves again and again */
     MOST_NODES = 1500,
@@ -245,10 +244,9 @@ void nest_begin_fold(struct nest_code *code, size_t i);
 void nest_take_element(struct nest_code *code, size_t i, size_t copy);
 void nest_finish_fold(struct nest_code *code, size_t i);
 /* How many totals a fold along an axis that is written out has which may be joined as soon as two are there, so that few have to
- * be kept: where total number nest_total_in_pairs(k) takes its elements, of the first ones, as number k of them, and then the
+ * be kept: where total number mdf_nest_total_in_pairs(k) takes its elements, of the first ones, as number k of them, and then the
  * rest comes. 1: it has none such. */
 size_t nest_totals_in_pairs(const struct nest_code *code, size_t i);
-size_t nest_total_in_pairs(size_t k, size_t n_totals);
 size_t nest_elements_in_pairs(const struct nest_code *code, size_t i);
 /* Where the part of a row that element `at` is in ends; in front of element `end`, which is not the last, the next part begins.
  */

@@ -508,7 +508,7 @@ static void make_pairs(struct nest_code *code, size_t axis, size_t sum, size_t n
 
     code->paired_axes |= n > N_REAL_REGISTERS ? 1u << axis : 0;
     for (k = 0; k < n_totals && !code->failed; k++) {
-        for (at = nest_total_in_pairs(k, n_totals); at < n; at += n_totals) {
+        for (at = mdf_nest_total_in_pairs(k, n_totals); at < n; at += n_totals) {
             code->offsets[axis] = (int64_t)at;
             nest_make_body(code, axis + 1, goals);
         }

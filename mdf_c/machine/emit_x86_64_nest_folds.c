@@ -186,7 +186,7 @@ size_t nest_totals_in_pairs(const struct nest_code *code, size_t i)
     size_t n = code->nest->extents[step->level];
 
     if (step->kind != MDF_NEST_FOLD || nest_finds_index(step) || nest_is_free(step) || step->level <= code->shape.vector_axis ||
-        nest_is_open_axis(code, step->level) || n > LONGEST_IN_PAIRS || longest_part(step) < n ||
+        nest_is_open_axis(code, step->level) || n > MDF_NEST_LONGEST_IN_PAIRS || longest_part(step) < n ||
         (step->order == MDF_NEST_WITH_REST && n < step->lanes) || step->order == MDF_NEST_PAIRWISE) {
         return 1;
     }
@@ -199,16 +199,6 @@ size_t nest_elements_in_pairs(const struct nest_code *code, size_t i)
     size_t n = code->nest->extents[step->level];
 
     return step->order == MDF_NEST_WITH_REST ? n - n % step->lanes : n;
-}
-
-size_t nest_total_in_pairs(size_t k, size_t n_totals)
-{
-    size_t number = 0;
-
-    for (; n_totals > 1; n_totals /= 2, k /= 2) {
-        number = number * 2 + k % 2;
-    }
-    return number;
 }
 
 /* A total, of those of a copy, and an element or another total become one. */

@@ -129,7 +129,14 @@ size_t nest_plan_lanes(const struct nest_plan *plan, size_t step)
 {
     const struct mdf_nest_step *fold = &plan->nest->steps[step];
 
-    return nest_plan_is_vector(plan, step) && is_in_lanes(fold) ? used_lanes(plan->nest, fold) : 1;
+    return nest_plan_is_vector(plan, step) && is_in_lanes(fold) && !nest_plan_is_in_pairs(plan, step)
+               ? used_lanes(plan->nest, fold)
+               : 1;
+}
+
+bool nest_plan_is_in_pairs(const struct nest_plan *plan, size_t step)
+{
+    return nest_plan_is_vector(plan, step) && mdf_nest_is_in_pairs(plan->nest, step);
 }
 
 bool nest_plan_is_total(const struct nest_plan *plan, size_t step)
@@ -137,13 +144,17 @@ bool nest_plan_is_total(const struct nest_plan *plan, size_t step)
     const struct mdf_nest_step *fold = &plan->nest->steps[step];
 
     return nest_plan_is_vector(plan, step) && nest_plan_lanes(plan, step) == 1 && fold->fold < MDF_NEST_FIRST_MAXIMUM &&
-           (fold->order == MDF_NEST_IN_LANES || fold->order == MDF_NEST_IN_DEPTHS);
+           !nest_plan_is_in_pairs(plan, step) && (fold->order == MDF_NEST_IN_LANES || fold->order == MDF_NEST_IN_DEPTHS);
 }
 
 /* What it costs to join lanes, for an index of the axis that goes innermost. */
-static double join_cost(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis)
+static double join_cost(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
 {
-    return !is_in_lanes(step) ? 0 : step->level > axis ? 2.0 * (double)used_lanes(nest, step) : COST_OF_LANES;
+    const struct mdf_nest_step *step = &nest->steps[i];
+
+    return !is_in_lanes(step) || (step->level > axis && mdf_nest_is_in_pairs(nest, i)) ? 0
+           : step->level > axis                                                        ? 2.0 * (double)used_lanes(nest, step)
+                                                                                       : COST_OF_LANES;
 }
 
 /* The level at which a step is done: a load along the axis that goes innermost is made again in each loop that needs it. */
@@ -177,17 +188,20 @@ static double axis_cost(const struct nest_plan *plan, size_t axis)
             double own = step_cost(step, axis, waits) + loop + (waits && step->kind == MDF_NEST_FOLD ? 6 : 0);
 
             cost += own * (double)mdf_nest_count(nest, 0, level_done(nest, i, axis)) +
-                    join_cost(nest, step, axis) * (double)mdf_nest_count(nest, 0, step->level);
+                    join_cost(nest, i, axis) * (double)mdf_nest_count(nest, 0, step->level);
         }
     }
     return cost;
 }
 
 /* Whether each of some elements side by side can have the totals of a fold for itself. */
-static bool has_few_totals(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+static bool has_few_totals(const struct mdf_lowered_nest *nest, size_t i)
 {
-    return !is_in_lanes(fold) || (fold->order == MDF_NEST_IN_LANES && fold->fold <= MDF_NEST_MINIMUM && !fold->has_start &&
-                                  nest->steps[fold->in[0]].level == fold->level + 1 && used_lanes(nest, fold) <= MOST_LANES);
+    const struct mdf_nest_step *fold = &nest->steps[i];
+
+    return !is_in_lanes(fold) || mdf_nest_is_in_pairs(nest, i) ||
+           (fold->order == MDF_NEST_IN_LANES && fold->fold <= MDF_NEST_MINIMUM && !fold->has_start &&
+            nest->steps[fold->in[0]].level == fold->level + 1 && used_lanes(nest, fold) <= MOST_LANES);
 }
 
 /* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next, or have few lanes. */
@@ -198,7 +212,7 @@ static bool may_be_vector(const struct nest_plan *plan, size_t axis)
     for (i = 0; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
 
-        if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || !has_few_totals(plan->nest, step))) {
+        if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || !has_few_totals(plan->nest, i))) {
             return false;
         }
     }

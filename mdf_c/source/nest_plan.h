@@ -5,9 +5,9 @@
  * the same axis follows. A register that is needed in both is made again where that costs little, else it is kept in an array.
  *
  * One axis may go innermost in all loops (the vector axis: folds over axes within it take elements that are apart, while those
- * along it are adjacent). Loops then are over the other axes, and each group of steps that follow one another without a loop in
- * between is a loop over the vector axis; a register that is needed past its group is kept, and totals are arrays, of a fold in
- * few lanes one for each lane.
+ * along it are adjacent; a sum of at most 64 in many lanes is written out for each index of it). Loops then are over the other
+ * axes, and each group of steps that follow one another without a loop in between is a loop over the vector axis; a register that
+ * is needed past its group is kept, and totals are arrays, of a fold in few lanes one for each lane.
  *
  * What is moved and turned meanwhile (a transposed matrix, and the roots of its elements) goes through few columns of what it
  * stores at a time, row by row: so many streams of what is loaded, and whole pieces of cache lines of what is stored, stay in the
@@ -63,10 +63,13 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
 
 /* How many loops are around a step: its level, but for the vector axis. */
 size_t nest_plan_depth(const struct nest_plan *plan, size_t step);
-/* Whether a register has an element for each index of the vector axis; and whether a fold has one total for each, which elements go
- * into as they come. */
+/* Whether a register has an element for each index of the vector axis; and whether a fold has one total for each, which elements
+ * go into as they come. */
 bool nest_plan_is_total(const struct nest_plan *plan, size_t step);
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
+
+/* Whether the row of a sum is written out for each index of the vector axis, and its totals joined in pairs. */
+bool nest_plan_is_in_pairs(const struct nest_plan *plan, size_t step);
 
 /* The totals of a fold in lanes that has one of each for each index of the vector axis: as many as have an element. 1: it has no
  * such lanes. */

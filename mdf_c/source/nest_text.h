@@ -103,7 +103,8 @@ static inline bool is_found_in_row(const struct nest_text *text, size_t step)
 /* Whether all elements of a fold are kept in a row first, which a helper folds in its order. */
 static inline bool has_row(const struct nest_text *text, size_t step)
 {
-    return (step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS) ||
+    return (step_of(text, step)->order != MDF_NEST_IN_LANES && step_of(text, step)->order != MDF_NEST_IN_DEPTHS &&
+            !nest_plan_is_in_pairs(text->plan, step)) ||
            is_found_in_row(text, step);
 }
 
@@ -153,6 +154,10 @@ const struct nest_event *nest_text_rest_of_lanes(struct nest_text *text);
 const struct nest_event *nest_text_end_of_several(const struct nest_text *text, const struct nest_event *opens);
 bool nest_text_write_several(struct nest_text *text, const struct nest_event *opens);
 
+/* --- source_nest_pairs.c: the same of a loop along which a sum is written out whose totals are joined in pairs. */
+const struct nest_event *nest_text_end_of_pairs(const struct nest_text *text, const struct nest_event *opens);
+bool nest_text_write_pairs(struct nest_text *text, const struct nest_event *opens);
+
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);
 void nest_text_take(struct nest_text *text, size_t step);
@@ -162,5 +167,7 @@ const char *nest_text_sum_of_product(struct nest_text *text, size_t step);
 /* The total that an element goes to. */
 const char *nest_text_total(struct nest_text *text, size_t step);
 void nest_text_end(struct nest_text *text, size_t step);
+/* A total and an element, or another total, as one. */
+const char *nest_text_joined(struct nest_text *text, size_t step, const char *total, const char *element);
 
 #endif

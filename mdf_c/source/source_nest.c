@@ -822,11 +822,14 @@ static bool write_planned(struct nest_text *text)
     }
     for (size_t i = 0; done && i < plan->n_events; i++) {
         const struct nest_event *event = &plan->events[i];
-        const struct nest_event *end = event->kind == NEST_OPEN ? nest_text_end_of_several(text, event) : NULL;
+        const struct nest_event *pairs = event->kind == NEST_OPEN ? nest_text_end_of_pairs(text, event) : NULL;
+        const struct nest_event *end = event->kind == NEST_OPEN && pairs == NULL ? nest_text_end_of_several(text, event) : pairs;
         const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL;
 
         text->event = event;
-        done = end != NULL ? nest_text_write_several(text, event) : write_event(text, event);
+        done = pairs != NULL ? nest_text_write_pairs(text, event)
+               : end != NULL ? nest_text_write_several(text, event)
+                             : write_event(text, event);
         i = end != NULL ? (size_t)(end - plan->events) : again != NULL ? (size_t)(again - plan->events) - 1 : i;
     }
     nest_text_close_group(text);

@@ -143,6 +143,9 @@ static void begin_vector(struct nest_text *text, size_t step)
     if (has_depths(text, step) && own->part == NULL) {
         own->part = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, "part");
     }
+    if (nest_plan_is_in_pairs(text->plan, step)) { /* it begins with its first element */
+        return;
+    }
     if (n_lanes > 1) {
         write_for_lanes(text, step, n_lanes, total_in_lane(text, step, "lane"), beginning(text, step));
         return;
@@ -252,6 +255,11 @@ static bool takes_product(const struct nest_text *text, size_t step)
 
     return fold->fold == MDF_NEST_SUM && mdf_nest_is_exact_product(text->nest, fold->in[0]) && has_names(text, fold->in[0]) &&
            (has_lanes(text, step) || nest_plan_is_vector(text->plan, step)) && !has_row(text, step);
+}
+
+const char *nest_text_joined(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    return combined(text, step, total, element);
 }
 
 void nest_text_take(struct nest_text *text, size_t step)

@@ -438,6 +438,9 @@ Test(dumps, longer_rows_by_columns)
     cr_expect(strstr(outcome->output, " by 1, 40\n") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%.9000s",
               outcome->output);
     cr_expect(strstr(outcome->output, " by 40, 1\n  r1@0 int64") == NULL, "%.9000s", outcome->output);
+    expect_columns("tests/data/dumps/long_rows.yaml");
+    outcome = cli_call("mdf-run tests/data/dumps/long_rows.yaml --dump c | sed -n '/compute_rows/,/^}/p'");
+    cr_expect(strstr(outcome->output, "lane") == NULL && strstr(outcome->output, "row[") == NULL, "%.9000s", outcome->output);
 }
 
 /* A state whose rows are folded, also with one of its own that a number says, lies by columns; all that the loop does with it

@@ -43,9 +43,20 @@ static size_t folded_level(const struct mdf_lowered_nest *nest)
     return level;
 }
 
+/* Whether a sum of many lanes is written out, of which C compilers make vectors then. */
+static bool is_in_pairs(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !mdf_nest_is_in_pairs(nest, i); i++) {
+    }
+    return i < nest->n_steps;
+}
+
 size_t turning_find_lanes(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
-    size_t level = folded_level(nest), longest = lowering->is_for_source ? LONGEST_ROW_IN_SOURCE : LONGEST_ROW;
+    size_t level = folded_level(nest),
+           longest = lowering->is_for_source && !is_in_pairs(nest) ? LONGEST_ROW_IN_SOURCE : LONGEST_ROW;
 
     return level > 0 && level < nest->n_axes && mdf_nest_count(nest, level, nest->n_axes) <= longest &&
                    nest->extents[level - 1] >= TURNING_FEWEST_ROWS

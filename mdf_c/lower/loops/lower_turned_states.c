@@ -131,7 +131,7 @@ static bool is_plain(const struct mdf_lowered_nest *nest)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if ((step->kind == MDF_NEST_FOLD && step->lanes > 1) ||
+        if ((step->kind == MDF_NEST_FOLD && step->lanes > 1 && !mdf_nest_is_in_pairs(nest, i)) ||
             (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && step->level == nest->n_axes)) {
             return false;
         }
