@@ -418,15 +418,16 @@ static void run_batches(void *context, size_t first, size_t last)
     const struct packed_job *job = context;
 
     for (size_t slot = first; slot < last; slot++) {
-        char *a = job->packs_a ? job->slots + slot * job->slot_bytes : NULL;
-        char *b = job->slots + slot * job->slot_bytes + (a == NULL ? 0 : job->n_a * job->product->k * job->type->size_bytes);
+        char *room = job->packs_a ? job->slots + slot * job->slot_bytes : NULL;
+        char *b = job->slots + slot * job->slot_bytes + (room == NULL ? 0 : job->n_a * job->product->k * job->type->size_bytes);
+        const char *a = room == NULL ? job->product->packed_a : room;
 
         for (size_t batch = slot; batch < job->n_batches && !mdf_should_stop(job->context); batch += job->n_slots) {
             struct mdf_product product = *job->product;
 
             job->locate(job->locate_context, batch, &product);
-            if (a != NULL) {
-                pack_panels(job, &product, a, 0, job->n_panels);
+            if (room != NULL) {
+                pack_panels(job, &product, room, 0, job->n_panels);
             }
             for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
                 multiply_task(job, &product, batch, a, b, task);
@@ -542,7 +543,7 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
     plan_blocks(&job, 1);
     n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
     job.n_slots = n_batches < n_threads ? n_batches : n_threads;
-    job.packs_a = !takes_rows(&job);
+    job.packs_a = product->packed_a == NULL && !takes_rows(&job);
     if (!make_room(call, scratch, &job, job.packs_a, true)) {
         return false;
     }
