@@ -456,6 +456,17 @@ Test(dumps, states_of_longer_rows_by_columns)
               outcome->output);
 }
 
+/* A matrix of few columns is not prepared for products in a loop: these are nests, which need nothing turned in front of them. */
+Test(dumps, products_of_few_columns)
+{
+    const struct cli_outcome *outcome;
+
+    expect_columns("tests/data/dumps/centres.yaml");
+    outcome = cli_call("mdf-run tests/data/dumps/centres.yaml --dump lowered");
+    cr_expect(strstr(outcome->output, "product ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%.9000s",
+              outcome->output);
+}
+
 /* Rows that do not end where lines of the cache do are moved in vectors of half a line: one of a whole line would lie in two. */
 Test(dumps, rows_within_lines)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum {
+    FEWEST_PREPARED = 8, /* columns */
     MOST_PRODUCTS = 1 << 16,
     SMALL_MATRIX = 64 /* elements: to prepare a smaller one for products is not worth it */
 };
@@ -436,10 +437,15 @@ static mdf_lowered_id add_product_of_lines(struct multiplying *multiplying)
 
 /* ------------------------------------------------------------------ calls */
 
-/* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). */
+/* A product whose second matrix stays while a loop runs is prepared before it (lower_product.c). Not one of few columns, which
+ * make no vectors: a nest goes along the rows of the first one. */
 static bool is_prepared(const struct lowering *lowering, const struct trial *trial)
 {
-    return trial->effective[1]->rank == 2 && trial->effective[1]->length > SMALL_MATRIX &&
+    const struct mdf_value *a = trial->effective[0], *b = trial->effective[1];
+    bool is_narrow =
+        b->rank == 2 && mdf_value_shape(b)[1] < FEWEST_PREPARED && a->length >= FEWEST_PREPARED * (size_t)mdf_value_shape(b)[0];
+
+    return b->rank == 2 && b->length > SMALL_MATRIX && !is_narrow &&
            lowering->facts[trial->ids[1]].depth < lowering->region->depth;
 }
 
