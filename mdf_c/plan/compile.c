@@ -55,31 +55,61 @@ static bool keep_initial(struct graph_builder *builder, const struct mdf_output_
     return output->initial != MDF_NO_OPERAND;
 }
 
+/* The place that is being compiled; none where there was no memory to keep one. */
+static struct mdf_origin origin_here(const struct compiler *compiler)
+{
+    return compiler->origin < compiler->n_origins ? compiler->origins[compiler->origin] : (struct mdf_origin){0};
+}
+
+static bool keep_output(struct graph_builder *builder, const struct mdf_output_port *source, struct mdf_program_output *output)
+{
+    struct compiler *compiler = builder->compiler;
+    struct place place = place_enter(compiler, "output port", source->id, source->source);
+
+    output->id = compile_keep_text(compiler, source->id);
+    output->origin = origin_here(compiler);
+    place_leave(compiler, place);
+    return output->id != NULL && keep_initial(builder, source, output);
+}
+
+/* A node's name, place and outputs. */
+static bool keep_node(struct graph_builder *builder, const struct mdf_graph_node *source, const struct node_plan *plan,
+                      struct mdf_program_node *node)
+{
+    struct compiler *compiler = builder->compiler;
+    struct place place = place_enter(compiler, "node", source->id, source->source);
+    bool done = true;
+    size_t i;
+
+    node->id = compile_keep_text(compiler, source->id);
+    node->origin = origin_here(compiler);
+    node->n_outputs = source->n_output_ports;
+    node->has_graph = source->graph != NULL;
+    node->outputs = mdf_arena_array(compiler->arena, node->n_outputs, sizeof *node->outputs);
+    if (node->id == NULL || node->outputs == NULL) {
+        compile_out_of_memory(compiler);
+        return false;
+    }
+    for (i = 0; done && i < node->n_outputs; i++) {
+        node->outputs[i].operand = plan->outputs[i];
+        done = keep_output(builder, &source->output_ports[i], &node->outputs[i]);
+    }
+    place_leave(compiler, place);
+    return done;
+}
+
 static bool keep_nodes(struct graph_builder *builder)
 {
     struct mdf_program *program = builder->compiler->program;
-    struct mdf_arena *arena = builder->compiler->arena;
-    size_t i, j;
+    size_t i;
 
     for (i = 0; i < program->n_nodes; i++) {
         const struct mdf_graph_node *source = &builder->graph->nodes[i];
         const struct node_plan *plan = &builder->nodes[i];
         struct mdf_program_node *node = &program->nodes[i];
 
-        node->id = compile_keep_text(builder->compiler, source->id);
-        node->n_outputs = source->n_output_ports;
-        node->has_graph = source->graph != NULL;
-        node->outputs = mdf_arena_array(arena, node->n_outputs, sizeof *node->outputs);
-        if (node->id == NULL || node->outputs == NULL) {
-            compile_out_of_memory(builder->compiler);
+        if (!keep_node(builder, source, plan, node)) {
             return false;
-        }
-        for (j = 0; j < node->n_outputs; j++) {
-            node->outputs[j].id = compile_keep_text(builder->compiler, source->output_ports[j].id);
-            node->outputs[j].operand = plan->outputs[j];
-            if (!keep_initial(builder, &source->output_ports[j], &node->outputs[j])) {
-                return false;
-            }
         }
         node->finished = plan->finished;
         node->most_repeats = source->repeat != NULL ? (uint64_t)source->repeat->as.integer : 1;

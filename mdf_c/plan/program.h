@@ -16,6 +16,7 @@ struct mdf_program_output {
     const char *id;
     mdf_operand operand;
     mdf_operand initial; /* a constant, which it holds before the node has run; MDF_NO_OPERAND: nothing */
+    struct mdf_origin origin;
 };
 
 /* A named part of a node whose value can be looked at; several operands: the outputs of one function. */
@@ -91,6 +92,7 @@ struct mdf_program_node {
     struct mdf_program_shaped *shaped;
     size_t n_shaped;
     bool has_graph;                                 /* of its own */
+    struct mdf_origin origin;
     struct mdf_program_parts parts[MDF_PART_COUNT]; /* by enum mdf_part */
 };
 

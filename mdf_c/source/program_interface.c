@@ -470,7 +470,7 @@ static bool append_output(struct mdf_source_program *program)
                 mdf_source_at(&program->writer,
                               mdf_source_text(&program->writer, "output port '%s' of node '%s'", own->nodes[i].outputs[j].id,
                                               own->nodes[i].id),
-                              NULL);
+                              &own->nodes[i].outputs[j].origin);
                 return mdf_source_refuse(&program->writer, "it is no array of numbers");
             }
             if (slot != NULL && made[n] != NULL) {

@@ -593,7 +593,7 @@ static bool write_node(struct mdf_source_program *program, size_t index)
     const char *name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "run_%s", node->id));
     const char *names[2][2] = {{NULL, NULL}, {NULL, NULL}};
 
-    mdf_source_at(writer, mdf_source_text(writer, "node '%s'", node->id), NULL);
+    mdf_source_at(writer, mdf_source_text(writer, "node '%s'", node->id), &node->origin);
     program->graph->node_functions[index] = name;
     if (!program->graph->state->has_run[index]) {
         mdf_source_begin_function(program, name);

@@ -278,7 +278,7 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
         }
     }
     for (i = 0; i < own->n_nodes; i++) {
-        mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), NULL);
+        mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), &own->nodes[i].origin);
         if (program->graph->state->has_run[i] && !((visit != lower_stretch || mdf_source_bring_together(program, i)) &&
                                                    for_each_of_node(program, i, visit) && for_each_of_node(program, i, settle))) {
             return false;

@@ -68,9 +68,11 @@ struct reading {
 static bool wrong_type(const struct reading *reading, const char *wanted)
 {
     struct place place = place_at(reading->target->compiler, reading->node);
+    bool is_list = reading->node->kind == MDF_NODE_LIST || reading->node->kind == MDF_NODE_NUMBERS;
+    bool is_other_list = is_list && strncmp(wanted, "a list", strlen("a list")) == 0;
 
     compile_error(reading->target->compiler, MDF_TYPE, "attribute '%s' must be %s, not %s", reading->setting->name, wanted,
-                  mdf_node_describe(reading->node));
+                  is_other_list ? "one with other items" : mdf_node_describe(reading->node));
     place_leave(reading->target->compiler, place);
     return false;
 }
@@ -98,6 +100,23 @@ static const char *keep_text(const struct reading *reading, const struct mdf_nod
     return kept;
 }
 
+/* Whether whole numbers hold all of an array: a model may say 1.0. */
+static bool is_whole(const struct mdf_value *array)
+{
+    const double *items = array->data;
+    size_t i;
+
+    if (mdf_dtype_kind(array->dtype) != 'f') {
+        return true;
+    }
+    for (i = 0; i < array->length; i++) {
+        if (array->dtype != MDF_DTYPE_FLOAT64 || items[i] != floor(items[i]) || !(fabs(items[i]) < 9223372036854775808.0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The attribute as an array of `dtype`, its elements in the program's arena. */
 static bool read_array(const struct reading *reading, mdf_dtype dtype, const char *wanted, const void **items, size_t *n)
 {
@@ -110,8 +129,7 @@ static bool read_array(const struct reading *reading, mdf_dtype dtype, const cha
         return false;
     }
     if (mdf_value_from_nested_list(compiler->memory, &array, &value) != 1 || array.dtype == MDF_DTYPE_STRING ||
-        (dtype == MDF_DTYPE_INT64 && mdf_dtype_kind(array.dtype) == 'f' && array.length > 0 &&
-         array.dtype != MDF_DTYPE_FLOAT64)) {
+        (dtype == MDF_DTYPE_INT64 && !is_whole(&array))) {
         wrong_type(reading, wanted);
     } else {
         kept = mdf_arena_array(compiler->arena, array.length + 1, sizeof(double));
@@ -131,14 +149,12 @@ static bool read_array(const struct reading *reading, mdf_dtype dtype, const cha
 static bool read_int(const struct reading *reading)
 {
     const void *items;
-    double real;
     size_t n;
 
-    if (!read_array(reading, MDF_DTYPE_FLOAT64, "a whole number", &items, &n)) {
+    if (!read_array(reading, MDF_DTYPE_INT64, "a whole number", &items, &n)) {
         return false;
     }
-    real = n == 1 ? *(const double *)items : NAN;
-    if (n != 1 || real != floor(real) || !read_array(reading, MDF_DTYPE_INT64, "a whole number", &items, &n)) {
+    if (n != 1) {
         return wrong_type(reading, "a whole number");
     }
     *(int64_t *)reading->field = *(const int64_t *)items;

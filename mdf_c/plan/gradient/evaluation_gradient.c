@@ -68,7 +68,8 @@ static mdf_operand find_parameter(struct compiler *compiler, const char *name, s
 
 static bool name_output(struct compiler *compiler, struct mdf_program_output *output, const char *name, mdf_operand operand)
 {
-    *output = (struct mdf_program_output){mdf_arena_text(compiler->arena, name, strlen(name)), operand, MDF_NO_OPERAND};
+    *output = (struct mdf_program_output){
+        .id = mdf_arena_text(compiler->arena, name, strlen(name)), .operand = operand, .initial = MDF_NO_OPERAND};
     return operand != MDF_NO_OPERAND && (output->id != NULL || compile_out_of_memory(compiler) != MDF_NO_OPERAND);
 }
 

@@ -539,6 +539,12 @@ static bool check_counts(struct gradient *gradient, const struct mdf_gradient_se
     return true;
 }
 
+/* Whether something is wrong in what has been compiled: of such code there is no derivative, and no more is told. */
+static bool is_half_made(const struct compiler *compiler)
+{
+    return compiler->n_taken > 0 || compiler->error->code != MDF_OK;
+}
+
 /* The gradients of y by each x, with what `inputs` hold in the places of the named values. */
 static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient_settings *names, const mdf_operand *inputs,
                             size_t n_inputs, struct outcome *outcome)
@@ -562,7 +568,7 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
             return false;
         }
     }
-    if (!gradient_make_tracks(gradient)) {
+    if (is_half_made(gradient->compiler) || !gradient_make_tracks(gradient)) {
         return false;
     }
     for (i = 0; i < n_inputs; i++) {
