@@ -5,6 +5,7 @@
  * is left for gets zeros. float16 and bfloat16 are computed in float32 and rounded once. Heads are done in groups whose scores
  * stay small. Source: ONNX Attention 23, 24, 25 with its errata. */
 #include "functions/elements/exp_sum.h"
+#include "functions/kernel/routine.h"
 #include "functions/recurrent/heads.h"
 
 #include <math.h>
@@ -30,61 +31,45 @@ static const struct mdf_setting attention_table[] = {
 
 enum { INPUT_Q, INPUT_K, INPUT_V, INPUT_MASK, INPUT_PAST_KEY, INPUT_PAST_VALUE, INPUT_LENGTHS };
 enum { OUTPUT_Y, OUTPUT_PRESENT_KEY, OUTPUT_PRESENT_VALUE, OUTPUT_SCORES };
-enum stage { STAGE_RAW, STAGE_CAPPED, STAGE_MASKED, STAGE_WEIGHTS };
+enum { STAGE_RAW, STAGE_CAPPED, STAGE_MASKED, STAGE_WEIGHTS };
 
 enum { N_SLOTS = 16, GROUP_ELEMENTS = 1 << 20 /* of scores, held at a time */ };
 
 /* Rough time of one score, to judge what is worth a thread. */
 static const double score_ns = 0.5;
 
-/* What is added to the scores, or says which ones count; elements NULL: nothing. Strides in elements, 0 where it repeats. */
-struct mask {
-    const void *elements;
-    size_t batch_step, head_step, row_step, n_keys;
-    bool is_bool;
+/* Numbers for attention_rows_routine.inc and, from BATCHES on, for attention_routine.inc. */
+enum {
+    ATTENTION_HEADS,
+    ATTENTION_QUERIES,
+    ATTENTION_KEYS,
+    ATTENTION_OFFSET,
+    ATTENTION_LEFT,
+    ATTENTION_RIGHT,
+    ATTENTION_MASK_STEPS,
+    ATTENTION_MASK_KEYS = ATTENTION_MASK_STEPS + 3,
+    ATTENTION_MASK_IS_BOOL,
+    ATTENTION_STAGE,
+    ATTENTION_NARROW,
+    ATTENTION_BATCHES,
+    ATTENTION_KEY_HEADS,
+    ATTENTION_COLUMNS,
+    ATTENTION_VALUE_COLUMNS,
+    ATTENTION_SCORES_ORDER,
+    ATTENTION_RESULT_ORDER,
+    ATTENTION_STEPS, /* of queries, keys, values, the result */
+    ATTENTION_NUMBERS = ATTENTION_STEPS + 12
 };
 
 /* Rows of scores on their way to weights. */
 struct rows {
     void *scores, *shown; /* shown: output 3, or NULL */
-    size_t first_pair, n_heads, n_queries, n_keys;
-    struct mask mask;
+    size_t first_pair;
+    const void *mask;       /* NULL: none */
     const int64_t *lengths; /* keys that count, by batch; NULL: all */
-    int64_t offset;         /* keys before the first query, where there are no lengths */
-    int64_t left, right;    /* keys seen before and behind a query's own place; -1: all */
-    enum stage shown_stage;
     double softcap;
-    mdf_dtype narrow; /* type that scores are rounded to before the softmax; MDF_DTYPE_NONE: not */
+    int64_t whole[ATTENTION_NUMBERS];
 };
-
-static float round_narrow(mdf_dtype dtype, float score)
-{
-    return dtype == MDF_DTYPE_FLOAT16 ? mdf_float16_to_float(mdf_float16_from_float(score))
-                                      : mdf_bfloat16_to_float(mdf_bfloat16_from_float(score));
-}
-
-/* The keys [*begin, *end) that masks by position leave to a query. */
-static void find_keys(const struct rows *job, size_t batch, size_t query, size_t *begin, size_t *end)
-{
-    int64_t n = (int64_t)job->n_keys, place = (int64_t)query + job->offset, from = 0, to = n;
-
-    if (job->lengths != NULL) {
-        to = job->lengths[batch] < n ? job->lengths[batch] : n;
-        place = (int64_t)query + job->lengths[batch] - (int64_t)job->n_queries;
-    }
-    if (job->mask.elements != NULL && (int64_t)job->mask.n_keys < to) {
-        to = (int64_t)job->mask.n_keys;
-    }
-    if (job->left >= 0 && place > job->left) {
-        from = place - job->left;
-    }
-    if (job->right >= 0 && place < n && job->right < n - place) {
-        to = place + job->right + 1 < to ? place + job->right + 1 : to;
-    }
-    *begin = (size_t)(from < n ? from : n);
-    *end = (size_t)(to > 0 ? to : 0);
-    *end = *end > *begin ? *end : *begin;
-}
 
 static void multiply_float64(size_t n, double factor, double *scores)
 {
@@ -93,20 +78,67 @@ static void multiply_float64(size_t n, double factor, double *scores)
     }
 }
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#define TANH tanhf
-#define LARGEST mdf_vector_math()->largest
-#define EXP_SUM mdf_vector_math()->exp_sum
-#define MULTIPLY mdf_vector_math()->multiply
-#include "functions/recurrent/attention_rows.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#define TANH tanh
-#define LARGEST mdf_largest_float64
-#define EXP_SUM mdf_exp_sum_float64
-#define MULTIPLY multiply_float64
-#include "functions/recurrent/attention_rows.inc"
+static void mdf_soften_nothing_float32(float *scores, int64_t n);
+static void mdf_soften_nothing_float64(double *scores, int64_t n);
+
+/* n scores become weights that add up to 1. */
+static void mdf_soften_scores_float32(float *scores, int64_t n)
+{
+    const struct mdf_vector_math *math = mdf_vector_math();
+    float largest = math->largest((size_t)n, scores);
+
+    if (largest == -INFINITY) {
+        mdf_soften_nothing_float32(scores, n);
+        return;
+    }
+    math->multiply((size_t)n, (float)(1 / math->exp_sum((size_t)n, scores, largest, scores)), scores);
+}
+
+static void mdf_soften_scores_float64(double *scores, int64_t n)
+{
+    double largest = mdf_largest_float64((size_t)n, scores);
+
+    if (largest == -INFINITY) {
+        mdf_soften_nothing_float64(scores, n);
+        return;
+    }
+    multiply_float64((size_t)n, 1 / mdf_exp_sum_float64((size_t)n, scores, largest, scores), scores);
+}
+
+#include "mdf_c/tensor/half_floats.inc"
+
+#include "functions/recurrent/attention_keys_routine.inc"
+#define ROUTINES "functions/recurrent/attention_rows_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+
+static void finish_rows(const struct rows *job, size_t first, size_t last, size_t size_bytes, bool is_double)
+{
+    size_t n_queries = (size_t)job->whole[ATTENTION_QUERIES], n = (size_t)job->whole[ATTENTION_KEYS];
+
+    for (size_t row = first; row < last; row++) {
+        size_t pair = job->first_pair + row / n_queries, query = row % n_queries;
+        void *scores = (char *)job->scores + row * n * size_bytes;
+        void *shown = job->shown == NULL ? NULL : (char *)job->shown + (pair * n_queries + query) * n * size_bytes;
+
+        if (is_double) {
+            mdf_finish_scores_float64(job->whole, job->softcap, job->mask, job->lengths, (int64_t)pair, (int64_t)query, scores,
+                                      shown);
+        } else {
+            mdf_finish_scores_float32(job->whole, job->softcap, job->mask, job->lengths, (int64_t)pair, (int64_t)query, scores,
+                                      shown);
+        }
+    }
+}
+
+static void finish_rows_float32(void *context, size_t first, size_t last)
+{
+    finish_rows(context, first, last, sizeof(float), false);
+}
+
+static void finish_rows_float64(void *context, size_t first, size_t last)
+{
+    finish_rows(context, first, last, sizeof(double), true);
+}
 
 /* ------------------------------------------------------------------ inputs */
 
@@ -168,14 +200,14 @@ static bool join_past(struct mdf_workspace *workspace, size_t past_input, size_t
 
 /* The mask, whose axes broadcast to [batch, head, query, key]; its last one may be shorter, what is missing then does not count.
  */
-static bool read_mask(struct mdf_workspace *workspace, const struct mdf_heads *q, size_t n_keys, struct mask *mask)
+static bool describe_mask(struct mdf_call *call, const struct mdf_heads *q, size_t n_keys, int64_t *whole)
 {
-    const struct mdf_value *value = mdf_call_input(workspace->call, INPUT_MASK);
-    size_t sizes[4] = {q->n_batches, q->n_heads, q->n_rows, n_keys}, steps[4] = {0}, step = 1;
+    const struct mdf_value *value = mdf_call_input(call, INPUT_MASK);
+    size_t sizes[4] = {q->n_batches, q->n_heads, q->n_rows, n_keys}, step = 1;
     bool fits = value != NULL && value->rank >= 1 && value->rank <= 4;
     char text[128];
 
-    *mask = (struct mask){0};
+    whole[ATTENTION_MASK_KEYS] = (int64_t)n_keys;
     if (value == NULL) {
         return true;
     }
@@ -183,21 +215,29 @@ static bool read_mask(struct mdf_workspace *workspace, const struct mdf_heads *q
         size_t size = (size_t)mdf_value_shape(value)[value->rank - 1 - back], axis = 3 - back;
 
         fits = back == 0 ? size <= n_keys : size == 1 || size == sizes[axis];
-        steps[axis] = size == 1 ? 0 : step;
+        if (axis < 3) {
+            whole[ATTENTION_MASK_STEPS + axis] = size == 1 ? 0 : (int64_t)step;
+        }
         step *= size;
     }
     if (!fits) {
         mdf_value_describe(value, text, sizeof text);
-        return mdf_call_error(workspace->call, MDF_SHAPE, "attn_mask, %s, does not broadcast to [%zu,%zu,%zu,%zu]", text,
-                              sizes[0], sizes[1], sizes[2], sizes[3]);
+        return mdf_call_error(call, MDF_SHAPE, "attn_mask, %s, does not broadcast to [%zu,%zu,%zu,%zu]", text, sizes[0], sizes[1],
+                              sizes[2], sizes[3]);
     }
-    *mask = (struct mask){mdf_workspace_input(workspace, INPUT_MASK),
-                          steps[0],
-                          steps[1],
-                          steps[2],
-                          (size_t)mdf_value_shape(value)[value->rank - 1],
-                          value->dtype == MDF_DTYPE_BOOL};
-    return mask->elements != NULL;
+    whole[ATTENTION_MASK_KEYS] = mdf_value_shape(value)[value->rank - 1];
+    whole[ATTENTION_MASK_IS_BOOL] = value->dtype == MDF_DTYPE_BOOL;
+    return true;
+}
+
+static bool read_mask(struct mdf_workspace *workspace, struct rows *job)
+{
+    const struct mdf_value *value = mdf_call_input(workspace->call, INPUT_MASK);
+
+    job->mask = value == NULL                        ? NULL
+                : job->whole[ATTENTION_MASK_IS_BOOL] ? value->data
+                                                     : mdf_workspace_input(workspace, INPUT_MASK);
+    return value == NULL || value->length == 0 || job->mask != NULL;
 }
 
 /* How many keys of each batch count. */
@@ -229,7 +269,7 @@ static bool read_lengths(struct mdf_call *call, size_t n_batches, const int64_t 
 
 /* ------------------------------------------------------------------ the operator */
 
-static bool read_settings(struct mdf_call *call, struct rows *job)
+static bool read_settings(struct mdf_call *call, int64_t *whole)
 {
     const struct attention_settings *settings = call->settings;
     int64_t windows[2] = {settings->left_window, settings->right_window};
@@ -246,23 +286,28 @@ static bool read_settings(struct mdf_call *call, struct rows *job)
     if (settings->shown_stage != MDF_NOT_GIVEN && (settings->shown_stage < 0 || settings->shown_stage > STAGE_WEIGHTS)) {
         return mdf_call_error(call, MDF_VALUE, "qk_matmul_output_mode is %lld, not 0 to 3", (long long)settings->shown_stage);
     }
-    job->shown_stage = settings->shown_stage == MDF_NOT_GIVEN ? STAGE_RAW : (enum stage)settings->shown_stage;
-    job->left = windows[0];
-    job->right = causal ? 0 : windows[1];
-    job->softcap = isnan(settings->softcap) ? 0 : settings->softcap;
-    job->narrow = settings->softmax_precision == MDF_DTYPE_FLOAT16 || settings->softmax_precision == MDF_DTYPE_BFLOAT16
-                      ? settings->softmax_precision
-                      : MDF_DTYPE_NONE;
+    whole[ATTENTION_STAGE] = settings->shown_stage == MDF_NOT_GIVEN ? STAGE_RAW : settings->shown_stage;
+    whole[ATTENTION_LEFT] = windows[0];
+    whole[ATTENTION_RIGHT] = causal ? 0 : windows[1];
+    whole[ATTENTION_NARROW] = settings->softmax_precision == MDF_DTYPE_FLOAT16    ? 1
+                              : settings->softmax_precision == MDF_DTYPE_BFLOAT16 ? 2
+                                                                                  : 0;
     return true;
+}
+
+/* The factor of scores, and the softcap. */
+static void read_reals(const struct mdf_call *call, size_t n_columns, double *real)
+{
+    const struct attention_settings *settings = call->settings;
+
+    real[0] = settings->scale > 0 || settings->scale < 0 ? settings->scale : 1 / sqrt((double)(n_columns > 0 ? n_columns : 1));
+    real[1] = isnan(settings->softcap) ? 0 : settings->softcap;
 }
 
 /* Heads in groups: scores, weights, values weighed. */
 static bool attend(struct mdf_workspace *workspace, const struct mdf_heads *q, const struct mdf_heads *k,
-                   const struct mdf_heads *v, const struct mdf_heads *y, struct rows *job)
+                   const struct mdf_heads *v, const struct mdf_heads *y, double scale, struct rows *job)
 {
-    const struct attention_settings *settings = workspace->call->settings;
-    double scale =
-        settings->scale > 0 || settings->scale < 0 ? settings->scale : 1 / sqrt((double)(q->n_columns > 0 ? q->n_columns : 1));
     size_t n_pairs = q->n_batches * q->n_heads, n_scores, group;
     struct mdf_heads scores = {NULL, q->n_batches, q->n_heads, q->n_rows, k->n_rows, 0, 0, 0, 0};
     struct mdf_value *scratch = mdf_workspace_value(workspace);
@@ -293,7 +338,14 @@ static bool attend(struct mdf_workspace *workspace, const struct mdf_heads *q, c
     return true;
 }
 
-/* Output 0, of the form that the queries have, and output 3. */
+/* Where the result, of the form that the queries have, lies. */
+static void lay_out_result(const struct mdf_call *call, const struct mdf_heads *q, const struct mdf_heads *v, struct mdf_heads *y)
+{
+    *y = (struct mdf_heads){NULL, q->n_batches, q->n_heads, q->n_rows, v->n_columns, 0, 0, 0, 0};
+    mdf_heads_layout(y, call->inputs[INPUT_Q]->rank == 3);
+}
+
+/* Output 0, and output 3. */
 static bool make_outputs(struct mdf_workspace *workspace, const struct mdf_heads *q, const struct mdf_heads *v,
                          struct mdf_heads *y, struct rows *job)
 {
@@ -307,8 +359,7 @@ static bool make_outputs(struct mdf_workspace *workspace, const struct mdf_heads
     if (!mdf_workspace_product(call, shape, 0, 4, &n)) {
         return false;
     }
-    *y = (struct mdf_heads){NULL, q->n_batches, q->n_heads, q->n_rows, v->n_columns, 0, 0, 0, 0};
-    mdf_heads_layout(y, side_by_side);
+    lay_out_result(call, q, v, y);
     if (side_by_side) {
         shape[1] = (int64_t)q->n_rows;
         shape[2] = (int64_t)(q->n_heads * v->n_columns);
@@ -321,13 +372,25 @@ static bool make_outputs(struct mdf_workspace *workspace, const struct mdf_heads
     return y->elements != NULL;
 }
 
+/* What shapes say of scores; `n_past`: keys of the past, which are `n_keys` with the others. */
+static bool describe_scores(struct mdf_call *call, const struct mdf_heads *q, size_t n_past, size_t n_keys, int64_t *whole)
+{
+    whole[ATTENTION_HEADS] = (int64_t)q->n_heads;
+    whole[ATTENTION_QUERIES] = (int64_t)q->n_rows;
+    whole[ATTENTION_KEYS] = (int64_t)n_keys;
+    whole[ATTENTION_OFFSET] = (int64_t)n_past;
+    return describe_mask(call, q, n_keys, whole);
+}
+
 static bool attention(struct mdf_call *call)
 {
     const struct attention_settings *settings = call->settings;
     struct mdf_workspace workspace;
     struct mdf_heads q, k, v, y;
     struct rows job = {0};
+    double real[2];
     bool is_double = false;
+    size_t n_own;
 
     for (size_t i = INPUT_Q; i <= INPUT_V; i++) {
         if (mdf_call_tensor(call, i) == NULL) {
@@ -338,25 +401,108 @@ static bool attention(struct mdf_call *call)
     if ((mdf_call_input(call, INPUT_PAST_KEY) != NULL) != (mdf_call_input(call, INPUT_PAST_VALUE) != NULL)) {
         return mdf_call_error(call, MDF_VALUE, "past_key and past_value must be given together");
     }
-    if (!read_settings(call, &job) ||
+    if (!read_settings(call, job.whole) ||
         !mdf_workspace_begin(&workspace, call, is_double ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32, N_SLOTS) ||
         !mdf_heads_input(&workspace, INPUT_Q, settings->q_num_heads, &q) ||
         !mdf_heads_input(&workspace, INPUT_K, settings->kv_num_heads, &k) ||
         !mdf_heads_input(&workspace, INPUT_V, settings->kv_num_heads, &v) || !mdf_heads_check(call, &q, &k, &v)) {
         return false;
     }
-    job.n_heads = q.n_heads;
-    job.n_queries = q.n_rows;
-    job.offset = -(int64_t)k.n_rows;
+    n_own = k.n_rows;
     if (!join_past(&workspace, INPUT_PAST_KEY, OUTPUT_PRESENT_KEY, &k) ||
         !join_past(&workspace, INPUT_PAST_VALUE, OUTPUT_PRESENT_VALUE, &v) || !mdf_heads_check(call, &q, &k, &v) ||
-        !read_mask(&workspace, &q, k.n_rows, &job.mask) || !read_lengths(call, q.n_batches, &job.lengths) ||
-        !make_outputs(&workspace, &q, &v, &y, &job)) {
+        !describe_scores(call, &q, k.n_rows - n_own, k.n_rows, job.whole) || !read_mask(&workspace, &job) ||
+        !read_lengths(call, q.n_batches, &job.lengths) || !make_outputs(&workspace, &q, &v, &y, &job)) {
         return false;
     }
-    job.n_keys = k.n_rows;
-    job.offset += (int64_t)k.n_rows; /* the number of keys of the past */
-    return attend(&workspace, &q, &k, &v, &y, &job) && mdf_workspace_end(&workspace);
+    read_reals(call, q.n_columns, real);
+    job.softcap = real[1];
+    return attend(&workspace, &q, &k, &v, &y, real[0], &job) && mdf_workspace_end(&workspace);
+}
+
+/* ------------------------------------------------------------------ as plain C: attention_routine.inc */
+
+/* Arrays of one type; the mask may be of truths. */
+static bool has_routine_types(const struct mdf_call *call)
+{
+    int dtype = call->inputs[INPUT_Q]->dtype;
+
+    for (size_t i = INPUT_K; i <= INPUT_PAST_VALUE; i++) {
+        const struct mdf_value *value = mdf_call_input(call, i);
+
+        if (value != NULL && value->dtype != dtype && (i != INPUT_MASK || value->dtype != MDF_DTYPE_BOOL)) {
+            return false;
+        }
+    }
+    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) &&
+           (mdf_call_input(call, INPUT_LENGTHS) == NULL || call->inputs[INPUT_LENGTHS]->dtype == MDF_DTYPE_INT64);
+}
+
+/* How scores and results are multiplied: heads of one column, whose order hangs on where they lie, are not asked for. */
+static void plan_orders(mdf_dtype dtype, double factor, int64_t *whole)
+{
+    struct mdf_product scores = {.dtype = dtype, .m = (size_t)whole[ATTENTION_QUERIES], .alpha = factor}, result;
+
+    scores.n = (size_t)whole[ATTENTION_KEYS];
+    scores.k = (size_t)whole[ATTENTION_COLUMNS];
+    scores.a_row = scores.b_column = whole[ATTENTION_COLUMNS];
+    scores.a_column = scores.b_row = 1;
+    scores.c_row = whole[ATTENTION_KEYS];
+    result = scores;
+    result.n = (size_t)whole[ATTENTION_VALUE_COLUMNS];
+    result.k = scores.n;
+    result.a_row = whole[ATTENTION_KEYS];
+    result.b_row = result.c_row = whole[ATTENTION_VALUE_COLUMNS];
+    result.b_column = 1;
+    result.alpha = 1;
+    whole[ATTENTION_SCORES_ORDER] = mdf_product_routine(mdf_product_order(&scores), dtype);
+    whole[ATTENTION_RESULT_ORDER] = mdf_product_routine(mdf_product_order(&result), dtype);
+}
+
+static bool plan_sizes(struct mdf_call *call, const struct mdf_heads *heads, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *past = mdf_call_input(call, INPUT_PAST_KEY);
+    size_t n_past = past == NULL ? 0 : (size_t)mdf_value_shape(past)[2], n = heads[INPUT_K].n_rows + n_past;
+    size_t n_columns = heads[INPUT_Q].n_columns, n_values = heads[INPUT_V].n_columns;
+    int64_t *whole = plan->whole;
+
+    if (!describe_scores(call, &heads[INPUT_Q], n_past, n, whole)) {
+        return false;
+    }
+    whole[ATTENTION_BATCHES] = (int64_t)heads[INPUT_Q].n_batches;
+    whole[ATTENTION_KEY_HEADS] = (int64_t)heads[INPUT_K].n_heads;
+    whole[ATTENTION_COLUMNS] = (int64_t)n_columns;
+    whole[ATTENTION_VALUE_COLUMNS] = (int64_t)n_values;
+    for (size_t i = 0; i < 4; i++) {
+        int64_t *steps = whole + ATTENTION_STEPS + 3 * i;
+
+        steps[0] = heads[i].batch_step;
+        steps[1] = heads[i].head_step;
+        steps[2] = heads[i].row_step;
+    }
+    read_reals(call, n_columns, plan->real);
+    plan_orders(plan->dtype, plan->real[0], whole);
+    plan->work_bytes = mdf_dtype_size(plan->dtype) * (2 * n * (n_columns + 1) + (n + 1) * n_values + n_columns);
+    return true;
+}
+
+static bool plan_attention(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct attention_settings *settings = call->settings;
+    const struct mdf_value *past = mdf_call_input(call, INPUT_PAST_KEY);
+    struct mdf_heads heads[4]; /* queries, keys, values, the result */
+
+    plan->function = "attention";
+    plan->dtype = (mdf_dtype)call->inputs[INPUT_Q]->dtype;
+    if (!has_routine_types(call) || (past != NULL && past->rank != 4) || !mdf_routine_room(plan, ATTENTION_NUMBERS, 2) ||
+        !read_settings(call, plan->whole) || !mdf_heads_form(call, INPUT_Q, settings->q_num_heads, &heads[INPUT_Q]) ||
+        !mdf_heads_form(call, INPUT_K, settings->kv_num_heads, &heads[INPUT_K]) ||
+        !mdf_heads_form(call, INPUT_V, settings->kv_num_heads, &heads[INPUT_V]) || call->inputs[INPUT_Q]->length == 0 ||
+        call->inputs[INPUT_K]->length == 0 || heads[INPUT_Q].n_columns < 2 || heads[INPUT_V].n_columns < 2) {
+        return false;
+    }
+    lay_out_result(call, &heads[INPUT_Q], &heads[INPUT_V], &heads[3]);
+    return plan_sizes(call, heads, plan);
 }
 
 /* Tokens by heads: [batch, head, token, column]. */
@@ -387,5 +533,6 @@ const struct mdf_operator mdf_operators_attention[] = {
          {"powers", "numpy.exp(scores - numpy.where(largest == -math.inf, 0.0, largest))", NULL},
          {"sums", "numpy.sum(powers, -1, keepdims=True)", NULL},
          {"out", "numpy.matmul(powers / numpy.where(sums == 0, 1.0, sums), values)", NULL},
-         {"result", "out if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(out, 1, 2), y.shape)", NULL})},
+         {"result", "out if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(out, 1, 2), y.shape)", NULL}),
+     .routine = MDF_ROUTINE(plan_attention, "a length of keys is negative, or too large")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

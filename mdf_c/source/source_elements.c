@@ -195,7 +195,8 @@ static void express_refusal(struct mdf_source_writer *writer, const struct mdf_l
     if (op->code == MDF_LOWERED_DIVIDE_NONZERO) {
         expression->refused = divisor != NULL && mdf_element_to_double(dtype, divisor) != 0 ? NULL : is_zero;
         expression->why = divisor != NULL && mdf_source_constant_element(writer, op->in[0]) != NULL
-                              ? "types or shapes other than those that the model was compiled for" /* lowering_bail_out */
+                              ? "types, shapes, or numbers that a call depends on, other than those that the model was compiled "
+                                "for" /* lowering_bail_out */
                               : "division by zero";
     } else if (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_FLOOR_REMAINDER) {
         expression->refused = is_zero;

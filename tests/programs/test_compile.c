@@ -1,6 +1,5 @@
 /* test_compile.c - mdf-compile and mdf-run --compile: generated source compiles without a warning and computes, to the last bit,
- * what mdf-run computes; what has no form in C is refused in words; the cache holds what it should and takes nothing from others.
- */
+ * what mdf-run computes; what has no form in C is refused in words; the cache takes nothing from others. */
 #include "tests/support/compile_runs.h"
 #include "tests/support/engine.h"
 
@@ -85,9 +84,8 @@ Test(compile, computes_the_same)
         "tests/data/compile/rotations.yaml --typed", /* here neither */
         "tests/data/compile/nested_when.yaml --trace -n 3",
     };
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         expect_same(NULL, rows[i]);
     }
 }
@@ -147,6 +145,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/groups_21.yaml --typed",
         "tests/data/compile/norms_with_statistics.yaml --typed -n 2",
         "tests/data/compile/rotary.yaml --typed -n 2",
+        "tests/data/compile/attention.yaml --typed -n 2",
         "tests/data/compile/losses.yaml --typed -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
@@ -373,7 +372,7 @@ Test(compile, what_grows_is_refused_where_it_has_no_form)
 Test(compile, other_runs_of_changing_shapes_are_refused)
 {
     static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]"},
-                             *const nodes[] = {"node 'beams': types or shapes other", "node 'until': types or shapes other"};
+                             *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or"};
     char *output = compile_new_output();
     size_t i;
 
@@ -544,15 +543,16 @@ Test(compile, what_elements_decide_is_refused_where_it_has_no_room)
          "[[true,false,false,true],[false,true,true,true],[true,true,false,false]]", "other numbers of elements are not zero"},
         {"limit", "-2.0", "-2.5", "a range has not as many numbers"},
         {"most", "[2]", "[1]", "other numbers of boxes stay"},
-        {"over", "[1]", "[0]", "types or shapes other than those that the model was compiled for"},
-        {"turned", "[-1,6]", "[6,2]", "types or shapes other than those that the model was compiled for"},
-        {"pads", "[0,1,2,0]", "[0,2,1,0]", "types or shapes other than those that the model was compiled for"},
+        {"over", "[1]", "[0]", "or numbers that a call depends on, other than those that the model was compiled for"},
+        {"turned", "[-1,6]", "[6,2]", "or numbers that a call depends on, other than those that the model was compiled for"},
+        {"pads", "[0,1,2,0]", "[0,2,1,0]", "or numbers that a call depends on, other than those that the model was compiled for"},
         {"g", "[[0,-1],[2,3],[0,3]]", "[[0,-1],[2,4],[0,3]]", "an index is out of range"},
         {"real_category", "[[3.7,1.0],[2.2,2.9]]", "[[3.7,1.0],[5.2,2.9]]", "an element is of no category"},
         {"kept", "[true,false,true]", "[true,false,false]", "other numbers of truths are true"},
         {"equals", "[4,2,4,-1]", "[4,2,3,-1]", "other numbers of elements are equal"},
         {"labels", "[1,0]", "[1,2]", "a label names none of the classes"},
         {"turned_by", "[[0],[1],[0]]", "[[0],[2],[0]]", "a position names no row of the cosines"},
+        {"key_lengths", "[1,0,1]", "[1,-1,1]", "a length of keys is negative"},
     };
     enum { N = sizeof rows / sizeof *rows };
     char *output = compile_new_output();
