@@ -38,8 +38,9 @@ function split_arguments(line, start, arguments, i, c, depth, n) {
         }
     }
 }
-# CHOOSE(a, b, c) becomes (a ? b : c), TAKE(rows, i) rows[i], PATCHED(a, b, f, x) ((a) ? f(x) : b), PATCHED_2(a, b, f, x, y) with f(x, y).
-function choices(line, start, end, arguments) {
+# CHOOSE(a, b, c) becomes (a ? b : c), TAKE(rows, i) rows[i], PATCHED(a, b, f, x) ((a) ? f(x) : b), PATCHED_2(a, b, f, x, y) with f(x, y);
+# where it is_near, (*far |= (a), b).
+function choices(line, is_near, start, end, arguments) {
     while ((start = index(line, "CHOOSE(")) > 0) {
         end = split_arguments(line, start + 7, arguments)
         line = substr(line, 1, start - 1) "(" arguments[1] " ? " arguments[2] " : " arguments[3] ")" substr(line, end)
@@ -50,32 +51,38 @@ function choices(line, start, end, arguments) {
     }
     while ((start = index(line, "PATCHED(")) > 0) {
         end = split_arguments(line, start + 8, arguments)
-        line = substr(line, 1, start - 1) "((" arguments[1] ") ? " arguments[3] "(" arguments[4] ") : " arguments[2] ")" substr(line, end)
+        line = substr(line, 1, start - 1) (is_near ? "(*far |= (" arguments[1] "), " arguments[2] ")" : "((" arguments[1] ") ? " arguments[3] "(" arguments[4] ") : " arguments[2] ")") substr(line, end)
     }
     while ((start = index(line, "PATCHED_2(")) > 0) {
         end = split_arguments(line, start + 10, arguments)
-        line = substr(line, 1, start - 1) "((" arguments[1] ") ? " arguments[3] "(" arguments[4] "," arguments[5] ") : " arguments[2] ")" substr(line, end)
+        line = substr(line, 1, start - 1) (is_near ? "(*far |= (" arguments[1] "), " arguments[2] ")" : "((" arguments[1] ") ? " arguments[3] "(" arguments[4] "," arguments[5] ") : " arguments[2] ")") substr(line, end)
     }
     return line
 }
 # The words of float32_functions.inc and float64_functions.inc.
+function in_words(line, bits, is_near) {
+    line = choices(replace(replace(line, "HELPER", "mdf_", ""), "ALL", "", ""), is_near)
+    line = replace(line, "EXP_ARGUMENT", "", "")
+    sub(/^INLINE/, "static inline", line)
+    gsub(/UNSIGNED_OF/, "uint" bits "_t", line)
+    gsub(/SIGNED_OF/, "int" bits "_t", line)
+    gsub(/ELEMENT/, bits == "32" ? "float" : "double", line)
+    gsub(/BITS_OF/, "mdf_bits_float" bits, line)
+    gsub(/OF_BITS/, "mdf_of_bits_float" bits, line)
+    gsub(/FUSED/, "fmaf", line)
+    gsub(/NOT_ABOVE/, "mdf_not_above_float" bits, line)
+    gsub(/NOT_BELOW/, "mdf_not_below_float" bits, line)
+    gsub(/SQRT/, bits == "32" ? "sqrtf" : "sqrt", line)
+    gsub(/SCALE/, "mdf_scale_float" bits, line)
+    gsub(/EXP_POWER/, "mdf_exp_power_float" bits, line)
+    gsub(/EXP_RESULT/, "mdf_exp_result_float" bits, line)
+    return line
+}
+{ near = "" }
 /[A-Z]/ && FILENAME ~ /float(32|64)_functions/ {
     bits = FILENAME ~ /float32/ ? "32" : "64"
-    $0 = choices(replace(replace($0, "HELPER", "mdf_", ""), "ALL", "", ""))
-    $0 = replace($0, "EXP_ARGUMENT", "", "")
-    sub(/^INLINE/, "static inline")
-    gsub(/UNSIGNED_OF/, "uint" bits "_t")
-    gsub(/SIGNED_OF/, "int" bits "_t")
-    gsub(/ELEMENT/, bits == "32" ? "float" : "double")
-    gsub(/BITS_OF/, "mdf_bits_float" bits)
-    gsub(/OF_BITS/, "mdf_of_bits_float" bits)
-    gsub(/FUSED/, "fmaf")
-    gsub(/NOT_ABOVE/, "mdf_not_above_float" bits)
-    gsub(/NOT_BELOW/, "mdf_not_below_float" bits)
-    gsub(/SQRT/, bits == "32" ? "sqrtf" : "sqrt")
-    gsub(/SCALE/, "mdf_scale_float" bits)
-    gsub(/EXP_POWER/, "mdf_exp_power_float" bits)
-    gsub(/EXP_RESULT/, "mdf_exp_result_float" bits)
+    near = $0 ~ /PATCHED/ ? in_words($0, bits, 1) : ""
+    $0 = in_words($0, bits, 0)
 }
 # The words of routines.
 FILENAME ~ /_routine/ {
@@ -97,7 +104,14 @@ inside && /\*\/$/ { inside = 0; next }
     sub(/.*mdf_/, "", name)
     printf "{\"%s\",\n%s", name, comment
     writing = 1
+    head = $0
+    sub("mdf_" name "[(]", "mdf_near_" name "(uint32_t *far, ", head)
+    near_text = quoted(head)
+    is_patched = 0
 }
 writing { printf "%s", quoted($0) }
+writing && !/^static inline / { near_text = near_text quoted(near != "" ? near : $0); is_patched = is_patched || near != "" }
+# A function that is PATCHED also as near_NAME, which notes in *far that its result is to be found once more.
 writing && /^}/ { print "},"; writing = 0; comment = "" }
+/^}/ && is_patched { printf "{\"near_%s\",\n%s},\n", name, near_text; is_patched = 0 }
 ' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_tables.inc functions/elements/float64_functions.inc mdf_c/tensor/half_floats.inc $(find functions -name '*_routine.inc' | sort)

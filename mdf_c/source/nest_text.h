@@ -170,4 +170,11 @@ void nest_text_end(struct nest_text *text, size_t step);
 /* A total and an element, or another total, as one. */
 const char *nest_text_joined(struct nest_text *text, size_t step, const char *total, const char *element);
 
+/* --- source_nest_whole.c: finds how long the open axis is now; false: it is refused. */
+bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest);
+/* Whether the nest may be done once more, with what lay where it stores something, of each step, kept before and restored. */
+bool nest_text_may_repeat(const struct nest_text *text);
+void nest_text_keep_old(const struct nest_text *text, const char **old);
+void nest_text_restore_old(const struct nest_text *text, const char *const *old);
+
 #endif

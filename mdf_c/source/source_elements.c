@@ -41,8 +41,11 @@ static const char *expand_named(struct mdf_source_writer *writer, struct mdf_tex
 
     memcpy(name, text + 1, length < sizeof name ? length : sizeof name - 1);
     if (end == '@') {
-        mdf_text_append_string(result, mdf_source_use(writer, name));
-        return text + length + 2;
+        const char *near = writer->is_near ? mdf_source_use(writer, mdf_source_text(writer, "near_%s", name)) : "";
+
+        mdf_text_append_string(result, *near != '\0' ? near : mdf_source_use(writer, name));
+        mdf_text_append_string(result, *near != '\0' ? "(&far, " : "");
+        return text + length + 2 + (*near != '\0');
     }
     if (!mdf_source_real_setting(expansion->operator, expansion->settings, name, &real)) {
         return NULL;

@@ -747,64 +747,79 @@ static void free_axes(struct nest_text *text)
     }
 }
 
-/* Whether folds over the open axis may not go without an element. */
-static bool needs_one(const struct mdf_lowered_nest *nest)
+/* All that is planned, between what it may be refused for. */
+static bool write_events(struct nest_text *text)
 {
-    size_t i;
+    const struct nest_plan *plan = text->plan;
+    bool done = true;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        if (mdf_nest_folds_axis(nest, i, nest->open_axis)) {
-            return !nest->takes_none;
-        }
+    for (size_t i = 0; done && i < plan->n_events; i++) {
+        const struct nest_event *event = &plan->events[i];
+        const struct nest_event *pairs = event->kind == NEST_OPEN ? nest_text_end_of_pairs(text, event) : NULL;
+        const struct nest_event *end = event->kind == NEST_OPEN && pairs == NULL ? nest_text_end_of_several(text, event) : pairs;
+        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL;
+
+        text->event = event;
+        done = pairs != NULL ? nest_text_write_pairs(text, event)
+               : end != NULL ? nest_text_write_several(text, event)
+                             : write_event(text, event);
+        i = end != NULL ? (size_t)(end - plan->events) : again != NULL ? (size_t)(again - plan->events) - 1 : i;
     }
-    return false;
+    nest_text_close_group(text);
+    return done;
 }
 
-/* The open axis is as long as what is loaded along it; plans go by the most that it can be. */
-static bool open_extent(struct nest_text *text, struct mdf_lowered_nest *nest)
+/* Whether a step computes elements of a loop by a function that has a near one, which compilers make vectors of. */
+static bool has_near(struct nest_text *text)
+{
+    static const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
+    struct mdf_source_expression expression;
+    bool found = false;
+    size_t i;
+
+    text->writer->is_near = true;
+    for (i = 0; !found && i < text->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = step_of(text, i);
+
+        found = step->kind == MDF_NEST_ELEMENT && step->level > 0 && mdf_nest_set_has(&text->plan->steps, i) &&
+                express(text, i, operands, &expression) && expression.text != NULL && strstr(expression.text, "&far") != NULL;
+    }
+    text->writer->is_near = false;
+    return found;
+}
+
+/* The nest twice where functions of C's library would keep compilers from making vectors: without them, and, where some element
+ * needs one, once more. */
+static bool write_near(struct nest_text *text)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t most = 0, i;
+    struct nest_text again = *text;
+    const char *old[MDF_NEST_MOST_STEPS];
+    bool done;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-        const struct mdf_source_value *value = &writer->values[step->view.id];
-
-        if (step->kind != MDF_NEST_LOAD || writer->lowered->values[step->view.id].open_axes == 0) {
-            continue;
-        }
-        if (value->count == NULL) {
-            return mdf_source_refuse(writer, "an array whose length is known only when its Loop has ended");
-        }
-        if (text->count == NULL) {
-            text->count = value->count;
-            most = value->n_items;
-        } else if (strcmp(text->count, value->count) != 0) {
-            mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %s", text->count, value->count),
-                                   "arrays that grow are not of one length");
-        }
+    if (!nest_text_may_repeat(text) || !has_near(text)) {
+        return write_events(text);
     }
-    if (needs_one(nest)) {
-        mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", text->count), "an array that grows has no element yet");
-    }
-    nest->extents[nest->open_axis] = most > 2 ? most : 2;
-    for (i = 0; i < nest->n_steps; i++) {
-        mdf_lowered_id id = nest->steps[i].view.id;
-
-        if (nest->steps[i].kind == MDF_NEST_STORE && writer->lowered->values[id].open_axes != 0) {
-            writer->values[id].count = text->count;
-            writer->values[id].n_items = most;
-        }
-    }
-    return true;
+    mdf_source_open(writer, "%s", "");
+    mdf_source_line(writer, "uint32_t far = 0;");
+    mdf_source_blank(writer);
+    nest_text_keep_old(text, old);
+    writer->is_near = true;
+    done = write_events(text);
+    writer->is_near = false;
+    mdf_source_open(writer, "if (far != 0)");
+    nest_text_restore_old(text, old);
+    done = done && write_events(&again);
+    mdf_source_close(writer);
+    mdf_source_close(writer);
+    return done;
 }
 
 /* As it is planned. */
 static bool write_planned(struct nest_text *text)
 {
     struct mdf_source_writer *writer = text->writer;
-    const struct nest_plan *plan = text->plan;
-    bool done = true;
+    bool done;
 
     if (!prepare(text)) {
         return false;
@@ -820,19 +835,7 @@ static bool write_planned(struct nest_text *text)
         }
         mdf_source_blank(writer);
     }
-    for (size_t i = 0; done && i < plan->n_events; i++) {
-        const struct nest_event *event = &plan->events[i];
-        const struct nest_event *pairs = event->kind == NEST_OPEN ? nest_text_end_of_pairs(text, event) : NULL;
-        const struct nest_event *end = event->kind == NEST_OPEN && pairs == NULL ? nest_text_end_of_several(text, event) : pairs;
-        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL;
-
-        text->event = event;
-        done = pairs != NULL ? nest_text_write_pairs(text, event)
-               : end != NULL ? nest_text_write_several(text, event)
-                             : write_event(text, event);
-        i = end != NULL ? (size_t)(end - plan->events) : again != NULL ? (size_t)(again - plan->events) - 1 : i;
-    }
-    nest_text_close_group(text);
+    done = write_near(text);
     if (text->why_beyond != NULL) {
         mdf_source_bail_out_if(writer, "beyond != 0", text->why_beyond);
     }
@@ -884,7 +887,7 @@ bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lo
     if (mdf_nest_set_is_empty(&live)) {
         return true;
     }
-    if (sized.is_open && !open_extent(&text, &sized)) {
+    if (sized.is_open && !nest_text_open_extent(&text, &sized)) {
         return false;
     }
     nest_plan_make(&plan, &sized, live);

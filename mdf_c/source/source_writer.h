@@ -85,6 +85,7 @@ struct mdf_source_writer {
     struct mdf_source_value *values;
     size_t *n_reads; /* of each value, by ops and as an output */
     size_t n_loops;  /* around what is written */
+    bool is_near;    /* functions are those that note in `far` where their results are to be found once more */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
     const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
     void *slot_context;

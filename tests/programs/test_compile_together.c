@@ -29,7 +29,7 @@ Test(compile_together, large_arrays_are_gone_through_once)
     cr_expect_eq(count_words(output, ": done with node 'log'. */"), 4u, "%s", output);
     cr_expect(strstr(output, "_block += 16)") != NULL && strstr(output, "root_y[i * 65 + (j_block + j)] = sqrt(array);") != NULL,
               "%s", output);
-    cr_expect(strstr(output, "bounded_y[i] = y;\n        s->log_y[i] = ") != NULL, "%s", output);
+    cr_expect(strstr(output, "bounded_y[i] = y;\n            s->log_y[i] = ") != NULL, "%s", output);
     cr_expect(strstr(output, "/* Node 'some'. */") != NULL && strstr(output, "/* Node 'few'. */") != NULL, "%s", output);
     free(output);
 }
