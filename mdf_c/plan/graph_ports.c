@@ -255,6 +255,7 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
     const struct mdf_graph *graph = builder->graph;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct ports_by_name index = {0};
+    struct place place;
     const char *name;
     size_t i;
 
@@ -270,6 +271,11 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
         if (name_ports(graph, item, ports, &index, name)) {
             continue;
         }
+        place = place_at(builder->compiler, item->source);
+        if (builder->compiler->n_origins > 0) { /* else memory is missing, which is told in the end */
+            port.origin = builder->compiler->origins[builder->compiler->origin];
+        }
+        place_leave(builder->compiler, place);
         port.input_name = name;
         port.is_required = true;
         port.id = compile_keep_text(builder->compiler, item->port);
@@ -281,7 +287,6 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
             return false;
         }
         note_type(builder, port.slot, &port.declaration, true);
-        port.origin = builder->compiler->origins[builder->compiler->origin];
     }
     for (i = 0; i < ports->n; i++) { /* other ports that nothing fills hold zeros */
         struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;

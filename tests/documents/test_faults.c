@@ -503,6 +503,9 @@ static const struct {
           "output_ports: {o: {value: 'f[i]'}}"),
      "m.yaml:3:19: error: node 'n', function 'f': onnx::Split: its outputs can not be a list, because their number is not known "
      "before it runs: index them by numbers from 0 on"},
+    {"{m: {graphs: {g: {metadata: {inputs: [idle], outputs: [o]}, nodes: {n: {output_ports: {o: {value: idle}}}}}}}}",
+     "m.yaml:1:39: error: the graph's input 'idle' has no value; give it one (mdf-run --input idle=VALUE), or its port a "
+     "default_value"},
     {NODE("functions: {f: {function: 'onnx::If',\n args: {cond: true, then_branch: {nodes: {k: {}}}, else_branch: {nodes: {k: "
           "{}}}}}}, output_ports: {o: {value: f}}"),
      "m.yaml:4:34: error: node 'n', function 'f', attribute 'then_branch': the branch 'then_branch' of onnx::If yields nothing"},
