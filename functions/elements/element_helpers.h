@@ -84,13 +84,13 @@ static inline double mdf_floor_quotient_float64(double a, double b)
 /* base ** exponent modulo 2**64. */
 static inline uint64_t mdf_whole_power(uint64_t base, uint64_t exponent)
 {
-    uint64_t result = 1;
+    uint64_t result = exponent & 1 ? base : 1;
 
-    for (; exponent > 0; exponent >>= 1) {
+    while ((exponent >>= 1) > 0) { /* the last square is one that is used */
+        base *= base;
         if (exponent & 1) {
             result *= base;
         }
-        base *= base;
     }
     return result;
 }

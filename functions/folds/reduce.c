@@ -248,6 +248,32 @@ static bool fold_vector(const struct job *job, enum fold_kind kind, union total 
     return false;
 }
 
+/* Whether the fold is of the extremes of real numbers that are converted to float32 first. */
+static bool is_converted_extreme(const struct job *job, enum fold_kind kind)
+{
+    return (kind == FOLD_maximum || kind == FOLD_minimum) && job->folding.element == MDF_DTYPE_FLOAT32 &&
+           job->dtype != MDF_DTYPE_FLOAT32;
+}
+
+/* Folds `n` adjacent converted elements into one total. Vectors find the extreme in an order of their own, which matters only
+ * to which NaN it is and to the sign of a zero. */
+static void fold_converted(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n,
+                           double shift)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    const struct fold *fold = &job->folding.folds[kind];
+    float most = 0;
+
+    if (is_converted_extreme(job, kind)) {
+        most = (float)(kind == FOLD_maximum ? rows->largest(n, elements) : rows->smallest(n, elements));
+    }
+    if (most == 0 || isnan(most)) {
+        fold->row(total, elements, n, shift);
+    } else {
+        fold->columns(total, &most, 1, NULL);
+    }
+}
+
 /* Folds `n` adjacent elements into one total, or each into its own (n <= N_TOTALS). */
 static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                           const double *shifts)
@@ -278,7 +304,7 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
         mdf_convert_elements(job->folding.element, converted, job->dtype, mdf_element_at(job->dtype, elements, i), n_chunk,
                              false);
         if (job->inner_reduced) {
-            fold->row(totals, converted, n_chunk, shifts[0]);
+            fold_converted(job, kind, totals, converted, n_chunk, shifts[0]);
         } else {
             fold->columns(totals, converted, n_chunk, shifts);
         }
@@ -325,6 +351,26 @@ static void find_extremes(const struct job *job, bool largest, union total *tota
     mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
 }
 
+/* The same where elements are converted: as the folds of columns take them, by which the later of two equal ones stays. */
+static void find_converted_extremes(const struct job *job, bool largest, union total *totals, size_t first, size_t n)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
+    float most[2][N_TOTALS]; /* those so far, and the next row's */
+    unsigned now = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        most[now][i] = largest ? -INFINITY : INFINITY;
+    }
+    for (size_t row = 0; row < job->n_rows; row++) {
+        const void *elements = mdf_element_at(job->dtype, job->elements, first + offset_of(&job->reduced, row));
+
+        mdf_convert_elements(MDF_DTYPE_FLOAT32, most[!now], job->dtype, elements, n, false);
+        (largest ? rows->larger : rows->smaller)(n, most[now], 1, most[!now]);
+        now = !now;
+    }
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, MDF_DTYPE_FLOAT32, most[now], n, false);
+}
+
 /* The same of whole numbers. */
 static void find_whole_extremes(const struct job *job, const struct mdf_whole_extremes *whole, bool largest, union total *totals,
                                 size_t first, size_t n)
@@ -357,6 +403,10 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
     }
     if (is_real_extreme(job, kind) && !job->inner_reduced) {
         find_extremes(job, kind == FOLD_maximum, totals, first, n);
+        return;
+    }
+    if (is_converted_extreme(job, kind) && !job->inner_reduced) {
+        find_converted_extremes(job, kind == FOLD_maximum, totals, first, n);
         return;
     }
     if (whole_extremes_of(job, kind) != NULL && !job->inner_reduced) {
