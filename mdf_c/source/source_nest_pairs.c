@@ -46,7 +46,7 @@ static const char *write_element(struct nest_text *text, const struct nest_event
 static const char *write_joined(struct nest_text *text, size_t sum, const char *total, const char *element)
 {
     const char *text_of_both = nest_text_joined(text, sum, total, element);
-    const char *name = mdf_source_name(text->writer, &text->writer->locals, "sum");
+    const char *name = mdf_source_name(text->writer, &text->writer->locals, "joined");
 
     mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, sum), name, text_of_both);
     return name;
