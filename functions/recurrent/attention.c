@@ -111,9 +111,10 @@ static void mdf_soften_scores_float64(double *scores, int64_t n)
 #define ROUTINES "functions/recurrent/attention_rows_routine.inc"
 #include "functions/kernel/routine_reals.inc"
 
-static void finish_rows(const struct rows *job, size_t first, size_t last, size_t size_bytes, bool is_double)
+static void finish_rows(const struct rows *job, size_t first, size_t last, bool is_double)
 {
-    size_t n_queries = (size_t)job->whole[ATTENTION_QUERIES], n = (size_t)job->whole[ATTENTION_KEYS];
+    size_t size_bytes = is_double ? sizeof(double) : sizeof(float), n_queries = (size_t)job->whole[ATTENTION_QUERIES],
+           n = (size_t)job->whole[ATTENTION_KEYS];
 
     for (size_t row = first; row < last; row++) {
         size_t pair = job->first_pair + row / n_queries, query = row % n_queries;
@@ -132,12 +133,12 @@ static void finish_rows(const struct rows *job, size_t first, size_t last, size_
 
 static void finish_rows_float32(void *context, size_t first, size_t last)
 {
-    finish_rows(context, first, last, sizeof(float), false);
+    finish_rows(context, first, last, false);
 }
 
 static void finish_rows_float64(void *context, size_t first, size_t last)
 {
-    finish_rows(context, first, last, sizeof(double), true);
+    finish_rows(context, first, last, true);
 }
 
 /* ------------------------------------------------------------------ inputs */

@@ -685,8 +685,8 @@ static bool find_open_steps(struct mdf_lowered *lowered, struct mdf_lowered_nest
         if ((step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) && lowered->values[step->view.id].open_axes != 0) {
             nest->open_steps[nest->n_open_steps++] = (uint8_t)i;
         }
-        nest->folds_open_axis = nest->folds_open_axis || mdf_nest_folds_axis(nest, i, nest->open_axis);
     }
+    nest->folds_open_axis = mdf_nest_is_folded(nest, nest->open_axis);
     return nest->open_steps != NULL;
 }
 

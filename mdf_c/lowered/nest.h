@@ -179,6 +179,15 @@ static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size
     return step->kind == MDF_NEST_FOLD && axis >= step->level && axis < nest->steps[step->in[0]].level;
 }
 
+/* Whether any step folds the elements along an axis. */
+bool mdf_nest_is_folded(const struct mdf_lowered_nest *nest, size_t axis);
+
+/* Of n elements in a row, those that go to the fold's lanes in turn; the rest comes behind them. */
+static inline size_t mdf_nest_count_in_lanes(const struct mdf_nest_step *fold, size_t n)
+{
+    return fold->order == MDF_NEST_WITH_REST ? n - n % fold->lanes : n;
+}
+
 /* The totals that n elements, fewer than 32, of a fold go to in turn before these are joined; 1: they are folded one by one. 0:
  * the order is another one. */
 size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n);

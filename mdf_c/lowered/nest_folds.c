@@ -161,6 +161,15 @@ static bool touches(const struct mdf_lowered_nest *nest, enum mdf_nest_kind kind
     return false;
 }
 
+bool mdf_nest_is_folded(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
+    }
+    return i < nest->n_steps;
+}
+
 size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n)
 {
     switch ((enum mdf_nest_order)fold->order) {

@@ -212,15 +212,6 @@ static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct md
     return false;
 }
 
-static bool folds_axis(const struct mdf_lowered_nest *nest, size_t axis)
-{
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
-    }
-    return i < nest->n_steps;
-}
-
 /* Whether a nest rather moves elements than computes with them: of rows that end within a line of the cache, the next ones begin
  * there, and each vector of 64 bytes lies in two lines. */
 static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
@@ -234,7 +225,7 @@ static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
         n_moves += moves && step->level > axis && step->view.strides[axis] != 0;
         n_computed += !moves && step->level > axis;
     }
-    return n_moves > n_computed && !folds_axis(nest, axis);
+    return n_moves > n_computed && !mdf_nest_is_folded(nest, axis);
 }
 
 /* How many lanes vectors of 64 bytes along an axis have; 0: there are none, or no instructions for them. What is left of the axis
@@ -246,7 +237,7 @@ static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, u
     size_t i;
 
     if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 || (rest != 0 && moves_most(nest, axis)) ||
-        (folds_axis(nest, axis) && (is_open || rest != 0 || most_lanes(nest, axis, lanes) < lanes))) {
+        (mdf_nest_is_folded(nest, axis) && (is_open || rest != 0 || most_lanes(nest, axis, lanes) < lanes))) {
         return 0;
     }
     for (i = 0; i < nest->n_steps && has_widest_form(nest, &nest->steps[i], axis, lanes); i++) {

@@ -196,9 +196,8 @@ size_t nest_totals_in_pairs(const struct nest_code *code, size_t i)
 size_t nest_elements_in_pairs(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t n = code->nest->extents[step->level];
 
-    return step->order == MDF_NEST_WITH_REST ? n - n % step->lanes : n;
+    return mdf_nest_count_in_lanes(step, code->nest->extents[step->level]);
 }
 
 /* A total, of those of a copy, and an element or another total become one. */

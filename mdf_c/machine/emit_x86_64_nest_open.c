@@ -23,15 +23,6 @@ static bool has_turns(const struct nest_code *code, size_t *most)
     return *most > 1;
 }
 
-static bool is_folded(const struct nest_code *code)
-{
-    size_t i;
-
-    for (i = 0; i < code->nest->n_steps && !mdf_nest_folds_axis(code->nest, i, code->nest->open_axis); i++) {
-    }
-    return i < code->nest->n_steps;
-}
-
 static bool may_bail_out(const struct mdf_nest_step *step)
 {
     return step->kind == MDF_NEST_ELEMENT &&
@@ -77,7 +68,7 @@ bool nest_covers_open_axis(const struct nest_code *code)
             return false;
         }
     }
-    return code->shape.vector_axis == code->nest->open_axis ? !is_folded(code) || may_be_masked(code)
+    return code->shape.vector_axis == code->nest->open_axis ? !mdf_nest_is_folded(code->nest, code->nest->open_axis) || may_be_masked(code)
                                                             : !has_turns(code, &most) || most <= MOST_IN_TURN;
 }
 
@@ -163,7 +154,7 @@ static void make_rest(struct nest_code *code, size_t advance, uint32_t first, co
     bool is_vector = code->shape.vector_axis == code->nest->open_axis;
     size_t lanes = is_vector ? code->shape.lanes : 1, most, k;
 
-    if (is_vector && is_folded(code)) {
+    if (is_vector && mdf_nest_is_folded(code->nest, code->nest->open_axis)) {
         make_masked(code, advance, first, goals);
         return;
     }

@@ -55,19 +55,13 @@ static bool keep_initial(struct graph_builder *builder, const struct mdf_output_
     return output->initial != MDF_NO_OPERAND;
 }
 
-/* The place that is being compiled; none where there was no memory to keep one. */
-static struct mdf_origin origin_here(const struct compiler *compiler)
-{
-    return compiler->origin < compiler->n_origins ? compiler->origins[compiler->origin] : (struct mdf_origin){0};
-}
-
 static bool keep_output(struct graph_builder *builder, const struct mdf_output_port *source, struct mdf_program_output *output)
 {
     struct compiler *compiler = builder->compiler;
     struct place place = place_enter(compiler, "output port", source->id, source->source);
 
     output->id = compile_keep_text(compiler, source->id);
-    output->origin = origin_here(compiler);
+    output->origin = place_origin(compiler);
     place_leave(compiler, place);
     return output->id != NULL && keep_initial(builder, source, output);
 }
@@ -82,7 +76,7 @@ static bool keep_node(struct graph_builder *builder, const struct mdf_graph_node
     size_t i;
 
     node->id = compile_keep_text(compiler, source->id);
-    node->origin = origin_here(compiler);
+    node->origin = place_origin(compiler);
     node->n_outputs = source->n_output_ports;
     node->has_graph = source->graph != NULL;
     node->outputs = mdf_arena_array(compiler->arena, node->n_outputs, sizeof *node->outputs);

@@ -253,6 +253,8 @@ struct place place_at(struct compiler *compiler, const struct mdf_node *node);
 struct place place_at_key(struct compiler *compiler, const struct mdf_node_entry *entry);
 /* What leave needs to come back to here. */
 struct place place_here(const struct compiler *compiler);
+/* As what is compiled there has it; that of nothing where there was no memory to keep one. */
+struct mdf_origin place_origin(const struct compiler *compiler);
 void place_leave(struct compiler *compiler, struct place place);
 /* The error of a part that was begun at `place`: goes to the list of errors, if there is one, the place is left, and true says
  * to go on without the part. Else false, with the error as it was. */

@@ -272,9 +272,7 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
             continue;
         }
         place = place_at(builder->compiler, item->source);
-        if (builder->compiler->n_origins > 0) { /* else memory is missing, which is told in the end */
-            port.origin = builder->compiler->origins[builder->compiler->origin];
-        }
+        port.origin = place_origin(builder->compiler);
         place_leave(builder->compiler, place);
         port.input_name = name;
         port.is_required = true;

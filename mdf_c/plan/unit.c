@@ -171,6 +171,11 @@ struct place place_here(const struct compiler *compiler)
     return (struct place){strlen(compiler->path), compiler->origin, compiler->at, compiler->text, compiler->offset};
 }
 
+struct mdf_origin place_origin(const struct compiler *compiler)
+{
+    return compiler->origin < compiler->n_origins ? compiler->origins[compiler->origin] : (struct mdf_origin){0};
+}
+
 void place_leave(struct compiler *compiler, struct place place)
 {
     compiler->path[place.path_length] = '\0';

@@ -81,7 +81,7 @@ bool nest_text_write_pairs(struct nest_text *text, const struct nest_event *open
     const char *totals[MDF_NEST_LONGEST_IN_PAIRS];
     bool done = true;
 
-    n_in_lanes = step_of(text, sum)->order == MDF_NEST_WITH_REST ? n - n % n_totals : n;
+    n_in_lanes = mdf_nest_count_in_lanes(step_of(text, sum), n);
     while (n_totals >= n_in_lanes) { /* halves without an element, or with one each */
         n_totals /= 2;
     }

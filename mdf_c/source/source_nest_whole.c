@@ -6,19 +6,6 @@
 
 #include <string.h>
 
-/* Whether folds over the open axis may not go without an element. */
-static bool needs_one(const struct mdf_lowered_nest *nest)
-{
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
-        if (mdf_nest_folds_axis(nest, i, nest->open_axis)) {
-            return !nest->takes_none;
-        }
-    }
-    return false;
-}
-
 /* The open axis is as long as what is loaded along it; plans go by the most that it can be. */
 bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest)
 {
@@ -43,7 +30,7 @@ bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest
                                    "arrays that grow are not of one length");
         }
     }
-    if (needs_one(nest)) {
+    if (mdf_nest_is_folded(nest, nest->open_axis) && !nest->takes_none) {
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", text->count), "an array that grows has no element yet");
     }
     nest->extents[nest->open_axis] = most > 2 ? most : 2;

@@ -12,15 +12,6 @@
 
 enum { LONGEST_ROW = 64, LONGEST_ROW_IN_SOURCE = 32 }; /* folded elements; longer ones are vectors themselves */
 
-static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
-{
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
-    }
-    return i < nest->n_steps;
-}
-
 /* The level of what is made of the innermost axes by folds: none of these goes on from there to an axis further out. */
 static size_t folded_level(const struct mdf_lowered_nest *nest)
 {
@@ -79,10 +70,11 @@ bool turning_is_across(const struct turning *turning, const struct mdf_lowered_n
            turning->lowering->lowered->values[step->view.id].open_axes == 0 && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
 }
 
-/* Whether an index that is found when it runs says where a load begins, another one for each lane. */
-static bool begins_apart(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
+bool turning_is_along(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
 {
-    return step->view.at != MDF_NEST_NONE && nest->steps[step->view.at].level > lanes;
+    bool begins_apart = step->view.at != MDF_NEST_NONE && nest->steps[step->view.at].level > lanes;
+
+    return !begins_apart && (step->view.strides[lanes] == 0 || step->view.strides[lanes] == 1);
 }
 
 /* Whether all that is not laid out anew lies along the axis as vectors want it. */
@@ -96,8 +88,7 @@ static bool lies_along(const struct turning *turning, const struct mdf_lowered_n
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
         bool turns = moves && turning_is_across(turning, nest, step, lanes);
 
-        if (moves && !turns && step->level > lanes &&
-            (begins_apart(nest, step, lanes) || step->view.strides[lanes] < 0 || step->view.strides[lanes] > 1)) {
+        if (moves && !turns && step->level > lanes && !turning_is_along(nest, step, lanes)) {
             return false;
         }
         any = any || turns;
@@ -112,7 +103,8 @@ static bool may_change_places(const struct mdf_lowered_nest *nest, size_t axis, 
 
     for (i = 0; i < nest->n_steps && (nest->steps[i].level <= axis || nest->steps[i].level > lanes); i++) {
     }
-    return i == nest->n_steps && nest->extents[axis] >= TURNING_FEWEST_ROWS && !is_folded(nest, axis) && !is_folded(nest, lanes);
+    return i == nest->n_steps && nest->extents[axis] >= TURNING_FEWEST_ROWS && !mdf_nest_is_folded(nest, axis) &&
+           !mdf_nest_is_folded(nest, lanes);
 }
 
 void turning_change_places(struct mdf_lowered_nest *nest, size_t axis, size_t other)
@@ -255,7 +247,7 @@ static size_t settle_lanes(const struct turning *turning, struct mdf_lowered_nes
 {
     size_t lanes = nest->is_open ? nest->n_axes : turning_find_lanes(turning->lowering, nest);
 
-    return lanes < nest->n_axes && !(turning->lowering->is_for_source && is_folded(nest, lanes)) &&
+    return lanes < nest->n_axes && !(turning->lowering->is_for_source && mdf_nest_is_folded(nest, lanes)) &&
                    choose_lanes(turning, nest, lanes) && (is_in_loop || goes_round(turning, nest, lanes))
                ? lanes
                : nest->n_axes;

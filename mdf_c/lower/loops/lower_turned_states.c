@@ -68,12 +68,6 @@ static bool turn_view(const struct turned_state *turned, const size_t *extents, 
 
 /* ------------------------------------------------------------------ what pays */
 
-/* Whether an index that is found when it runs says where a load begins, another one for each row. */
-static bool begins_apart(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t rows)
-{
-    return step->view.at != MDF_NEST_NONE && nest->steps[step->view.at].level > rows;
-}
-
 /* Whether all else that a nest loads or stores for each row lies side by side along an axis of them, or is laid out so anew, as
  * comes from outside the loop and is folded; or it is one element for each long row that is folded. */
 static bool others_lie_along(const struct turned_state *turned, const struct turning *turning,
@@ -85,8 +79,7 @@ static bool others_lie_along(const struct turned_state *turned, const struct tur
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
-        if (moves && !is_state(turned, step) && step->level > rows &&
-            (begins_apart(nest, step, rows) || step->view.strides[rows] < 0 || step->view.strides[rows] > 1) &&
+        if (moves && !is_state(turned, step) && step->level > rows && !turning_is_along(nest, step, rows) &&
             !(folds && turning_is_across(turning, nest, step, rows)) &&
             !(folds && step->kind == MDF_NEST_LOAD && step->level == rows + 1 && turned->n_columns > MOST_COLUMNS)) {
             return false;
@@ -111,15 +104,6 @@ static bool is_one_row(const struct turned_state *turned, const struct mdf_lower
 {
     return step->kind == MDF_NEST_LOAD && lanes < nest->n_axes && step->level > lanes + 1 && step->view.strides[lanes] == 0 &&
            find_rows(turned, nest, step) == nest->n_axes;
-}
-
-static bool is_folded(const struct mdf_lowered_nest *nest, size_t axis)
-{
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && !mdf_nest_folds_axis(nest, i, axis); i++) {
-    }
-    return i < nest->n_steps;
 }
 
 /* Whether C compilers make of a nest with long rows by columns what they would make of short ones: not where totals take turns,
@@ -156,7 +140,7 @@ static bool may_turn_nest(struct turned_state *turned, const struct turning *tur
         rows = is_one_row(turned, nest, step, lanes) ? lanes : find_rows(turned, nest, step);
         folds = lanes < nest->n_axes && step->level > lanes + 1 && rows == lanes;
         if (nest->is_open || rows == nest->n_axes || !turn_view(turned, nest->extents, nest->n_axes, &view) ||
-            (is_long && (is_folded(nest, rows) || (turned->lowering->is_for_source && !is_plain(nest)))) ||
+            (is_long && (mdf_nest_is_folded(nest, rows) || (turned->lowering->is_for_source && !is_plain(nest)))) ||
             !others_lie_along(turned, turning, nest, rows, folds)) {
             return false;
         }

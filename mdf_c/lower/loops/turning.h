@@ -40,6 +40,10 @@ size_t turning_find_lanes(const struct lowering *lowering, const struct mdf_lowe
 bool turning_is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
                        size_t lanes);
 
+/* Whether what is loaded or stored lies as vectors along an axis want it: side by side, or one element for all, and not from
+ * another place on for each lane, which an index says that is found when it runs. */
+bool turning_is_along(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes);
+
 /* Whether something is laid out for a nest by itself, whose axes may change places for that: what it is otherwise does not
  * change. */
 bool turning_is_worth_it(const struct turning *turning, struct mdf_lowered_nest *nest);
