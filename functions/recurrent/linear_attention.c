@@ -3,6 +3,7 @@
  * Comes in: queries, keys, values, and by rule the decay and the update rate of the state. Goes out: for each token the state
  * read with its query, and the last state. Rule "linear": S += k v'; "delta": v is what is wrong with S' k, times the rate;
  * "gated": S decays first. Computed in float32. Source: ONNX LinearAttention 27. */
+#include "functions/kernel/routine.h"
 #include "functions/recurrent/heads.h"
 
 #include <math.h>
@@ -21,102 +22,56 @@ static const struct mdf_setting linear_table[] = {
     {"update_rule", MDF_SETTING_STRING, offsetof(struct linear_settings, update_rule)},
     {NULL, MDF_SETTING_INT, 0}};
 
-enum { INPUT_QUERY, INPUT_KEY, INPUT_VALUE, INPUT_STATE, INPUT_DECAY, INPUT_BETA, N_SLOTS = 10 };
+enum { INPUT_QUERY, INPUT_KEY, INPUT_VALUE, INPUT_STATE, INPUT_DECAY, INPUT_BETA, N_INPUTS, N_SLOTS = 10 };
+
+/* Numbers for linear_attention_routine.inc. */
+enum {
+    LINEAR_FIRST,
+    LINEAR_END,
+    LINEAR_TOKEN,
+    LINEAR_TOKEN_END,
+    LINEAR_TOKENS,
+    LINEAR_HEADS,
+    LINEAR_GROUP,
+    LINEAR_KEYS,
+    LINEAR_VALUES,
+    LINEAR_DECAYS,
+    LINEAR_RATES,
+    LINEAR_PAIRS,
+    LINEAR_NUMBERS
+};
+
+#include "functions/recurrent/linear_attention_routine.inc"
 
 struct recurrence {
     const struct mdf_context *context; /* a step may take long */
-    struct mdf_heads q, k, v, y;
-    struct mdf_heads decay, beta; /* elements NULL: none; one column: of the whole head; one head of beta: of all */
-    float *states;                /* [batch, head, key column, value column] */
-    float *values;                /* what is written, one row a head */
-    float scale;
+    const void *in[N_INPUTS];          /* the past state, decays, rates: may be NULL */
+    void *out[2];                      /* the second: NULL, not wanted */
+    int64_t whole[LINEAR_NUMBERS];
+    double scale;
+    float *work;
 };
 
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
 static const double multiply_ns = 0.5;
 
-static const float *row_of(const struct mdf_heads *heads, size_t batch, size_t head, size_t row)
-{
-    return (const float *)heads->elements + mdf_heads_offset(heads, batch, head) + (int64_t)row * heads->row_step;
-}
-
-static void decay_state(const struct recurrence *job, size_t batch, size_t head, size_t row, float *state)
-{
-    const float *decay = row_of(&job->decay, batch, head, row);
-    size_t n = job->v.n_columns;
-
-    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
-        float factor = expf(decay[job->decay.n_columns == 1 ? 0 : i]);
-
-        for (size_t j = 0; j < n; j++) {
-            state[i * n + j] *= factor;
-        }
-    }
-}
-
-/* values = rate (value - state' key) */
-static void correct_values(const struct recurrence *job, size_t batch, size_t head, size_t row, const float *state, float *values)
-{
-    const float *key = row_of(&job->k, batch, head, row), *value = row_of(&job->v, batch, head, row);
-    float rate = *row_of(&job->beta, batch, job->beta.n_heads == 1 ? 0 : head, row);
-    size_t n = job->v.n_columns;
-
-    memset(values, 0, n * sizeof *values);
-    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
-        for (size_t j = 0; j < n; j++) {
-            values[j] += state[i * n + j] * key[i];
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        values[j] = rate * (value[j] - values[j]);
-    }
-}
-
-static void read_state(const struct recurrence *job, size_t batch, size_t head, size_t row, const float *state)
-{
-    const float *query = row_of(&job->q, batch, head, row);
-    float *y = (float *)job->y.elements + mdf_heads_offset(&job->y, batch, head) + (int64_t)row * job->y.row_step;
-    size_t n = job->v.n_columns;
-
-    memset(y, 0, n * sizeof *y);
-    for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
-        for (size_t j = 0; j < n; j++) {
-            y[j] += query[i] * state[i * n + j];
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        y[j] *= job->scale;
-    }
-}
-
-/* Heads of keys [first, last), counted by batch, each with all of its tokens. */
+/* Heads of keys [first, last), counted by batch, each with all of its tokens: as many at a time as need not ask to stop. */
 static void run_heads(void *context, size_t first, size_t last)
 {
+    enum { MOST_MULTIPLIED = 1 << 20 };
     const struct recurrence *job = context;
-    size_t n = job->v.n_columns, group = job->q.n_heads / job->k.n_heads;
+    int64_t whole[LINEAR_NUMBERS], n_elements, n_tokens;
 
+    memcpy(whole, job->whole, sizeof whole);
+    n_elements = whole[LINEAR_KEYS] * whole[LINEAR_VALUES];
+    n_tokens = n_elements < MOST_MULTIPLIED ? MOST_MULTIPLIED / (n_elements + 1) + 1 : 1;
     for (size_t pair = first; pair < last; pair++) {
-        size_t batch = pair / job->k.n_heads, head = pair % job->k.n_heads;
-        float *state = job->states + pair * job->k.n_columns * n, *corrected = job->values + pair * n;
-
-        for (size_t row = 0; row < job->k.n_rows; row++) {
-            const float *key = row_of(&job->k, batch, head, row), *values = row_of(&job->v, batch, head, row);
-
-            if (job->decay.elements != NULL) {
-                decay_state(job, batch, head, row, state);
-            }
-            if (job->beta.elements != NULL) {
-                correct_values(job, batch, head, row, state, corrected);
-                values = corrected;
-            }
-            for (size_t i = 0; i < job->k.n_columns && !mdf_should_stop(job->context); i++) {
-                for (size_t j = 0; j < n; j++) {
-                    state[i * n + j] += key[i] * values[j];
-                }
-            }
-            for (size_t query = head * group; query < (head + 1) * group; query++) {
-                read_state(job, batch, query, row, state);
-            }
+        whole[LINEAR_FIRST] = (int64_t)pair;
+        whole[LINEAR_END] = (int64_t)pair + 1;
+        for (int64_t token = 0; token < whole[LINEAR_TOKENS] && !mdf_should_stop(job->context); token += n_tokens) {
+            whole[LINEAR_TOKEN] = token;
+            whole[LINEAR_TOKEN_END] = token + n_tokens < whole[LINEAR_TOKENS] ? token + n_tokens : whole[LINEAR_TOKENS];
+            mdf_linear_attention(job->out, job->in, whole, &job->scale, job->work);
         }
     }
 }
@@ -124,14 +79,15 @@ static void run_heads(void *context, size_t first, size_t last)
 /* ------------------------------------------------------------------ inputs */
 
 /* Decay or rate: given just where the rule uses it. */
-static bool read_gate(struct mdf_workspace *workspace, size_t input, bool used, struct recurrence *job, struct mdf_heads *gate)
+static bool describe_gate(struct mdf_call *call, size_t input, bool used, const struct mdf_heads *keys, struct mdf_heads *gate)
 {
-    const struct linear_settings *settings = workspace->call->settings;
-    const struct mdf_value *value = mdf_call_input(workspace->call, input);
+    const struct linear_settings *settings = call->settings;
+    const struct mdf_value *value = mdf_call_input(call, input);
     int64_t n_heads = settings->kv_num_heads;
 
+    *gate = (struct mdf_heads){0};
     if ((value != NULL) != used) {
-        return mdf_call_error(workspace->call, MDF_VALUE, "the update rule '%.40s' %s the input '%s'", settings->update_rule,
+        return mdf_call_error(call, MDF_VALUE, "the update rule '%.40s' %s the input '%s'", settings->update_rule,
                               used ? "needs" : "has no use for", input == INPUT_DECAY ? "decay" : "beta");
     }
     if (value == NULL) {
@@ -140,109 +96,165 @@ static bool read_gate(struct mdf_workspace *workspace, size_t input, bool used, 
     if (input == INPUT_BETA && value->rank == 3 && mdf_value_shape(value)[2] == 1) {
         n_heads = 1;
     }
-    if (!mdf_heads_input(workspace, input, n_heads, gate)) {
+    if (!mdf_heads_form(call, input, n_heads, gate)) {
         return false;
     }
-    if (value->rank != 3 || gate->n_batches != job->k.n_batches || gate->n_rows != job->k.n_rows ||
-        (gate->n_columns != 1 && (input == INPUT_BETA || gate->n_columns != job->k.n_columns))) {
+    if (value->rank != 3 || gate->n_batches != keys->n_batches || gate->n_rows != keys->n_rows ||
+        (gate->n_columns != 1 && (input == INPUT_BETA || gate->n_columns != keys->n_columns))) {
         char text[128];
 
         mdf_value_describe(value, text, sizeof text);
-        return mdf_call_error(workspace->call, MDF_SHAPE, "%s, %s, does not fit the keys",
-                              input == INPUT_DECAY ? "decay" : "beta", text);
+        return mdf_call_error(call, MDF_SHAPE, "%s, %s, does not fit the keys", input == INPUT_DECAY ? "decay" : "beta", text);
     }
     return true;
 }
 
-static bool read_inputs(struct mdf_workspace *workspace, struct recurrence *job)
+/* Heads of queries, keys and values. */
+static bool describe_tokens(struct mdf_call *call, struct mdf_heads *heads)
 {
-    const struct linear_settings *settings = workspace->call->settings;
+    const struct linear_settings *settings = call->settings;
+
+    for (size_t i = INPUT_QUERY; i <= INPUT_VALUE; i++) {
+        const struct mdf_value *value = mdf_call_tensor(call, i);
+
+        if (value == NULL || value->rank != 3) {
+            return mdf_call_error(call, MDF_SHAPE, "queries, keys and values must have rank 3");
+        }
+    }
+    if (!mdf_heads_form(call, INPUT_QUERY, settings->q_num_heads, &heads[INPUT_QUERY]) ||
+        !mdf_heads_form(call, INPUT_KEY, settings->kv_num_heads, &heads[INPUT_KEY]) ||
+        !mdf_heads_form(call, INPUT_VALUE, settings->kv_num_heads, &heads[INPUT_VALUE]) ||
+        !mdf_heads_check(call, &heads[INPUT_QUERY], &heads[INPUT_KEY], &heads[INPUT_VALUE])) {
+        return false;
+    }
+    return heads[INPUT_QUERY].n_rows == heads[INPUT_KEY].n_rows ||
+           mdf_call_error(call, MDF_SHAPE, "there are %zu queries but %zu keys", heads[INPUT_QUERY].n_rows,
+                          heads[INPUT_KEY].n_rows);
+}
+
+/* What shapes and attributes say. */
+static bool describe(struct mdf_call *call, int64_t *whole, double *scale)
+{
+    const struct linear_settings *settings = call->settings;
     const char *rule = settings->update_rule;
     bool gated = strcmp(rule, "gated") == 0 || strcmp(rule, "gated_delta") == 0;
     bool delta = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
+    struct mdf_heads heads[N_INPUTS];
+    const struct mdf_heads *keys = &heads[INPUT_KEY];
+    size_t n_columns;
 
     if (!gated && !delta && strcmp(rule, "linear") != 0) {
-        return mdf_call_error(workspace->call, MDF_VALUE, "there is no update rule '%.100s'", rule);
+        return mdf_call_error(call, MDF_VALUE, "there is no update rule '%.100s'", rule);
     }
-    for (size_t i = INPUT_QUERY; i <= INPUT_VALUE; i++) {
-        const struct mdf_value *value = mdf_call_tensor(workspace->call, i);
-
-        if (value == NULL || value->rank != 3) {
-            return mdf_call_error(workspace->call, MDF_SHAPE, "queries, keys and values must have rank 3");
-        }
-    }
-    if (!mdf_heads_input(workspace, INPUT_QUERY, settings->q_num_heads, &job->q) ||
-        !mdf_heads_input(workspace, INPUT_KEY, settings->kv_num_heads, &job->k) ||
-        !mdf_heads_input(workspace, INPUT_VALUE, settings->kv_num_heads, &job->v) ||
-        !mdf_heads_check(workspace->call, &job->q, &job->k, &job->v)) {
+    if (!describe_tokens(call, heads) || !describe_gate(call, INPUT_DECAY, gated, keys, &heads[INPUT_DECAY]) ||
+        !describe_gate(call, INPUT_BETA, delta, keys, &heads[INPUT_BETA])) {
         return false;
     }
-    if (job->q.n_rows != job->k.n_rows) {
-        return mdf_call_error(workspace->call, MDF_SHAPE, "there are %zu queries but %zu keys", job->q.n_rows, job->k.n_rows);
+    if (!mdf_size_multiply(heads[INPUT_QUERY].n_heads, heads[INPUT_VALUE].n_columns, &n_columns) || n_columns > INT64_MAX) {
+        return mdf_call_error(call, MDF_LIMIT, "the result would have more elements than any memory");
     }
-    return read_gate(workspace, INPUT_DECAY, gated, job, &job->decay) && read_gate(workspace, INPUT_BETA, delta, job, &job->beta);
+    memcpy(whole,
+           (const int64_t[LINEAR_NUMBERS]){[LINEAR_END] = (int64_t)(keys->n_batches * keys->n_heads),
+                                           [LINEAR_TOKEN_END] = (int64_t)keys->n_rows,
+                                           [LINEAR_TOKENS] = (int64_t)keys->n_rows,
+                                           [LINEAR_HEADS] = (int64_t)keys->n_heads,
+                                           [LINEAR_GROUP] =
+                                               keys->n_heads > 0 ? (int64_t)(heads[INPUT_QUERY].n_heads / keys->n_heads) : 0,
+                                           [LINEAR_KEYS] = (int64_t)keys->n_columns,
+                                           [LINEAR_VALUES] = (int64_t)heads[INPUT_VALUE].n_columns,
+                                           [LINEAR_DECAYS] = gated ? (int64_t)heads[INPUT_DECAY].n_columns : 0,
+                                           [LINEAR_RATES] = delta ? (int64_t)heads[INPUT_BETA].n_heads : 0,
+                                           [LINEAR_PAIRS] = (int64_t)(keys->n_batches * keys->n_heads)},
+           LINEAR_NUMBERS * sizeof *whole);
+    *scale = settings->scale > 0 || settings->scale < 0 ? settings->scale
+                                                        : 1 / sqrt((double)(keys->n_columns > 0 ? keys->n_columns : 1));
+    return true;
 }
 
-/* Output 1, the state, starts as the past one, or zero. */
-static bool start_states(struct mdf_workspace *workspace, struct recurrence *job)
+/* The shape of the state, which that of the past fits, and how many elements it has. */
+static bool shape_states(struct mdf_call *call, const int64_t *whole, int64_t *shape, size_t *n)
 {
-    struct mdf_call *call = workspace->call;
     const struct mdf_value *past = mdf_call_input(call, INPUT_STATE);
-    mdf_dtype dtype = (mdf_dtype)(past != NULL ? past : call->inputs[INPUT_QUERY])->dtype;
-    int64_t shape[4] = {(int64_t)job->k.n_batches, (int64_t)job->k.n_heads, (int64_t)job->k.n_columns, (int64_t)job->v.n_columns};
-    const float *from = NULL;
-    size_t n;
 
-    if (!mdf_workspace_product(call, shape, 0, 4, &n)) {
-        return false;
-    }
-    if (past != NULL) {
-        if (!mdf_workspace_check_shape(call, "past_state", past, 4, shape)) {
-            return false;
-        }
-        from = mdf_workspace_input(workspace, INPUT_STATE);
-        if (from == NULL) {
-            return false;
-        }
-    }
-    job->states = mdf_call_result(call, 1) != NULL ? mdf_workspace_output(workspace, 1, dtype, 4, shape)
-                                                   : mdf_workspace_array(workspace, MDF_DTYPE_FLOAT32, n);
-    for (size_t i = 0; job->states != NULL && i < n; i++) {
-        job->states[i] = from != NULL ? from[i] : 0;
-    }
-    return job->states != NULL;
+    shape[0] = mdf_value_shape(call->inputs[INPUT_KEY])[0];
+    shape[1] = whole[LINEAR_HEADS];
+    shape[2] = whole[LINEAR_KEYS];
+    shape[3] = whole[LINEAR_VALUES];
+    return mdf_workspace_product(call, shape, 0, 4, n) &&
+           (past == NULL || mdf_workspace_check_shape(call, "past_state", past, 4, shape));
+}
+
+/* Elements that the function works in. */
+static bool count_work(struct mdf_call *call, const int64_t *whole, size_t n_of_states, size_t *n)
+{
+    return (mdf_size_multiply((size_t)whole[LINEAR_PAIRS], (size_t)whole[LINEAR_VALUES], n) &&
+            mdf_size_add(*n, mdf_call_result(call, 1) != NULL ? 0 : n_of_states, n)) ||
+           mdf_call_error(call, MDF_LIMIT, "the states would have more elements than any memory");
 }
 
 static bool linear_attention(struct mdf_call *call)
 {
-    const struct linear_settings *settings = call->settings;
     struct recurrence job = {.context = call->context};
     struct mdf_workspace workspace;
-    int64_t shape[3];
-    size_t n_pairs, n_columns;
+    const struct mdf_value *past = mdf_call_input(call, INPUT_STATE);
+    int64_t shape[4], *whole = job.whole;
+    size_t n_of_states, n_work;
 
-    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT32, N_SLOTS) || !read_inputs(&workspace, &job) ||
-        !start_states(&workspace, &job)) {
+    if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT32, N_SLOTS) || !describe(call, whole, &job.scale) ||
+        !shape_states(call, whole, shape, &n_of_states) || !count_work(call, whole, n_of_states, &n_work)) {
         return false;
     }
-    if (!mdf_size_multiply(job.q.n_heads, job.v.n_columns, &n_columns) || n_columns > INT64_MAX) {
-        return mdf_call_error(call, MDF_LIMIT, "the result would have more elements than any memory");
+    for (size_t i = INPUT_QUERY; i < N_INPUTS; i++) {
+        job.in[i] = mdf_call_input(call, i) != NULL ? mdf_workspace_input(&workspace, i) : NULL;
     }
-    job.y = (struct mdf_heads){NULL, job.q.n_batches, job.q.n_heads, job.q.n_rows, job.v.n_columns, 0, 0, 0, 0};
-    mdf_heads_layout(&job.y, true);
-    memcpy(shape, (const int64_t[3]){(int64_t)job.q.n_batches, (int64_t)job.q.n_rows, (int64_t)n_columns}, sizeof shape);
-    n_pairs = job.k.n_batches * job.k.n_heads;
-    job.y.elements = mdf_workspace_output(&workspace, 0, (mdf_dtype)call->inputs[INPUT_QUERY]->dtype, 3, shape);
-    job.values = mdf_workspace_matrix(&workspace, MDF_DTYPE_FLOAT32, n_pairs, job.v.n_columns);
-    if (job.y.elements == NULL || job.values == NULL) {
+    if (mdf_call_result(call, 1) != NULL) {
+        job.out[1] =
+            mdf_workspace_output(&workspace, 1, (mdf_dtype)(past != NULL ? past : call->inputs[INPUT_QUERY])->dtype, 4, shape);
+    }
+    memcpy(shape,
+           (const int64_t[3]){shape[0], whole[LINEAR_TOKENS], whole[LINEAR_HEADS] * whole[LINEAR_GROUP] * whole[LINEAR_VALUES]},
+           3 * sizeof *shape);
+    job.out[0] = mdf_workspace_output(&workspace, 0, (mdf_dtype)call->inputs[INPUT_QUERY]->dtype, 3, shape);
+    job.work = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT32, n_work);
+    if (job.out[0] == NULL || job.work == NULL || call->context->error.code != MDF_OK) {
         return false;
     }
-    job.scale =
-        (float)(settings->scale > 0 || settings->scale < 0 ? settings->scale
-                                                           : 1 / sqrt((double)(job.k.n_columns > 0 ? job.k.n_columns : 1)));
-    mdf_parallel_for(call->context, n_pairs,
-                     multiply_ns * (double)job.k.n_rows * (double)job.k.n_columns * (double)job.v.n_columns, run_heads, &job);
+    mdf_parallel_for(call->context, (size_t)whole[LINEAR_PAIRS],
+                     multiply_ns * (double)whole[LINEAR_TOKENS] * (double)whole[LINEAR_KEYS] * (double)whole[LINEAR_VALUES],
+                     run_heads, &job);
     return mdf_workspace_end(&workspace);
+}
+
+static bool plan_linear(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    int64_t shape[4];
+    size_t n;
+
+    for (size_t i = INPUT_QUERY; i < N_INPUTS; i++) {
+        if (mdf_call_input(call, i) != NULL && call->inputs[i]->dtype != MDF_DTYPE_FLOAT32) {
+            return false;
+        }
+    }
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->function = "linear_attention";
+    if (call->inputs[INPUT_QUERY]->length == 0 || call->inputs[INPUT_VALUE]->length == 0 ||
+        !mdf_routine_room(plan, LINEAR_NUMBERS, 1) || !describe(call, plan->whole, plan->real) ||
+        !shape_states(call, plan->whole, shape, &n) || !count_work(call, plan->whole, n, &n) ||
+        !mdf_size_multiply(n, sizeof(float), &plan->work_bytes)) {
+        return false;
+    }
+    return true;
+}
+
+/* Of so little that nobody need ask to stop, nor heads go to several threads. */
+static mdf_routine_function linear_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_MULTIPLIED = 1 << 14 };
+    const int64_t *whole = plan->whole;
+    double n =
+        (double)whole[LINEAR_PAIRS] * (double)whole[LINEAR_TOKENS] * (double)whole[LINEAR_KEYS] * (double)whole[LINEAR_VALUES];
+
+    return n <= MOST_MULTIPLIED ? mdf_linear_attention : NULL;
 }
 
 /* ------------------------------------------------------------------ what derivatives are made of */
@@ -274,5 +286,6 @@ const struct mdf_operator mdf_operators_linear_attention[] = {
          {"last rows", NULL, &tokens},
          {"result",
           "numpy.reshape(numpy.swapaxes(rows, 0, 1), y.shape) * (1 / math.sqrt(n) if scale is None or scale == 0 else scale)",
-          NULL})},
+          NULL}),
+     .routine = &(const struct mdf_routine){plan_linear, .function = linear_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

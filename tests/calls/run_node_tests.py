@@ -3,20 +3,23 @@
 
     pip install onnx numpy ml_dtypes
     make all && python3 tests/calls/run_node_tests.py [--only WORD] [--failures FILE] [--expected FILE]
+    python3 tests/calls/run_node_tests.py --compile [--only WORD] [--failures FILE]
 
 The tests are those of the installed onnx package: its node tests, and the folders simple, pytorch-operator and pytorch-converted, all data sets.
 Each is one process with 60 seconds, so that a crash or a hang is one failure. Types and shapes must be equal, numbers within the test's own rtol
 and atol, as onnx.backend.test.runner has it (bfloat16: two units in the last place). Of operators that draw random numbers only type and shape are compared:
 the standard says how the numbers are distributed, not which they are. With --expected (names, one a line, # begins a comment) it fails only where
-another test fails, or one that is named passes.
+another test fails, or one that is named passes. With --compile each is generated C, and says in the end how many have no form there, by reason.
 """
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -115,7 +118,7 @@ def draws(model):
     return False
 
 
-def run_once(mdf_run, model_path, graph, given):
+def run_once(command, model_path, graph, given):
     """(results by name, None) or (None, what went wrong)."""
     initialised = {i.name for i in graph.initializer}
     formals = [i for i in graph.input if i.name not in initialised]
@@ -124,7 +127,7 @@ def run_once(mdf_run, model_path, graph, given):
     with open(path, "w") as f:
         json.dump({info.name: typed(value) for info, value in zip(formals, given)}, f)
     try:
-        done = subprocess.run([mdf_run, "--from", "onnx", model_path, "--inputs", path, "--typed", "--quiet", "--max-iterations", "1000000"],
+        done = subprocess.run([*command, "--from", "onnx", model_path, "--inputs", path, "--typed", "--quiet", "--max-iterations", "1000000"],
                               capture_output=True, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return None, f"no answer in {TIMEOUT_S} s"
@@ -134,7 +137,7 @@ def run_once(mdf_run, model_path, graph, given):
     return json.loads(done.stdout)["results"], None
 
 
-def check(mdf_run, test):
+def check(command, test):
     """What is wrong with a test; None: it passes."""
     import onnx
 
@@ -149,7 +152,7 @@ def check(mdf_run, test):
             with open(os.path.join(folder, "model.onnx"), "wb") as f:
                 f.write(model.SerializeToString())
         for given, wanted in data_sets:
-            results, fault = run_once(mdf_run, os.path.join(folder, "model.onnx"), model.graph, given)
+            results, fault = run_once(command, os.path.join(folder, "model.onnx"), model.graph, given)
             if fault:
                 return fault
             for info, want in zip(model.graph.output, wanted):
@@ -159,9 +162,9 @@ def check(mdf_run, test):
     return None
 
 
-def safely(mdf_run, test):
+def safely(command, test):
     try:
-        return check(mdf_run, test)
+        return check(command, test)
     except Exception as why:  # what can not be judged has failed
         return f"{type(why).__name__}: {why}"
 
@@ -174,6 +177,16 @@ def collect(word):
     for kind in ("simple", "pytorch-operator", "pytorch-converted"):
         tests += load_model_tests(kind=kind)
     return sorted((t for t in tests if word in t.name), key=lambda t: t.name)
+
+
+def print_reasons(failed):
+    """Why tests failed, the most frequent reason first."""
+    kinds = Counter()
+    for why in failed:
+        of_c = re.search(r"can not be written as C: ([^;]*)", why)
+        kinds[of_c.group(1) if of_c else re.sub(r"'[^']*'|[-\d.]+", "_", why)[:100]] += 1
+    for why, n in kinds.most_common():
+        print(f"{n:5} {why}")
 
 
 def report(results, expected):
@@ -193,6 +206,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mdf-run", default=os.path.join(ROOT, "build", "mdf-run"))
     parser.add_argument("--only", default="", metavar="WORD", help="only tests whose name holds this")
+    parser.add_argument("--compile", action="store_true", help="by generated C")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--failures", metavar="FILE", help="write the names of what failed there")
     parser.add_argument("--expected", metavar="FILE", help="names of tests that are known to fail")
@@ -201,12 +215,17 @@ def main():
     if args.expected:
         with open(args.expected) as f:
             expected = {line.split("#")[0].strip() for line in f} - {""}
+    command = [args.mdf_run] + (["--compile"] if args.compile else [])
+    if args.compile:
+        os.environ.setdefault("CC", os.path.join(ROOT, "tests", "random", "cc_fast.sh"))
     tests = collect(args.only)
     with ThreadPoolExecutor(args.jobs) as pool:
-        results = list(pool.map(lambda t: (t.name, safely(args.mdf_run, t)), tests))
+        results = list(pool.map(lambda t: (t.name, safely(command, t)), tests))
     if args.failures:
         with open(args.failures, "w") as f:
             f.writelines(f"{name}  # {why}\n" for name, why in results if why)
+    if args.compile:
+        print_reasons([why for _, why in results if why])
     return report(results, expected)
 
 
