@@ -6,7 +6,7 @@
  * functions/sampling/random.h. */
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
-#include "functions/sampling/random.h"
+#include "functions/sampling/drawing.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,6 +239,51 @@ static bool multinomial(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* ------------------------------------------------------------------ without the kernel */
+
+/* As next_draw has them: what is cut off is below the bits that are taken. */
+static double uniform_of_24_bits(uint64_t state[4], double low, double width)
+{
+    return low + width * ((double)(mdf_random_bits(state) >> 40) * 0x1p-24);
+}
+
+static double uniform_of_53_bits(uint64_t state[4], double low, double width)
+{
+    return low + width * mdf_random_uniform(state);
+}
+
+static double normal_number(uint64_t state[4], double mean, double scale)
+{
+    return mean + scale * mdf_random_normal(state);
+}
+
+static bool say_numbers(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    const struct draw_settings *settings = call->settings;
+
+    drawing->seed = drawing->settings[0] = drawing->settings[1] = SIZE_MAX;
+    return isnan(settings->seed); /* others draw the same ones each time */
+}
+
+static bool say_normal(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    const struct draw_settings *settings = call->settings;
+
+    *drawing = (struct mdf_drawing){.plain = normal_number, .defaults = {settings->mean, settings->scale}};
+    return say_numbers(call, drawing);
+}
+
+static bool say_uniform(struct mdf_call *call, struct mdf_drawing *drawing)
+{
+    const struct draw_settings *settings = call->settings;
+    bool is_wide = mdf_call_result(call, 0) != NULL && mdf_call_result(call, 0)->dtype == MDF_DTYPE_FLOAT64;
+
+    *drawing = (struct mdf_drawing){.plain = is_wide ? uniform_of_53_bits : uniform_of_24_bits,
+                                    .uniform_bits = is_wide ? 53 : 24,
+                                    .defaults = {settings->low, settings->high - settings->low}};
+    return say_numbers(call, drawing);
+}
+
 /* ------------------------------------------------------------------ as C */
 
 /* What draw_routine.inc has of all: the seed, the result's elements and type; then the kind of the input. */
@@ -306,17 +351,17 @@ static bool plan_multinomial(struct mdf_call *call, struct mdf_routine_plan *pla
     return true;
 }
 
-#define ROW(name, since, kernel, plan, why)                                                           \
-    {                                                                                                 \
-        name, since, 99, kernel, draw_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL, \
-            .routine = MDF_DRAWING_ROUTINE(plan, why)                                                 \
+#define ROW(name, since, kernel, routine_of, forms)                                                               \
+    {                                                                                                             \
+        name, since, 99, kernel, draw_table, sizeof(struct draw_settings), MDF_OPERATOR_RANDOM, NULL, routine_of, \
+            .by_form = (forms)                                                                                    \
     }
 
 const struct mdf_operator mdf_operators_draw[] = {
-    ROW("RandomNormal", 1, random_normal, plan_normal, NULL),
-    ROW("RandomNormalLike", 1, random_normal_like, plan_normal, NULL),
-    ROW("RandomUniform", 1, random_uniform, plan_uniform, NULL),
-    ROW("RandomUniformLike", 1, random_uniform_like, plan_uniform, NULL),
-    ROW("Multinomial", 7, multinomial, plan_multinomial, NULL),
-    ROW("Bernoulli", 15, bernoulli, plan_bernoulli, "a probability is not in [0, 1]"),
+    ROW("RandomNormal", 1, random_normal, .routine = MDF_NUMBERS_ROUTINE(plan_normal, NULL, say_normal), 0),
+    ROW("RandomNormalLike", 1, random_normal_like, .routine = MDF_NUMBERS_ROUTINE(plan_normal, NULL, say_normal), 1),
+    ROW("RandomUniform", 1, random_uniform, .routine = MDF_NUMBERS_ROUTINE(plan_uniform, NULL, say_uniform), 0),
+    ROW("RandomUniformLike", 1, random_uniform_like, .routine = MDF_NUMBERS_ROUTINE(plan_uniform, NULL, say_uniform), 1),
+    ROW("Multinomial", 7, multinomial, .routine = MDF_DRAWING_ROUTINE(plan_multinomial, NULL), 0),
+    ROW("Bernoulli", 15, bernoulli, .routine = MDF_DRAWING_ROUTINE(plan_bernoulli, "a probability is not in [0, 1]"), 0),
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

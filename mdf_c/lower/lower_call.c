@@ -345,48 +345,6 @@ static bool is_draw(const struct mdf_code_call *source)
     return (source->operator->flags & MDF_OPERATOR_RANDOM) != 0;
 }
 
-/* Whether an input can be a number of a draw; *id is what it is then. */
-static bool is_number_input(const struct lowering *lowering, const struct trial *trial, size_t input, mdf_lowered_id *id)
-{
-    *id = input < trial->n ? trial->ids[input] : MDF_LOWERED_NONE;
-    return input == SIZE_MAX || (*id != MDF_LOWERED_NONE && lowering->lowered->values[*id].is_scalar &&
-                                 (MDF_DTYPE_BIT(trial->effective[input]->dtype) & MDF_LOWERED_DRAW_SETTINGS) != 0);
-}
-
-/* What a call draws, where that needs no kernel; *draw NULL: it does need it. */
-static bool find_draw(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_draw **draw)
-{
-    struct mdf_call call = trial->call;
-    const struct mdf_routine *routine = trial->source->operator->routine;
-    struct mdf_lowered_draw found = {
-        .n = trial->results[0].length, .n_lanes = 1, .mask = MDF_LOWERED_NONE, .out = MDF_LOWERED_NONE};
-    size_t i;
-
-    *draw = NULL;
-    if (lowering->is_for_source || routine == NULL || routine->drawing == NULL || trial->source->n_outputs != 1 ||
-        trial->outputs[0] == NULL || (MDF_DTYPE_BIT(trial->results[0].dtype) & MDF_LOWERED_DRAWN) == 0 ||
-        !routine->drawing(&call, &found.drawing) || !is_number_input(lowering, trial, found.drawing.seed, &found.seed)) {
-        return true;
-    }
-    for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
-        if (!is_number_input(lowering, trial, found.drawing.settings[i], &found.settings[i])) {
-            return true;
-        }
-    }
-    for (i = 0; i < trial->n; i++) {
-        if (i != found.drawing.seed && i != found.drawing.settings[0] && i != found.drawing.settings[1] &&
-            trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
-            return true;
-        }
-    }
-    *draw = mdf_arena_allocate(&lowering->lowered->arena, sizeof **draw);
-    if (*draw == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    **draw = found;
-    return true;
-}
-
 static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
     struct region *region;
@@ -402,7 +360,7 @@ static bool add_call(struct lowering *lowering, struct scope *scope, const struc
     if (call == NULL) {
         return false;
     }
-    if (is_draw(trial->source) && !find_draw(lowering, trial, &call->draw)) {
+    if (is_draw(trial->source) && !lowering_find_draw(lowering, trial, &call->draw)) {
         return false;
     }
     call->source = scope->code != NULL ? trial->source : NULL; /* others do not last */

@@ -41,8 +41,8 @@ bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct
 bool lowering_fits(const struct trial *trial);
 /* lower_settled.c: for C source, inputs that say what shape the result has are constants from here on. False: it failed. */
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial);
-/* The same of a call that has no form else: numbers that its function has to know, or that say where a move takes elements; *taken:
- * it is such a move. */
+/* The same of a call that has no form else: numbers that its function has to know, or that say where a move takes elements;
+ * *taken: it is such a move. */
 bool lowering_settle_rest(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.
  * False: it failed. */
@@ -70,6 +70,8 @@ bool lowering_take_item(struct lowering *lowering, struct scope *scope, const st
 bool lowering_take_parts(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* Where an op on its inputs belongs: see lowering_place. */
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
+/* lower_draw.c: what a call draws, where that needs no kernel; *draw NULL: it does need it. False: it failed. */
+bool lowering_find_draw(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_draw **draw);
 /* lower_call.c: ops for a call that has been tried. False: it failed. */
 bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial);
 /* lower_halves.c: whether a call for C source computes with float16 or bfloat16; *taken: it is one in float32, rounded. */

@@ -20,24 +20,37 @@ static double number_at(const struct mdf_lowered *lowered, mdf_lowered_id id, si
     }
 }
 
-/* The elements of a lane lie n_lanes apart. */
-static void draw_numbers(const struct mdf_lowered_draw *draw, struct mdf_twister *twister, const double *settings,
-                         mdf_dtype dtype, void *elements, size_t lane)
+/* Where the numbers of a lane come from. */
+struct source {
+    const struct mdf_drawing *drawing;
+    struct mdf_twister *twister; /* NULL: `state` */
+    uint64_t *state;
+    double settings[MDF_DRAWING_SETTINGS];
+};
+
+static inline double next_number(const struct source *source)
 {
-    const struct mdf_drawing *drawing = &draw->drawing;
+    return source->twister != NULL ? source->drawing->number(source->twister, source->settings[0], source->settings[1])
+                                   : source->drawing->plain(source->state, source->settings[0], source->settings[1]);
+}
+
+/* The elements of a lane lie n_lanes apart. */
+static void draw_numbers(const struct mdf_lowered_draw *draw, const struct source *source, mdf_dtype dtype, void *elements,
+                         size_t lane)
+{
     size_t i;
 
     if (dtype == MDF_DTYPE_FLOAT32) {
         float *numbers = (float *)elements + lane;
 
         for (i = 0; i < draw->n; i++) {
-            numbers[i * draw->n_lanes] = (float)drawing->number(twister, settings[0], settings[1]);
+            numbers[i * draw->n_lanes] = (float)next_number(source);
         }
     } else {
         double *numbers = (double *)elements + lane;
 
         for (i = 0; i < draw->n; i++) {
-            numbers[i * draw->n_lanes] = drawing->number(twister, settings[0], settings[1]);
+            numbers[i * draw->n_lanes] = next_number(source);
         }
     }
 }
@@ -46,19 +59,22 @@ static bool draw_lane(const struct mdf_lowered *lowered, const struct mdf_lowere
 {
     const struct mdf_drawing *drawing = &draw->drawing;
     struct mdf_context *context = draw->contexts == NULL ? lowered->context : (*draw->contexts)[lane];
-    double seed = draw->seed == MDF_LOWERED_NONE ? -1 : number_at(lowered, draw->seed, lane), settings[MDF_DRAWING_SETTINGS];
-    struct mdf_twister *twister;
+    double seed = draw->seed == MDF_LOWERED_NONE ? -1 : number_at(lowered, draw->seed, lane);
+    struct source source = {.drawing = drawing, .state = context->random_state};
     size_t i;
 
     for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
-        settings[i] = draw->settings[i] == MDF_LOWERED_NONE ? drawing->defaults[i] : number_at(lowered, draw->settings[i], lane);
+        source.settings[i] =
+            draw->settings[i] == MDF_LOWERED_NONE ? drawing->defaults[i] : number_at(lowered, draw->settings[i], lane);
     }
-    twister = drawing->is_fit == NULL || drawing->is_fit(settings[0], settings[1]) ? mdf_drawing_generator(context, drawing, seed)
-                                                                                   : NULL;
-    if (twister != NULL) {
-        draw_numbers(draw, twister, settings, (mdf_dtype)lowered->values[draw->out].form.dtype, elements, lane);
+    if (drawing->is_fit != NULL && !drawing->is_fit(source.settings[0], source.settings[1])) {
+        return false;
     }
-    return twister != NULL;
+    if (drawing->number != NULL && (source.twister = mdf_drawing_generator(context, drawing, seed)) == NULL) {
+        return false;
+    }
+    draw_numbers(draw, &source, (mdf_dtype)lowered->values[draw->out].form.dtype, elements, lane);
+    return true;
 }
 
 /* The lanes from `first` to `end` that draw, without a jump that hangs on the mask; how many they are. */

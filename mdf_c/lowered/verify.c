@@ -643,8 +643,8 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
     const struct mdf_lowered_call *call = op->of.call;
     const struct mdf_lowered_draw *draw = call->draw;
     const struct mdf_lowered_value *out;
-    bool holds =
-        draw->drawing.number != NULL && call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
+    bool holds = (draw->drawing.number != NULL || (draw->drawing.plain != NULL && draw->drawing.uniform_bits <= 53)) &&
+                 call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
     size_t i;
 
     out = holds ? &verification->lowered->values[draw->out] : NULL;

@@ -227,6 +227,8 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
 {
     if (op->code == MDF_LOWERED_CALL && op->of.call->product != NULL) {
         emit_product(emission, op->of.call->product);
+    } else if (emission_draws_here(emission->lowered, op)) {
+        emission_draw(emission, op->of.call->draw);
     } else if (op->code == MDF_LOWERED_CALL) {
         emit_call(emission, op->of.call);
     } else if (op->code == MDF_LOWERED_PART) {

@@ -228,6 +228,11 @@ void emission_put_in_place(struct emission *emission, const struct mdf_lowered_o
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
 
+/* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the
+ * result. */
+bool emission_draws_here(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+void emission_draw(struct emission *emission, const struct mdf_lowered_draw *draw);
+
 /* --- emit_x86_64_nest.c: a nest whose scalars are in their cells, where it stores too; false: there is no code for it. */
 bool emission_nest(struct emission *emission, struct mdf_lowered_nest *nest);
 /* Whether vectors have lanes for elements of a type. */

@@ -125,12 +125,13 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
         return false;
     }
-    emission->steps[at].clobbers =
-        op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
-        op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS || emission_casts_by_call(emission, op) ||
-        (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-        (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op)) ||
-        (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+    emission->steps[at].clobbers = (op->code == MDF_LOWERED_CALL && !emission_draws_here(emission->lowered, op)) ||
+                                   (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
+                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
+                                   emission_casts_by_call(emission, op) ||
+                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
+                                   (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op)) ||
+                                   (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
     return true;
 }
 

@@ -120,7 +120,7 @@ enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field 
                       SINGLE_CALL = 0x2FF           /* size 4, although the address has 8 */
 };
 enum general_with_number { NUMBER_ADD, NUMBER_OR, NUMBER_AND = 4, NUMBER_SUBTRACT, NUMBER_EXCLUSIVE_OR, NUMBER_COMPARE };
-enum general_shift { SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
+enum general_shift { ROTATE_LEFT = 0, SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
 
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand);
 /* The line of memory comes to the second cache, where the address is one; nothing else happens. */

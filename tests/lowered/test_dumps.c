@@ -138,6 +138,15 @@ Test(dumps, items_along_other_axes)
     cr_expect(strstr(text, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* Numbers of ONNX's operators are drawn without their kernels; one, or a few, uniform ones without a call. */
+Test(dumps, random_numbers)
+{
+    const char *text = dump_whole("tests/data/dumps/drawn.yaml");
+
+    expect_same_ways("tests/data/dumps/drawn.yaml", false);
+    cr_expect(strstr(text, "= call ") == NULL && strstr(text, "= draw RandomNormalLike(") != NULL, "%s", text);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)
