@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SOFTMAX_ELEMENTS = 32, MOST_HARDMAX_ELEMENTS = 256, LONGEST_HARDMAX = 32 };
+enum { FEW_SOFTMAX_ELEMENTS = 32, MOST_SOFTMAX_ELEMENTS = 1024, MOST_HARDMAX_ELEMENTS = 256, LONGEST_LINE = 32 };
 
 /* ------------------------------------------------------------------ element ops */
 
@@ -483,18 +483,19 @@ static size_t line_length(const struct trial *trial)
     return n;
 }
 
-/* Whether a nest takes less time than a call of the kernel: of few elements. The kernel of Softmax of float32 takes NaN
- * otherwise.
- */
+/* Whether a nest takes less time than a call of the kernel: of few elements, in loops of more of them in short lines. */
 static bool is_short_softmax(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_value *result = &trial->results[0];
+    enum mdf_form form = trial->source->operator->form;
+    size_t most = form == MDF_FORM_HARDMAX ? MOST_HARDMAX_ELEMENTS : MOST_SOFTMAX_ELEMENTS;
 
-    return trial->source->operator->form == MDF_FORM_HARDMAX
-               ? lowering->region->kind == REGION_BODY && result->length <= MOST_HARDMAX_ELEMENTS &&
-                     line_length(trial) <= LONGEST_HARDMAX
-               : trial->source->operator->form == MDF_FORM_SOFTMAX && result->dtype == MDF_DTYPE_FLOAT64 &&
-                 result->length <= MOST_SOFTMAX_ELEMENTS;
+    if ((form != MDF_FORM_SOFTMAX && form != MDF_FORM_HARDMAX) ||
+        (form == MDF_FORM_SOFTMAX && result->dtype != MDF_DTYPE_FLOAT64 && result->dtype != MDF_DTYPE_FLOAT32)) {
+        return false;
+    }
+    return (form == MDF_FORM_SOFTMAX && result->length <= FEW_SOFTMAX_ELEMENTS) ||
+           (lowering->region->kind == REGION_BODY && result->length <= most && line_length(trial) <= LONGEST_LINE);
 }
 
 /* A mean of several arrays, or a function between bounds: a kernel goes through the result once for each. */

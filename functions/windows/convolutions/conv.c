@@ -8,11 +8,12 @@
 
 #include "functions/elements/epilogue.h"
 #include "functions/kernel/derivatives.h"
-#include "functions/kernel/routine.h"
+#include "functions/kernel/routine_vectors.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/windows/convolutions/conv_planes.h"
 #include "functions/windows/convolutions/conv_tiles.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct mdf_setting mdf_conv_setting_table[] = {
@@ -298,6 +299,29 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     return true;
 }
 
+#include "functions/windows/taps_routine.inc"
+#define ROUTINES "functions/products/add_product_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/products/multiply_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/windows/windows_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+
+MDF_REAL_ROUTINES_IN_VECTORS(convolve)
+
+/* Along one axis, of so few products that the kernel's looks at types and shapes would take longer; planes are better off there.
+ */
+static mdf_routine_function routine_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_PRODUCTS = 1 << 11 };
+    int64_t n = plan->whole[4] == 1 && plan->whole[9 + 2] > 1 ? 1 : MOST_PRODUCTS + 1;
+
+    for (size_t i = 0; i < 4 && n <= MOST_PRODUCTS; i++) { /* batches, groups, channels and outputs of a group */
+        n = plan->whole[i] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[i];
+    }
+    return mdf_windows_meet_few(plan->whole + 9, plan->whole[4], n, MOST_PRODUCTS) ? MDF_WIDEST_OF_REALS(plan, convolve) : NULL;
+}
+
 /* ------------------------------------------------------------------ what derivatives are made of */
 
 static bool find_places(struct mdf_call *call)
@@ -318,5 +342,5 @@ static const struct mdf_operator places = {
 const struct mdf_operator mdf_operators_conv[] = {
     {"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
      .infer = &mdf_rule_rank, .meaning = MDF_MEANING("sum", &places, MDF_CONV_STEPS("x0", "x1", "x2", "places(x0, x1)")),
-     .routine = MDF_ROUTINE(plan_conv, NULL)},
+     .routine = &(const struct mdf_routine){plan_conv, .function = routine_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
