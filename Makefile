@@ -340,7 +340,7 @@ $(BUILD)/objects/functions/kernel/registry.o: $(OPERATOR_TABLES)
 # Helpers of functions of elements, and routines, as texts for generated C.
 $(HELPER_TEXTS): tools/list_helper_texts.sh functions/elements/element_helpers.h functions/elements/float32_functions.inc \
     functions/elements/float64_tables.inc functions/elements/float64_functions.inc mdf_c/tensor/half_floats.inc \
-    $(shell find functions -name '*_routine.inc')
+    mdf_c/tensor/small_floats.inc $(shell find functions -name '*_routine.inc')
 	@mkdir -p $(@D)
 	@tools/list_helper_texts.sh > $@.new.$$$$ && mv $@.new.$$$$ $@
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_tables.inc, float64_functions.inc, mdf_c/tensor/half_floats.inc and of all routines (functions/kernel/routine.h)
+# Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_tables.inc, float64_functions.inc, mdf_c/tensor/half_floats.inc, small_floats.inc and of all routines (functions/kernel/routine.h)
 # as texts for generated C, one row a function, with the comment in front of it:
 #     {"modulo_float64", "static inline double mdf_modulo_float64(double a, double b)\n" ... },
 # Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D" in its text (mdf_source_of_type).
@@ -114,4 +114,4 @@ writing && !/^static inline / { near_text = near_text quoted(near != "" ? near :
 # A function that is PATCHED also as near_NAME, which notes in *far that its result is to be found once more.
 writing && /^}/ { print "},"; writing = 0; comment = "" }
 /^}/ && is_patched { printf "{\"near_%s\",\n%s},\n", name, near_text; is_patched = 0 }
-' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_tables.inc functions/elements/float64_functions.inc mdf_c/tensor/half_floats.inc $(find functions -name '*_routine.inc' | sort)
+' functions/elements/element_helpers.h functions/elements/float32_functions.inc functions/elements/float64_tables.inc functions/elements/float64_functions.inc mdf_c/tensor/half_floats.inc mdf_c/tensor/small_floats.inc $(find functions -name '*_routine.inc' | sort)

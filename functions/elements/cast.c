@@ -7,6 +7,7 @@
 #include "functions/kernel/operator.h"
 #include "functions/kernel/routine.h"
 #include "mdf_c/base/text.h"
+#include "mdf_c/tensor/small_floats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,13 @@ struct cast_settings {
     const char *round_mode;
 };
 
-/* How numbers become float8_e8m0fnu. */
-enum rounding { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
+/* How numbers become float8_e8m0fnu: as cast_routine.inc has it. */
+enum rounding { ROUND_UP };
+
+#include "functions/kernel/number_routine.inc"
+#include "mdf_c/tensor/half_floats.inc"
+#include "mdf_c/tensor/small_floats.inc"
+#include "functions/elements/cast_routine.inc"
 
 struct conversion {
     mdf_dtype source, target;
@@ -30,32 +36,6 @@ struct conversion {
 
 /* ------------------------------------------------------------------ float8_e8m0fnu */
 
-/* The power of two for a number, by the table in Cast-24; the sign has no place in it. */
-static uint8_t power_of(double value, enum rounding rounding, bool saturate)
-{
-    double magnitude = fabs(value), fraction;
-    int exponent;
-
-    if (isnan(value)) {
-        return 0xff;
-    }
-    if (magnitude < 0x1p-127) {
-        return saturate ? 0 : 0xff;
-    }
-    if (isinf(magnitude)) {
-        return saturate ? 0xfe : 0xff;
-    }
-    fraction = frexp(magnitude, &exponent);
-    exponent -= 1;
-    if (fraction > 0.5 && (rounding == ROUND_UP || (rounding == ROUND_NEAREST && fraction >= 0.75))) {
-        exponent++;
-    }
-    if (exponent > 127) {
-        return saturate ? 0xfe : 0xff;
-    }
-    return (uint8_t)(exponent + 127);
-}
-
 static void convert_to_powers(const struct conversion *conversion, uint8_t *target, const void *source, size_t n)
 {
     const char *element = source;
@@ -64,7 +44,7 @@ static void convert_to_powers(const struct conversion *conversion, uint8_t *targ
     for (i = 0; i < n; i++) {
         double value = mdf_element_to_double(conversion->source, element + i * size);
 
-        target[i] = power_of((double)(float)value, conversion->rounding, conversion->saturate);
+        target[i] = mdf_power_of((double)(float)value, conversion->rounding, conversion->saturate);
     }
 }
 
@@ -277,7 +257,7 @@ static bool convert_text(const struct conversion *conversion, void *target, cons
         }
     }
     if (dtype == MDF_DTYPE_FLOAT8E8M0) {
-        *(uint8_t *)target = power_of(real, conversion->rounding, conversion->saturate);
+        *(uint8_t *)target = mdf_power_of(real, conversion->rounding, conversion->saturate);
         return true;
     }
     return mdf_convert_elements(dtype, target, MDF_DTYPE_FLOAT64, &real, 1, conversion->saturate);
@@ -447,6 +427,61 @@ static bool plan_bit_cast(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+/* What cast_routine.inc calls a type; 0: it does not know it. */
+static char letter_of(mdf_dtype dtype, bool is_target)
+{
+    static const struct {
+        mdf_dtype dtype;
+        char letter;
+    } letters[] = {{MDF_DTYPE_FLOAT64, 'd'},   {MDF_DTYPE_FLOAT32, 'f'}, {MDF_DTYPE_FLOAT16, 'e'}, {MDF_DTYPE_BFLOAT16, 'g'},
+                   {MDF_DTYPE_INT64, 'q'},     {MDF_DTYPE_INT32, 'i'},   {MDF_DTYPE_INT16, 'h'},   {MDF_DTYPE_INT8, 'b'},
+                   {MDF_DTYPE_UINT64, 'Q'},    {MDF_DTYPE_UINT32, 'I'},  {MDF_DTYPE_UINT16, 'H'},  {MDF_DTYPE_UINT8, 'B'},
+                   {MDF_DTYPE_INT4, 's'},      {MDF_DTYPE_INT2, 's'},    {MDF_DTYPE_UINT4, 'B'},   {MDF_DTYPE_UINT2, 'B'},
+                   {MDF_DTYPE_FLOAT8E8M0, 'p'}};
+
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        if (letters[i].dtype == dtype) {
+            return letters[i].letter;
+        }
+    }
+    return dtype == MDF_DTYPE_BOOL ? (is_target ? '?' : 'B') : mdf_small_float_format(dtype) != NULL ? 'x' : 0;
+}
+
+/* As plain C. */
+static bool plan_cast(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct cast_settings *given = call->settings;
+    mdf_dtype from = (mdf_dtype)call->inputs[0]->dtype, to = (mdf_dtype)call->outputs[0]->dtype;
+    enum { FROM = 7, TO = FROM + MDF_SMALL_FORMAT, CAST_NUMBERS = TO + MDF_SMALL_FORMAT };
+    const int64_t *format = mdf_small_float_format(from);
+    bool is_whole = mdf_dtype_kind(from) != 'f', becomes_whole = mdf_dtype_kind(to) != 'f';
+    enum rounding rounding;
+
+    if (letter_of(from, false) == 0 || letter_of(to, true) == 0 || !read_rounding(call, given->round_mode, &rounding) ||
+        !mdf_routine_room(plan, CAST_NUMBERS, 0)) {
+        return false;
+    }
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->function = "cast_elements";
+    plan->whole[0] = (int64_t)call->inputs[0]->length;
+    plan->whole[1] = letter_of(from, false);
+    plan->whole[2] = letter_of(to, true);
+    plan->whole[3] = given->saturate != 0;
+    plan->whole[4] = rounding;
+    plan->whole[5] = mdf_dtype_bits(to) < 8 ? mdf_dtype_bits(to) : 8;
+    plan->whole[6] = is_whole && becomes_whole                                                     ? 1
+                     : is_whole && mdf_dtype_size(from) == 8 && mdf_dtype_size(to) < sizeof(float) ? 2
+                                                                                                   : 0;
+    if (format != NULL) {
+        memcpy(&plan->whole[FROM], format, MDF_SMALL_FORMAT * sizeof *format);
+    }
+    format = mdf_small_float_format(to);
+    if (format != NULL) {
+        memcpy(&plan->whole[TO], format, MDF_SMALL_FORMAT * sizeof *format);
+    }
+    return true;
+}
+
 static const struct mdf_setting cast_settings[] = {{"to", MDF_SETTING_DTYPE, offsetof(struct cast_settings, to)},
                                                    {"saturate", MDF_SETTING_INT, offsetof(struct cast_settings, saturate)},
                                                    {"round_mode", MDF_SETTING_STRING, offsetof(struct cast_settings, round_mode)},
@@ -458,12 +493,14 @@ static const struct mdf_setting cast_by_name_settings[] = {
 
 const struct mdf_operator mdf_operators_cast[] = {
     {"Cast", 1, 5, run_cast_by_name, cast_by_name_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast},
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast,
+     .routine = MDF_ROUTINE(plan_cast, NULL)},
     {"Cast", 6, 99, run_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast},
+     .move = MDF_MOVE(1, .in_order = true), .derivatives = MDF_DERIVATIVES({0, "dy"}), .infer = &mdf_rule_cast,
+     .routine = MDF_ROUTINE(plan_cast, NULL)},
     {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .in_order = true), .by_form = 1u << 1,
-     .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})},
+     .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL}), .routine = MDF_ROUTINE(plan_cast, NULL)},
     {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .routine = MDF_ROUTINE(plan_bit_cast, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

@@ -43,6 +43,7 @@ struct mdf_routine {
      * for it, or memory ran out. */
     bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
     bool by_axis;           /* whole numbers behind the first input say along which axis: they have to be constants */
+    bool takes_bits;        /* elements of types that C does not compute with as well: small floats and whole numbers, halves */
     bool takes_result_type; /* input 0 is brought to the type of the result before */
     bool draws;             /* random numbers: it is called where the call stands, whoever needs its results */
     const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */

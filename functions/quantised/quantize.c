@@ -10,8 +10,10 @@
 #include "functions/kernel/routine.h"
 #include "functions/quantised/rounded_routine.inc"
 #include "mdf_c/base/processor.h"
+#include "mdf_c/tensor/small_floats.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SCRATCH_SCALE = 2, SCRATCH_ZERO = 3, BLOCK = 256 };
 
@@ -401,6 +403,9 @@ static bool run_dynamic_quantize(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ as plain C: quantize_routine.inc */
 
+/* Numbers of scales_routine.inc. */
+enum { SATURATES = 7, FORMAT };
+
 /* Where the scales lie, and the function's name; false: it has no such function, or memory ran out. */
 static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_routine_plan *plan)
 {
@@ -409,7 +414,7 @@ static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_
 
     if (x->length == 0 || scale->dtype != MDF_DTYPE_FLOAT32 ||
         (zero != NULL && !same_shape(scale, zero) && (scale->length != 1 || zero->length != 1)) ||
-        !lay_out(call, x, scale, &layout) || !mdf_routine_room(plan, 7, 2)) {
+        !lay_out(call, x, scale, &layout) || !mdf_routine_room(plan, FORMAT + MDF_SMALL_FORMAT, 2)) {
         return false;
     }
     plan->function = function;
@@ -427,15 +432,36 @@ static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_
     return true;
 }
 
+/* The same of floats of 8 bits and fewer. */
+static bool plan_small(struct mdf_call *call, mdf_dtype dtype, const char *function, struct mdf_routine_plan *plan)
+{
+    const struct quantize_settings *given = call->settings;
+    const int64_t *format = mdf_small_float_format(dtype);
+
+    plan->dtype = MDF_DTYPE_NONE;
+    if (format == NULL || !plan_scales(call, function, plan)) {
+        return false;
+    }
+    plan->whole[SATURATES] = given->saturate != 0;
+    memcpy(&plan->whole[FORMAT], format, MDF_SMALL_FORMAT * sizeof *format);
+    return true;
+}
+
 static bool plan_quantize(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct quantize_settings *given = call->settings;
+    mdf_dtype dtype = (mdf_dtype)call->outputs[0]->dtype;
     float lowest, largest;
 
-    plan->dtype = (mdf_dtype)call->outputs[0]->dtype;
     if (call->inputs[0]->dtype != MDF_DTYPE_FLOAT32 ||
-        (given->precision != MDF_DTYPE_NONE && given->precision != MDF_DTYPE_FLOAT32) || is_below_byte(plan->dtype) ||
-        !integer_range(plan->dtype, &lowest, &largest) || !plan_scales(call, "quantize", plan)) {
+        (given->precision != MDF_DTYPE_NONE && given->precision != MDF_DTYPE_FLOAT32)) {
+        return false;
+    }
+    if (!integer_range(dtype, &lowest, &largest)) {
+        return plan_small(call, dtype, "quantize_small", plan);
+    }
+    plan->dtype = mdf_dtype_in_bytes(dtype);
+    if (!plan_scales(call, "quantize", plan)) {
         return false;
     }
     plan->real[0] = (double)lowest;
@@ -445,10 +471,13 @@ static bool plan_quantize(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 static bool plan_dequantize(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
-    char kind = mdf_dtype_kind(plan->dtype = (mdf_dtype)call->inputs[0]->dtype);
+    mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
+    char kind = mdf_dtype_kind(dtype);
 
-    return (kind == 'i' || kind == 'u') && !is_below_byte(plan->dtype) && call->outputs[0]->dtype == MDF_DTYPE_FLOAT32 &&
-           plan_scales(call, "dequantize", plan);
+    plan->dtype = mdf_dtype_in_bytes(dtype);
+    return call->outputs[0]->dtype == MDF_DTYPE_FLOAT32 && (mdf_call_input(call, 2) == NULL || call->inputs[2]->dtype == dtype) &&
+           (kind == 'i' || kind == 'u' ? plan_scales(call, "dequantize", plan)
+                                       : plan_small(call, dtype, "dequantize_small", plan));
 }
 
 static bool plan_dynamic(struct mdf_call *call, struct mdf_routine_plan *plan)
@@ -462,6 +491,8 @@ static bool plan_dynamic(struct mdf_call *call, struct mdf_routine_plan *plan)
     return true;
 }
 
+#include "mdf_c/tensor/half_floats.inc"
+#include "mdf_c/tensor/small_floats.inc"
 #include "functions/quantised/scales_routine.inc"
 #define NAME(x) mdf_##x##_int8
 #define ELEMENT int8_t
@@ -515,9 +546,9 @@ static mdf_routine_function dynamic_function(const struct mdf_routine_plan *plan
 
 const struct mdf_operator mdf_operators_quantize[] = {
     {"QuantizeLinear", 10, 99, run_quantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_quantize, .function = quantize_function}},
+     .routine = &(const struct mdf_routine){plan_quantize, .takes_bits = true, .function = quantize_function}},
     {"DequantizeLinear", 10, 99, run_dequantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_dequantize, .function = dequantize_function}},
+     .routine = &(const struct mdf_routine){plan_dequantize, .takes_bits = true, .function = dequantize_function}},
     {"DynamicQuantizeLinear", 11, 99, run_dynamic_quantize, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .routine = &(const struct mdf_routine){plan_dynamic, .function = dynamic_function}},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

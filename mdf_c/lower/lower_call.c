@@ -213,27 +213,11 @@ static bool keeps_elements(const struct trial *trial)
            operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) || lowering_fits(trial);
 }
 
-/* bool and whole numbers that have bytes of their own. */
-static bool is_whole(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_BOOL ||
-           ((mdf_dtype_kind(dtype) == 'i' || mdf_dtype_kind(dtype) == 'u') && mdf_dtype_bits(dtype) >= 8);
-}
-
-static bool casts_elements(mdf_dtype from, mdf_dtype to)
-{
-    bool is_from_real = from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64;
-    bool is_to_real = to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64;
-
-    return from == to || ((is_from_real || is_whole(from)) && (is_to_real || is_whole(to)) &&
-                          !(is_from_real && to == MDF_DTYPE_UINT64) && !(from == MDF_DTYPE_UINT64 && is_to_real));
-}
-
 /* Reals become narrow whole numbers by way of wider ones, which wrap: what does not fit these either bails out. */
 static bool cast_to_wider(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
 {
     mdf_dtype to = (mdf_dtype)trial->results[0].dtype;
-    bool is_narrow = is_whole(to) && !lowering_casts(to);
+    bool is_narrow = mdf_dtype_kind(to) != 'f' && !lowering_casts(to);
     mdf_dtype wider = to == MDF_DTYPE_UINT32 ? MDF_DTYPE_INT64 : MDF_DTYPE_INT32;
 
     if (is_narrow && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
@@ -262,7 +246,7 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
 
     if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || result->kind != MDF_KIND_TENSOR ||
         trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 || result->length != trial->effective[0]->length ||
-        !casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype) || is_past_whole(trial)) {
+        !lowering_casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype) || is_past_whole(trial)) {
         return false;
     }
     for (i = 1; i < trial->n; i++) {

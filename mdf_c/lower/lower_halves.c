@@ -1,7 +1,7 @@
 /* lower_halves.c - for C source: calls on float16 and bfloat16, which C has no arithmetic for. Of a kernel that computes in
  * float32 and rounds once it is the call of the same operator on what its inputs are in float32, whose results are rounded.
- * Elements that are only moved or chosen stay as they are; folds are nests, which round totals (lower_nest.c). Each is taken where
- * it gives the bits of the kernel on the examples. See trial.h. */
+ * Elements that are only moved or chosen stay as they are; folds are nests, which round totals (lower_nest.c). Each is taken
+ * where it gives the bits of the kernel on the examples. See trial.h. */
 #include "functions/kernel/move.h"
 #include "mdf_c/lower/trial.h"
 
@@ -139,9 +139,19 @@ static bool is_cast(const struct trial *trial)
            trial->effective[0]->dtype != trial->results[0].dtype;
 }
 
+/* Whether it is one that no ops of the form do, but a function for C source: of types of fewer than 8 bits or floats of 8, for
+ * example. */
+static bool is_unwritten_cast(const struct lowering *lowering, const struct trial *trial)
+{
+    return is_cast(trial) &&
+           trial->source->operator->routine != NULL && trial->effective[0]->kind == MDF_KIND_TENSOR && trial->results[0].kind ==
+           MDF_KIND_TENSOR && !lowering_is_constant(lowering, trial->ids[0]) &&
+           !lowering_has_cast((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)trial->results[0].dtype);
+}
+
 static bool lower_cast(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
-    mdf_lowered_id id = lowering_cast(lowering, trial->ids[0], (mdf_dtype)trial->results[0].dtype);
+    mdf_lowered_id id = lowering_cast_by(lowering, trial->ids[0], (mdf_dtype)trial->results[0].dtype, trial->source->operator);
 
     *taken = lowering_is_result(lowering, trial, id);
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
@@ -153,12 +163,16 @@ bool lowering_meets_halves(const struct lowering *lowering, const struct trial *
     bool is_choice = trial->trace.n_calls == 1 && trial->trace.operation->selects;
     bool is_elsewhere = is_choice || operator->fold != NULL ||(operator->move != NULL && !is_cast(trial));
 
-    return lowering->is_for_source && !is_elsewhere && (has_half_inputs(trial) || has_half_results(trial));
+    return lowering->is_for_source &&
+           (is_unwritten_cast(lowering, trial) || (!is_elsewhere && (has_half_inputs(trial) || has_half_results(trial))));
 }
 
 bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
     *taken = false;
+    if (is_unwritten_cast(lowering, trial)) {
+        return true;
+    }
     if (is_cast(trial)) {
         return lower_cast(lowering, scope, trial, taken);
     }

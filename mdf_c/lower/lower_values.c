@@ -375,6 +375,28 @@ bool lowering_is_half(mdf_dtype dtype)
     return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;
 }
 
+/* bool and whole numbers that have bytes of their own. */
+static bool is_whole(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_BOOL ||
+           ((mdf_dtype_kind(dtype) == 'i' || mdf_dtype_kind(dtype) == 'u') && mdf_dtype_bits(dtype) >= 8);
+}
+
+bool lowering_casts_elements(mdf_dtype from, mdf_dtype to)
+{
+    bool is_from_real = from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64;
+    bool is_to_real = to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64;
+
+    return from == to || ((is_from_real || is_whole(from)) && (is_to_real || is_whole(to)) &&
+                          !(is_from_real && to == MDF_DTYPE_UINT64) && !(from == MDF_DTYPE_UINT64 && is_to_real));
+}
+
+bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
+{
+    return lowering_casts_elements(from, to) || (lowering_is_half(from) && (lowering_is_half(to) || lowering_casts(to))) ||
+           (lowering_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
+}
+
 /* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
@@ -416,7 +438,7 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
         mdf_dtype between = lowering->is_for_source ? real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
 
         if (between != MDF_DTYPE_NONE) {
-            return lowering_cast(lowering, lowering_cast(lowering, id, between), dtype);
+            return lowering_cast_by(lowering, lowering_cast(lowering, id, between), dtype, operator);
         }
         lowering_fail(lowering, MDF_REFUSED_CONVERSION);
         return MDF_LOWERED_NONE;

@@ -239,13 +239,14 @@ static bool is_known_list(const struct mdf_value *value)
     return value->kind == MDF_KIND_LIST && value->data != NULL;
 }
 
-/* Whether C computes with elements of the value's type, or only moves them, if no more is done. */
+/* Whether C computes with elements of the value's type, or only moves them or looks at their bits, if no more is done. */
 static bool has_type(const struct mdf_call *call, const struct mdf_value *value)
 {
     mdf_dtype dtype = (mdf_dtype)value->dtype;
 
     return value->kind == MDF_KIND_TENSOR &&
-           (call->operator->move != NULL ? mdf_source_type(dtype) != NULL : mdf_source_computes(dtype));
+           (call->operator->move != NULL || call->operator->routine->takes_bits ? mdf_source_type(dtype) != NULL
+                                                                                : mdf_source_computes(dtype));
 }
 
 /* Whether all elements have types of C. */

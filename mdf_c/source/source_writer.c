@@ -209,6 +209,8 @@ const char *mdf_source_type(mdf_dtype dtype)
     case MDF_DTYPE_BOOL:
         return "bool";
     case MDF_DTYPE_INT8:
+    case MDF_DTYPE_INT2: /* of fewer bits and small floats, too: only moved, and cast */
+    case MDF_DTYPE_INT4:
         return "int8_t";
     case MDF_DTYPE_INT16:
         return "int16_t";
@@ -217,6 +219,14 @@ const char *mdf_source_type(mdf_dtype dtype)
     case MDF_DTYPE_INT64:
         return "int64_t";
     case MDF_DTYPE_UINT8:
+    case MDF_DTYPE_UINT2:
+    case MDF_DTYPE_UINT4:
+    case MDF_DTYPE_FLOAT4E2M1FN:
+    case MDF_DTYPE_FLOAT8E4M3FN:
+    case MDF_DTYPE_FLOAT8E4M3FNUZ:
+    case MDF_DTYPE_FLOAT8E5M2:
+    case MDF_DTYPE_FLOAT8E5M2FNUZ:
+    case MDF_DTYPE_FLOAT8E8M0:
         return "uint8_t";
     case MDF_DTYPE_UINT16:
     case MDF_DTYPE_FLOAT16: /* as its bits: it is only moved, and cast */
@@ -237,7 +247,9 @@ const char *mdf_source_type(mdf_dtype dtype)
 
 bool mdf_source_computes(mdf_dtype dtype)
 {
-    return mdf_source_type(dtype) != NULL && dtype != MDF_DTYPE_FLOAT16 && dtype != MDF_DTYPE_BFLOAT16;
+    return mdf_source_type(dtype) != NULL &&
+           (mdf_dtype_kind(dtype) == 'f' ? dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64
+                                         : dtype == MDF_DTYPE_BOOL || mdf_dtype_bits(dtype) >= 8);
 }
 
 static void append_real(struct mdf_text *text, double value, bool single)
@@ -263,8 +275,11 @@ void mdf_source_append_literal(struct mdf_text *text, mdf_dtype dtype, const voi
     int64_t integer;
     uint64_t natural;
 
-    if (mdf_source_type(dtype) != NULL && !mdf_source_computes(dtype)) {
-        mdf_text_printf(text, "0x%04x", (unsigned)*(const uint16_t *)element);
+    if (mdf_dtype_kind(dtype) == 'f' && !mdf_source_computes(dtype)) {
+        bool is_half = mdf_dtype_size(dtype) == sizeof(uint16_t);
+
+        mdf_text_printf(text, is_half ? "0x%04x" : "0x%02x",
+                        is_half ? (unsigned)*(const uint16_t *)element : (unsigned)*(const uint8_t *)element);
         return;
     }
     switch (mdf_dtype_kind(dtype)) {

@@ -3,7 +3,7 @@
  * They are converted in two steps, through int64 or float64, in blocks that stay in the cache; pairs that are met often have
  * loops of their own. Small float formats: IEEE 754 binary16, bfloat16, and the float8 and float4 types of ONNX ("Float stored
  * in 8 bits", "Float stored in 4 bits"), bit for bit as ml_dtypes converts them. */
-#include "mdf_c/tensor/dtype.h"
+#include "mdf_c/tensor/small_floats.h"
 
 #include "mdf_c/base/processor.h"
 
@@ -37,99 +37,30 @@ static bool is_number(mdf_dtype dtype)
 
 #include "mdf_c/tensor/half_floats.inc"
 
-/* A binary format. Magnitudes (the bits without the sign) order as the numbers do; `overflow` stands for what is past
- * `largest`, NaN is `nan`. */
-struct format {
-    int mantissa_bits, bias;
-    uint32_t sign_bit;
-    uint32_t largest, overflow, nan;
-    bool unsigned_zero; /* one zero, one NaN, both without sign */
-};
+#include "mdf_c/tensor/small_floats.inc"
 
-static const struct format float4e2m1fn_format = {1, 1, 0x8, 0x7, 0x7, 0x0, false};
-static const struct format float8e4m3fn_format = {3, 7, 0x80, 0x7e, 0x7f, 0x7f, false};
-static const struct format float8e4m3fnuz_format = {3, 8, 0x80, 0x7f, 0x80, 0x80, true};
-static const struct format float8e5m2_format = {2, 15, 0x80, 0x7b, 0x7c, 0x7e, false};
-static const struct format float8e5m2fnuz_format = {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
-
-static const struct format *format_of(mdf_dtype dtype)
+const int64_t *mdf_small_float_format(mdf_dtype dtype)
 {
+    static const int64_t float4e2m1fn[] = {1, 1, 0x8, 0x7, 0x7, 0x0, false};
+    static const int64_t float8e4m3fn[] = {3, 7, 0x80, 0x7e, 0x7f, 0x7f, false};
+    static const int64_t float8e4m3fnuz[] = {3, 8, 0x80, 0x7f, 0x80, 0x80, true};
+    static const int64_t float8e5m2[] = {2, 15, 0x80, 0x7b, 0x7c, 0x7e, false};
+    static const int64_t float8e5m2fnuz[] = {2, 16, 0x80, 0x7f, 0x80, 0x80, true};
+
     switch (dtype) {
     case MDF_DTYPE_FLOAT4E2M1FN:
-        return &float4e2m1fn_format;
+        return float4e2m1fn;
+    case MDF_DTYPE_FLOAT8E4M3FN:
+        return float8e4m3fn;
     case MDF_DTYPE_FLOAT8E4M3FNUZ:
-        return &float8e4m3fnuz_format;
+        return float8e4m3fnuz;
     case MDF_DTYPE_FLOAT8E5M2:
-        return &float8e5m2_format;
+        return float8e5m2;
     case MDF_DTYPE_FLOAT8E5M2FNUZ:
-        return &float8e5m2fnuz_format;
+        return float8e5m2fnuz;
     default:
-        return &float8e4m3fn_format;
+        return NULL;
     }
-}
-
-/* The magnitude of a finite positive number given as exponent and 53-bit significand, rounded to nearest even: a carry
- * out of the mantissa runs into the exponent, as it should. May be past `largest`. */
-static uint64_t round_magnitude(const struct format *format, int exponent, uint64_t significand)
-{
-    int lowest = 1 - format->bias, kept = exponent < lowest ? lowest : exponent;
-    int shift = 52 - format->mantissa_bits + (kept - exponent);
-    uint64_t half, rounded;
-
-    if (shift > 54) {
-        return 0;
-    }
-    half = (uint64_t)1 << (shift - 1);
-    rounded = (significand + half - 1 + (significand >> shift & 1)) >> shift;
-    return ((uint64_t)(kept + format->bias - 1) << format->mantissa_bits) + rounded;
-}
-
-static uint32_t encode(const struct format *format, double value, bool saturate)
-{
-    uint64_t bits, significand, magnitude;
-    uint32_t sign;
-    int exponent;
-
-    memcpy(&bits, &value, sizeof bits);
-    sign = bits >> 63 != 0 ? format->sign_bit : 0;
-    exponent = (int)(bits >> 52 & 0x7ff);
-    significand = bits & (((uint64_t)1 << 52) - 1);
-    if (exponent == 0x7ff && significand != 0) {
-        if (format == &float4e2m1fn_format) {
-            return sign ^ format->sign_bit; /* has no NaN: ml_dtypes gives a zero */
-        }
-        return format->unsigned_zero ? format->nan : sign | format->nan;
-    }
-    if (exponent == 0) {
-        exponent = 1;
-    } else {
-        significand |= (uint64_t)1 << 52;
-    }
-    magnitude = round_magnitude(format, exponent - 1023, significand);
-    if (magnitude > format->largest) {
-        magnitude = saturate ? format->largest : format->overflow;
-        return format->unsigned_zero && !saturate ? format->nan : sign | (uint32_t)magnitude;
-    }
-    return magnitude == 0 && format->unsigned_zero ? 0 : sign | (uint32_t)magnitude;
-}
-
-static float decode(const struct format *format, uint32_t bits)
-{
-    uint32_t sign = (bits & format->sign_bit) != 0 ? 0x80000000u : 0, magnitude = bits & (format->sign_bit - 1), shifted;
-    float scale;
-
-    if (format->unsigned_zero && bits == format->nan) {
-        return mdf_float_of_bits(0x7fc00000u);
-    }
-    if (!format->unsigned_zero && format->largest != format->overflow && magnitude > format->largest) {
-        bool infinite = format->overflow != format->nan && magnitude == format->overflow;
-
-        return mdf_float_of_bits(sign | (infinite ? 0x7f800000u : 0x7fc00000u));
-    }
-    /* As float32 with its own bias, then scaled by the difference: exact, for subnormal numbers too. */
-    shifted = magnitude << (23 - format->mantissa_bits);
-    scale = mdf_float_of_bits((uint32_t)(127 + 127 - format->bias) << 23);
-    return mdf_float_of_bits(sign | mdf_bits_of_float(mdf_float_of_bits(shifted) * scale));
 }
 
 /* float8_e8m0fnu: a power of two. Rounds to nearest, half upward; 0, negative numbers and what is too large have none. */
@@ -150,14 +81,6 @@ static uint8_t encode_power(double value, bool saturate)
         return saturate ? 0xfe : 0xff;
     }
     return (uint8_t)(exponent + 127);
-}
-
-static float decode_power(uint8_t bits)
-{
-    if (bits == 0xff) {
-        return mdf_float_of_bits(0x7fc00000u);
-    }
-    return mdf_float_of_bits(bits == 0 ? 0x00400000u : (uint32_t)bits << 23);
 }
 
 float mdf_float16_to_float(uint16_t bits)
@@ -237,65 +160,39 @@ uint16_t mdf_bfloat16_from_float(float value)
 static float float8_to_float(mdf_dtype dtype, uint8_t bits)
 {
     if (dtype == MDF_DTYPE_FLOAT8E8M0) {
-        return decode_power(bits);
+        return mdf_decode_power(bits);
     }
-    return decode(format_of(dtype), dtype == MDF_DTYPE_FLOAT4E2M1FN ? bits & 0xf : bits);
+    return mdf_decode_small(mdf_small_float_format(dtype), bits);
 }
 
 static uint8_t float8_from_double(mdf_dtype dtype, double value, bool saturate)
 {
-    return dtype == MDF_DTYPE_FLOAT8E8M0 ? encode_power(value, saturate) : (uint8_t)encode(format_of(dtype), value, saturate);
+    return dtype == MDF_DTYPE_FLOAT8E8M0 ? encode_power(value, saturate)
+                                         : mdf_encode_small(mdf_small_float_format(dtype), value, saturate);
 }
 
 /* ------------------------------------------------------------------ elements, through int64 or float64 */
 
-/* What the instruction cvttsd2si gives, and with it numpy on x86. */
-static int64_t truncate_to_int64(double value)
-{
-    return value >= -0x1p63 && value < 0x1p63 ? (int64_t)value : INT64_MIN;
-}
-
-static int32_t truncate_to_int32(double value)
-{
-    return value > -0x1p31 - 1 && value < 0x1p31 ? (int32_t)value : INT32_MIN;
-}
-
-/* The same of a float32. */
+/* mdf_cut_to_int32 of a float32. */
 static inline int32_t truncate_single(float value)
 {
     return value >= -0x1p31f && value < 0x1p31f ? (int32_t)value : INT32_MIN;
 }
 
-static uint64_t truncate_to_uint64(double value)
-{
-    if (value < 0x1p63 || value != value) {
-        return (uint64_t)truncate_to_int64(value);
-    }
-    return (uint64_t)truncate_to_int64(value - 0x1p63) ^ (uint64_t)1 << 63;
-}
-
-/* Two's complement numbers of the lowest `bits` bits. */
-static int8_t sign_extend(int64_t value, int bits)
-{
-    int sign = 1 << (bits - 1);
-
-    return (int8_t)(((int)(value & (2 * sign - 1)) ^ sign) - sign);
-}
-
 /* X(type, C type that holds it, element x as int64) */
-#define INTEGER_LIST(X)                \
-    X(BOOL, uint8_t, x != 0)           \
-    X(INT2, int8_t, sign_extend(x, 2)) \
-    X(INT4, int8_t, sign_extend(x, 4)) \
-    X(INT8, int8_t, x)                 \
-    X(INT16, int16_t, x)               \
-    X(INT32, int32_t, x)               \
-    X(INT64, int64_t, x)               \
-    X(UINT2, uint8_t, x & 3)           \
-    X(UINT4, uint8_t, x & 15)          \
-    X(UINT8, uint8_t, x)               \
-    X(UINT16, uint16_t, x)             \
-    X(UINT32, uint32_t, x)             \
+#define INTEGER_LIST(X)                    \
+    X(BOOL, uint8_t, x != 0)               \
+    X(INT2, int8_t, mdf_sign_extend(x, 2)) \
+    X(INT4, int8_t, mdf_sign_extend(x, 4)) \
+    X(INT8, int8_t, x)                     \
+    X(INT16, int16_t, x)                   \
+    X(INT32, int32_t, x)                   \
+    X(INT64, int64_t, x)                   \
+    X(UINT2, uint8_t, x & 3)               \
+    X(UINT4, uint8_t, x & 15)              \
+    X(UINT8, uint8_t, x)                   \
+    X(UINT16, uint16_t, x)                 \
+    X(UINT32, uint32_t, x)                 \
     X(UINT64, uint64_t, x)
 
 /* X(type, C type that holds it, element x as float64) for reals; complex numbers stand beside it. */
@@ -320,18 +217,18 @@ static int8_t sign_extend(int64_t value, int bits)
 /* X(type, C type that holds it, float64 x as element) */
 #define FROM_REAL_LIST(X)                                                                 \
     X(BOOL, uint8_t, x != 0)                                                              \
-    X(INT2, int8_t, sign_extend(truncate_to_int32(x), 2))                                 \
-    X(INT4, int8_t, sign_extend(truncate_to_int32(x), 4))                                 \
-    X(INT8, int8_t, truncate_to_int32(x))                                                 \
-    X(INT16, int16_t, truncate_to_int32(x))                                               \
-    X(INT32, int32_t, truncate_to_int32(x))                                               \
-    X(INT64, int64_t, truncate_to_int64(x))                                               \
-    X(UINT2, uint8_t, truncate_to_int32(x) & 3)                                           \
-    X(UINT4, uint8_t, truncate_to_int32(x) & 15)                                          \
-    X(UINT8, uint8_t, truncate_to_int32(x))                                               \
-    X(UINT16, uint16_t, truncate_to_int32(x))                                             \
-    X(UINT32, uint32_t, truncate_to_int64(x))                                             \
-    X(UINT64, uint64_t, truncate_to_uint64(x))                                            \
+    X(INT2, int8_t, mdf_sign_extend(mdf_cut_to_int32(x), 2))                              \
+    X(INT4, int8_t, mdf_sign_extend(mdf_cut_to_int32(x), 4))                              \
+    X(INT8, int8_t, mdf_cut_to_int32(x))                                                  \
+    X(INT16, int16_t, mdf_cut_to_int32(x))                                                \
+    X(INT32, int32_t, mdf_cut_to_int32(x))                                                \
+    X(INT64, int64_t, mdf_cut_to_int64(x))                                                \
+    X(UINT2, uint8_t, mdf_cut_to_int32(x) & 3)                                            \
+    X(UINT4, uint8_t, mdf_cut_to_int32(x) & 15)                                           \
+    X(UINT8, uint8_t, mdf_cut_to_int32(x))                                                \
+    X(UINT16, uint16_t, mdf_cut_to_int32(x))                                              \
+    X(UINT32, uint32_t, mdf_cut_to_int64(x))                                              \
+    X(UINT64, uint64_t, mdf_cut_to_uint64(x))                                             \
     X(FLOAT4E2M1FN, uint8_t, float8_from_double(MDF_DTYPE_FLOAT4E2M1FN, x, saturate))     \
     X(FLOAT8E4M3FN, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E4M3FN, x, saturate))     \
     X(FLOAT8E4M3FNUZ, uint8_t, float8_from_double(MDF_DTYPE_FLOAT8E4M3FNUZ, x, saturate)) \
@@ -440,31 +337,16 @@ static void store_complex(mdf_dtype dtype, void *target, const double *real, con
     }
 }
 
-/* A whole number as float64, rounded so that a narrower type rounds it as if from the whole number itself: what is cut off sets
- * the last bit ("round to odd"). */
-static double whole_to_odd(uint64_t magnitude)
-{
-    int cut = 11 - __builtin_clzll(magnitude | 1);
-    uint64_t kept;
-
-    if (cut <= 0) {
-        return (double)magnitude;
-    }
-    kept = magnitude >> cut;
-    kept |= (magnitude & ((1ULL << cut) - 1)) != 0;
-    return (double)kept * (double)(1 << cut);
-}
-
 /* Integers of 64 bits on their way into a type narrower than float64. */
 static void load_odd(mdf_dtype dtype, double *target, const void *source, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (dtype == MDF_DTYPE_UINT64) {
-            target[i] = whole_to_odd(((const uint64_t *)source)[i]);
+            target[i] = mdf_whole_to_odd(((const uint64_t *)source)[i]);
         } else {
             int64_t x = ((const int64_t *)source)[i];
 
-            target[i] = x < 0 ? -whole_to_odd(0 - (uint64_t)x) : whole_to_odd((uint64_t)x);
+            target[i] = x < 0 ? -mdf_whole_to_odd(0 - (uint64_t)x) : mdf_whole_to_odd((uint64_t)x);
         }
     }
 }
@@ -619,5 +501,5 @@ int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element)
         load_int64(dtype, &integer, element, 1);
         return integer;
     }
-    return truncate_to_int64(mdf_element_to_double(dtype, element));
+    return mdf_cut_to_int64(mdf_element_to_double(dtype, element));
 }

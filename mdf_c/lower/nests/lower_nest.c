@@ -588,7 +588,8 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
     char kind = mdf_dtype_kind(dtype);
 
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL || (lowering->is_for_source && (kind == 'i' || kind == 'u' || lowering_is_half(dtype)));
+           dtype == MDF_DTYPE_BOOL ||
+           (lowering->is_for_source && (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || lowering_is_half(dtype)));
 }
 
 /* For C source, which has no arithmetic of halves: those of a row that a kernel converts at once, in whose order they are added.
