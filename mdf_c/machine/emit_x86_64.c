@@ -319,6 +319,7 @@ static void emit_step(struct emission *emission, struct step *step)
     case STEP_END:
         emit_exits(emission);
         emission_nan_cases(emission);
+        emission_index_cases(emission);
         break;
     case STEP_DEFERRED:
         break;
@@ -336,6 +337,7 @@ static void release(struct emission *emission)
         mdf_memory_release(emission->memory, emission->real[i].intervals);
     }
     mdf_memory_release(emission->memory, emission->nan_cases);
+    mdf_memory_release(emission->memory, emission->index_cases);
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
 }

@@ -98,6 +98,12 @@ struct nan_case {
     bool is_float;
 };
 
+/* Behind all other code, too: what is done with an index that is not from 0 on, in rax: it is counted from the end, if it can. */
+struct index_case {
+    machine_label here, back;
+    int32_t limit;
+};
+
 struct emission {
     struct mdf_lowered *lowered;
     struct assembler *assembler;
@@ -118,6 +124,8 @@ struct emission {
     machine_label bail_out;
     struct nan_case *nan_cases;
     size_t n_nan_cases, nan_case_capacity;
+    struct index_case *index_cases;
+    size_t n_index_cases, index_case_capacity;
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -227,6 +235,7 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
 void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
+void emission_index_cases(struct emission *emission); /* behind the exits */
 
 /* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the
  * result. */

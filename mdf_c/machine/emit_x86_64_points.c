@@ -20,12 +20,31 @@ static bool is_number(const struct mdf_lowered *lowered, mdf_lowered_id id)
 /* ------------------------------------------------------------------ what is known of an index */
 
 struct range {
-    int64_t least, most; /* least > most: nothing is known */
+    int64_t least, most;
 };
 
-static const struct range unknown = {0, -1};
+static const struct range unknown = {INT64_MIN, INT64_MAX};
 
-/* Of the number of a loop around; of one whose runs are not known before, that it is not negative. */
+enum { MOST_STEPS_BACK = 6 };
+static const int64_t far_away = INT64_MAX / 4; /* what is nearer neither wraps when it is added, nor its sums */
+
+static bool is_between(struct range range, int64_t least, int64_t most)
+{
+    return range.least >= least && range.most <= most;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of the number of a loop around; of one whose runs are not known before, that it is not negative, and not near the largest one.
+ */
 static struct range range_of_number(const struct emission *emission, mdf_lowered_id id)
 {
     size_t at;
@@ -34,70 +53,154 @@ static struct range range_of_number(const struct emission *emission, mdf_lowered
         const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
 
         if (loop != NULL && loop->number == id) {
-            return (struct range){0, loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs - 1 : INT64_MAX};
+            return (struct range){0, loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs - 1 : far_away};
         }
     }
     return unknown;
 }
 
-/* Of a whole number that is a constant, a loop's number, or such ones added. */
-static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t depth)
+/* The op that makes a value; NULL: none does. */
+static const struct mdf_lowered_op *maker_of(const struct emission *emission, mdf_lowered_id id)
 {
-    const struct life *life = &emission->lives[id];
-    const struct mdf_lowered_op *op;
-    struct range a, b;
+    uint32_t at = emission->lives[id].step;
 
-    if (emission_is_constant(emission, id)) {
-        int64_t number = (int64_t)emission_constant(emission, id);
-
-        return number > -INT32_MAX && number < INT32_MAX ? (struct range){number, number} : unknown;
-    }
-    if (life->step == UINT32_MAX || emission->steps[life->step].kind != STEP_OP) {
-        return range_of_number(emission, id);
-    }
-    op = emission->steps[life->step].op;
-    if (depth == 0 || (op->code != MDF_LOWERED_COPY && op->code != MDF_LOWERED_ADD) || op->dtype != MDF_DTYPE_INT64) {
-        return unknown;
-    }
-    a = range_of(emission, op->in[0], depth - 1);
-    b = op->code == MDF_LOWERED_COPY ? (struct range){0, 0} : range_of(emission, op->in[1], depth - 1);
-    if (a.least > a.most || b.least > b.most || (a.most == INT64_MAX && b.most == INT64_MAX)) {
-        return unknown;
-    }
-    /* A loop's number never comes near the largest one. */
-    return (struct range){a.least + b.least, a.most == INT64_MAX || b.most == INT64_MAX ? INT64_MAX : a.most + b.most};
+    return at != UINT32_MAX && (emission->steps[at].kind == STEP_OP || emission->steps[at].kind == STEP_DEFERRED)
+               ? emission->steps[at].op
+               : NULL;
 }
 
-enum { LONGEST_SUM = 4 };
+/* Of a choice: between what both are; of the smaller or the larger one of two more is known. */
+static struct range range_of_choice(const struct emission *emission, const struct mdf_lowered_op *op, struct range a,
+                                    struct range b)
+{
+    const struct mdf_lowered_op *test = maker_of(emission, op->in[0]);
+    bool is_less, is_greater, is_same, is_turned;
+
+    if (test != NULL && test->n_in == 2) {
+        is_less = test->code == MDF_LOWERED_LESS || test->code == MDF_LOWERED_LESS_EQUAL;
+        is_greater = test->code == MDF_LOWERED_GREATER || test->code == MDF_LOWERED_GREATER_EQUAL;
+        is_same = test->in[0] == op->in[1] && test->in[1] == op->in[2];
+        is_turned = test->in[0] == op->in[2] && test->in[1] == op->in[1];
+        if ((is_less && is_same) || (is_greater && is_turned)) {
+            return (struct range){smaller(a.least, b.least), smaller(a.most, b.most)};
+        }
+        if ((is_greater && is_same) || (is_less && is_turned)) {
+            return (struct range){larger(a.least, b.least), larger(a.most, b.most)};
+        }
+    }
+    return (struct range){smaller(a.least, b.least), larger(a.most, b.most)};
+}
+
+static struct range range_of_remainder(bool is_floored, struct range a, struct range b)
+{
+    if (b.least != b.most || b.least <= 0) {
+        return unknown;
+    }
+    return (struct range){is_floored || a.least >= 0 ? 0 : 1 - b.least, b.least - 1};
+}
+
+static struct range range_of_sum(struct range a, struct range b)
+{
+    return is_between(a, -far_away, far_away) && is_between(b, -far_away, far_away)
+               ? (struct range){a.least + b.least, a.most + b.most}
+               : unknown;
+}
+
+/* Of an int64, what can be told from constants, loops' numbers, and a few ops on them. */
+static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
+{
+    const struct mdf_lowered_op *op = maker_of(emission, id);
+    struct range a, b;
+
+    if (emission->lowered->values[id].form.dtype != MDF_DTYPE_INT64 || !emission->lowered->values[id].is_scalar) {
+        return unknown;
+    }
+    if (emission_is_constant(emission, id)) {
+        a.least = a.most = (int64_t)emission_constant(emission, id);
+        return a;
+    }
+    if (op == NULL || n_steps == 0) {
+        return op == NULL ? range_of_number(emission, id) : unknown;
+    }
+    if (op->code == MDF_LOWERED_CAST) {
+        return op->dtype == MDF_DTYPE_BOOL ? (struct range){0, 1} : unknown;
+    }
+    if (op->code == MDF_LOWERED_COPY) {
+        return range_of(emission, op->in[0], n_steps - 1);
+    }
+    if (op->code != MDF_LOWERED_ADD && op->code != MDF_LOWERED_SUBTRACT && op->code != MDF_LOWERED_REMAINDER &&
+        op->code != MDF_LOWERED_FLOOR_REMAINDER && op->code != MDF_LOWERED_SELECT) {
+        return unknown;
+    }
+    a = range_of(emission, op->in[op->n_in - 2], n_steps - 1);
+    b = range_of(emission, op->in[op->n_in - 1], n_steps - 1);
+    if (op->code == MDF_LOWERED_SELECT) {
+        return range_of_choice(emission, op, a, b);
+    }
+    if (op->code == MDF_LOWERED_ADD) {
+        return range_of_sum(a, b);
+    }
+    if (op->code == MDF_LOWERED_SUBTRACT) {
+        return b.least == INT64_MIN ? unknown : range_of_sum(a, (struct range){-b.most, -b.least});
+    }
+    return range_of_remainder(op->code == MDF_LOWERED_FLOOR_REMAINDER, a, b);
+}
 
 static struct range range_of_index(const struct emission *emission, mdf_lowered_id id)
 {
-    return emission->lowered->values[id].form.dtype == MDF_DTYPE_INT64 ? range_of(emission, id, LONGEST_SUM) : unknown;
+    return range_of(emission, id, MOST_STEPS_BACK);
 }
 
 /* ------------------------------------------------------------------ indices */
+
+static void add_index_case(struct emission *emission, struct index_case added)
+{
+    struct index_case *grown = mdf_memory_grow(emission->memory, emission->index_cases, &emission->index_case_capacity,
+                                               emission->n_index_cases + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        emission->assembler->failed = true;
+        return;
+    }
+    emission->index_cases = grown;
+    emission->index_cases[emission->n_index_cases++] = added;
+}
 
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
 static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
     struct assembler *assembler = emission->assembler;
-    machine_label within = new_label(assembler);
-    bool is_known = range.least <= range.most && range.least >= 0;
+    struct index_case added = {.limit = (int32_t)limit};
 
-    if (is_known && range.most < limit) {
+    if (range.least >= 0 && range.most < limit) {
         return;
     }
-    if (is_known) {
-        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+    if (range.least >= 0) {
         assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
         return;
     }
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
-    assemble_jump_if(assembler, IF_BELOW, within);
-    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)limit); /* what was past it still is */
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
-    bind_label(assembler, within);
+    added.here = new_label(assembler);
+    added.back = new_label(assembler);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, added.here);
+    bind_label(assembler, added.back);
+    add_index_case(emission, added);
+}
+
+void emission_index_cases(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < emission->n_index_cases; i++) {
+        const struct index_case *index = &emission->index_cases[i];
+
+        bind_label(assembler, index->here);
+        assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), index->limit); /* what was past it still is */
+        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), index->limit);
+        assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+        assemble_jump(assembler, index->back);
+    }
 }
 
 /* The element at `base` plus rax times `step` bytes plus `offset`. */

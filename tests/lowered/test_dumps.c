@@ -156,6 +156,19 @@ Test(dumps, softmaxes_in_loops)
     cr_expect(strstr(text, "call Softmax") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* An index of which it is known before between which numbers it is, is not asked (83 f8 05: compare with 5). */
+Test(dumps, known_places)
+{
+    const char *place = cli_call("mdf-run tests/data/dumps/known_places.yaml --dump machine")->output;
+    size_t n = 0;
+
+    for (; (place = strstr(place, "83 f8 05")) != NULL; place++) {
+        n++;
+    }
+    cr_expect_lt(n, 20, "%zu", n);
+    expect_same_ways("tests/data/dumps/known_places.yaml", false);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)
