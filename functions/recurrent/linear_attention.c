@@ -184,11 +184,21 @@ static bool shape_states(struct mdf_call *call, const int64_t *whole, int64_t *s
            (past == NULL || mdf_workspace_check_shape(call, "past_state", past, 4, shape));
 }
 
-/* Elements that the function works in. */
-static bool count_work(struct mdf_call *call, const int64_t *whole, size_t n_of_states, size_t *n)
+/* So little that nobody need ask to stop, nor heads go to several threads. */
+static bool is_little(const int64_t *whole)
+{
+    enum { MOST_MULTIPLIED = 1 << 14 };
+
+    return (double)whole[LINEAR_PAIRS] * (double)whole[LINEAR_TOKENS] * (double)whole[LINEAR_KEYS] *
+               (double)whole[LINEAR_VALUES] <=
+           MOST_MULTIPLIED;
+}
+
+/* Elements that the function works in; `has_states`: states are an output in each of its calls. */
+static bool count_work(struct mdf_call *call, const int64_t *whole, bool has_states, size_t n_of_states, size_t *n)
 {
     return (mdf_size_multiply((size_t)whole[LINEAR_PAIRS], (size_t)whole[LINEAR_VALUES], n) &&
-            mdf_size_add(*n, mdf_call_result(call, 1) != NULL ? 0 : n_of_states, n)) ||
+            mdf_size_add(*n, has_states ? 0 : n_of_states, n)) ||
            mdf_call_error(call, MDF_LIMIT, "the states would have more elements than any memory");
 }
 
@@ -201,7 +211,8 @@ static bool linear_attention(struct mdf_call *call)
     size_t n_of_states, n_work;
 
     if (!mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT32, N_SLOTS) || !describe(call, whole, &job.scale) ||
-        !shape_states(call, whole, shape, &n_of_states) || !count_work(call, whole, n_of_states, &n_work)) {
+        !shape_states(call, whole, shape, &n_of_states) ||
+        !count_work(call, whole, mdf_call_result(call, 1) != NULL, n_of_states, &n_work)) {
         return false;
     }
     for (size_t i = INPUT_QUERY; i < N_INPUTS; i++) {
@@ -227,6 +238,7 @@ static bool linear_attention(struct mdf_call *call)
 
 static bool plan_linear(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
+    bool has_states;
     int64_t shape[4];
     size_t n;
 
@@ -239,22 +251,17 @@ static bool plan_linear(struct mdf_call *call, struct mdf_routine_plan *plan)
     plan->function = "linear_attention";
     if (call->inputs[INPUT_QUERY]->length == 0 || call->inputs[INPUT_VALUE]->length == 0 ||
         !mdf_routine_room(plan, LINEAR_NUMBERS, 1) || !describe(call, plan->whole, plan->real) ||
-        !shape_states(call, plan->whole, shape, &n) || !count_work(call, plan->whole, n, &n) ||
-        !mdf_size_multiply(n, sizeof(float), &plan->work_bytes)) {
+        !shape_states(call, plan->whole, shape, &n)) {
         return false;
     }
-    return true;
+    /* In loops, which call it for little, an output that nobody reads is left out after this. */
+    has_states = mdf_call_result(call, 1) != NULL && !is_little(plan->whole);
+    return count_work(call, plan->whole, has_states, n, &n) && mdf_size_multiply(n, sizeof(float), &plan->work_bytes);
 }
 
-/* Of so little that nobody need ask to stop, nor heads go to several threads. */
 static mdf_routine_function linear_function(const struct mdf_routine_plan *plan)
 {
-    enum { MOST_MULTIPLIED = 1 << 14 };
-    const int64_t *whole = plan->whole;
-    double n =
-        (double)whole[LINEAR_PAIRS] * (double)whole[LINEAR_TOKENS] * (double)whole[LINEAR_KEYS] * (double)whole[LINEAR_VALUES];
-
-    return n <= MOST_MULTIPLIED ? mdf_linear_attention : NULL;
+    return is_little(plan->whole) ? mdf_linear_attention : NULL;
 }
 
 /* ------------------------------------------------------------------ what derivatives are made of */

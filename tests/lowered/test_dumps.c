@@ -362,6 +362,10 @@ Test(dumps, routines_in_loops)
           "float32[1,2,3,4] = routine Resize(", "float32[1,2,6,6] = routine Resize(", "float64[1,2,5] = routine Resize(",
           "float64[1,2,5] = routine Conv("},
          true},
+        {"tests/data/compile/attention_in_loops.yaml",
+         {" float32[1,1,6], v", " float32[1,2,4,3] = routine LinearAttention(", "  -, v",
+          " float32[1,1,6], - = routine LinearAttention("},
+         true},
     };
     const struct cli_outcome *outcome;
 

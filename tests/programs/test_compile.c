@@ -147,6 +147,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/norms_with_statistics.yaml --typed -n 2",
         "tests/data/compile/rotary.yaml --typed -n 2",
         "tests/data/compile/attention.yaml --typed -n 2",
+        "tests/data/compile/attention_in_loops.yaml --typed -n 3",
         "tests/data/compile/losses.yaml --typed -n 2",
         "tests/data/compile/schedule.json --typed --trace -n 4 -i y=0.25 -i z=0.5",
         "tests/data/compile/flow.yaml --typed --trace -n 4 --dt 0.5",
