@@ -329,7 +329,7 @@ static bool is_draw(const struct mdf_code_call *source)
     return (source->operator->flags & MDF_OPERATOR_RANDOM) != 0;
 }
 
-static bool add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
+bool lowering_add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
     struct region *region;
     struct mdf_lowered_call *call;
@@ -747,7 +747,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         return taken;
     }
     if (lowering_meets_halves(lowering, trial)) {
-        return lowering_lower_halves(lowering, scope, trial, &taken) && (taken || add_call(lowering, scope, trial));
+        return lowering_lower_halves(lowering, scope, trial, &taken) && (taken || lowering_add_call(lowering, scope, trial));
     }
     if ((is_single(trial) && ends(lowering, lower_as_elements(lowering, scope, trial, &taken), &taken)) ||
         ends(lowering, lower_as_nests(lowering, scope, trial, &taken), &taken) ||
@@ -755,7 +755,7 @@ static bool add_ops(struct lowering *lowering, struct scope *scope, struct trial
         ends(lowering, lowering_settle_rest(lowering, scope, trial, &taken), &taken)) {
         return taken;
     }
-    return cast_for_text(lowering, trial) && !lowering_has_failed(lowering) && add_call(lowering, scope, trial);
+    return cast_for_text(lowering, trial) && !lowering_has_failed(lowering) && lowering_add_call(lowering, scope, trial);
 }
 
 bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial)
@@ -784,10 +784,10 @@ static bool run_on_examples(struct lowering *lowering, struct scope *scope, stru
 static bool takes_item(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_value *index = trial->n == 2 ? trial->effective[1] : NULL;
+    const struct fact *array = trial->n == 2 ? &lowering->facts[trial->ids[0]] : NULL;
 
     return trial->source->operator->form == MDF_FORM_GATHER && index != NULL && index->kind == MDF_KIND_TENSOR &&
-           index->rank == 0 && !lowering->facts[trial->ids[1]]
-               .is_open && lowering->facts[trial->ids[0]]
+           index->rank == 0 && array->is_open && !array->view.is_there && !lowering->facts[trial->ids[1]]
                .is_open && lowering->lowered->values[trial->ids[0]]
                .open_axes == 1 && lowering_axis(trial->source, trial->effective[0]->rank, 0) == 0;
 }
@@ -795,7 +795,7 @@ static bool takes_item(const struct lowering *lowering, const struct trial *tria
 /* A call of what is open, which no nest is made of. */
 static bool add_open_call(struct lowering *lowering, struct scope *scope, const struct trial *trial)
 {
-    return !lowering->is_for_source || takes_item(lowering, trial) ? add_call(lowering, scope, trial)
+    return !lowering->is_for_source || takes_item(lowering, trial) ? lowering_add_call(lowering, scope, trial)
                                                                    : lowering_fail(lowering, MDF_REFUSED_GROWN);
 }
 
@@ -806,7 +806,7 @@ static bool add_looked_at(struct lowering *lowering, struct scope *scope, struct
 
     if (is_draw(trial->source)) { /* it is called where the model says it, and as often */
         lowering->draws = true;
-        return lowering_settle_shapes(lowering, trial) && add_call(lowering, scope, trial);
+        return lowering_settle_shapes(lowering, trial) && lowering_add_call(lowering, scope, trial);
     }
     if (others->is_open) {
         return lowering_open_nest(lowering, scope, trial, others, &taken) && (taken || add_open_call(lowering, scope, trial));

@@ -38,15 +38,21 @@ struct growth {
     size_t state;
     mdf_lowered_id item; /* NONE: as the run finds it */
     uint8_t axis;
+    bool is_turned;          /* other axes stand in front of it: the stack has it as the first one (lower_open_order.c) */
+    mdf_lowered_id initial;  /* what the stack begins with */
     struct seen_state *seen; /* of the state; NULL: nothing may look at it */
 };
 
-/* Calls that look at such a state, in the body's own region: as the run finds it, and with its item. */
+/* Calls that look at such a state, in the body's own region: as the run finds it, and with its item. Of one that is turned, what
+ * the model sees is that moved back. */
 struct seen_state {
     struct region *region;
     const struct mdf_value *next; /* an example of what the state is in the second run */
     mdf_lowered_id before, after; /* NONE: nothing looks at it */
     mdf_lowered_id item;          /* of `after` */
+    mdf_lowered_id turned_from;   /* of a state that is turned, an item, and the same as it is put into the stack; NONE: none yet */
+    mdf_lowered_id turned_item;
+    mdf_lowered_id moved_back[2]; /* the same of these two */
     struct mdf_lowered_call *calls[2];
 };
 
@@ -304,6 +310,8 @@ struct mdf_lowered_call *lowering_make_call(struct lowering *lowering, const str
 struct trial;
 /* A value that is as in the example or as in the other one: the axes whose sizes differ are open. False: it can not be. */
 bool lowering_open(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *other);
+/* The item of a growth as its stack takes it, made in the body's own region; NONE on failure. */
+mdf_lowered_id lowering_item_behind(struct lowering *lowering, const struct growth *growth);
 /* What calls see of a state that grows. */
 mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state);
 /* An operand of a call. */

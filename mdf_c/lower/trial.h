@@ -47,10 +47,27 @@ bool lowering_settle_rest(struct lowering *lowering, struct scope *scope, struct
 /* One NEST, or several, for a call that is functions of elements, a fold, a product, or moves elements; *taken: there is such.
  * False: it failed. */
 bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
-/* nests/lower_open_nest.c: a NEST with an open axis for a call of which an operand is open; *taken: there is one. */
+/* nests/lower_open_nest.c: a NEST with an open axis, or a view, for a call of which an operand is open; *taken: there is one. */
 struct other_results;
 bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                         const struct other_results *others, bool *taken);
+/* nests/lower_view.c: the place of element number `i` of a value of that shape in what it is a view of; whether whole numbers rise by
+ * one step along each dimension: then they are the places of a view. */
+int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *shape, size_t rank, size_t i);
+bool lowering_find_strides(const struct mdf_value *numbered, struct lowering_view *view);
+/* loops/lower_open_order.c: the open axis of a value that has one; MDF_INLINE_RANK: it has none, or several. Whether axes of length
+ * 1 only are in front of it, so that no stride depends on its length. */
+size_t lowering_open_axis(const struct mdf_lowered_value *value);
+bool lowering_is_open_first(const struct mdf_lowered_value *value);
+/* A copy of an array with an axis as the first. False: memory ran out. */
+bool lowering_move_first(struct lowering *lowering, const struct mdf_value *value, size_t axis, struct mdf_value *moved);
+/* By dimension of a value that is open along that axis, how far its elements lie from each other where that axis is the first. */
+void lowering_strides_of_turned(const struct mdf_value *form, size_t axis, int64_t *strides);
+/* What the model sees of a value that lies with its axis `axis` first: a call of the region, and a view. NONE on failure. */
+mdf_lowered_id lowering_move_back(struct lowering *lowering, struct region *region, mdf_lowered_id id, size_t axis);
+/* A call that only moves elements of what is open, all along its open axis, whatever the length, which nests read where these lie;
+ * *taken: it is one. */
+bool lowering_open_view(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* The first element that a code of elements gives. False: it would bail out. */
 bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
                             const struct mdf_value *const operands[], uint64_t *computed);
@@ -72,7 +89,8 @@ bool lowering_take_parts(struct lowering *lowering, struct scope *scope, struct 
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
 /* lower_draw.c: what a call draws, where that needs no kernel; *draw NULL: it does need it. False: it failed. */
 bool lowering_find_draw(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_draw **draw);
-/* lower_call.c: ops for a call that has been tried. False: it failed. */
+/* lower_call.c: the call of its kernel; ops for a call that has been tried. False: it failed. */
+bool lowering_add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial);
 bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial);
 /* lower_halves.c: whether a call for C source computes with float16 or bfloat16; *taken: it is one in float32, rounded. */
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial);

@@ -184,7 +184,7 @@ static const struct lowered_case cases[] = {
     {GROWS("numpy.zeros((0, 2))", CALL("a", "Transpose", "\"data\": \"j\"") CALL("b", "MatMul", "\"A\": \"w\", \"B\": \"a\"")
                                       CALL("y", "ReduceMax", "\"data\": \"b\"")),
      true},
-    /* before it, and along an axis behind one of several: the state is what Concat makes */
+    /* before it: the state is what Concat makes; along an axis behind one of several, which is the first of the stack */
     {GROWS_BY("[w, s]", "0", "numpy.float64(numpy.array([[0.25, 0.75]]))",
               CALL("y", "ReduceSum", "\"data\": \"s\", \"keepdims\": 0")),
      true},

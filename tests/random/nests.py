@@ -243,11 +243,11 @@ def _fill(body, n):
 
 
 class _Growing:
-    """A state that becomes longer along its first axis with each run, and what the body makes of it: values whose axis of that length is `None` in `shapes`."""
+    """A state that becomes longer along an axis with each run, and what the body makes of it: values whose axis of that length is `None` in `shapes`."""
 
-    def __init__(self, body, state, first, more):
-        self.body, self.rng, self.state, self.more = body, body.rng, state, more
-        self.open, self.shapes = [state], {state.name: [None] + first[1:]}
+    def __init__(self, body, state, first, axis, more):
+        self.body, self.rng, self.state, self.axis, self.more = body, body.rng, state, axis, more
+        self.open, self.shapes = [state], {state.name: first[:axis] + [None] + first[axis + 1:]}
 
     def call(self, op, inputs, type, shape, **attributes):
         value, = self.body.call(op, inputs, [(type, shape if None not in shape else None)], **attributes)
@@ -302,15 +302,15 @@ class _Growing:
                 self.call("Unsqueeze", [x], x.type, made, axes=[axis])
 
     def product(self, x, shape):
-        if "float" not in x.type or len(shape) != 2:
+        if "float" not in x.type or len(shape) < 2 or None in shape[:-2]:
             return
-        n = self.rng.choice(self.body.program.sizes)
-        for y in self.pick(lambda v, other: v.type == x.type and len(other) == 2 and other[0] is shape[1] is None) if shape[1] is None else ():
-            self.call("MatMul", [x, y], x.type, [shape[0], self.shapes[y.name][1]])
-        if shape[1] is not None:
-            self.call("MatMul", [x, self.body.constant(x.type, [shape[1], n])], x.type, [shape[0], n])
-        if shape[0] is not None:
-            self.call("MatMul", [self.body.constant(x.type, [n, shape[0]]), x], x.type, [n, shape[1]])
+        n, outer, rows, columns = self.rng.choice(self.body.program.sizes), shape[:-2], shape[-2], shape[-1]
+        for y in self.pick(lambda v, other: v.type == x.type and other[:-1] == outer + [columns] and columns is None) if columns is None else ():
+            self.call("MatMul", [x, y], x.type, outer + [rows, self.shapes[y.name][-1]])
+        if columns is not None:
+            self.call("MatMul", [x, self.body.constant(x.type, [columns, n])], x.type, outer + [rows, n])
+        if rows is not None:
+            self.call("MatMul", [self.body.constant(x.type, outer + [n, rows]), x], x.type, outer + [n, columns])
 
     def other(self, x, shape):
         axis, kind = shape.index(None), self.rng.choice(["Softmax", "ArgMax", "Cast", "Where", "Gather"])
@@ -330,7 +330,7 @@ class _Growing:
     def longer(self):
         item = self.body.pick(lambda v: v.type == self.state.type and v.shape == self.more) or self.body.constant(self.state.type, self.more)
         item = self.body.call("Mul", [item, self.body.constant(item.type, self.more)], [(item.type, self.more)])[0]
-        value, = self.body.call("Concat", [self.state, item], [(item.type, None)], axis=0)
+        value, = self.body.call("Concat", [self.state, item], [(item.type, None)], axis=self.axis)
         self.body.values.remove(value)
         self.open.append(value)
         self.shapes[value.name] = self.shapes[self.state.name]
@@ -340,7 +340,8 @@ class _Growing:
 def _grow(body, state):
     """What the body makes of a state that grows; the state, longer."""
     first, number = state.shape, body.rng.choice([1, 1, 2])
-    growing = _Growing(body, state, first, [number] + first[1:])
+    axis = body.rng.choice([0, body.rng.randrange(len(first))])
+    growing = _Growing(body, state, first, axis, first[:axis] + [number] + first[axis + 1:])
     state.shape = None
     for _ in range(body.rng.choice([0, 1, 3, 5])):
         body.attempt(lambda _: growing.look())

@@ -80,7 +80,7 @@ def _growing(body, inside):
     rng, growing = body.rng, {}
     for k, v in enumerate(inside):
         if onnx_calls.is_tensor(v) and v.shape and rng.random() < 0.15:
-            axis = rng.choice([0, 0, 0, rng.randrange(len(v.shape))])
+            axis = rng.choice([0, 0, rng.randrange(len(v.shape)), rng.randrange(len(v.shape))])
             growing[k] = axis, v.shape[:axis] + [rng.choice([1, 1, 2])] + v.shape[axis + 1:]
             v.shape = None
             if rng.random() < 0.7:
@@ -92,7 +92,7 @@ def _look(body, state, axis, shape):
     """A few calls that read a state that grows along an axis; `shape`: of what is put behind it. What they give has shapes that do not change."""
     rng = body.rng
     for _ in range(rng.choice([1, 1, 2])):
-        kinds = ["Shape", "Gather", "Gather"] + (["Sub", "Reduce", "Softmax"] + (["attention"] * 3 if axis == 0 and len(shape) == 2 else []) if state.type in ("float32", "float64") else [])
+        kinds = ["Shape", "Gather", "Gather"] + (["Sub", "Reduce", "Softmax"] + (["attention"] * 3 if axis == len(shape) - 2 else []) if state.type in ("float32", "float64") else [])
         kind = rng.choice(kinds)
         if kind == "Shape":
             size, = body.call("Shape", [state], [("int64", [len(shape)])])
@@ -102,9 +102,9 @@ def _look(body, state, axis, shape):
             index = body.constant("int64", [], [rng.choice([0, -1, -1])]) if rng.random() < 0.8 else body.get("int64", [])
             body.call("Gather", [state, index], [(state.type, shape[:axis] + shape[axis + 1:])], axis=axis)
         elif kind == "attention":
-            turned, = body.call("Transpose", [state], [(state.type, None)], perm=[1, 0])
-            scores, = body.call("MatMul", [body.get(state.type, [1, shape[1]]), turned], [(state.type, None)])
-            body.call("MatMul", [body.call("Softmax", [scores], [(state.type, None)], axis=1)[0], state], [(state.type, [1, shape[1]])])
+            turned, = body.call("Transpose", [state], [(state.type, None)], perm=[*range(axis), axis + 1, axis])
+            scores, = body.call("MatMul", [body.get(state.type, shape[:axis] + [1, shape[-1]]), turned], [(state.type, None)])
+            body.call("MatMul", [body.call("Softmax", [scores], [(state.type, None)], axis=axis + 1)[0], state], [(state.type, shape[:axis] + [1, shape[-1]])])
         else:
             other, = (body.call("Sub", [state, body.get(state.type, [1 if k == axis else n for k, n in enumerate(shape)])], [(state.type, None)]) if kind == "Sub"
                       else body.call("Softmax", [state], [(state.type, None)], axis=axis) if kind == "Softmax" else [state])

@@ -8,20 +8,20 @@
 
 #include <string.h>
 
-/* The axis along which an item is put behind a state, if their elements lie one after the other then; MDF_INLINE_RANK: they do
- * not. */
-static size_t find_axis(const struct mdf_value *state, const struct mdf_value *item, size_t axis)
+/* The axis along which an item is put behind a state, if their elements lie one after the other then, or would with that axis as
+ * the first one; MDF_INLINE_RANK: they do not. */
+static size_t find_axis(const struct growth *growth, const struct mdf_value *state, const struct mdf_value *item, size_t axis)
 {
     size_t d;
 
     if (item->kind != MDF_KIND_TENSOR || item->length == 0 || item->dtype != state->dtype || item->strength != state->strength ||
-        item->rank != state->rank || axis >= state->rank) {
+        item->rank != state->rank || axis >= state->rank || (growth->is_turned && axis != growth->axis)) {
         return MDF_INLINE_RANK;
     }
     for (d = 0; d < state->rank; d++) {
         int64_t size = mdf_value_shape(state)[d];
 
-        if (d != axis && (size != mdf_value_shape(item)[d] || (d < axis && size != 1))) {
+        if (d != axis && (size != mdf_value_shape(item)[d] || (d < axis && size != 1 && !growth->is_turned))) {
             return MDF_INLINE_RANK;
         }
     }
@@ -79,7 +79,7 @@ static mdf_lowered_id append(struct lowering *lowering, const struct mdf_code_ca
     if (source->operator->form != MDF_FORM_CONCATENATE || before->kind != MDF_KIND_TENSOR) {
         return MDF_LOWERED_NONE;
     }
-    axis = find_axis(before, added, lowering_axis(source, before->rank, MDF_INLINE_RANK));
+    axis = find_axis(lowering->facts[state].growth, before, added, lowering_axis(source, before->rank, MDF_INLINE_RANK));
     return axis < MDF_INLINE_RANK ? add_longer(lowering, state, item, axis) : MDF_LOWERED_NONE;
 }
 
@@ -232,6 +232,22 @@ bool lowering_append(struct lowering *lowering, struct scope *scope, const struc
 
 /* ------------------------------------------------------------------ states */
 
+/* The one axis along which a state is longer in the second run, if axes of more than one index stand in front of it; else 0. */
+static uint8_t find_turned_axis(const struct mdf_value *initial, const struct mdf_value *next)
+{
+    int64_t n_front = 1;
+    size_t axis = 0;
+
+    if (initial->kind != MDF_KIND_TENSOR || next->rank != initial->rank || initial->rank > MDF_INLINE_RANK ||
+        initial->strength != MDF_STRENGTH_TYPED || initial->dtype == MDF_DTYPE_STRING) {
+        return 0;
+    }
+    while (axis < initial->rank && mdf_value_shape(next)[axis] <= mdf_value_shape(initial)[axis]) {
+        n_front *= mdf_value_shape(initial)[axis++];
+    }
+    return axis < initial->rank && n_front > 1 ? (uint8_t)axis : 0;
+}
+
 bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
 {
     struct lowering *lowering = loop->lowering;
@@ -245,16 +261,25 @@ bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
     if (initial->kind == MDF_KIND_LIST && (initial->length > 0 || !lowering_is_constant(lowering, loop->initial[i]))) {
         return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, initial, NULL);
     }
-    *growth = (struct growth){.loop = loop->result, .state = i, .item = MDF_LOWERED_NONE};
+    *growth = (struct growth){.loop = loop->result, .state = i, .item = MDF_LOWERED_NONE, .initial = loop->initial[i]};
     if (initial->kind == MDF_KIND_TENSOR) {
         growth->seen = mdf_arena_allocate(&lowering->scratch, sizeof *growth->seen);
         if (growth->seen == NULL) {
             return lowering_out_of_memory(lowering);
         }
-        *growth->seen = (struct seen_state){
-            .region = &loop->region, .next = loop->next[i], .before = MDF_LOWERED_NONE, .after = MDF_LOWERED_NONE};
+        *growth->seen = (struct seen_state){.region = &loop->region,
+                                            .next = loop->next[i],
+                                            .before = MDF_LOWERED_NONE,
+                                            .after = MDF_LOWERED_NONE,
+                                            .turned_from = MDF_LOWERED_NONE};
+        growth->axis = find_turned_axis(initial, loop->next[i]);
+        growth->is_turned = growth->axis > 0;
+        growth->initial = growth->is_turned ? lowering_move_axis(lowering, growth->initial, growth->axis, 0) : growth->initial;
+        if (growth->initial == MDF_LOWERED_NONE) {
+            return false;
+        }
     }
-    id = lowering_add_placeholder(lowering, initial);
+    id = lowering_add_placeholder(lowering, lowering_example(lowering, loop->initial[i]));
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].growth = growth;
         lowering->facts[id].depth = loop->region.depth;
@@ -307,6 +332,7 @@ bool loop_append_state(struct loop *loop, size_t i)
 {
     struct lowering *lowering = loop->lowering;
     const struct growth *growth = lowering->facts[loop->yields[loop->first_yield + i]].growth;
+    mdf_lowered_id item;
 
     lowering->n_growing--;
     if (growth == NULL || growth->loop != loop->result || growth->state != i || growth->item == MDF_LOWERED_NONE) {
@@ -315,7 +341,22 @@ bool loop_append_state(struct loop *loop, size_t i)
     if (lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
         return append_list(loop, i, growth->item);
     }
-    return (growth->seen == NULL || growth->seen->before == MDF_LOWERED_NONE ||
-            lowering_look_at_state(lowering, loop->yields[loop->first_yield + i]) != MDF_LOWERED_NONE) &&
-           loop_add_stack_behind(loop, growth->item, i, loop->initial[i], growth->axis) && show_stack(loop, growth->seen);
+    if (growth->seen != NULL && growth->seen->before != MDF_LOWERED_NONE &&
+        lowering_look_at_state(lowering, loop->yields[loop->first_yield + i]) == MDF_LOWERED_NONE) {
+        return false;
+    }
+    item = lowering_item_behind(lowering, growth);
+    return item != MDF_LOWERED_NONE &&
+           loop_add_stack_behind(loop, item, i, growth->initial, growth->is_turned ? 0 : growth->axis) &&
+           show_stack(loop, growth->seen);
+}
+
+bool loop_move_back_state(struct loop *loop, size_t i)
+{
+    const struct growth *growth = loop->lowering->facts[loop->yields[loop->first_yield + i]].growth;
+
+    if (growth->is_turned) {
+        loop->results[i] = lowering_move_axis(loop->lowering, loop->results[i], 0, growth->axis);
+    }
+    return loop->results[i] != MDF_LOWERED_NONE;
 }

@@ -223,6 +223,11 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
     if (!loop_end(loop)) {
         return false;
     }
+    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+        if (loop->grows[i] && !loop_move_back_state(loop, i)) {
+            return false;
+        }
+    }
     if (lowering->is_for_source || !needs_run(loop, bounds, n_states)) {
         return !lowering_has_failed(lowering);
     }

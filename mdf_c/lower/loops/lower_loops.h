@@ -100,6 +100,8 @@ bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt
  * all that the body does with it. */
 bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal);
 bool loop_append_state(struct loop *loop, size_t i);
+/* Behind the loop: its result has the axes as the model has them. */
+bool loop_move_back_state(struct loop *loop, size_t i);
 
 /* --- lower_loop.c: how often a Loop's body still runs, as in struct mdf_lowered_loop. */
 struct loop_bounds {

@@ -102,15 +102,56 @@ static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *see
     return lowering_open(lowering, id, other) ? id : MDF_LOWERED_NONE;
 }
 
-static mdf_lowered_id look_behind(struct lowering *lowering, const struct growth *growth, const struct mdf_value *before)
+/* As the run finds the state. */
+static mdf_lowered_id look_before(struct lowering *lowering, const struct growth *growth, const struct mdf_value *before)
 {
-    const mdf_lowered_id inputs[] = {growth->seen->before, growth->item};
-    const struct mdf_value *item = lowering_example(lowering, growth->item);
+    struct seen_state *seen = growth->seen;
     struct mdf_value example = {0}, other = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (join(lowering, before, item, growth->axis, &example) && join(lowering, growth->seen->next, item, growth->axis, &other)) {
-        id = add_look(lowering, growth->seen, inputs, 2, &example, &other);
+    if (!growth->is_turned) {
+        return add_look(lowering, seen, NULL, 0, before, seen->next);
+    }
+    if (lowering_move_first(lowering, before, growth->axis, &example) &&
+        lowering_move_first(lowering, seen->next, growth->axis, &other)) {
+        id = add_look(lowering, seen, NULL, 0, &example, &other);
+        seen->moved_back[0] = lowering_move_back(lowering, seen->region, id, growth->axis);
+    }
+    mdf_value_clear(lowering->memory, &example);
+    mdf_value_clear(lowering->memory, &other);
+    return id;
+}
+
+mdf_lowered_id lowering_item_behind(struct lowering *lowering, const struct growth *growth)
+{
+    struct region *inner = lowering->region;
+
+    if (!growth->is_turned) {
+        return growth->item;
+    }
+    if (growth->seen->turned_from != growth->item) {
+        growth->seen->turned_from = growth->item;
+        lowering->region = growth->seen->region;
+        growth->seen->turned_item = lowering_move_axis(lowering, growth->item, growth->axis, 0);
+        lowering->region = inner;
+    }
+    return growth->seen->turned_item;
+}
+
+/* With its item, which lies behind it along that axis. */
+static mdf_lowered_id look_behind(struct lowering *lowering, const struct growth *growth)
+{
+    struct seen_state *seen = growth->seen;
+    const mdf_lowered_id inputs[] = {seen->before, lowering_item_behind(lowering, growth)};
+    const struct mdf_value *item = inputs[1] == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, inputs[1]);
+    size_t axis = growth->is_turned ? 0 : growth->axis;
+    struct mdf_value example = {0}, other = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (item != NULL && join(lowering, lowering_example(lowering, seen->before), item, axis, &example) &&
+        join(lowering, &lowering->facts[seen->before].other, item, axis, &other)) {
+        id = add_look(lowering, seen, inputs, 2, &example, &other);
+        seen->moved_back[1] = growth->is_turned ? lowering_move_back(lowering, seen->region, id, growth->axis) : id;
     }
     mdf_value_clear(lowering->memory, &example);
     mdf_value_clear(lowering->memory, &other);
@@ -133,20 +174,20 @@ mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id 
     const struct mdf_value *before = lowering_example(lowering, state);
 
     if (seen != NULL && seen->before == MDF_LOWERED_NONE) {
-        seen->before = add_look(lowering, seen, NULL, 0, before, seen->next);
+        seen->before = look_before(lowering, growth, before);
     }
     if (seen != NULL && seen->before != MDF_LOWERED_NONE && growth->item == MDF_LOWERED_NONE) {
-        return seen->before;
+        return growth->is_turned ? seen->moved_back[0] : seen->before;
     }
     if (seen != NULL && seen->before != MDF_LOWERED_NONE && seen->after == MDF_LOWERED_NONE && is_item_there(lowering, growth)) {
-        seen->after = look_behind(lowering, growth, before);
+        seen->after = look_behind(lowering, growth);
         seen->item = growth->item;
     }
     if (seen == NULL || seen->after == MDF_LOWERED_NONE || seen->item != growth->item) {
         lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
         return MDF_LOWERED_NONE;
     }
-    return seen->after;
+    return seen->moved_back[1];
 }
 
 mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, mdf_operand operand)
@@ -335,7 +376,7 @@ bool lowering_note_others(struct lowering *lowering, struct scope *scope, const 
     for (i = 0; others->is_there && i < trial->source->n_outputs; i++) {
         mdf_lowered_id id = trial->outputs[i] == NULL || lowering_has_failed(lowering)
                                 ? MDF_LOWERED_NONE
-                                : lowering_value_of(lowering, scope, trial->source->outputs[i]);
+                                : lowering_any_value_of(lowering, scope, trial->source->outputs[i]);
 
         if (id != MDF_LOWERED_NONE && !lowering_is_constant(lowering, id) && lowering->facts[id].other.kind == MDF_KIND_NONE) {
             open_axes(lowering, id, others->open_axes[i]);

@@ -1,8 +1,10 @@
-/* lower_open_nest.c - NESTs with an open axis (nest.h), for calls that read what grows. See trial.h.
+/* lower_open_nest.c - NESTs with an open axis (nest.h), or views, for calls that read what grows. See trial.h.
  *
  * A nest is made of the call with operands of one size, and once more of another: the axis whose extent is not the same is the
  * open one. Where anything else differs (a divisor, an offset, the order of a sum) the call is left to its kernel. What is left
- * is run beside the kernel for short axes, too, and has to give its bits. */
+ * is run beside the kernel for short axes, too, and has to give its bits.
+ *
+ * What has axes of more than one index in front of its open axis is read, and stored, with that axis first (lower_open_order.c). */
 #include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/trial.h"
@@ -13,8 +15,9 @@
 /* So long that the order of a sum is that of long rows, of which short ones are a case. */
 enum { FIRST_SIZE = 520, SECOND_SIZE = 528 };
 
-/* An operand that is open, as it was. */
+/* An operand that is open, or what it is a view of, as it was. */
 struct kept_operand {
+    mdf_lowered_id id;
     struct mdf_value example, form;
     uint8_t open_axes;
 };
@@ -23,7 +26,10 @@ struct opening {
     struct lowering *lowering;
     struct scope *scope;
     const struct trial *trial;
-    struct kept_operand *kept; /* of each operand */
+    struct kept_operand *kept;
+    size_t n_kept;
+    mdf_lowered_id *turned; /* of each operand, what has its elements with the open axis first, made for the nest; else NONE */
+    size_t result_axis;     /* of the result, which lies with that axis first; 0: as it is */
     uint64_t random;
 };
 
@@ -50,48 +56,85 @@ static bool fill(struct opening *opening, struct mdf_value *value)
     return true;
 }
 
-/* Whether such a value may be gone through along its open axis. */
-static bool is_covered(const struct mdf_lowered_value *value, const struct mdf_value *example)
+/* Whether a value, or what it is a view of, may be gone through along its open axis. */
+static bool is_covered(const struct lowering *lowering, mdf_lowered_id id)
 {
-    size_t axis = mdf_lowered_open_axis(value), d;
+    const struct lowering_view *view = &lowering->facts[id].view;
 
-    if (value->open_axes != 1u << axis || example->rank > MDF_INLINE_RANK || mdf_lowered_open_stride(value) == 0 ||
-        mdf_dtype_kind((mdf_dtype)example->dtype) == 's') {
-        return false;
-    }
-    for (d = 0; d < axis && value->form.shape.sizes[d] == 1; d++) {
-    }
-    return d == axis;
+    return lowering_is_open_first(&lowering->lowered->values[view->is_there ? view->id : id]) &&
+           mdf_dtype_kind((mdf_dtype)lowering_example(lowering, id)->dtype) != 's';
 }
 
-/* Operands that are open become examples of the size, of which nothing says that they are open. */
-static bool set_size(struct opening *opening, int64_t size)
+/* The numbers of what it is a view of, which has that size already, or new ones. */
+static void fill_kept(struct opening *opening, const struct kept_operand *kept, struct mdf_value *made)
+{
+    const struct lowering_view *view = &opening->lowering->facts[kept->id].view;
+    size_t size = mdf_dtype_size((mdf_dtype)made->dtype), i;
+    const char *base;
+
+    if (!view->is_there) {
+        fill(opening, made);
+        return;
+    }
+    base = lowering_example(opening->lowering, view->id)->data;
+    for (i = 0; i < made->length; i++) {
+        size_t place = (size_t)lowering_place_in_view(view, mdf_value_shape(made), made->rank, i);
+
+        memcpy((char *)made->data + i * size, base + place * size, size);
+    }
+}
+
+static bool set_size_of(struct opening *opening, const struct kept_operand *kept, int64_t size)
 {
     struct lowering *lowering = opening->lowering;
-    size_t i;
+    struct mdf_value made = {0}, form = kept->form;
 
-    for (i = 0; i < opening->trial->n; i++) {
-        mdf_lowered_id id = opening->trial->ids[i];
-        struct mdf_value made = {0}, form;
+    for (form.length = 0; (kept->open_axes >> form.length & 1) == 0; form.length++) {
+    }
+    form.shape.sizes[form.length] = size;
+    if (mdf_value_make_tensor(lowering->memory, &made, (mdf_dtype)form.dtype, form.rank, form.shape.sizes) == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    made.strength = form.strength;
+    form.length = made.length;
+    fill_kept(opening, kept, &made);
+    mdf_value_swap(&lowering->facts[kept->id].example, &made);
+    mdf_value_clear(lowering->memory, &made);
+    lowering->lowered->values[kept->id].form = form;
+    return true;
+}
 
-        if (id == MDF_LOWERED_NONE || opening->kept[i].open_axes == 0) {
-            continue;
+/* Operands that are open become examples of the size, of which nothing says that they are open; views behind what they look at. */
+static bool set_size(struct opening *opening, int64_t size)
+{
+    size_t i, pass;
+
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < opening->n_kept; i++) {
+            if (opening->lowering->facts[opening->kept[i].id].view.is_there == (pass == 1) &&
+                !set_size_of(opening, &opening->kept[i], size)) {
+                return false;
+            }
         }
-        form = opening->kept[i].form;
-        for (form.length = 0; (opening->kept[i].open_axes >> form.length & 1) == 0; form.length++) {
-        }
-        form.shape.sizes[form.length] = size;
-        if (mdf_value_make_tensor(lowering->memory, &made, (mdf_dtype)form.dtype, form.rank, form.shape.sizes) == NULL) {
-            return lowering_out_of_memory(lowering);
-        }
-        made.strength = form.strength;
-        form.length = made.length;
-        fill(opening, &made);
-        mdf_value_swap(&lowering->facts[id].example, &made);
-        mdf_value_clear(lowering->memory, &made);
-        lowering->lowered->values[id].form = form;
     }
     return true;
+}
+
+/* Once, where several operands are the same value. */
+static void keep(struct opening *opening, mdf_lowered_id id)
+{
+    struct lowering *lowering = opening->lowering;
+    struct kept_operand *kept = &opening->kept[opening->n_kept];
+
+    if (lowering->facts[id].is_open) {
+        kept->id = id;
+        kept->open_axes = lowering->lowered->values[id].open_axes;
+        kept->form = lowering->lowered->values[id].form;
+        lowering->facts[id].is_open = false;
+        lowering->lowered->values[id].open_axes = 0;
+        mdf_value_swap(&kept->example, &lowering->facts[id].example);
+        opening->n_kept++;
+    }
 }
 
 static bool begin(struct opening *opening)
@@ -99,7 +142,7 @@ static bool begin(struct opening *opening)
     struct lowering *lowering = opening->lowering;
     size_t i;
 
-    opening->kept = mdf_arena_array(&lowering->scratch, opening->trial->n + 1, sizeof *opening->kept);
+    opening->kept = mdf_arena_array(&lowering->scratch, 2 * opening->trial->n + 1, sizeof *opening->kept);
     if (opening->kept == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -107,11 +150,10 @@ static bool begin(struct opening *opening)
         mdf_lowered_id id = opening->trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {
-            opening->kept[i].open_axes = lowering->lowered->values[id].open_axes;
-            opening->kept[i].form = lowering->lowered->values[id].form;
-            lowering->facts[id].is_open = false; /* a second operand may be the same value: it is kept once */
-            lowering->lowered->values[id].open_axes = 0;
-            mdf_value_swap(&opening->kept[i].example, &lowering->facts[id].example);
+            keep(opening, id);
+            if (lowering->facts[id].view.is_there) {
+                keep(opening, lowering->facts[id].view.id);
+            }
         }
     }
     return true;
@@ -122,15 +164,58 @@ static void end(struct opening *opening)
     struct lowering *lowering = opening->lowering;
     size_t i;
 
-    for (i = 0; opening->kept != NULL && i < opening->trial->n; i++) {
+    for (i = 0; i < opening->n_kept; i++) {
+        struct kept_operand *kept = &opening->kept[i];
+
+        lowering->facts[kept->id].is_open = true;
+        lowering->lowered->values[kept->id].open_axes = kept->open_axes;
+        lowering->lowered->values[kept->id].form = kept->form;
+        mdf_value_swap(&kept->example, &lowering->facts[kept->id].example);
+        mdf_value_clear(lowering->memory, &kept->example);
+    }
+}
+
+/* Operands that no nest can go through are laid out with their open axis first; their views lead there until the nest is made. */
+static bool turn_operands(struct opening *opening)
+{
+    struct lowering *lowering = opening->lowering;
+    const struct trial *trial = opening->trial;
+    size_t i;
+
+    opening->turned = mdf_arena_array(&lowering->scratch, trial->n + 1, sizeof *opening->turned);
+    if (opening->turned == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    for (i = 0; i < trial->n; i++) {
+        mdf_lowered_id id = trial->ids[i];
+        struct lowering_view view = {.is_there = true, .at = MDF_LOWERED_NONE};
+
+        opening->turned[i] = MDF_LOWERED_NONE;
+        if (id == MDF_LOWERED_NONE || !lowering->facts[id].is_open || is_covered(lowering, id)) {
+            continue;
+        }
+        view.id = lowering_move_axis(lowering, id, lowering_open_axis(&lowering->lowered->values[id]), 0);
+        if (view.id == MDF_LOWERED_NONE) {
+            return false;
+        }
+        lowering_strides_of_turned(&lowering->lowered->values[id].form, lowering_open_axis(&lowering->lowered->values[id]),
+                                   view.strides);
+        lowering->facts[id].view = view;
+        opening->turned[i] = view.id;
+    }
+    return true;
+}
+
+/* They are not there before: what made them is no move of that. */
+static void forget_turned(struct opening *opening)
+{
+    size_t i;
+
+    for (i = 0; opening->turned != NULL && i < opening->trial->n; i++) {
         mdf_lowered_id id = opening->trial->ids[i];
 
-        if (opening->kept[i].open_axes != 0) {
-            lowering->facts[id].is_open = true;
-            lowering->lowered->values[id].open_axes = opening->kept[i].open_axes;
-            lowering->lowered->values[id].form = opening->kept[i].form;
-            mdf_value_swap(&opening->kept[i].example, &lowering->facts[id].example);
-            mdf_value_clear(lowering->memory, &opening->kept[i].example);
+        if (id != MDF_LOWERED_NONE && opening->turned[i] != MDF_LOWERED_NONE) {
+            opening->lowering->facts[id].view = (struct lowering_view){.at = MDF_LOWERED_NONE};
         }
     }
 }
@@ -170,6 +255,116 @@ static struct mdf_lowered_nest *find_added(const struct lowering *lowering, cons
     return n == 1 ? nest : NULL;
 }
 
+/* The only store is the last step. */
+static struct mdf_nest_view *view_of_result(const struct mdf_lowered_nest *nest)
+{
+    return &nest->steps[nest->n_steps - 1].view;
+}
+
+/* How many elements lie in front of the result's open axis, and behind each index of it. */
+static void count_around(const struct mdf_value *result, size_t axis, int64_t *n_front, int64_t *row)
+{
+    size_t d;
+
+    *n_front = *row = 1;
+    for (d = 0; d < result->rank; d++) {
+        *n_front *= d < axis ? mdf_value_shape(result)[d] : 1;
+        *row *= d > axis ? mdf_value_shape(result)[d] : 1;
+    }
+}
+
+/* The result, whose open axis is as long, is stored with that axis first. False: some axis of the nest goes along several. */
+static bool turn_store(const struct opening *opening, struct mdf_lowered_nest *nest, int64_t size)
+{
+    struct mdf_nest_view *view = view_of_result(nest);
+    int64_t n_front, row;
+    size_t axis;
+
+    count_around(&opening->trial->results[0], opening->result_axis, &n_front, &row);
+    for (axis = 0; axis < nest->steps[nest->n_steps - 1].level; axis++) {
+        int64_t stride = view->strides[axis];
+
+        if (stride > 0 && stride % (size * row) == 0) {
+            view->strides[axis] = stride / size;
+        } else if (stride == row && (int64_t)nest->extents[axis] == size) {
+            view->strides[axis] = n_front * row;
+        } else if (stride <= 0 || stride * (int64_t)nest->extents[axis] > row) {
+            return false;
+        }
+    }
+    return view->first == 0;
+}
+
+/* How far the elements lie from each other in what an operand is a view of that lie `stride` apart in the operand itself, n of them;
+ * adds to `last` the last index that they reach of each dimension. -1: that is not the same for all. */
+static int64_t stride_behind(const struct lowering_view *from, const struct mdf_value *form, int64_t stride, size_t n, int64_t *last)
+{
+    const int64_t *shape = mdf_value_shape(form);
+    int64_t reached[MDF_INLINE_RANK] = {0}, by;
+    size_t k, d, rest;
+
+    if (stride < 0 || (uint64_t)stride * (n - 1) >= form->length) {
+        return -1;
+    }
+    by = lowering_place_in_view(from, shape, form->rank, (size_t)stride) - from->first;
+    for (k = 0; k < n; k++) {
+        if (lowering_place_in_view(from, shape, form->rank, k * (size_t)stride) != from->first + by * (int64_t)k) {
+            return -1;
+        }
+        for (d = form->rank, rest = k * (size_t)stride; d-- > 0; rest /= (size_t)shape[d]) {
+            int64_t index = (int64_t)(rest % (size_t)shape[d]);
+
+            reached[d] = index > reached[d] ? index : reached[d];
+        }
+    }
+    for (d = 0; d < form->rank; d++) {
+        last[d] += reached[d];
+    }
+    return by;
+}
+
+/* A load of an operand becomes one of what that is a view of. False: there is no such one. */
+static bool look_through(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct mdf_nest_step *step)
+{
+    const struct lowering_view *from = &lowering->facts[step->view.id].view;
+    const struct mdf_value *form = &lowering->lowered->values[step->view.id].form;
+    int64_t last[MDF_INLINE_RANK] = {0};
+    size_t axis, d;
+
+    if (step->view.at != MDF_NEST_NONE || step->view.first != 0) {
+        return false;
+    }
+    for (axis = 0; axis < step->level; axis++) {
+        step->view.strides[axis] = stride_behind(from, form, step->view.strides[axis], nest->extents[axis], last);
+        if (step->view.strides[axis] < 0) {
+            return false;
+        }
+    }
+    step->view.first = from->first;
+    step->view.id = from->id;
+    for (d = 0; d < form->rank && last[d] < mdf_value_shape(form)[d]; d++) {
+    }
+    return d == form->rank;
+}
+
+/* Loads of operands that are views lead to what these look at; the result is stored as it will lie. */
+static bool turn_nest(struct opening *opening, struct mdf_lowered_nest *nest, int64_t size)
+{
+    size_t i, k;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        struct mdf_nest_step *step = &nest->steps[i];
+
+        for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
+            if (opening->kept[k].id == step->view.id && opening->lowering->facts[step->view.id].view.is_there &&
+                !look_through(opening->lowering, nest, step)) {
+                return false;
+            }
+        }
+    }
+    return opening->result_axis == 0 || turn_store(opening, nest, size);
+}
+
 /* The nest that the call becomes with open operands of the size, as if that were known; NULL without a refusal: there is none. */
 static struct mdf_lowered_nest *make_nest(struct opening *opening, int64_t size)
 {
@@ -187,6 +382,7 @@ static struct mdf_lowered_nest *make_nest(struct opening *opening, int64_t size)
     }
     lowering_restore_ops(lowering, counts);
     lowering_end_trial(lowering, &run);
+    nest = nest == NULL || turn_nest(opening, nest, size) ? nest : NULL;
     return lowering_has_failed(lowering) ? NULL : nest;
 }
 
@@ -242,18 +438,12 @@ static bool find_open_axis(const struct lowering *lowering, struct mdf_lowered_n
 
 /* ------------------------------------------------------------------ whether it is covered */
 
-/* The only store is the last step. */
-static const struct mdf_nest_view *view_of_result(const struct mdf_lowered_nest *nest)
-{
-    return &nest->steps[nest->n_steps - 1].view;
-}
-
 /* Views go along the open axis of what has one, and only of that; functions that are called are left to kernels, where there
  * are some, which find rows as long as they are. */
 static bool covers(const struct opening *opening, const struct mdf_lowered_nest *nest, uint8_t open_axes,
                    const struct mdf_value *result)
 {
-    int64_t stride = 1;
+    int64_t n_front, row;
     size_t i, k;
 
     if (nest->steps[nest->n_steps - 1].dtype != result->dtype) {
@@ -266,8 +456,8 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
         if (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && !opening->lowering->is_for_source) {
             return false;
         }
-        for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->trial->n; k++) {
-            is_open = is_open || (opening->trial->ids[k] == step->view.id && opening->kept[k].open_axes != 0);
+        for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
+            is_open = is_open || opening->kept[k].id == step->view.id;
         }
         if ((step->kind == MDF_NEST_LOAD && is_open != is_along) || (is_open && step->view.at != MDF_NEST_NONE)) {
             return false;
@@ -276,15 +466,11 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
     if (open_axes == 0) {
         return nest->steps[nest->n_steps - 1].level <= nest->open_axis;
     }
-    for (i = 0; i < result->rank && (open_axes >> i & 1) == 0; i++) {
-        if (mdf_value_shape(result)[i] != 1) {
-            return false;
-        }
+    for (i = 0; (open_axes >> i & 1) == 0; i++) {
     }
-    for (i++; i < result->rank; i++) {
-        stride *= mdf_value_shape(result)[i];
-    }
-    return open_axes >> (i - 1) <= 1 && view_of_result(nest)->strides[nest->open_axis] == stride;
+    count_around(result, i, &n_front, &row);
+    return open_axes >> i == 1 && (n_front == 1 || i == opening->result_axis) &&
+           view_of_result(nest)->strides[nest->open_axis] == n_front * row;
 }
 
 /* ------------------------------------------------------------------ whether it gives the kernel's bits */
@@ -319,6 +505,22 @@ static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, stru
     return !arena->has_refused || lowering_out_of_memory(lowering);
 }
 
+/* Whether the nest stored what the kernel gives, in its order. */
+static bool has_stored(const struct opening *opening, const void *stored, const struct mdf_value *result)
+{
+    struct lowering *lowering = opening->lowering;
+    struct mdf_value moved = {0};
+    bool same;
+
+    if (opening->result_axis == 0) {
+        return memcmp(stored, result->data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
+    }
+    same = lowering_move_first(lowering, result, opening->result_axis, &moved) &&
+           memcmp(stored, moved.data, moved.length * mdf_dtype_size((mdf_dtype)moved.dtype)) == 0;
+    mdf_value_clear(lowering->memory, &moved);
+    return same;
+}
+
 /* Whether the nest gives what the kernel does with an axis of that size. */
 static bool agrees(struct opening *opening, const struct mdf_lowered_nest *nest, int64_t size)
 {
@@ -337,8 +539,7 @@ static bool agrees(struct opening *opening, const struct mdf_lowered_nest *nest,
     memcpy(copy.steps, nest->steps, nest->n_steps * sizeof *copy.steps);
     if (set_size(opening, size) && run_kernel(opening, &run) && stage(lowering, &copy, &stand_in, &run.results[0]) &&
         mdf_lowered_run_tiles(&stand_in, &copy) == 0) {
-        same = memcmp(stand_in.arrays[nest->n_steps - 1].data, run.results[0].data,
-                      run.results[0].length * mdf_dtype_size((mdf_dtype)run.results[0].dtype)) == 0;
+        same = has_stored(opening, stand_in.arrays[nest->n_steps - 1].data, &run.results[0]);
     }
     if (stand_in.arena.has_refused) {
         lowering_out_of_memory(lowering);
@@ -363,19 +564,35 @@ static bool agrees_for_all(struct opening *opening, const struct mdf_lowered_nes
 
 /* ------------------------------------------------------------------ the op */
 
+/* Some operand is a view: what has other axes in front of its open axis lies with that axis first. */
+static bool may_turn(const struct opening *opening)
+{
+    const struct trial *trial = opening->trial;
+    bool has_view = opening->lowering->is_for_source;
+    size_t i;
+
+    for (i = 0; i < trial->n; i++) {
+        has_view = has_view || (trial->ids[i] != MDF_LOWERED_NONE && opening->lowering->facts[trial->ids[i]].is_open &&
+                                opening->lowering->facts[trial->ids[i]].view.is_there);
+    }
+    return has_view && trial->source->operator->move == NULL && trial->results[0].strength == MDF_STRENGTH_TYPED;
+}
+
 static bool is_worth_it(const struct opening *opening, const struct other_results *others)
 {
+    const struct lowering *lowering = opening->lowering;
     const struct trial *trial = opening->trial;
     bool is_any = false;
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
-        const struct mdf_lowered_value *value =
-            trial->ids[i] == MDF_LOWERED_NONE ? NULL : &opening->lowering->lowered->values[trial->ids[i]];
+        mdf_lowered_id id = trial->ids[i];
 
-        if (value != NULL && opening->lowering->facts[trial->ids[i]].is_open) {
+        if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {
             is_any = true;
-            if (trial->effective[i] != trial->given[i] || !is_covered(value, trial->given[i])) {
+            if (trial->effective[i] != trial->given[i] ||
+                (!is_covered(lowering, id) && (lowering_open_axis(&lowering->lowered->values[id]) == MDF_INLINE_RANK ||
+                                               lowering->facts[id].view.is_there || !may_turn(opening)))) {
                 return false;
             }
         }
@@ -384,47 +601,112 @@ static bool is_worth_it(const struct opening *opening, const struct other_result
            trial->outputs[0] != NULL && trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].rank <= MDF_INLINE_RANK;
 }
 
-static bool add_nest(const struct opening *opening, struct mdf_lowered_nest *nest)
+/* The result's open axis, if others of more than one index stand in front of it; else 0. */
+static size_t find_result_axis(const struct opening *opening, uint8_t open_axes)
+{
+    int64_t n_front = 1, row;
+    size_t axis = 0;
+
+    while (open_axes != 0 && (open_axes >> axis & 1) == 0) {
+        axis++;
+    }
+    count_around(&opening->trial->results[0], axis, &n_front, &row);
+    return n_front != 1 && open_axes == 1u << axis && may_turn(opening) ? axis : 0;
+}
+
+/* The value that the nest stores. */
+static mdf_lowered_id add_result(const struct opening *opening, const struct mdf_value *example, struct region *region,
+                                 struct mdf_lowered_nest *nest)
 {
     struct lowering *lowering = opening->lowering;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
-    struct region *region = lowering_place_of(lowering, opening->trial);
-    mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &opening->trial->results[0]);
+    mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, example);
 
     if (id == MDF_LOWERED_NONE) {
-        return false;
+        return id;
     }
-    nest->steps[nest->n_steps - 1].view.id = id;
+    view_of_result(nest)->id = id;
     lowering->facts[id].depth = region->depth;
     lowering->facts[id].region = region;
     lowering->facts[id].is_nested = true;
     lowering->facts[id].is_bounded = true; /* as long as what it reads, of which all is when it is written out */
-    return lowering_add_op(lowering, region, &op) &&
-           lowering_bind(lowering, opening->scope, opening->trial->source->outputs[0], id);
+    return lowering_add_op(lowering, region, &op) ? id : MDF_LOWERED_NONE;
+}
+
+/* The same with its open axis first, and what the model sees of it. */
+static mdf_lowered_id add_turned_result(const struct opening *opening, const struct mdf_value *other, struct region *region,
+                                        struct mdf_lowered_nest *nest)
+{
+    struct lowering *lowering = opening->lowering;
+    struct mdf_value example = {0}, next = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (lowering_move_first(lowering, &opening->trial->results[0], opening->result_axis, &example) &&
+        lowering_move_first(lowering, other, opening->result_axis, &next)) {
+        id = add_result(opening, &example, region, nest);
+        id = id != MDF_LOWERED_NONE && lowering_open(lowering, id, &next)
+                 ? lowering_move_back(lowering, region, id, opening->result_axis)
+                 : MDF_LOWERED_NONE;
+    }
+    mdf_value_clear(lowering->memory, &example);
+    mdf_value_clear(lowering->memory, &next);
+    return id;
+}
+
+static bool add_nest(const struct opening *opening, const struct other_results *others, struct mdf_lowered_nest *nest)
+{
+    struct region *region = lowering_place_of(opening->lowering, opening->trial);
+    mdf_lowered_id id = opening->result_axis == 0 ? add_result(opening, &opening->trial->results[0], region, nest)
+                                                  : add_turned_result(opening, &others->examples[0], region, nest);
+
+    return id != MDF_LOWERED_NONE &&
+           lowering_bind(opening->lowering, opening->scope, opening->trial->source->outputs[0], id);
+}
+
+/* The nest, with whose making nothing else has changed; NULL: there is none. */
+static struct mdf_lowered_nest *find_nest(struct opening *opening, uint8_t open_axes)
+{
+    struct lowering *lowering = opening->lowering;
+    struct mdf_lowered_nest *first = NULL, *second;
+    bool is_covered_by_it = false;
+
+    if (begin(opening)) {
+        first = make_nest(opening, FIRST_SIZE);
+        second = first == NULL ? NULL : make_nest(opening, SECOND_SIZE);
+        is_covered_by_it = second != NULL && find_open_axis(lowering, first, second) &&
+                           covers(opening, first, open_axes, &opening->trial->results[0]) && agrees_for_all(opening, first);
+        if (is_covered_by_it) {
+            first->takes_none = true;
+            first->takes_none = agrees(opening, first, 0);
+        }
+    }
+    end(opening);
+    return is_covered_by_it && !lowering_has_failed(lowering) ? first : NULL;
 }
 
 bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                         const struct other_results *others, bool *taken)
 {
     struct opening opening = {.lowering = lowering, .scope = scope, .trial = trial, .random = 1};
-    struct mdf_lowered_nest *first = NULL, *second;
     mdf_error kept = lowering->execution->context.error;
+    size_t *counts = lowering_count_ops(lowering);
+    struct mdf_lowered_nest *nest;
 
     *taken = false;
-    if (!is_worth_it(&opening, others)) {
+    if (counts == NULL || !lowering_open_view(lowering, scope, trial, taken)) {
+        return false;
+    }
+    if (*taken || !is_worth_it(&opening, others)) {
         return true;
     }
-    if (begin(&opening)) {
-        first = make_nest(&opening, FIRST_SIZE);
-        second = first == NULL ? NULL : make_nest(&opening, SECOND_SIZE);
-        *taken = second != NULL && find_open_axis(lowering, first, second) &&
-                 covers(&opening, first, others->open_axes[0], &trial->results[0]) && agrees_for_all(&opening, first);
-        if (*taken) {
-            first->takes_none = true;
-            first->takes_none = agrees(&opening, first, 0);
-        }
-    }
-    end(&opening);
+    opening.result_axis = find_result_axis(&opening, others->open_axes[0]);
+    nest = turn_operands(&opening) ? find_nest(&opening, others->open_axes[0]) : NULL;
+    forget_turned(&opening);
     lowering->execution->context.error = kept; /* what a kernel says of an example is none of the model's */
-    return !lowering_has_failed(lowering) && (!*taken || add_nest(&opening, first));
+    *taken = nest != NULL;
+    if (nest == NULL) {
+        lowering_restore_ops(lowering, counts);
+        return !lowering_has_failed(lowering);
+    }
+    return add_nest(&opening, others, nest);
 }

@@ -12,31 +12,35 @@
 enum { LONGEST_WHOLE = 1 << 16 }; /* elements; numbering more takes memory that the kernel does not need */
 enum { LONGEST_STACK = 1 << 20 }; /* the same of what a loop stacks: it need not be there where its elements are used at once */
 
+int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *shape, size_t rank, size_t i)
+{
+    int64_t place = view->first;
+    size_t d;
+
+    for (d = rank; d-- > 0; i /= (size_t)shape[d]) {
+        place += (int64_t)(i % (size_t)shape[d]) * view->strides[d];
+    }
+    return place;
+}
+
 /* Each element's place in what the value is a view of: an array of whole numbers of the value's shape. */
 static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct mdf_value *numbered)
 {
     const struct mdf_value *form = lowering_example(lowering, id);
     const struct lowering_view *view = &lowering->facts[id].view;
     int64_t *numbers = mdf_value_make_tensor(lowering->memory, numbered, MDF_DTYPE_INT64, form->rank, mdf_value_shape(form));
-    size_t i, d;
+    size_t i;
 
     if (numbers == NULL) {
         return lowering_out_of_memory(lowering);
     }
     for (i = 0; i < form->length; i++) {
-        size_t rest = i;
-
-        numbers[i] = view->is_there ? view->first : (int64_t)i;
-        for (d = form->rank; view->is_there && d-- > 0;) {
-            numbers[i] += (int64_t)(rest % (size_t)mdf_value_shape(form)[d]) * view->strides[d];
-            rest /= (size_t)mdf_value_shape(form)[d];
-        }
+        numbers[i] = view->is_there ? lowering_place_in_view(view, mdf_value_shape(form), form->rank, i) : (int64_t)i;
     }
     return true;
 }
 
-/* Whether numbers rise by one step along each dimension. */
-static bool find_strides(const struct mdf_value *numbered, struct lowering_view *view)
+bool lowering_find_strides(const struct mdf_value *numbered, struct lowering_view *view)
 {
     const int64_t *numbers = numbered->data, *shape = mdf_value_shape(numbered);
     size_t step = 1, d, i;
@@ -45,18 +49,9 @@ static bool find_strides(const struct mdf_value *numbered, struct lowering_view 
     for (d = numbered->rank; d-- > 0; step *= (size_t)shape[d]) {
         view->strides[d] = shape[d] == 1 ? 0 : numbers[step] - numbers[0];
     }
-    for (i = 0; i < numbered->length; i++) {
-        int64_t number = view->first;
-        size_t rest = i;
-
-        for (d = numbered->rank; d-- > 0; rest /= (size_t)shape[d]) {
-            number += (int64_t)(rest % (size_t)shape[d]) * view->strides[d];
-        }
-        if (number != numbers[i]) {
-            return false;
-        }
+    for (i = 0; i < numbered->length && numbers[i] == lowering_place_in_view(view, shape, numbered->rank, i); i++) {
     }
-    return true;
+    return i == numbered->length;
 }
 
 static bool is_array(const struct mdf_value *value)
@@ -100,7 +95,7 @@ static bool find_step(struct lowering *lowering, struct trial *trial, const stru
     view->at = trial->ids[1];
     view->at_limit = mdf_value_shape(whole)[d];
     if (view->at_limit > 1) {
-        if (!move_numbers(lowering, trial, numbered, &one) || !find_strides(&trial->results[0], &second) ||
+        if (!move_numbers(lowering, trial, numbered, &one) || !lowering_find_strides(&trial->results[0], &second) ||
             memcmp(second.strides, view->strides, sizeof second.strides) != 0) {
             return false;
         }
@@ -170,7 +165,7 @@ static void note_results(struct lowering *lowering, struct scope *scope, struct 
         mdf_lowered_id id;
 
         if (trial->outputs[i] == NULL || !is_array(&trial->results[i]) || trial->results[i].dtype != MDF_DTYPE_INT64 ||
-            trial->results[i].length > longest(lowering, trial) || !find_strides(&trial->results[i], &view)) {
+            trial->results[i].length > longest(lowering, trial) || !lowering_find_strides(&trial->results[i], &view)) {
             continue;
         }
         id = lowering_value_of(lowering, scope, trial->source->outputs[i]);
