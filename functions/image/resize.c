@@ -363,7 +363,12 @@ static struct table_sizes measure_tables(const struct mdf_resize *job)
             sizes.n_axes++;
             sizes.n_whole += 5 + axis->n_out * (axis->n_taps > 0 ? axis->n_taps : 1);
             sizes.n_real += axis->n_out * axis->n_taps;
+            sizes.n_whole += job->coordinates == CROP_AND_RESIZE ? 3 + axis->n_out : 0;
         }
+    }
+    if (job->coordinates == CROP_AND_RESIZE) {
+        sizes.n_whole++;
+        sizes.n_real++;
     }
     return sizes;
 }
@@ -387,6 +392,25 @@ static void write_axis(const struct mdf_resize *job, size_t i, int64_t *sizes, i
     *real += axis->n_out * axis->n_taps;
 }
 
+/* What lies outside of a region, behind the axes; `sizes` are those of the result. */
+static void write_outside(const struct mdf_resize *job, size_t n_axes, const int64_t *sizes, int64_t *whole, double *real)
+{
+    *whole++ = (int64_t)n_axes;
+    for (size_t i = 0; i < job->rank; i++) {
+        const struct mdf_resized_axis *axis = &job->axes[i];
+
+        if (!axis->is_same) {
+            *whole++ = (int64_t)mdf_axes_product(sizes, 0, i);
+            *whole++ = sizes[i];
+            *whole++ = (int64_t)mdf_axes_product(sizes, i + 1, job->rank);
+            for (size_t place = 0; place < axis->n_out; place++) {
+                *whole++ = axis->outside[place];
+            }
+        }
+    }
+    *real = job->extrapolation_value;
+}
+
 static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf_routine_plan *plan)
 {
     struct mdf_workspace workspace;
@@ -402,8 +426,8 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
             return false;
         }
     }
-    if (!read(call, &workspace, &job) || job.coordinates == CROP_AND_RESIZE || mdf_call_target(call, 0)->length == 0 ||
-        (job.mode != MODE_NEAREST && plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64)) {
+    if (!read(call, &workspace, &job) || mdf_call_target(call, 0)->length == 0 ||
+        ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64)) {
         return false;
     }
     tables = measure_tables(&job);
@@ -412,7 +436,9 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
         !mdf_routine_room(plan, tables.n_whole, tables.n_real)) {
         return false;
     }
-    plan->function = job.mode == MODE_NEAREST ? "resize_to_nearest" : "resize";
+    plan->function = job.coordinates == CROP_AND_RESIZE
+                         ? (job.mode == MODE_NEAREST ? "resize_region_to_nearest" : "resize_region")
+                         : (job.mode == MODE_NEAREST ? "resize_to_nearest" : "resize");
     plan->whole[0] = (int64_t)tables.n_axes;
     plan->whole[1] = (int64_t)tables.n_room;
     plan->work_bytes = tables.n_axes > 1 ? 2 * tables.n_room * mdf_dtype_size(plan->dtype) : 0;
@@ -426,6 +452,9 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
         if (!job.axes[i].is_same) {
             write_axis(&job, i, sizes, &whole, &real);
         }
+    }
+    if (job.coordinates == CROP_AND_RESIZE) {
+        write_outside(&job, tables.n_axes, sizes, whole, real);
     }
     return true;
 }

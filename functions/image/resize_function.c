@@ -15,6 +15,8 @@ mdf_routine_function mdf_resize_function(const struct mdf_routine_plan *plan)
     if (plan->whole[1] > MOST_ELEMENTS) {
         return NULL;
     }
-    return strcmp(plan->function, "resize") == 0 ? MDF_ROUTINE_OF_REALS(plan, resize)
-                                                 : MDF_ROUTINE_OF_REALS(plan, resize_to_nearest);
+    return strcmp(plan->function, "resize") == 0              ? MDF_ROUTINE_OF_REALS(plan, resize)
+           : strcmp(plan->function, "resize_to_nearest") == 0 ? MDF_ROUTINE_OF_REALS(plan, resize_to_nearest)
+           : strcmp(plan->function, "resize_region") == 0     ? MDF_ROUTINE_OF_REALS(plan, resize_region)
+                                                              : MDF_ROUTINE_OF_REALS(plan, resize_region_to_nearest);
 }

@@ -116,6 +116,7 @@ enum mdf_form {
     MDF_FORM_NONE,
     MDF_FORM_OF_SHAPE, /* the result follows from the shape of the one input */
     MDF_FORM_FILL,     /* the input is the shape of the result, and all that counts */
+    MDF_FORM_OF_NUMBERS, /* all follows from attributes and a few numbers, which stay what they are in C source */
     MDF_FORM_MATMUL,
     MDF_FORM_DOT, /* numpy's: as MATMUL up to two axes */
     MDF_FORM_GEMM,

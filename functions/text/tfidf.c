@@ -4,6 +4,7 @@
  * of the runs of the pool, tokens of a run standing up to max_skip_count + 1 apart, weighed as the mode says. Source: ONNX
  * TfIdfVectorizer 9. */
 #include "functions/kernel/lookup.h"
+#include "functions/kernel/routine.h"
 
 #include <string.h>
 
@@ -228,6 +229,67 @@ static bool tfidf_vectorizer(struct mdf_call *call)
                                         x->rank == 0 ? 1 : (size_t)mdf_value_shape(x)[x->rank - 1], (size_t)shape[1], y));
 }
 
-const struct mdf_operator mdf_operators_tfidf[] = {
-    {"TfIdfVectorizer", 9, 99, tfidf_vectorizer, tfidf_table, sizeof(struct tfidf_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+/* ------------------------------------------------------------------ as plain C: tfidf_routine.inc */
+
+/* Numbers of tfidf_routine.inc in front of the runs. */
+enum { ROWS, TOKENS, WIDTH, IS_WIDE, FURTHEST, IS_CUT, RUNS, TFIDF_NUMBERS };
+
+/* The runs that count, and what each weighs. */
+static bool write_runs(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct tfidf_settings *settings = call->settings;
+    struct pool pool = {.n_tokens = settings->integers.n};
+    bool weighed = strcmp(settings->mode, "TF") != 0;
+    int64_t *to = plan->whole + TFIDF_NUMBERS;
+    size_t run = 0, first = 0, last = 0;
+
+    for (size_t length = 1; length <= settings->counts.n; length++) {
+        bool counts = (int64_t)length >= settings->min_length && (int64_t)length <= settings->max_length;
+
+        if (!find_part(call, &pool, length, &first, &last)) {
+            return false;
+        }
+        for (; first < last; first += length, run++) {
+            if (run >= settings->indexes.n || settings->indexes.items[run] < 0 ||
+                settings->indexes.items[run] >= plan->whole[WIDTH]) {
+                return false;
+            }
+            if (counts) {
+                to[0] = (int64_t)length;
+                to[1] = settings->indexes.items[run];
+                memcpy(to + 2, settings->integers.items + first, length * sizeof *to);
+                to += 2 + length;
+                plan->real[plan->whole[RUNS]++] = weighed && run < settings->weights.n ? settings->weights.items[run] : 1;
+            }
+        }
+    }
+    return true;
+}
+
+static bool plan_tfidf(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct tfidf_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0], *y = call->outputs[0];
+    size_t n_runs = settings->indexes.n;
+    int64_t n = x->rank == 0 ? 1 : mdf_value_shape(x)[x->rank - 1];
+
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->function = "tfidf";
+    if ((x->dtype != MDF_DTYPE_INT32 && x->dtype != MDF_DTYPE_INT64) || x->rank > 2 || x->length == 0 ||
+        settings->integers.items == NULL || settings->strings.items != NULL || !check_settings(call) ||
+        !mdf_routine_room(plan, TFIDF_NUMBERS + 2 * n_runs + settings->integers.n, n_runs)) {
+        return false;
+    }
+    plan->whole[ROWS] = x->rank == 2 ? mdf_value_shape(x)[0] : 1;
+    plan->whole[TOKENS] = n;
+    plan->whole[WIDTH] = mdf_value_shape(y)[y->rank - 1];
+    plan->whole[IS_WIDE] = x->dtype == MDF_DTYPE_INT64;
+    plan->whole[FURTHEST] = settings->max_skip < n - 1 ? settings->max_skip + 1 : n;
+    plan->whole[IS_CUT] = strcmp(settings->mode, "IDF") == 0;
+    return write_runs(call, plan);
+}
+
+const struct mdf_operator mdf_operators_tfidf[] = {{"TfIdfVectorizer", 9, 99, tfidf_vectorizer, tfidf_table,
+                                                    sizeof(struct tfidf_settings), MDF_OPERATOR_PURE, NULL,
+                                                    .routine = MDF_ROUTINE(plan_tfidf, NULL)},
+                                                   {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

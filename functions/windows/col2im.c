@@ -4,6 +4,7 @@
  * image...]. Integers are added in 64 bits, of which the type keeps the low ones. Source: ONNX Col2Im 18. */
 #include "functions/elements/vector_rows.h"
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <string.h>
@@ -141,7 +142,7 @@ static bool read_axis(struct mdf_call *call, size_t i, size_t rank, int64_t imag
 }
 
 /* Sizes of the axes, and the shape of the result. */
-static bool plan(struct mdf_workspace *workspace, const struct mdf_value *x, struct columns *job, int64_t **shape)
+static bool lay_out(struct mdf_workspace *workspace, const struct mdf_value *x, struct columns *job, int64_t **shape)
 {
     struct mdf_call *call = workspace->call;
     size_t n_blocks;
@@ -201,7 +202,7 @@ static bool col2im(struct mdf_call *call)
         return mdf_call_error(call, MDF_TYPE, "strings can not be added");
     }
     add = choose_sum(dtype, &carrier);
-    if (!mdf_workspace_begin(&workspace, call, carrier, 4) || !plan(&workspace, x, &job, &shape)) {
+    if (!mdf_workspace_begin(&workspace, call, carrier, 4) || !lay_out(&workspace, x, &job, &shape)) {
         return false;
     }
     job.vectors = carrier == MDF_DTYPE_FLOAT32 || carrier == MDF_DTYPE_FLOAT64 ? mdf_vector_rows(carrier) : NULL;
@@ -221,6 +222,37 @@ static bool col2im(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+/* As plain C: col2im_routine.inc. */
+static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    enum { HEAD = 5, PER_AXIS = 6 };
+    const struct mdf_value *x = call->inputs[0];
+    char kind = mdf_dtype_kind(plan->dtype = (mdf_dtype)x->dtype);
+    struct mdf_workspace workspace;
+    struct columns job = {0};
+    int64_t *shape;
+
+    plan->function = "col2im";
+    if (!mdf_call_is_constant(call, 1) || !mdf_call_is_constant(call, 2) || x->length == 0 ||
+        (plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64 && kind != 'i' && kind != 'u') ||
+        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !lay_out(&workspace, x, &job, &shape) ||
+        !mdf_routine_room(plan, HEAD + PER_AXIS * job.rank, 0)) {
+        return false;
+    }
+    memcpy(plan->whole,
+           (const int64_t[HEAD]){shape[0] * shape[1], (int64_t)job.n_image, (int64_t)job.n_taps, (int64_t)job.n_windows,
+                                 (int64_t)job.rank},
+           HEAD * sizeof *plan->whole);
+    for (size_t i = 0; i < job.rank; i++) {
+        const struct image_axis *axis = &job.axes[i];
+
+        memcpy(plan->whole + HEAD + PER_AXIS * i,
+               (const int64_t[PER_AXIS]){axis->image, axis->block, axis->windows, axis->stride, axis->dilation, axis->pad_begin},
+               PER_AXIS * sizeof *plan->whole);
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ what derivatives are made of */
 
 /* Numbers of the elements of images that columns are added to, [batch, channels * taps, blocks]; 0: none. */
@@ -231,7 +263,7 @@ static bool find_places(struct mdf_call *call)
     struct columns job = {0};
     int64_t *shape = NULL, *places;
 
-    if (x == NULL || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !plan(&workspace, x, &job, &shape)) {
+    if (x == NULL || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !lay_out(&workspace, x, &job, &shape)) {
         return false;
     }
     places = mdf_call_output(call, 0, MDF_DTYPE_INT64, 3, mdf_value_shape(x));
@@ -252,5 +284,6 @@ static const struct mdf_operator places = {
 
 const struct mdf_operator mdf_operators_col2im[] = {
     {"Col2Im", 18, 99, col2im, col2im_table, sizeof(struct col2im_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = MDF_MEANING("image", &places, {"image", "gradient.send_back(x0, places(x0, x1, x2), y)", NULL})},
+     .meaning = MDF_MEANING("image", &places, {"image", "gradient.send_back(x0, places(x0, x1, x2), y)", NULL}),
+     .routine = MDF_ROUTINE(plan_routine, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -15,14 +15,15 @@ static bool says_shape(const struct trial *trial, size_t i)
     const struct mdf_operator *operator= trial->source->operator;
     const struct mdf_move *move = operator->move;
     const struct mdf_value *value = trial->effective[i];
-    bool is_list = value != NULL && value->kind == MDF_KIND_TENSOR && value->rank <= 1 && value->length > 0 &&
-                   value->length <= LONGEST_SHAPE && (value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_INT32);
+    bool is_short = value != NULL && value->kind == MDF_KIND_TENSOR && value->rank <= 1 && value->length > 0 &&
+                    value->length <= LONGEST_SHAPE && lowering_casts((mdf_dtype)value->dtype) && value->dtype != MDF_DTYPE_BOOL;
+    bool is_list = is_short && mdf_dtype_kind((mdf_dtype)value->dtype) == 'i';
     bool is_moved = move != NULL && (i < mdf_move_data(move, trial->n) || (move->fills > 0 && i == move->fills));
     bool moves_by_shape = move != NULL && !is_moved && !mdf_counts_by_form(operator, i) && (move->in_order || move->shapes);
     bool is_axis = i > 0 && (operator->fold != NULL ||(operator->routine != NULL && operator->routine->by_axis));
 
-    return is_list &&
-           (operator->form == MDF_FORM_FILL ||(operator->form == MDF_FORM_ONE_HOT && i == 1) || moves_by_shape || is_axis);
+    return (is_list && (operator->form == MDF_FORM_FILL || moves_by_shape || is_axis)) ||
+           (is_short && (operator->form == MDF_FORM_OF_NUMBERS ||(operator->form == MDF_FORM_ONE_HOT && i == 1)));
 }
 
 /* Whether an input has no elements, and never will. */
