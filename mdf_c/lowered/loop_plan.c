@@ -501,9 +501,7 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
                : MDF_LOWERED_TWO_BUFFERS;
 }
 
-static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region);
-
-static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
+static void plan_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
     size_t i;
 
@@ -515,6 +513,12 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
             inner->is_placed = true;
         }
     }
+}
+
+static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
     for (i = 0; i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];
 
@@ -526,19 +530,21 @@ static void plan_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
             lie_in_initial(loop, state);
         }
     }
-    plan_region(lowered, &loop->body);
 }
 
-static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+/* Of each loop, those around others first. */
+static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region,
+                        void (*plan)(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop))
 {
-    size_t i;
+    const struct mdf_lowered_region *inner;
+    size_t i, k;
 
     for (i = 0; i < region->n_ops; i++) {
         if (region->ops[i].code == MDF_LOWERED_LOOP) {
-            plan_loop(lowered, region->ops[i].of.loop);
-        } else if (region->ops[i].code == MDF_LOWERED_IF) {
-            plan_region(lowered, &region->ops[i].of.branches->then);
-            plan_region(lowered, &region->ops[i].of.branches->otherwise);
+            plan(lowered, region->ops[i].of.loop);
+        }
+        for (k = 0; (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+            plan_region(lowered, inner, plan);
         }
     }
 }
@@ -562,7 +568,8 @@ static void part_states(const struct mdf_lowered_region *region)
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered)
 {
     part_states(&lowered->region);
-    plan_region(lowered, &lowered->region);
+    plan_region(lowered, &lowered->region, plan_stacks); /* of all: where a state lies hangs on stacks of the loops in the body */
+    plan_region(lowered, &lowered->region, plan_states);
 }
 
 bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)

@@ -169,6 +169,16 @@ Test(dumps, known_places)
     expect_same_ways("tests/data/dumps/known_places.yaml", false);
 }
 
+/* A state that a loop of the body leaves in its stack is not where the state around it lies: the form held otherwise, and was not
+ * taken. */
+Test(dumps, states_left_in_stacks)
+{
+    const char *text = dump_whole("tests/data/dumps/left_in_stacks.yaml");
+
+    expect_same_ways("tests/data/dumps/left_in_stacks.yaml", true);
+    cr_expect(strstr(text, ", two buffers") != NULL && strstr(text, ", in its stack") != NULL, "%s", text);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)
