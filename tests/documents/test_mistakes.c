@@ -191,6 +191,9 @@ static const struct mistake json_mistakes[] = {
     {"x + 1", "|x|",
      "4:68: error: node 'B', parameter 's': expression '|x|': unexpected '|' at column 1; an absolute value is 'abs(x)'"},
     {"x + 1", "x +", "4:71: error: node 'B', parameter 's': expression 'x +': a value is missing: unexpected end at column 4"},
+    {"x + 1", "y + 1",
+     "4:68: error: node 'B', parameter 's': name 'y' is not known here: an output port of the node itself is for others to read; "
+     "give what it is made of to a parameter, which both can name"},
     {"x + 1", "gain + 1",
      "4:68: error: node 'B', parameter 's': name 'gain' is not known here: the value of another node comes by an edge to an "
      "input port"},

@@ -57,6 +57,18 @@ static const struct {
      "m.yaml:4:19 node 'n', function 'f': onnx::LeakyRelu has no input or attribute 'alpa'; it is ignored; did you mean "
      "'alpha'?\n"},
     {FUNCTION("onnx::Concat", "x0: '[x]', x1: '[x]', axis: 0"), ""},
+    /* an optional input is what the call says, not what happens to have its name */
+    {NODE("input_ports: {x: {default_value: [[1.5]]}, C: {default_value: 2.0}},\n"
+          " functions: {f: {function: 'onnx::Gemm', args: {A: x, B: x}}}, output_ports: {o: {value: f}}"),
+     "m.yaml:4:17 node 'n', function 'f': the optional input 'C' of onnx::Gemm is left out, though the node has something of "
+     "that "
+     "name: write it in 'args', or null there\n"},
+    {NODE("input_ports: {x: {default_value: [[1.5]]}, C: {default_value: 2.0}},\n"
+          " functions: {f: {function: 'onnx::Gemm', args: {A: x, B: x, C: null}}}, output_ports: {o: {value: f}}"),
+     ""},
+    {NODE("input_ports: {A: {default_value: [[1.5]]}, B: {default_value: [[2.0]]}, C: {default_value: 2.0}},\n"
+          " functions: {f: {function: 'onnx::Gemm'}}, output_ports: {o: {value: f}}"),
+     ""},
     {FUNCTION("onnx::Concat", "inputs: '[[x], [x]]', axis: 0, axs: '[x]'"),
      "m.yaml:4:40 node 'n', function 'f': onnx::Concat has no input or attribute 'axs'; it is taken as one more input; did you "
      "mean 'axis'?\n"},

@@ -173,7 +173,8 @@ static bool write_output_ports(struct onnx_import *import, const struct onnx_nod
     bool several = has_several(node);
     size_t i;
 
-    if (n_yields(node) != SIZE_MAX && node->outputs.n != n_yields(node)) {
+    if (node->schema != NULL && n_yields(node) != SIZE_MAX &&
+        node->outputs.n != n_yields(node)) { /* what is not known is told later */
         return mdf_onnx_fail(import, MDF_MODEL, "onnx::%s has %zu output%s, but its body yields %zu", node->operator,
                              node->outputs.n, node->outputs.n == 1 ? "" : "s", n_yields(node));
     }

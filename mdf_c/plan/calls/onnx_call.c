@@ -48,6 +48,32 @@ static bool add_argument(struct call_builder *builder, const char *name, const s
     return add_operand(builder, operand);
 }
 
+/* Whether the call names some of its inputs: then an optional one that it does not name is left out. */
+static bool names_inputs(const struct call_builder *builder)
+{
+    const struct mdf_node *args = builder->definition->args;
+    size_t i = 0;
+
+    while (i < builder->schema->n_inputs && (args == NULL || mdf_node_get(args, builder->schema->inputs[i].name) == NULL)) {
+        i++;
+    }
+    return i < builder->schema->n_inputs;
+}
+
+/* An optional input, where something of the node has the same name: which may have been meant. */
+static bool leave_out(struct call_builder *builder, const struct mdf_formal *formal)
+{
+    struct outcome outcome;
+
+    if (strcmp(formal->name, builder->definition->id) != 0 && scope_find_in_node(builder->target, formal->name, &outcome)) {
+        compile_warning(builder->target->compiler,
+                        "the optional input '%s' of %s::%s is left out, though the node has something of that name: write it in 'args', "
+                        "or null there",
+                        formal->name, mdf_schema_prefix(builder->schema), builder->schema->name);
+    }
+    return add_operand(builder, MDF_NO_OPERAND);
+}
+
 /* A name of the node that is called as the formal is. */
 static bool add_ambient(struct call_builder *builder, const struct mdf_formal *formal, bool *found)
 {
@@ -127,6 +153,9 @@ static bool add_single(struct call_builder *builder, const struct mdf_formal *fo
             return lacks_input(builder, formal->name);
         }
         return add_argument(builder, formal->name, given);
+    }
+    if (formal->option != MDF_FORMAL_SINGLE && names_inputs(builder)) {
+        return leave_out(builder, formal);
     }
     if (!add_ambient(builder, formal, &found) || found) {
         return found;

@@ -590,6 +590,7 @@ def checks():
                                     ("scan_9_with_directions", {"num_scan_inputs": 1, "directions": [1]}, "onnx::Scan version 16 has no attribute 'directions'"),
                                     ("scan_with_fewer_outputs", {"num_scan_inputs": 1}, "has 1 output, but its body yields 2")):
         refused(name, model([node("Scan", ["x", "x"], ["y"], body=step, **attributes)], [value("x")], [value("y")]), words)
+    refused("unknown_with_body", model([node("Foo", ["x"], ["a", "b", "y"], body=step)], [value("x")], [value("y")]), "unknown function 'onnx::Foo'")
     two = graph([node("Neg", ["x"], ["p"]), node("Abs", ["x"], ["q"])], [], [value("p"), value("q")])
     refused("if_with_fewer_outputs", model([node("If", ["yes"], ["y"], then_branch=two, else_branch=two)], [value("x")], [value("y")], [yes]),
             "has 1 output, but its body yields 2")
