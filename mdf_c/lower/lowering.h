@@ -95,6 +95,7 @@ struct fact {
     int64_t most;
     struct mdf_lowered_loop *loop; /* of a number, whose body is being lowered; NULL: of none */
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
+    int64_t least;          /* of one open axis: it is at least so long */
     bool is_bounded;        /* ... but when the loop begins it is known how large it can become */
     struct mdf_value other; /* an example of another run, of what is open, and of what comes of that; NONE: there is none */
 };

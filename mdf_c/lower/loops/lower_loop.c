@@ -410,7 +410,7 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
             break;
         }
         if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
-            (loop.n_outputs != n_states && (lowering->is_for_source || bounds.n_runs == SIZE_MAX))) {
+            (loop.n_outputs != n_states && bounds.n_runs == SIZE_MAX)) {
             lowering_restore_ops(lowering, first_counts);
             if (lowering->is_for_source || !lower_growing_runs(&loop, &first, &first_bounds, n_states, true, &changes) ||
                 changes) {

@@ -79,13 +79,15 @@ static bool join(struct lowering *lowering, const struct mdf_value *first, const
 }
 
 /* A call in the body's own region that looks at the stack of the state, with its results' two examples. */
-static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *seen, const mdf_lowered_id *inputs, size_t n,
+static mdf_lowered_id add_look(struct lowering *lowering, const struct growth *growth, const mdf_lowered_id *inputs, size_t n,
                                const struct mdf_value *example, const struct mdf_value *other)
 {
+    struct seen_state *seen = growth->seen;
     const struct mdf_call form = {.n_inputs = n, .n_outputs = 1, .context = &lowering->execution->context};
     struct mdf_lowered_call *call = lowering_make_call(lowering, &form, inputs);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE, .of.call = call};
     mdf_lowered_id id;
+    size_t axis;
 
     if (call == NULL) {
         return MDF_LOWERED_NONE;
@@ -99,7 +101,14 @@ static mdf_lowered_id add_look(struct lowering *lowering, struct seen_state *see
     lowering->facts[id].region = seen->region;
     lowering->facts[id].is_view = true;
     lowering->facts[id].is_bounded = true;
-    return lowering_open(lowering, id, other) ? id : MDF_LOWERED_NONE;
+    if (!lowering_open(lowering, id, other)) {
+        return MDF_LOWERED_NONE;
+    }
+    axis = lowering_open_axis(&lowering->lowered->values[id]);
+    if (!lowering->facts[growth->initial].is_open && axis < MDF_INLINE_RANK) { /* the example is that of the first run */
+        lowering->facts[id].least = mdf_value_shape(lowering_example(lowering, id))[axis];
+    }
+    return id;
 }
 
 /* As the run finds the state. */
@@ -110,11 +119,11 @@ static mdf_lowered_id look_before(struct lowering *lowering, const struct growth
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
     if (!growth->is_turned) {
-        return add_look(lowering, seen, NULL, 0, before, seen->next);
+        return add_look(lowering, growth, NULL, 0, before, seen->next);
     }
     if (lowering_move_first(lowering, before, growth->axis, &example) &&
         lowering_move_first(lowering, seen->next, growth->axis, &other)) {
-        id = add_look(lowering, seen, NULL, 0, &example, &other);
+        id = add_look(lowering, growth, NULL, 0, &example, &other);
         seen->moved_back[0] = lowering_move_back(lowering, seen->region, id, growth->axis);
     }
     mdf_value_clear(lowering->memory, &example);
@@ -150,7 +159,7 @@ static mdf_lowered_id look_behind(struct lowering *lowering, const struct growth
 
     if (item != NULL && join(lowering, lowering_example(lowering, seen->before), item, axis, &example) &&
         join(lowering, &lowering->facts[seen->before].other, item, axis, &other)) {
-        id = add_look(lowering, seen, inputs, 2, &example, &other);
+        id = add_look(lowering, growth, inputs, 2, &example, &other);
         seen->moved_back[1] = growth->is_turned ? lowering_move_back(lowering, seen->region, id, growth->axis) : id;
     }
     mdf_value_clear(lowering->memory, &example);

@@ -199,6 +199,7 @@ bool lowering_open_view(struct lowering *lowering, struct scope *scope, const st
     if (id != MDF_LOWERED_NONE) {
         lowering->facts[id].view = view;
         lowering->facts[id].is_bounded = lowering->facts[view.id].is_bounded;
+        lowering->facts[id].least = lowering->facts[view.id].least;
     }
     return id != MDF_LOWERED_NONE;
 }

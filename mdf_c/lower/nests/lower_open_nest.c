@@ -29,6 +29,7 @@ struct opening {
     struct kept_operand *kept;
     size_t n_kept;
     mdf_lowered_id *turned; /* of each operand, what has its elements with the open axis first, made for the nest; else NONE */
+    int64_t least;          /* the open axis is at least so long */
     size_t result_axis;     /* of the result, which lies with that axis first; 0: as it is */
     uint64_t random;
 };
@@ -129,6 +130,7 @@ static void keep(struct opening *opening, mdf_lowered_id id)
     if (lowering->facts[id].is_open) {
         kept->id = id;
         kept->open_axes = lowering->lowered->values[id].open_axes;
+        opening->least = lowering->facts[id].least > opening->least ? lowering->facts[id].least : opening->least;
         kept->form = lowering->lowered->values[id].form;
         lowering->facts[id].is_open = false;
         lowering->lowered->values[id].open_axes = 0;
@@ -555,7 +557,7 @@ static bool agrees_for_all(struct opening *opening, const struct mdf_lowered_nes
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (!agrees(opening, nest, sizes[i])) {
+        if (sizes[i] >= opening->least && !agrees(opening, nest, sizes[i])) {
             return false;
         }
     }
@@ -629,6 +631,7 @@ static mdf_lowered_id add_result(const struct opening *opening, const struct mdf
     lowering->facts[id].depth = region->depth;
     lowering->facts[id].region = region;
     lowering->facts[id].is_nested = true;
+    lowering->facts[id].least = opening->least;
     lowering->facts[id].is_bounded = true; /* as long as what it reads, of which all is when it is written out */
     return lowering_add_op(lowering, region, &op) ? id : MDF_LOWERED_NONE;
 }
