@@ -222,40 +222,43 @@ static bool unique(struct mdf_call *call)
 }
 
 /* How many groups there are, by the outputs that have an item for each; -1: by none. */
-static int64_t n_groups_of(const struct mdf_call *call)
+static int64_t n_groups_of(const struct mdf_call *call, size_t axis)
 {
     static const size_t outputs[] = {0, 1, 3};
 
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
         if (outputs[i] < call->n_outputs && call->outputs[outputs[i]] != NULL) {
-            return (int64_t)mdf_value_shape(call->outputs[outputs[i]])[0];
+            return (int64_t)mdf_value_shape(call->outputs[outputs[i]])[outputs[i] == 0 ? axis : 0];
         }
     }
     return -1;
 }
 
-/* Of elements only. */
 static bool plan_unique(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct unique_settings *settings = call->settings;
     const struct mdf_value *data = call->inputs[0];
+    bool flat = settings->axis == MDF_NOT_GIVEN || data->rank == 1;
+    size_t axis = 0;
 
-    if ((settings->axis != MDF_NOT_GIVEN && data->rank != 1) || !mdf_routine_room(plan, 3, 0)) {
+    if ((!flat && (data->length == 0 || !mdf_call_axis(call, settings->axis, data->rank, &axis))) ||
+        !mdf_routine_room(plan, 5, 0)) {
         return false;
     }
     plan->function = "unique";
     plan->dtype = (mdf_dtype)data->dtype;
-    plan->whole[0] = (int64_t)data->length;
-    plan->whole[1] = n_groups_of(call);
+    plan->whole[0] = flat ? (int64_t)data->length : mdf_value_shape(data)[axis];
+    plan->whole[1] = n_groups_of(call, axis);
     plan->whole[2] = settings->sorted != 0;
-    plan->work_bytes = 5 * data->length * sizeof(int64_t);
+    plan->whole[3] = flat ? 1 : (int64_t)mdf_axes_product(mdf_value_shape(data), 0, axis);
+    plan->whole[4] = flat ? 1 : (int64_t)mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
+    plan->work_bytes = 5 * (size_t)plan->whole[0] * sizeof(int64_t);
     return true;
 }
 
 const struct mdf_operator mdf_operators_unique[] = {
     {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .routine = MDF_ROUTINE(plan_unique, "other numbers of elements are equal than when the model was compiled"),
-     .derivatives = MDF_DERIVATIVES(
-         {0,
-          "gradient.send_back(dy, self1(x0) + 1 if axis is None else numpy.take(gradient.numbers(x0), numpy.int64(self1(x0)), axis), x0)"})},
+     .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self1(x0) + 1 if axis is None else "
+                                        "numpy.take(gradient.numbers(x0), numpy.int64(self1(x0)), axis), x0)"})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
