@@ -179,6 +179,15 @@ Test(dumps, states_left_in_stacks)
     cr_expect(strstr(text, ", two buffers") != NULL && strstr(text, ", in its stack") != NULL, "%s", text);
 }
 
+/* A state of short rows that becomes an array from outside is not turned: no nest makes what it is next. */
+Test(dumps, states_from_outside)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/from_outside.yaml --explain");
+
+    cr_expect(strstr(outcome->output, "graph 'g': lowered") != NULL, "%s", outcome->output);
+    expect_same_ways("tests/data/dumps/from_outside.yaml", true);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)

@@ -166,16 +166,20 @@ static bool has_short_rows(const struct turned_state *turned)
            !lowering->facts[turned->next].is_watched;
 }
 
-/* Whether nests of the body itself, which can go by columns, are all that the loop does with a state, and that pays. */
+/* Whether nests of the body itself, which can go by columns, are all that the loop does with a state, and that pays; one makes what
+ * it is next. */
 static bool may_turn(struct turned_state *turned, const struct mdf_lowered_op *op)
 {
     struct lowering *lowering = turned->lowering;
     const struct turning *turning = turning_of(lowering, op);
     bool *marks = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *marks);
-    size_t i;
+    size_t maker = mdf_lowered_find_maker(&turned->loop->body, turned->next), i;
 
     if (marks == NULL || turning == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    if (maker == SIZE_MAX || turned->loop->body.ops[maker].code != MDF_LOWERED_NEST) {
+        return false;
     }
     for (i = 0; i < turned->loop->body.n_ops; i++) {
         const struct mdf_lowered_op *inner = &turned->loop->body.ops[i];
