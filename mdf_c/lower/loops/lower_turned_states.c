@@ -166,8 +166,8 @@ static bool has_short_rows(const struct turned_state *turned)
            !lowering->facts[turned->next].is_watched;
 }
 
-/* Whether nests of the body itself, which can go by columns, are all that the loop does with a state, and that pays; one makes what
- * it is next. */
+/* Whether nests of the body itself, which can go by columns, are all that the loop does with a state, and that pays; one makes
+ * what it is next. */
 static bool may_turn(struct turned_state *turned, const struct mdf_lowered_op *op)
 {
     struct lowering *lowering = turned->lowering;
