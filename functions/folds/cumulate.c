@@ -8,7 +8,7 @@
 #include "functions/moves/indexing.h"
 #include "mdf_c/base/processor.h"
 
-enum { N_BUFFER = 512, LINES_AT_ONCE = 32, MANY_LINES = 256 };
+enum { N_BUFFER = 512, FEW_LINES = 4, LINES_AT_ONCE = 32, MANY_LINES = 256, ROWS_AT_ONCE = 4 };
 
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 0.7;
