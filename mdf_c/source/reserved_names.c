@@ -165,7 +165,7 @@ static bool is_among(const char *name, const char *const *list, size_t n)
 {
     size_t i;
 
-    for (i = 0; i < n && strcmp(name, list[i]) != 0; i++) {
+    for (i = 0; i < n && (name[0] != list[i][0] || strcmp(name, list[i]) != 0); i++) {
     }
     return i < n;
 }
@@ -175,9 +175,9 @@ static bool is_function(const char *name)
     size_t length = strlen(name), i;
 
     for (i = 0; i < sizeof functions / sizeof *functions; i++) {
-        size_t n = strlen(functions[i]);
+        size_t n = name[0] == functions[i][0] ? strlen(functions[i]) : 0;
 
-        if (strncmp(name, functions[i], n) == 0 && (length == n || (length == n + 1 && (name[n] == 'f' || name[n] == 'l')))) {
+        if (n > 0 && strncmp(name, functions[i], n) == 0 && (length == n || (length == n + 1 && (name[n] == 'f' || name[n] == 'l')))) {
             return true;
         }
     }

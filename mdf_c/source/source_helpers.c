@@ -130,15 +130,23 @@ static const struct fixed_helper fixed[] = {
 #include "build/generated/helper_texts.inc"
 };
 
+/* The full name of a helper that is written already; NULL: it is not. */
+static const char *find_used(const struct mdf_source_writer *writer, const char *name)
+{
+    const struct mdf_source_helper *helper;
+
+    for (helper = writer->helpers; helper != NULL && strcmp(helper->name + strlen("mdf_"), name) != 0; helper = helper->next) {
+    }
+    return helper != NULL ? helper->name : NULL;
+}
+
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition)
 {
+    const char *used = find_used(writer, name), *full_name;
     struct mdf_source_helper *helper;
-    const char *full_name;
 
-    for (helper = writer->helpers; helper != NULL; helper = helper->next) {
-        if (strcmp(helper->name + strlen("mdf_"), name) == 0) {
-            return helper->name;
-        }
+    if (used != NULL) {
+        return used;
     }
     full_name = mdf_source_text(writer, "mdf_%s", name);
     helper = mdf_arena_allocate(&writer->arena, sizeof *helper);
@@ -206,8 +214,12 @@ static const char *find_of_type(struct mdf_source_writer *writer, const char *na
 
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
 {
-    const char *definition = find_fixed(name);
+    const char *used = find_used(writer, name), *definition;
 
+    if (used != NULL) {
+        return used;
+    }
+    definition = find_fixed(name);
     definition = definition != NULL ? definition : find_of_type(writer, name);
     if (definition == NULL) {
         return "";

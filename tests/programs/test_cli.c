@@ -163,7 +163,7 @@ Test(cli, tunable_parameters_are_fields)
                          ->exit_status,
                      0);
         snprintf(command, sizeof command,
-                 "cc -std=c11 -Wall -Werror -ffp-contract=off -o %s/tune %s/main.c %s/cooling.c -lm && %s/tune >%s/tuned",
+                 "${CC:-cc} -std=c11 -Wall -Werror -ffp-contract=off -o %s/tune %s/main.c %s/cooling.c -lm && %s/tune >%s/tuned",
                  cli_folder, cli_folder, cli_folder, cli_folder, cli_folder);
         cr_assert_eq(system(command), 0);
         cli_read_file(cli_in_folder("tuned"), text);

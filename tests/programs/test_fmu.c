@@ -625,7 +625,7 @@ Test(fmu, the_source_has_no_warnings)
         file = fopen(path, "w");
         cr_assert(file != NULL && fwrite(text, 1, size, file) == size && fclose(file) == 0);
         free(text);
-        snprintf(command, sizeof command, "cc -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror %s", path);
+        snprintf(command, sizeof command, "${CC:-cc} -std=c11 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror %s", path);
         cr_expect_eq(system(command), 0, "%s", arguments[i]);
     }
 }

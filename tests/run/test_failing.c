@@ -265,13 +265,13 @@ Test(failing, a_header_and_a_source_of_two_runs_do_not_compile)
     char text[TEXT_SIZE];
 
     cr_assert_eq(
-        run("$BUILD/mdf-compile examples/newton_sqrt.json --name m -o $FOLDER/m.h && cd $FOLDER && cc -c m.c -o m.o", text), 0,
+        run("$BUILD/mdf-compile examples/newton_sqrt.json --name m -o $FOLDER/m.h && cd $FOLDER && ${CC:-cc} -c m.c -o m.o", text), 0,
         "%s", text);
     cr_assert_eq(run("cp $FOLDER/m.h $FOLDER/kept.h; $BUILD/mdf-compile examples/cooling.yaml --name m -o $FOLDER/m.h && "
                      "cp $FOLDER/kept.h $FOLDER/m.h",
                      text),
                  0, "%s", text);
-    cr_expect_neq(run("cd $FOLDER && cc -c m.c -o m.o", text), 0);
+    cr_expect_neq(run("cd $FOLDER && ${CC:-cc} -c m.c -o m.o", text), 0);
     cr_expect(strstr(text, "are not of the same run") != NULL, "%s", text);
 }
 
