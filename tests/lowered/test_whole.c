@@ -319,7 +319,7 @@ static size_t make_records(const struct engine *engine, uint64_t n, mdf_record *
  * one. */
 static void series_both(struct pair *pair, bool has_input, const char *text)
 {
-    enum { N = 700, MOST = 16 };
+    enum { N = 330, MOST = 16 };
     struct engine *engines[] = {&pair->plain, &pair->whole};
     struct mdf_text *texts[] = {&pair->want, &pair->got};
     uint64_t n_done[2], n_recorded[2];

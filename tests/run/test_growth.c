@@ -399,7 +399,7 @@ static const struct {
     const char *what;
     void (*make)(struct engine *engine);
     size_t n; /* nodes of which a search through all for each of them shows */
-} made[] = {{"one program", evaluate, 5000}, {"C", write_c, 2500}, {"ONNX", write_onnx, 2500}};
+} made[] = {{"one program", evaluate, 5000}, {"C", write_c, 1800}, {"ONNX", write_onnx, 1800}};
 
 /* Processor time in which it is made of so many nodes. */
 static double seconds_of(size_t what, size_t n)
