@@ -54,11 +54,11 @@ static bool suggest_port_of_node(const struct mdf_program *program, const char *
     size_t i;
 
     for (i = 0; guess == NULL && i < program->n_ports; i++) {
-        const char *node = program->nodes[program->ports[i].node].id;
+        const char *node = program->ports[i].node == SIZE_MAX ? "" : program->nodes[program->ports[i].node].id;
         size_t length = strlen(node);
         struct mdf_nearest nearest;
 
-        if (strncmp(name, node, length) == 0 && name[length] == '.') {
+        if (length > 0 && strncmp(name, node, length) == 0 && name[length] == '.') {
             mdf_nearest_begin(&nearest, name + length + 1);
             mdf_nearest_offer(&nearest, program->ports[i].id);
             guess = mdf_nearest_result(&nearest);

@@ -133,6 +133,10 @@ static const struct {
     {"$RUN $M -o -", 2, "mdf-run: error: --output must be a file: without it JSON goes to standard output, not '-'"},
     {"$RUN $M -i x=Q", 2, "--input x:1:1: error: a value is expected, not 'Q'; a text stands in quotes within quotes: 'x=\"...\"'\n"},
     {"$COMPILE $M -i nosuch=1 -o $OUT/a.c", 2, "mdf-compile: error: no input port is called 'nosuch'; inputs are: x\n"},
+    /* an input of the graph that goes to its outputs, and to no node */
+    {"echo '{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"x\"]}}}}}' | "
+     "$RUN - --from json -i nosuch.port=1",
+     2, "mdf-run: error: no input port is called 'nosuch.port'; inputs are: x\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
     {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,
      "/dev/stdin:1:1: error: inputs must be an object {name: value} or a list of such objects, not a number\n"},

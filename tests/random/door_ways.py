@@ -164,8 +164,18 @@ def _places(name, variables):
     return [name] if name in variables else [variable for variable in variables if variable.endswith("." + name)]
 
 
+def _fits_integer(value):
+    """Whether FMI 2 can be given this: its Integer has 32 bits, and FMPy cuts off what is above."""
+    number = value.item() if hasattr(value, "item") else value
+    return not isinstance(number, int) or -(1 << 31) <= number < 1 << 31
+
+
+def _all_fit(plain):
+    return all(_fits_integer(number) for array in plain.trace.values() if array.dtype.kind in "iu" for number in array.ravel())
+
+
 def fmu(case, plain):
-    """FMPy steps it; inputs that do not change are its start values."""
+    """FMPy steps it; inputs that do not change are its start values. What no Integer of FMI 2 can hold has no form (docs/fmu.md)."""
     if importlib.util.find_spec("fmpy") is None:
         return []
     import fmpy
@@ -191,10 +201,16 @@ def fmu(case, plain):
         variables = [variable.name for variable in fmpy.read_model_description(command[-1]).modelVariables]
         start = {place: value for given, array in inputs[0].items() for name, value in _elements(given, array)
                  for place in _places(name, variables)}
+        if not all(map(_fits_integer, start.values())):
+            return []
+        told = []
         try:
             result = fmpy.simulate_fmu(command[-1], fmi_type="CoSimulation", stop_time=(len(inputs) - 1) * dt, step_size=dt,
-                                       output_interval=dt, start_values=start)
+                                       output_interval=dt, start_values=start,
+                                       logger=lambda _environment, _name, _status, _category, message: told.append(message.decode()))
         except Exception as error:  # noqa: BLE001 - whatever FMPy raises
+            if any("does not fit an Integer of FMI 2" in message for message in told) and not _all_fit(plain):
+                return []
             return _different("fmu", "FMPy", "a simulation", error)
     columns = {name.replace("'", ""): name for name in result.dtype.names}
     for name, array in plain.trace.items():
