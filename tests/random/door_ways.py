@@ -52,7 +52,12 @@ def inspected(case, plain):
     """A profile and the values in bodies change nothing."""
     expected = _texts(plain)
     for what in ({"profile": True}, {"trace_bodies": True}, {"profile": True, "trace_bodies": True, "plain": True}):
-        result = _trace(case, **what)
+        try:
+            result = _trace(case, **what)
+        except mdf_c.MdfLimitError as error:
+            if "trace_bodies" in what and "--max-memory" in str(error):
+                continue  # values of all iterations are kept, and count
+            raise
         found = _texts(result)
         if found != expected:
             name = next(name for name in expected if found.get(name) != expected[name])
