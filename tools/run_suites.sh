@@ -9,7 +9,7 @@ set -u
 passed=0
 failed=0
 export BUILD="${BUILD:-build}"
-export CC="${CC:-$PWD/tests/support/cc_kept.sh}"
+export CC="${CC:-$PWD/tests/support/cc_kept.sh}" MDF_RANDOM_CC="$PWD/tests/support/cc_kept.sh"
 export TZ="${TZ:-UTC}" # else the C library looks for the system's file at each time of an archive's entry
 [ ! -d "$BUILD/compiled" ] || find "$BUILD/compiled" -name '*.so' -mtime +7 -delete # sources that are others today
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}"
@@ -32,6 +32,7 @@ for suite in "$@"; do
         printf '%s: %d passed\n' "${suite##*/}" "$good"
     fi
 done
+unset MDF_RANDOM_CC
 # Adds what a script tells in its last line, "N passed, N failed"; prints the lines before.
 add_counts_of() {
     output=$("$@")

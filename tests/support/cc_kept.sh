@@ -1,13 +1,15 @@
 #!/bin/sh
 # The C compiler as suites call it (CC): what it makes without a word is kept in $BUILD/compiled, by its arguments, the compiler, and the
-# contents of all files that go in: sources, headers beside them and in folders of -I, objects. The next time it is copied from there.
+# contents of all that goes in: sources (or standard input), headers beside them and in folders of -I, objects. The next time it is copied
+# from there.
 unset LD_PRELOAD
-kept=${0%/*}/../../${BUILD:-build}/compiled
-out=/dev/null words= files=$(command -v cc) previous=
+case "${BUILD:=build}" in /*) kept=$BUILD/compiled ;; *) kept=${0%/*}/../../$BUILD/compiled ;; esac
+out=/dev/null words= files=$(command -v cc) previous= source=/dev/null
+trap '[ "$source" = /dev/null ] || rm -f "$source"' EXIT
 for word; do
     case "$previous:$word" in
     -o:*) out=$word ;;
-    *:-) exec cc "$@" ;; # from standard input: of --compile, which keeps what it makes by itself
+    *:-) source=$(mktemp) && cat >"$source" && files="$files $source" ;;
     *:-o) ;;
     *:-I*) files="$files ${word#-I}/*.h" ;;
     *:*.c) files="$files $word $(dirname "$word")/*.h" ;;
@@ -17,11 +19,11 @@ for word; do
     previous=$word
 done
 [ "$out" != /dev/null ] || case " $words " in *" -fsyntax-only "*) ;; *) exec cc "$@" ;; esac # a.out, or a file beside the source
-[ -d "$kept" ] || mkdir -p "$kept" || exec cc "$@"
+[ -d "$kept" ] || mkdir -p "$kept"
 key=$({ echo "$words" && cat $files; } 2>/dev/null | sha1sum) # unquoted: patterns of headers
 made=$kept/${key%% *}.made.so
 if ! [ -f "$made" ]; then
-    said=$(cc "$@" 2>&1) && [ -z "$said" ] || { status=$?; [ -z "$said" ] || echo "$said" >&2; exit $status; }
+    said=$(cc "$@" <"$source" 2>&1) && [ -z "$said" ] || { status=$?; [ -z "$said" ] || echo "$said" >&2; exit $status; }
     cp "$out" "$made.$$" 2>/dev/null && mv "$made.$$" "$made"
     exit
 fi
