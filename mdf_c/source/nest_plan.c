@@ -114,8 +114,7 @@ static bool is_in_lanes(const struct mdf_nest_step *step)
     return step->kind == MDF_NEST_FOLD && step->lanes > 1 && is_real(step);
 }
 
-/* The lanes of a fold that have an element: those without one add nothing, as totals begin with what changes nothing. */
-static size_t used_lanes(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+size_t nest_plan_used_lanes(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
 {
     size_t n = fold->lanes;
 
@@ -130,7 +129,7 @@ size_t nest_plan_lanes(const struct nest_plan *plan, size_t step)
     const struct mdf_nest_step *fold = &plan->nest->steps[step];
 
     return nest_plan_is_vector(plan, step) && is_in_lanes(fold) && !nest_plan_is_in_pairs(plan, step)
-               ? used_lanes(plan->nest, fold)
+               ? nest_plan_used_lanes(plan->nest, fold)
                : 1;
 }
 
@@ -153,8 +152,8 @@ static double join_cost(const struct mdf_lowered_nest *nest, size_t i, size_t ax
     const struct mdf_nest_step *step = &nest->steps[i];
 
     return !is_in_lanes(step) || (step->level > axis && mdf_nest_is_in_pairs(nest, i)) ? 0
-           : step->level > axis                                                        ? 2.0 * (double)used_lanes(nest, step)
-                                                                                       : COST_OF_LANES;
+           : step->level > axis ? 2.0 * (double)nest_plan_used_lanes(nest, step)
+                                : COST_OF_LANES;
 }
 
 /* The level at which a step is done: a load along the axis that goes innermost is made again in each loop that needs it. */
@@ -201,7 +200,7 @@ static bool has_few_totals(const struct mdf_lowered_nest *nest, size_t i)
 
     return !is_in_lanes(fold) || mdf_nest_is_in_pairs(nest, i) ||
            (fold->order == MDF_NEST_IN_LANES && fold->fold <= MDF_NEST_MINIMUM && !fold->has_start &&
-            nest->steps[fold->in[0]].level == fold->level + 1 && used_lanes(nest, fold) <= MOST_LANES);
+            nest->steps[fold->in[0]].level == fold->level + 1 && nest_plan_used_lanes(nest, fold) <= MOST_LANES);
 }
 
 /* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next, or have few lanes. */

@@ -71,6 +71,9 @@ bool nest_plan_is_vector(const struct nest_plan *plan, size_t step);
 /* Whether the row of a sum is written out for each index of the vector axis, and its totals joined in pairs. */
 bool nest_plan_is_in_pairs(const struct nest_plan *plan, size_t step);
 
+/* The lanes of a fold that have an element (or fill a power of two): those without one add nothing, as totals begin with what
+ * changes nothing. */
+size_t nest_plan_used_lanes(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold);
 /* The totals of a fold in lanes that has one of each for each index of the vector axis: as many as have an element. 1: it has no
  * such lanes. */
 size_t nest_plan_lanes(const struct nest_plan *plan, size_t step);

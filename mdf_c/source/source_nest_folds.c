@@ -186,10 +186,12 @@ void nest_text_begin(struct nest_text *text, size_t step)
     } else if (!has_lanes(text, step)) {
         mdf_source_line(writer, "%s %s = %s;", type_of(text, step), own->total, start);
     } else {
-        mdf_source_line(writer, "%s %s[%u];", type_of(text, step), own->total, (unsigned)fold->lanes);
+        size_t n_lanes = nest_plan_used_lanes(text->nest, fold);
+
+        mdf_source_line(writer, "%s %s[%zu];", type_of(text, step), own->total, n_lanes);
         mdf_source_blank(writer);
-        nest_text_open_innermost(text, true, fold->lanes,
-                                 mdf_source_text(writer, "for (size_t lane = 0; lane < %u; lane++)", (unsigned)fold->lanes));
+        nest_text_open_innermost(text, true, n_lanes,
+                                 mdf_source_text(writer, "for (size_t lane = 0; lane < %zu; lane++)", n_lanes));
         mdf_source_line(writer, "%s[lane] = %s;", own->total, start);
         nest_text_close_block(text);
     }
@@ -329,10 +331,10 @@ static const char *lane_numbers(struct mdf_source_writer *writer, size_t first, 
 }
 
 /* Lanes in vectors that compilers with such have: of loops over arrays some make elements, one by one. */
-static const char *join_in_vectors(struct nest_text *text, size_t step, const char *type, size_t size_bytes)
+static const char *join_in_vectors(struct nest_text *text, size_t step, size_t n_lanes, const char *type, size_t size_bytes)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t n = step_of(text, step)->lanes / 2;
+    size_t n = n_lanes / 2;
     const char *body = mdf_source_text(writer,
                                        "    typedef %s of_%zu __attribute__((vector_size(%zu)));\n    of_%zu low, high;\n\n"
                                        "    memcpy(&low, lanes, sizeof low);\n    memcpy(&high, lanes + %zu, sizeof high);\n"
@@ -352,12 +354,12 @@ static const char *join_in_vectors(struct nest_text *text, size_t step, const ch
     return mdf_source_text(writer, "%s    return %s;\n", body, combined(text, step, "t_2[0]", "t_2[1]"));
 }
 
-static const char *join_in_loops(struct nest_text *text, size_t step, const char *type)
+static const char *join_in_loops(struct nest_text *text, size_t step, size_t n_lanes, const char *type)
 {
     const char *body = "";
     size_t half;
 
-    for (half = step_of(text, step)->lanes / 2; half > 0; half /= 2) {
+    for (half = n_lanes / 2; half > 0; half /= 2) {
         body = mdf_source_text(text->writer,
                                "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
                                "        const %s other = lanes[lane + %zu];\n\n"
@@ -369,24 +371,24 @@ static const char *join_in_loops(struct nest_text *text, size_t step, const char
 }
 
 /* A helper that joins the lanes of a total, in loops whose lengths the compiler sees, or in vectors. */
-static const char *join_helper(struct nest_text *text, size_t step)
+static const char *join_helper(struct nest_text *text, size_t step, size_t n_lanes)
 {
     struct mdf_source_writer *writer = text->writer;
     const struct mdf_nest_step *fold = step_of(text, step);
     mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
     const char *type = mdf_source_type(dtype), *name, *loops, *vectors = "";
-    bool is_apart = fold->lanes >= LANES_APART;
+    bool is_apart = n_lanes >= LANES_APART;
 
     if (is_apart) {
         mdf_source_use(writer, "apart");
     }
-    name = mdf_source_text(writer, "%s_of_%u_%s", fold_rows[fold->fold].hint, (unsigned)fold->lanes, mdf_dtype_name(dtype));
+    name = mdf_source_text(writer, "%s_of_%zu_%s", fold_rows[fold->fold].hint, n_lanes, mdf_dtype_name(dtype));
     loops = mdf_source_text(writer, "static %s %s mdf_%s(%s *lanes)\n{\n%s}\n", is_apart ? "MDF_APART" : "inline", type, name,
-                            type, join_in_loops(text, step, type));
-    if (!is_whole(dtype) && fold->fold <= MDF_NEST_PRODUCT && fold->lanes >= 4) {
+                            type, join_in_loops(text, step, n_lanes, type));
+    if (!is_whole(dtype) && fold->fold <= MDF_NEST_PRODUCT && n_lanes >= 4) {
         mdf_source_use(writer, "vectors");
         vectors = mdf_source_text(writer, "#if MDF_HAS_VECTORS\nstatic inline %s mdf_%s(const %s *lanes)\n{\n%s}\n#else\n", type,
-                                  name, type, join_in_vectors(text, step, type, mdf_dtype_size(dtype)));
+                                  name, type, join_in_vectors(text, step, n_lanes, type, mdf_dtype_size(dtype)));
     }
     return mdf_source_helper(writer, name,
                              mdf_source_text(writer,
@@ -398,26 +400,25 @@ enum { MOST_JOINED_APART = 8 };
 
 /* Whether the lanes of a total are joined as single numbers: of some of them the last element came alone, and a vector of what is
  * stored in pieces would be loaded late. */
-static bool is_joined_singly(const struct nest_text *text, size_t step)
+static bool is_joined_singly(const struct nest_text *text, size_t step, size_t n_lanes)
 {
-    const struct mdf_nest_step *fold = step_of(text, step);
-
-    return fold->lanes <= MOST_JOINED_APART && !is_even(text, fold->level, fold->lanes);
+    return n_lanes > 1 && n_lanes <= MOST_JOINED_APART && !is_even(text, step_of(text, step)->level, n_lanes);
 }
 
 /* A helper that joins them so. What clang makes of single numbers are vectors along the rows, whose elements it gathers: there
  * the lanes are joined as they are elsewhere. */
-static const char *single_join_helper(struct nest_text *text, size_t step)
+static const char *single_join_helper(struct nest_text *text, size_t step, size_t n_lanes)
 {
     struct mdf_source_writer *writer = text->writer;
     const struct mdf_nest_step *fold = step_of(text, step);
-    const char *type = type_of(text, step), *joins_all = join_helper(text, step), *lanes[MOST_JOINED_APART], *body = "", *name;
+    const char *type = type_of(text, step), *joins_all = join_helper(text, step, n_lanes), *lanes[MOST_JOINED_APART], *body = "",
+               *name;
     size_t n_names = 0, half, i;
 
-    for (i = 0; i < fold->lanes; i++) {
+    for (i = 0; i < n_lanes; i++) {
         lanes[i] = mdf_source_text(writer, "lanes[%zu]", i);
     }
-    for (half = fold->lanes / 2; half > 1; half /= 2) {
+    for (half = n_lanes / 2; half > 1; half /= 2) {
         for (i = 0; i < half; i++) {
             name = mdf_source_text(writer, "t_%zu", n_names++);
             body = mdf_source_text(writer, "%s    const %s %s = %s;\n", body, type, name,
@@ -425,7 +426,7 @@ static const char *single_join_helper(struct nest_text *text, size_t step)
             lanes[i] = name;
         }
     }
-    name = mdf_source_text(writer, "%s_of_%u_%s_singly", fold_rows[fold->fold].hint, (unsigned)fold->lanes,
+    name = mdf_source_text(writer, "%s_of_%zu_%s_singly", fold_rows[fold->fold].hint, n_lanes,
                            mdf_dtype_name((mdf_dtype)fold->operand_dtype));
     return mdf_source_helper(writer, name,
                              mdf_source_text(writer,
@@ -465,8 +466,8 @@ static const char *row_helper(struct nest_text *text, size_t step)
                                  is_pairwise ? 128 : 512, is_pairwise ? "n / 2 - n / 2 % 8" : "n / 2 / 8 * 8", type, name, name,
                                  combined(text, step, "total", "other"));
     }
-    joined =
-        is_pairwise ? join_pairs(text, step) : mdf_source_text(writer, "    lanes[0] = %s(lanes);\n", join_helper(text, step));
+    joined = is_pairwise ? join_pairs(text, step)
+                         : mdf_source_text(writer, "    lanes[0] = %s(lanes);\n", join_helper(text, step, fold->lanes));
     return mdf_source_helper(
         writer, name,
         mdf_source_text(writer,
@@ -536,7 +537,8 @@ void nest_text_end(struct nest_text *text, size_t step)
                                         own->total, nest_text_extent(text, step_of(text, step)->level)));
     }
     if (has_lanes(text, step)) {
-        const char *join = is_joined_singly(text, step) ? single_join_helper(text, step) : join_helper(text, step);
+        size_t n = nest_plan_used_lanes(text->nest, step_of(text, step));
+        const char *join = is_joined_singly(text, step, n) ? single_join_helper(text, step, n) : join_helper(text, step, n);
         const char *joined = mdf_source_text(text->writer, "%s(%s)", join, own->total);
 
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),

@@ -32,6 +32,18 @@ Test(compile_loops, short_inputs_have_places_of_their_own)
     free(output);
 }
 
+/* As many as fill a power of two: the rest would be begun and joined for nothing. */
+Test(compile_loops, folds_of_few_elements_have_few_lanes)
+{
+    char *output = compile_source_of("tests/data/compile/few_elements.yaml");
+
+    cr_expect(strstr(output, "mdf_largest_of_4_float32(") != NULL && strstr(output, "mdf_smallest_of_4_float32(") != NULL, "%s",
+              output);
+    cr_expect(strstr(output, "_of_8_") == NULL && strstr(output, "_of_16_") == NULL && strstr(output, "_of_64_") == NULL, "%s",
+              output);
+    free(output);
+}
+
 /* The largest number of a long row is found in lanes, its place then. */
 Test(compile_loops, places_in_long_rows_are_found_in_two_passes)
 {
