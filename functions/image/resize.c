@@ -427,7 +427,8 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
         }
     }
     if (!read(call, &workspace, &job) || mdf_call_target(call, 0)->length == 0 ||
-        ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64)) {
+        ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && plan->dtype != MDF_DTYPE_FLOAT32 &&
+         plan->dtype != MDF_DTYPE_FLOAT64)) {
         return false;
     }
     tables = measure_tables(&job);

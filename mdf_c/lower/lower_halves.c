@@ -143,10 +143,12 @@ static bool is_cast(const struct trial *trial)
  * example. */
 static bool is_unwritten_cast(const struct lowering *lowering, const struct trial *trial)
 {
-    return is_cast(trial) &&
-           trial->source->operator->routine != NULL && trial->effective[0]->kind == MDF_KIND_TENSOR && trial->results[0].kind ==
-           MDF_KIND_TENSOR && !lowering_is_constant(lowering, trial->ids[0]) &&
-           !lowering_has_cast((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)trial->results[0].dtype);
+    const struct mdf_value *to = &trial->results[0];
+    bool has_routine = trial->source->operator->routine != NULL;
+
+    return is_cast(trial) && has_routine && trial->effective[0]->kind == MDF_KIND_TENSOR && to->kind == MDF_KIND_TENSOR &&
+           !lowering_is_constant(lowering, trial->ids[0]) &&
+           !lowering_has_cast((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)to->dtype);
 }
 
 static bool lower_cast(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)

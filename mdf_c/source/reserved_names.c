@@ -177,7 +177,8 @@ static bool is_function(const char *name)
     for (i = 0; i < sizeof functions / sizeof *functions; i++) {
         size_t n = name[0] == functions[i][0] ? strlen(functions[i]) : 0;
 
-        if (n > 0 && strncmp(name, functions[i], n) == 0 && (length == n || (length == n + 1 && (name[n] == 'f' || name[n] == 'l')))) {
+        if (n > 0 && strncmp(name, functions[i], n) == 0 &&
+            (length == n || (length == n + 1 && (name[n] == 'f' || name[n] == 'l')))) {
             return true;
         }
     }
