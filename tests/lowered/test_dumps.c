@@ -144,7 +144,8 @@ Test(dumps, random_numbers)
     const char *text = dump_whole("tests/data/dumps/drawn.yaml");
 
     expect_same_ways("tests/data/dumps/drawn.yaml", false);
-    cr_expect(strstr(text, "= call ") == NULL && strstr(text, "= draw RandomNormalLike(") != NULL, "%s", text);
+    cr_expect(strstr(text, "= call ") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    cr_expect(strstr(text, "= draw RandomNormalLike(") != NULL, "%s", text);
 }
 
 /* A Softmax of few elements, in loops of more of them in short lines, is a nest, infinities and NaN among them. */
