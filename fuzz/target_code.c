@@ -1,5 +1,6 @@
 /* target_code.c - expressions, as a parameter of a model that has values of several kinds; and the C source of a model. */
 #include "fuzz/targets.h"
+#include "mdf_c/base/utf8.h"
 #include "mdf_c/source/source.h"
 #include "mdf_c/values/values.h"
 
@@ -91,11 +92,11 @@ static bool has_odd_bytes(const struct mdf_text *text)
     for (i = 0; i < text->length; i++) {
         unsigned char c = (unsigned char)text->bytes[i];
 
-        if ((c < ' ' && c != '\n' && c != '\t') || c >= 0x7f) {
+        if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f) {
             return true;
         }
     }
-    return false;
+    return mdf_utf8_valid_length(text->bytes, text->length) < text->length; /* names keep their letters */
 }
 
 static void check_source(const struct mdf_text *source, struct complaint *complaint)
