@@ -9,13 +9,13 @@ set -u
 passed=0
 failed=0
 export BUILD="${BUILD:-build}"
-export CC="${CC:-$PWD/tests/support/cc_kept.sh}" MDF_RANDOM_CC="$PWD/tests/support/cc_kept.sh"
+kept="$PWD/tests/support/cc_kept.sh" # the suites' compiler alone: what others compile is kept by --compile, or is new each time
 export TZ="${TZ:-UTC}" # else the C library looks for the system's file at each time of an archive's entry
 [ ! -d "$BUILD/compiled" ] || find "$BUILD/compiled" -name '*.so' -mtime +7 -delete # sources that are others today
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}"
 for suite in "$@"; do
-    output=$("$suite" --color=never --short-filename 2>&1)
+    output=$(CC="${CC:-$kept}" MDF_RANDOM_CC="$kept" "$suite" --color=never --short-filename 2>&1)
     status=$?
     report=$(printf '%s\n' "$output" | sed -n 's/.*Synthesis: Tested: .*Passing: \([0-9]*\) | Failing: \([0-9]*\) .*/\1 \2/p' | tail -n 1)
     leaks=$(printf '%s\n' "$output" | grep -c 'ERROR: LeakSanitizer')
@@ -32,7 +32,6 @@ for suite in "$@"; do
         printf '%s: %d passed\n' "${suite##*/}" "$good"
     fi
 done
-unset MDF_RANDOM_CC
 # Adds what a script tells in its last line, "N passed, N failed"; prints the lines before.
 add_counts_of() {
     output=$("$@")

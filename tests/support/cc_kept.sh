@@ -23,8 +23,10 @@ done
 key=$({ echo "$words" && cat $files; } 2>/dev/null | sha1sum) # unquoted: patterns of headers
 made=$kept/${key%% *}.made.so
 if ! [ -f "$made" ]; then
-    said=$(cc "$@" <"$source" 2>&1) && [ -z "$said" ] || { status=$?; [ -z "$said" ] || echo "$said" >&2; exit $status; }
-    cp "$out" "$made.$$" 2>/dev/null && mv "$made.$$" "$made"
-    exit
+    said=$(cc "$@" <"$source" 2>&1)
+    status=$?
+    [ -z "$said" ] || echo "$said" >&2
+    [ "$status" -ne 0 ] || [ -n "$said" ] || { cp "$out" "$made.$$" 2>/dev/null && mv "$made.$$" "$made"; }
+    exit "$status"
 fi
 [ "$out" = /dev/null ] || cp "$made" "$out"
