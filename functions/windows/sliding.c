@@ -231,6 +231,16 @@ bool mdf_windows_meet_few(const int64_t *numbers, int64_t rank, int64_t n, int64
     return n <= most;
 }
 
+bool mdf_windows_meet_few_products(const int64_t counts[4], const int64_t *numbers, int64_t rank, int64_t most)
+{
+    int64_t n = 1;
+
+    for (size_t i = 0; i < 4 && n <= most; i++) {
+        n = counts[i] > most ? most + 1 : n * counts[i];
+    }
+    return mdf_windows_meet_few(numbers, rank, n, most);
+}
+
 /* ------------------------------------------------------------------ taps */
 
 /* The taps of an axis that meet the array in some window. */

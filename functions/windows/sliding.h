@@ -54,6 +54,8 @@ void mdf_windows_write(const struct mdf_windows *windows, int64_t *numbers);
 size_t mdf_windows_bytes_met(const struct mdf_windows *windows);
 /* Whether n times the taps of all windows along such axes are at most so many. */
 bool mdf_windows_meet_few(const int64_t *numbers, int64_t rank, int64_t n, int64_t most);
+/* The same of a convolution; counts: batches, groups, channels and outputs of a group. */
+bool mdf_windows_meet_few_products(const int64_t counts[4], const int64_t *numbers, int64_t rank, int64_t most);
 
 /* The taps, laid out for loops over rows: runs of windows along the last axis, for one position on the outer axes. */
 struct mdf_taps {

@@ -314,12 +314,11 @@ MDF_REAL_ROUTINES_IN_VECTORS(convolve)
 static mdf_routine_function routine_function(const struct mdf_routine_plan *plan)
 {
     enum { MOST_PRODUCTS = 1 << 11 };
-    int64_t n = plan->whole[4] == 1 && plan->whole[9 + 2] > 1 ? 1 : MOST_PRODUCTS + 1;
+    bool is_along_one = plan->whole[4] == 1 && plan->whole[9 + 2] > 1;
 
-    for (size_t i = 0; i < 4 && n <= MOST_PRODUCTS; i++) { /* batches, groups, channels and outputs of a group */
-        n = plan->whole[i] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[i];
-    }
-    return mdf_windows_meet_few(plan->whole + 9, plan->whole[4], n, MOST_PRODUCTS) ? MDF_WIDEST_OF_REALS(plan, convolve) : NULL;
+    return is_along_one && mdf_windows_meet_few_products(plan->whole, plan->whole + 9, plan->whole[4], MOST_PRODUCTS)
+               ? MDF_WIDEST_OF_REALS(plan, convolve)
+               : NULL;
 }
 
 /* ------------------------------------------------------------------ what derivatives are made of */

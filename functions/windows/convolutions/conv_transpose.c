@@ -264,13 +264,10 @@ MDF_REAL_ROUTINES_IN_VECTORS(convolve_back)
 static mdf_routine_function routine_function(const struct mdf_routine_plan *plan)
 {
     enum { MOST_PRODUCTS = 1 << 10 };
-    int64_t n = 1;
 
-    for (size_t i = 0; i < 4 && n <= MOST_PRODUCTS; i++) { /* batches, groups, channels and outputs of a group */
-        n = plan->whole[i] > MOST_PRODUCTS ? MOST_PRODUCTS + 1 : n * plan->whole[i];
-    }
-    return mdf_windows_meet_few(plan->whole + 6, plan->whole[4], n, MOST_PRODUCTS) ? MDF_WIDEST_OF_REALS(plan, convolve_back)
-                                                                                    : NULL;
+    return mdf_windows_meet_few_products(plan->whole, plan->whole + 6, plan->whole[4], MOST_PRODUCTS)
+               ? MDF_WIDEST_OF_REALS(plan, convolve_back)
+               : NULL;
 }
 
 /* The settings, with the pads that are an input. */

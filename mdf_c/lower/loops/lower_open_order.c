@@ -8,6 +8,7 @@
 #include "mdf_c/lowered/lowered_parts.h"
 
 #include "functions/kernel/move.h"
+#include "functions/moves/indexing.h"
 
 #include <string.h>
 
@@ -36,7 +37,8 @@ bool lowering_is_open_first(const struct mdf_lowered_value *value)
 bool lowering_move_first(struct lowering *lowering, const struct mdf_value *value, size_t axis, struct mdf_value *moved)
 {
     const int64_t *shape = mdf_value_shape(value);
-    size_t n_front = 1, row_bytes = mdf_dtype_size((mdf_dtype)value->dtype), n = (size_t)shape[axis], i, d;
+    size_t n_front = mdf_axes_product(shape, 0, axis), n = (size_t)shape[axis], i, d;
+    size_t row_bytes = mdf_axes_product(shape, axis + 1, value->rank) * mdf_dtype_size((mdf_dtype)value->dtype);
     int64_t turned[MDF_INLINE_RANK];
     char *to;
 
@@ -45,8 +47,6 @@ bool lowering_move_first(struct lowering *lowering, const struct mdf_value *valu
         if (d != axis) {
             turned[d < axis ? d + 1 : d] = shape[d];
         }
-        n_front *= d < axis ? (size_t)shape[d] : 1;
-        row_bytes *= d > axis ? (size_t)shape[d] : 1;
     }
     to = mdf_value_make_tensor(lowering->memory, moved, (mdf_dtype)value->dtype, value->rank, turned);
     if (to == NULL) {

@@ -10,6 +10,8 @@
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
+#include "functions/moves/indexing.h"
+
 #include <string.h>
 
 /* So long that the order of a sum is that of long rows, of which short ones are a case. */
@@ -266,13 +268,8 @@ static struct mdf_nest_view *view_of_result(const struct mdf_lowered_nest *nest)
 /* How many elements lie in front of the result's open axis, and behind each index of it. */
 static void count_around(const struct mdf_value *result, size_t axis, int64_t *n_front, int64_t *row)
 {
-    size_t d;
-
-    *n_front = *row = 1;
-    for (d = 0; d < result->rank; d++) {
-        *n_front *= d < axis ? mdf_value_shape(result)[d] : 1;
-        *row *= d > axis ? mdf_value_shape(result)[d] : 1;
-    }
+    *n_front = (int64_t)mdf_axes_product(mdf_value_shape(result), 0, axis);
+    *row = (int64_t)mdf_axes_product(mdf_value_shape(result), axis + 1, result->rank);
 }
 
 /* The result, whose open axis is as long, is stored with that axis first. False: some axis of the nest goes along several. */
