@@ -270,6 +270,8 @@ bool scope_bind_outcome(struct compiler *compiler, struct scope *scope, const ch
 bool scope_find(struct target *target, const char *name, struct outcome *outcome);
 /* The same among the scopes of the current node only (attributes and inputs that are not given in args). */
 bool scope_find_in_node(struct target *target, const char *name, struct outcome *outcome);
+/* Whether the node that is compiled has an output port of the name. */
+bool scope_has_output(const struct target *target, const char *name);
 /* What a scope itself binds a name to; NULL: nothing. */
 const struct binding *scope_find_here(const struct scope *scope, const char *name);
 void scope_offer(const struct scope *scope, struct mdf_nearest *nearest);

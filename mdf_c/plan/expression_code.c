@@ -95,21 +95,6 @@ static bool is_of_other_node(const struct compiler *compiler, const char *name)
     return false;
 }
 
-/* Whether the node that is compiled has an output port of this name. */
-static bool is_own_output(const struct target *target, const char *name)
-{
-    const struct scope *scope = target->scope;
-
-    while (scope != NULL && scope->graph == NULL) {
-        scope = scope->outer;
-    }
-    if (scope == NULL || target->unit != scope->graph->unit || target->unit->owner == 0) {
-        return false;
-    }
-    return mdf_model_find_output_port(&scope->graph->graph->nodes[scope->graph->current_node], name) <
-           scope->graph->graph->nodes[scope->graph->current_node].n_output_ports;
-}
-
 static mdf_operand unknown_name(struct target *target, const char *name)
 {
     struct mdf_nearest nearest;
@@ -119,7 +104,7 @@ static mdf_operand unknown_name(struct target *target, const char *name)
     }
     mdf_nearest_begin(&nearest, name);
     scope_offer(target->scope, &nearest);
-    if (is_own_output(target, name)) {
+    if (scope_has_output(target, name)) {
         return compile_error(
             target->compiler, MDF_NAME,
             "name '%s' is not known here: an output port of the node itself is for others to read; give what it is "

@@ -177,3 +177,18 @@ mdf_operand scope_as_operand(struct target *target, const struct outcome *outcom
     }
     return unit_call_python(target, PYTHON_OUTPUTS, outcome->outputs, outcome->n_outputs, MDF_NO_OPERAND);
 }
+
+bool scope_has_output(const struct target *target, const char *name)
+{
+    const struct scope *scope = target->scope;
+    const struct mdf_graph_node *node;
+
+    while (scope != NULL && scope->graph == NULL) {
+        scope = scope->outer;
+    }
+    if (scope == NULL || target->unit != scope->graph->unit || target->unit->owner == 0) {
+        return false;
+    }
+    node = &scope->graph->graph->nodes[scope->graph->current_node];
+    return mdf_model_find_output_port(node, name) < node->n_output_ports;
+}
