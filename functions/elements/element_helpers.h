@@ -1,5 +1,5 @@
 /* element_helpers.h - arithmetic that C does not have, or slowly, for functions of elements: remainders, floor division, powers
- * of integers, common divisors; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
+ * of integers, common divisors, extremes; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
  * elements.def HELPER(f) is mdf_f.
  */
 #ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
@@ -43,6 +43,36 @@ static inline float mdf_remainder_float32(float a, float b)
         return fmodf(a, b);
     }
     return copysignf((float)((double)a - (double)(int32_t)quotient * (double)b), a);
+}
+
+/* The larger or the smaller one of x and t: x where it is NaN, t where t is, or where they are equal. In two steps, as compilers
+ * have an instruction for the first one, and no jump then that is taken now and then. */
+static inline float mdf_larger_float32(float x, float t)
+{
+    const float either = x > t ? x : t;
+
+    return x != x ? x : either;
+}
+
+static inline double mdf_larger_float64(double x, double t)
+{
+    const double either = x > t ? x : t;
+
+    return x != x ? x : either;
+}
+
+static inline float mdf_smaller_float32(float x, float t)
+{
+    const float either = x < t ? x : t;
+
+    return x != x ? x : either;
+}
+
+static inline double mdf_smaller_float64(double x, double t)
+{
+    const double either = x < t ? x : t;
+
+    return x != x ? x : either;
 }
 
 /* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */
