@@ -138,10 +138,12 @@ struct machine_test {
 struct loop_plan {
     const struct mdf_lowered_loop *loop;
     bool has_condition;
-    bool is_bounded;   /* by a number of runs or by the limit */
-    bool is_known;     /* the number of runs, before: no condition */
-    bool calls;        /* mdf_lowered_begin_loop and its kin */
-    bool counts;       /* has a counter */
+    bool is_bounded; /* by a number of runs or by the limit */
+    bool is_known;   /* the number of runs, before: no condition */
+    bool calls;      /* mdf_lowered_begin_loop and its kin */
+    bool counts;     /* has a counter */
+    /* It may be left before states go on, so that its condition may be asked of what they are: there is little to do then. */
+    bool may_leave_early;
     uint64_t constant; /* the bound where it is no value: UINT64_MAX */
     mdf_lowered_id counter;
     mdf_lowered_id bound;          /* a value or temporary; NONE: constant */

@@ -168,7 +168,9 @@ static void defer_conditions(struct emission *emission)
         if (step->kind == STEP_IF) {
             note_condition(emission, step->op->of.branches->condition, step->region, nowhere - 1, true, MDF_DTYPE_NONE, 0);
         } else if (step->kind == STEP_END_LOOP) {
-            note_condition(emission, step->op->of.loop->next_condition, step->region, step->partner, true, MDF_DTYPE_NONE, 0);
+            note_condition(emission, step->op->of.loop->next_condition, step->region,
+                           emission_plan_loop(emission, step).may_leave_early ? nowhere - 1 : step->partner, true, MDF_DTYPE_NONE,
+                           0);
         } else if (step->kind == STEP_OP && (step->op->code == MDF_LOWERED_SELECT || is_cast_of_condition(emission, step->op))) {
             note_condition(emission, step->op->in[0], step->region, nowhere - 1, false,
                            emission->lowered->values[step->op->out].form.dtype, 0);

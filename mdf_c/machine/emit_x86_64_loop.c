@@ -509,6 +509,39 @@ static void bail_out_at_limit(struct emission *emission, const struct loop_plan 
     }
 }
 
+/* Whether a condition that becomes flags where it is asked has to be asked before states go on. */
+static bool asks_of_states(const struct emission *emission, mdf_lowered_id condition, uint32_t loop)
+{
+    const struct mdf_lowered_op *op = emission_deferred(emission, condition);
+    size_t i;
+
+    for (i = 0;
+         op != NULL && i < op->n_in && emission->lives[op->in[i]].step != loop && !asks_of_states(emission, op->in[i], loop);
+         i++) {
+    }
+    return op != NULL && i < op->n_in;
+}
+
+/* Flags last no longer than until states go on: where the last run is done, they do so in a place of their own. */
+static void end_loop_early(struct emission *emission, const struct loop_plan *plan, const machine_label *labels)
+{
+    machine_label leave = new_label(emission->assembler);
+
+    emission_jump(emission, plan->next_condition, false, leave);
+    end_run(emission, plan);
+    if (plan->is_bounded) {
+        compare_with_bound(emission, plan);
+        assemble_jump_if(emission->assembler, IF_BELOW, labels[0]);
+        bail_out_at_limit(emission, plan);
+        assemble_jump(emission->assembler, labels[1]);
+    } else {
+        assemble_jump(emission->assembler, labels[0]);
+    }
+    bind_label(emission->assembler, leave);
+    end_run(emission, plan);
+    bind_label(emission->assembler, labels[1]);
+}
+
 void emission_end_loop(struct emission *emission, struct step *step)
 {
     struct assembler *assembler = emission->assembler;
@@ -517,6 +550,10 @@ void emission_end_loop(struct emission *emission, struct step *step)
     bool may_grow = plan.loop->n_stacks > 0 && !plan.is_known;
     machine_label reached = new_label(assembler);
 
+    if (plan.may_leave_early && asks_of_states(emission, plan.next_condition, step->partner)) {
+        end_loop_early(emission, &plan, labels);
+        return;
+    }
     end_run(emission, &plan);
     if (plan.next_condition != MDF_LOWERED_NONE && !plan.is_bounded && !may_grow) {
         emission_jump(emission, plan.next_condition, true, labels[0]);

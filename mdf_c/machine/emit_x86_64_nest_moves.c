@@ -244,6 +244,30 @@ static bool can_gather(const struct nest_code *code, const struct nest_node *nod
            (scale == 1 || scale == 2 || scale == 4 || scale == 8);
 }
 
+/* The elements at the four indices of a register, where these are neighbours: a vector as any other. Else it goes to a label. */
+static void load_neighbours(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index,
+                            machine_label apart)
+{
+    static const uint64_t ahead[4] = {0, 1, 2, 3};
+    struct assembler *assembler = nest_assembler(code);
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    struct machine_operand operand = operand_at(code, &node->place, 0);
+
+    assemble_vector(assembler, VECTOR_BROADCAST_8, 32, SCRATCH_REAL, 0, in_register(index));
+    assemble_vector(assembler, VECTOR_ADD_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, constant_words_operand(assembler, ahead));
+    assemble_vector(assembler, VECTOR_EQUAL_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, VECTOR_SIGNS_OF_DOUBLES, 32, RAX, 0, in_register(SCRATCH_REAL));
+    assemble_with_number(assembler, NUMBER_COMPARE, 4, in_register(RAX), 15);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, apart);
+    assemble_vector(assembler, VECTOR_TO_GENERAL_8, 16, index, 0, in_register(RAX));
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX),
+                         (int32_t)(code->nest->steps[node->step].view.at_limit - 4));
+    assemble_jump_if(assembler, IF_ABOVE, apart);
+    operand.index = RAX;
+    operand.scale = (uint8_t)size;
+    assemble_vector(assembler, VECTOR_LOAD, size == 4 ? 16 : 32, number, 0, operand);
+}
+
 /* The elements at the four indices of a register; where one is not there, it bails out. */
 static void gather(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index)
 {
@@ -251,7 +275,13 @@ static void gather(struct nest_code *code, const struct nest_node *node, uint8_t
     struct assembler *assembler = nest_assembler(code);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
     struct machine_operand operand;
+    machine_label apart = new_label(assembler), done = new_label(assembler);
 
+    if (view->at_stride == 1 && view->at_limit >= 4 && view->at_limit <= INT32_MAX) {
+        load_neighbours(code, node, number, index, apart);
+        assemble_jump(assembler, done);
+    }
+    bind_label(assembler, apart);
     /* those below 0 count from the end */
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
     assemble_vector(assembler, VECTOR_GREATER_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
@@ -269,6 +299,7 @@ static void gather(struct nest_code *code, const struct nest_node *node, uint8_t
     operand.scale = (uint8_t)(view->at_stride * (int64_t)size);
     assemble_vector(assembler, VECTOR_EQUAL_INTS, 32, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
     assemble_vector(assembler, size == 4 ? VECTOR_GATHER_4 : VECTOR_GATHER_8, 32, number, SECOND_SCRATCH_REAL, operand);
+    bind_label(assembler, done);
 }
 
 static void load_row(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)

@@ -194,6 +194,24 @@ static bool always_goes_on(const struct emission *emission, const struct mdf_low
             *(const uint8_t *)emission->lowered->values[id].form.data != 0);
 }
 
+/* Whether there are as many runs as the condition says: no loop comes to the end of int64. */
+static bool is_endless(const struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    const struct mdf_value *trip_count = &emission->lowered->values[loop->trip_count].form;
+
+    return loop->next_condition != MDF_LOWERED_NONE && emission_is_constant(emission, loop->trip_count) &&
+           trip_count->dtype == MDF_DTYPE_INT64 && *(const int64_t *)trip_count->data == INT64_MAX;
+}
+
+/* Whether what is done behind a run is short, and only scalars. */
+static bool ends_shortly(const struct mdf_lowered_loop *loop, const struct loop_plan *plan)
+{
+    enum { MOST_MOVED = 6 };
+
+    return plan->next_condition != MDF_LOWERED_NONE && plan->next_condition == loop->next_condition && !plan->calls &&
+           loop->concurrent == NULL && loop->n_states + loop->n_rows <= MOST_MOVED;
+}
+
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
@@ -204,6 +222,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
 
     plan.stacks = (mdf_lowered_id)(plan.rows + loop->n_rows);
     plan.has_condition = loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE;
+    has_trip_count = has_trip_count && !is_endless(emission, loop);
     plan.is_bounded = loop->n_runs != SIZE_MAX || has_trip_count || loop->limit != 0;
     plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
     plan.calls = loop->n_stacks > 0 || loop->n_products > 0 || loop->n_padded > 0;
@@ -218,6 +237,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : temporary;
     plan.counts = plan.is_bounded || plan.calls || is_read(emission, loop->number);
     plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : temporary + 1;
+    plan.may_leave_early = ends_shortly(loop, &plan);
     return plan;
 }
 

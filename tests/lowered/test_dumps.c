@@ -412,6 +412,18 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
+/* Runs that do little but load from places that they find, each as often as it needs, are not done side by side. */
+Test(dumps, searches)
+{
+    static const char model[] = "tests/data/dumps/search.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 3, "");
+    expect_plain(model, 3, "--compile");
+    outcome = cli_call("mdf-run %s -n 3 --dump lowered", model);
+    cr_expect(strstr(outcome->output, "loop 17 runs  ;") != NULL, "%.9000s", outcome->output);
+}
+
 /* Sums of a few numbers for each of many rows are additions in C, with the bits of sums, and of products that need no rounding
  * where these were float32; their extremes are choices. */
 Test(dumps, short_sums_in_c)

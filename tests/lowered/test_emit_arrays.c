@@ -1,11 +1,12 @@
 /* test_emit_arrays.c - machine code for element ops over arrays: functions that are called where arrays lie, what nothing reads,
- * long chains. */
+ * long chains, elements at places that other arrays say. */
 #include "mdf_c/machine/emit.h"
 
 #include "mdf_c/base/processor.h"
 #include "tests/support/lowered_builder.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -139,4 +140,66 @@ Test(emit_arrays, long_chains_are_one_nest)
     cr_assert_gt(group->nest->n_steps, (size_t)64);
     check_group(&build, group, MDF_LOWERED_DONE);
     build_end(&build);
+}
+
+/* Elements at the places of a row from `first` on, `apart` places apart; more than are there, and it bails out. */
+static void check_gather(mdf_dtype dtype, int64_t n_elements, int64_t first, int64_t apart)
+{
+    enum { N = 40, MOST = 64 };
+    struct build build;
+    struct mdf_lowered_nest *nest;
+    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .level = 1, .dtype = MDF_DTYPE_INT64};
+    struct mdf_value plain = {0}, *slot;
+    enum mdf_lowered_outcome outcome;
+    int64_t places[N], n = N, i;
+    double elements[MOST] = {0};
+
+    for (i = 0; i < N; i++) {
+        places[i] = first + i * apart;
+    }
+    for (i = 0; i < MOST; i++) { /* as integers of 4 or 8 bytes, or reals that are no NaN */
+        memcpy((char *)elements + i * (int64_t)mdf_dtype_size(dtype), &(int32_t){(int32_t)(i + 1) * 77777}, sizeof(int32_t));
+    }
+    build_begin(&build, NULL);
+    nest = build_nest(&build, &build.lowered->region, 1, (size_t[]){N});
+    step.view = (struct mdf_nest_view){
+        .id = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n, places)), .strides = {1}, .at = MDF_NEST_NONE};
+    build_nest_step(&build, nest, step);
+    step.dtype = (uint8_t)dtype;
+    step.view = (struct mdf_nest_view){
+        .id = build_input(&build, build_array(&build, dtype, 1, &n_elements, elements)), .at_stride = 1, .at_limit = n_elements};
+    build_nest_step(&build, nest, step);
+    step = (struct mdf_nest_step){
+        .kind = MDF_NEST_STORE, .level = 1, .dtype = (uint8_t)dtype, .n_in = 1, .in = {1}, .operand_dtype = (uint8_t)dtype};
+    step.view = (struct mdf_nest_view){.id = build_result(&build, dtype, 1, &n), .strides = {1}, .at = MDF_NEST_NONE};
+    build_nest_step(&build, nest, step);
+    slot = build_slot(&build);
+    build_output(&build, slot, step.view.id);
+    build_finish(&build);
+    outcome = mdf_lowered_run(build.lowered);
+    mdf_value_swap(&plain, slot);
+    mdf_lowered_emit(build.lowered);
+    cr_assert_eq(mdf_lowered_run(build.lowered), outcome, "%d elements from %d", (int)n_elements, (int)first);
+    cr_expect(outcome != MDF_LOWERED_DONE || build_same(&plain, slot), "%d elements from %d", (int)n_elements, (int)first);
+    mdf_value_clear(&build.memory, &plain);
+    build_end(&build);
+}
+
+/* Those at places side by side are a vector as any other, but where some of them are counted from the end, or are not there. */
+Test(emit_arrays, elements_at_places_side_by_side)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT32, MDF_DTYPE_INT64};
+    size_t type;
+    int64_t first;
+
+    for (type = 0; type < COUNT(dtypes); type++) {
+        for (first = -43; first < 6; first++) {
+            check_gather(dtypes[type], 41, first, 1);
+            check_gather(dtypes[type], 64, first, 1);
+        }
+        check_gather(dtypes[type], 41, 38, -1);
+        check_gather(dtypes[type], 3, 1, 0);
+        check_gather(dtypes[type], 41, INT64_MAX - 100, 1);
+        check_gather(dtypes[type], 41, INT64_MIN + 100, 1);
+    }
 }

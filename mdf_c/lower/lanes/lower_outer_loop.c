@@ -113,6 +113,63 @@ static bool find_control(const struct mdf_lowered_region *region, bool *has_cont
     return true;
 }
 
+/* What a region computes with numbers side by side, and how many it loads from places of their own. */
+struct region_work {
+    size_t n_computed, n_gathered;
+};
+
+static size_t work_of(enum mdf_lowered_code code)
+{
+    enum { WORK_OF_FUNCTION = 16 };
+
+    return code == MDF_LOWERED_COPY ? 0 : code == MDF_LOWERED_ELEMENTS ? WORK_OF_FUNCTION : 1;
+}
+
+static void count_work(const struct mdf_lowered_region *region, struct region_work *work)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        for (j = 0; op->code == MDF_LOWERED_NEST && j < op->of.nest->n_steps; j++) {
+            const struct mdf_nest_step *step = &op->of.nest->steps[j];
+
+            work->n_computed += step->kind == MDF_NEST_ELEMENT ? work_of((enum mdf_lowered_code)step->code) : 0;
+            work->n_gathered += step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
+        }
+        work->n_computed += op->out != MDF_LOWERED_NONE ? work_of((enum mdf_lowered_code)op->code) : 0;
+        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            count_work(inner, work);
+        }
+    }
+}
+
+/* Whether a loop that each run has as often as it needs does little but load from places of its own: of vectors each element is
+ * loaded by itself, and all wait for the run that has the longest way. */
+static bool is_search(const struct mdf_lowered_region *region, const bool *varies)
+{
+    enum { LEAST_FOR_ONE = 12 }; /* computed for each that is loaded */
+    const struct mdf_lowered_region *inner;
+    bool found = false;
+    size_t i, j;
+
+    for (i = 0; i < region->n_ops && !found; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+        struct region_work work = {0};
+
+        if (op->code == MDF_LOWERED_LOOP && mdf_lanes_has_own_bounds(op->of.loop, varies)) {
+            count_work(&op->of.loop->body, &work);
+        }
+        found = work.n_computed < LEAST_FOR_ONE * work.n_gathered;
+        for (j = 0; !found && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+            found = is_search(inner, varies);
+        }
+    }
+    return found;
+}
+
 /* Arrays that loops go through, or stack. */
 static void mark_whole(const struct mdf_lowered_region *region, bool *is_whole)
 {
@@ -521,7 +578,7 @@ static bool put_lanes(struct lowering *lowering, struct region *region, const st
                                         .n_lanes = outer.n_lanes,
                                         .mask = MDF_LOWERED_NONE,
                                         .traps = MDF_LOWERED_NONE};
-    if (!begin(&outer, &body) || !are_small(&outer)) {
+    if (!begin(&outer, &body) || !are_small(&outer) || is_search(&loop->body, outer.varies)) {
         return false;
     }
     request.varies = outer.varies;
