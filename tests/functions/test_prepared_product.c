@@ -31,7 +31,8 @@ static void *make_elements(mdf_dtype dtype, size_t n, unsigned *seed)
     double *doubles = (double *)(void *)floats;
 
     for (size_t i = 0; i < n; i++) {
-        double number = (double)(rand_r(seed) % 2001 - 1000) / (1 + rand_r(seed) % 997);
+        int drawn = rand_r(seed);
+        double number = (double)(drawn % 2001 - 1000) / (1 + (drawn >> 12) % 997);
 
         if (dtype == MDF_DTYPE_FLOAT32) {
             floats[i] = (float)number;

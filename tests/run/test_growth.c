@@ -304,7 +304,7 @@ Test(growth, derivatives_take_memory_in_proportion_to_the_states)
 
 /* ------------------------------------------------------------------ chains */
 
-enum { LONG = 10000, SMALL_STACK = 256 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */
+enum { LONG = 6000, SMALL_STACK = 160 * 1024 }; /* less than 27 bytes for each of a chain that is followed by recursion */
 
 /* Each waits for the next one, so that a compiler that takes them in the order of the file comes to the last one first. */
 static const struct growing chains[] = {
@@ -399,7 +399,7 @@ static const struct {
     const char *what;
     void (*make)(struct engine *engine);
     size_t n; /* nodes of which a search through all for each of them shows */
-} made[] = {{"one program", evaluate, 5000}, {"C", write_c, 1800}, {"ONNX", write_onnx, 1800}};
+} made[] = {{"one program", evaluate, 2500}, {"C", write_c, 1000}, {"ONNX", write_onnx, 1000}};
 
 /* Processor time in which it is made of so many nodes. */
 static double seconds_of(size_t what, size_t n)

@@ -4,6 +4,13 @@
 # from there.
 unset LD_PRELOAD
 case "${BUILD:=build}" in /*) kept=$BUILD/compiled ;; *) kept=${0%/*}/../../$BUILD/compiled ;; esac
+case " $* " in # asked for each library that mdf-run keeps
+*" --version "*)
+    [ "$kept/version" -nt "$(command -v cc)" ] || { mkdir -p "$kept" && cc --version >"$kept/version.$$" && mv "$kept/version.$$" "$kept/version"; }
+    while IFS= read -r line; do echo "$line"; done <"$kept/version"
+    exit
+    ;;
+esac
 out=/dev/null words= files=$(command -v cc) previous= source=/dev/null
 trap '[ "$source" = /dev/null ] || rm -f "$source"' EXIT
 for word; do

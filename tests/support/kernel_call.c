@@ -105,6 +105,8 @@ void kernel_set_text(struct kernel_call *call, const char *name, const char *tex
 
 /* ------------------------------------------------------------------ inputs */
 
+enum { DRAWN_AT_ONCE = 64 };
+
 static double pick_real(enum kernel_numbers numbers)
 {
     static const double wild[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
@@ -137,15 +139,25 @@ struct mdf_value *kernel_add(struct kernel_call *call, mdf_dtype dtype, size_t r
     size_t i = call->call.n_inputs++;
     char *elements = mdf_value_make_tensor(&call->memory, &call->inputs[i], dtype, rank, shape);
     char kind = mdf_dtype_kind(dtype);
+    bool is_real = kind == 'f' || kind == 'c';
 
     cr_assert(elements != NULL && i < KERNEL_CALL_INPUTS);
-    for (size_t k = 0; k < call->inputs[i].length; k++) {
-        char *element = elements + k * mdf_dtype_size(dtype);
-        double real = kind == 'f' || kind == 'c' ? pick_real(numbers) : 0;
-        int64_t whole = kind == 'b' ? kernel_pick(0, 1) : kind == 'i' || kind == 'u' ? pick_whole(dtype, numbers) : 0;
+    for (size_t from = 0, n; from < call->inputs[i].length; from += n) {
+        union {
+            double reals[DRAWN_AT_ONCE];
+            int64_t wholes[DRAWN_AT_ONCE];
+        } drawn;
 
-        mdf_convert_elements(dtype, element, kind == 'f' || kind == 'c' ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64,
-                             kind == 'f' || kind == 'c' ? (const void *)&real : (const void *)&whole, 1, false);
+        n = call->inputs[i].length - from < DRAWN_AT_ONCE ? call->inputs[i].length - from : DRAWN_AT_ONCE;
+        for (size_t k = 0; k < n; k++) {
+            if (is_real) {
+                drawn.reals[k] = pick_real(numbers);
+            } else {
+                drawn.wholes[k] = kind == 'b' ? kernel_pick(0, 1) : kind == 'i' || kind == 'u' ? pick_whole(dtype, numbers) : 0;
+            }
+        }
+        mdf_convert_elements(dtype, elements + from * mdf_dtype_size(dtype), is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64, &drawn,
+                             n, false);
     }
     call->input_pointers[i] = &call->inputs[i];
     call->constants[i] = is_constant;
