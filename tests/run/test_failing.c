@@ -80,8 +80,8 @@ Test(failing, any_allocation_may_fail)
 
 /* ------------------------------------------------------------------ files */
 
-/* What a command writes over a file that says "old", or that `old` makes. What is seen of it, in the file or by `look`, is that of
- * the old files or that of the new ones. */
+/* What a command writes over a file that says "old", or that `old` makes. What is seen of it, in the file or by `look`, is that
+ * of the old files or that of the new ones. */
 struct writing {
     const char *file, *command, *old, *look;
 };
@@ -96,8 +96,8 @@ static const struct writing writings[] = {
      "[ -s $FOLDER/a.npz ] && head -c 2 $FOLDER/a.npz"}, /* it knows the time */
     {"a.dot", "$BUILD/mdf-run --quiet examples/cooling.yaml --graph-image $FOLDER/a.dot", NULL, NULL},
     {"a.c", "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/a.c", NULL, NULL},
-    {"b.h", "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/b.h", "$BUILD/mdf-compile examples/cooling.yaml -o $FOLDER/b.h",
-     "cat $FOLDER/b.c $FOLDER/b.h"},
+    {"b.h", "$BUILD/mdf-compile examples/newton_sqrt.json -o $FOLDER/b.h",
+     "$BUILD/mdf-compile examples/cooling.yaml -o $FOLDER/b.h", "cat $FOLDER/b.c $FOLDER/b.h"},
     {"p.json", "$BUILD/mdf-convert --weights-beside 1 $FOLDER/other.json $FOLDER/p.json",
      "$BUILD/mdf-convert --weights-beside 1 $FOLDER/first.json $FOLDER/p.json", "$BUILD/mdf-run $FOLDER/p.json"},
 };
@@ -299,8 +299,9 @@ Test(failing, a_header_and_a_source_of_two_runs_do_not_compile)
     char text[TEXT_SIZE];
 
     cr_assert_eq(
-        run("$BUILD/mdf-compile examples/newton_sqrt.json --name m -o $FOLDER/m.h && cd $FOLDER && ${CC:-cc} -c m.c -o m.o", text), 0,
-        "%s", text);
+        run("$BUILD/mdf-compile examples/newton_sqrt.json --name m -o $FOLDER/m.h && cd $FOLDER && ${CC:-cc} -c m.c -o m.o",
+            text),
+        0, "%s", text);
     cr_assert_eq(run("cp $FOLDER/m.h $FOLDER/kept.h; $BUILD/mdf-compile examples/cooling.yaml --name m -o $FOLDER/m.h && "
                      "cp $FOLDER/kept.h $FOLDER/m.h",
                      text),
