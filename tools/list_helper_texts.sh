@@ -2,7 +2,7 @@
 # Writes the functions of functions/elements/element_helpers.h, float32_functions.inc, float64_tables.inc, float64_functions.inc, mdf_c/tensor/half_floats.inc, small_floats.inc and of all routines (functions/kernel/routine.h)
 # as texts for generated C, one row a function, with the comment in front of it:
 #     {"modulo_float64", "static inline double mdf_modulo_float64(double a, double b)\n" ... },
-# Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D" in its text (mdf_source_of_type).
+# Of a routine for several element types, these are "$n" in its name, and "$T", "$U", "$D", "$R", "$W", "$V" in its text (mdf_source_of_type).
 # mdf_c/source/source_helpers.c includes the result. Run from the root of the tree.
 set -eu
 export LC_ALL=C
@@ -89,6 +89,9 @@ FILENAME ~ /_routine/ {
     $0 = replace(replace(replace($0, "NAME", "mdf_", "_$n"), "MATH", "", "$f"), "FUNCTION", "$T (*", ")($T)")
     gsub(/HEEDED\([^()]*\)/, "true")
     gsub(/APART/, "volatile")
+    gsub(/NUMBER_OF\(/, "$R(")
+    gsub(/ROUNDED_TOTAL\(/, "$V(")
+    gsub(/ROUNDED\(/, "$W(")
     gsub(/ELEMENT/, "$T")
     gsub(/WIDE/, "$U")
     gsub(/TOTAL/, "$D")

@@ -266,12 +266,13 @@ const struct mdf_operator mdf_operators_cumulate[] = {
      .derivatives = MDF_DERIVATIVES({0, "(numpy.cumsum(dy, int(x1)) if reverse else "
                                         "numpy.flip(numpy.cumsum(numpy.flip(dy, int(x1)), int(x1)), int(x1))) - exclusive * dy"},
                                     {1, NULL}),
-     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_sum, .by_axis = true, .function = cumulate_function}},
+     .infer = &mdf_rule_same,
+     .routine = &(const struct mdf_routine){plan_sum, .by_axis = true, .takes_halves = true, .function = cumulate_function}},
     {"CumProd", 26, 99, cumulative_product, cumulate_table, sizeof(struct cumulate_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .meaning = MDF_MEANING("result", NULL, {"items", "numpy.moveaxis(x0, int(x1), 0)", NULL},
                             {"scanned", "numpy.flip(items, 0) if reverse else items", NULL},
                             {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
                             {"result", "numpy.moveaxis(numpy.flip(all, 0) if reverse else all, 0, int(x1))", NULL}),
      .infer = &mdf_rule_same,
-     .routine = &(const struct mdf_routine){plan_product, .by_axis = true, .function = cumulate_function}},
+     .routine = &(const struct mdf_routine){plan_product, .by_axis = true, .takes_halves = true, .function = cumulate_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

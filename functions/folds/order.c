@@ -747,14 +747,15 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
 const struct mdf_operator mdf_operators_order[] = {
     {"TopK", 1, 99, top_k, top_table, sizeof(struct top_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, self1(x0, x1), axis), x0)"}, {1, NULL}),
-     .routine =
-         &(const struct mdf_routine){plan_top, .why = "other numbers of elements are asked for than when the model was compiled",
-                                     .function = top_function},
+     .routine = &(const struct mdf_routine){plan_top, .takes_halves = true,
+                                            .why = "other numbers of elements are asked for than when the model was compiled",
+                                            .function = top_function},
      .infer = &mdf_rule_rank},
     {"ArgMax", 1, 99, arg_max, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_largest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"ArgMin", 1, 99, arg_min, arg_table, sizeof(struct arg_settings), MDF_OPERATOR_PURE, NULL, .fold = &place_of_smallest,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_arg},
     {"NonZero", 9, 99, non_zero, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_non_zero, "other numbers of elements are not zero than when the model was compiled")},
+     .routine = &(const struct mdf_routine){plan_non_zero, .takes_halves = true,
+                                            .why = "other numbers of elements are not zero than when the model was compiled"}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

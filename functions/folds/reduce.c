@@ -2,7 +2,8 @@
  * ReduceLogSumExp, ReduceSumSquare.
  *
  * Comes in: an array, and axes as attribute or input. Goes out: the array with these axes gone, or of size 1. Real numbers are
- * folded in float64 and rounded once (exponentials of float32, of which the largest is 1, are of float32), whole ones wrap; a
+ * folded in float64 and rounded once (exponentials of float32, of which the largest is 1, are of float32; narrower ones are those
+ * of float32, in the order of blocks), whole ones wrap; a
  * mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds to 0, to 1 for a product, to the lowest (highest) value
  * of the type for a maximum (minimum), to NaN for a mean of reals. Source: the ONNX operators of these names, all versions;
  * numpy's reductions. */
@@ -228,49 +229,82 @@ static void fold_whole_extreme(const struct job *job, const struct mdf_whole_ext
     find_folding(job->folding.total).folds[kind].columns(total, &extreme, 1, NULL);
 }
 
-/* Folds `n` adjacent elements into one total, where there is a kernel for that; false where there is none. */
-static bool fold_vector(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n)
+/* Whether the fold is of real numbers by the kernels of vector_rows.h, whose order for extremes is their own. */
+static bool is_real_extreme(const struct job *job, enum fold_kind kind)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    return (kind == FOLD_maximum || kind == FOLD_minimum) && job->folding.total == MDF_DTYPE_FLOAT64;
+}
+
+/* Whether `most` comes in place of the largest or smallest real number so far: of equal ones the first stays. */
+static bool is_beyond(enum fold_kind kind, double most, double so_far)
+{
+    return isnan(most) || (kind == FOLD_maximum ? most > so_far : most < so_far);
+}
+
+/* Folds `n` adjacent elements of the type that folds take into one total. */
+static void fold_row(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n, double shift)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->folding.element);
     double most;
 
     if (kind == FOLD_sum && job->dtype == MDF_DTYPE_FLOAT32) {
         total->real += rows->sum(n, elements);
-        return true;
-    }
-    if ((kind == FOLD_maximum || kind == FOLD_minimum) && mdf_dtype_kind(job->dtype) == 'f') {
+    } else if (is_real_extreme(job, kind)) {
         most = kind == FOLD_maximum ? rows->largest(n, elements) : rows->smallest(n, elements);
-        if (!isnan(total->real) && (isnan(most) || (kind == FOLD_maximum ? most > total->real : most < total->real))) {
-            total->real = most;
-        }
-        return true;
+        total->real = !isnan(total->real) && is_beyond(kind, most, total->real) ? most : total->real;
+    } else {
+        job->folding.folds[kind].row(total, elements, n, shift);
     }
-    return false;
 }
 
-/* Whether the fold is of the extremes of real numbers that are converted to float32 first. */
-static bool is_converted_extreme(const struct job *job, enum fold_kind kind)
+/* The same of at most MDF_FOLD_BLOCK elements that are converted first. */
+static void fold_block(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n,
+                       double shift)
 {
-    return (kind == FOLD_maximum || kind == FOLD_minimum) && job->folding.element == MDF_DTYPE_FLOAT32 &&
-           job->dtype != MDF_DTYPE_FLOAT32;
+    double converted[MDF_FOLD_BLOCK]; /* room for elements of any type that folds take */
+
+    mdf_convert_elements(job->folding.element, converted, job->dtype, elements, n, false);
+    fold_row(job, kind, total, converted, n, shift);
 }
 
-/* Folds `n` adjacent converted elements into one total. Vectors find the extreme in an order of their own, which matters only
- * to which NaN it is and to the sign of a zero. */
+/* The way that combines totals as `kind` does: its elements as they are. */
+static enum fold_kind joining(enum fold_kind kind)
+{
+    enum fold_kind join = 0;
+
+    while (mdf_fold_ways[join].term != MDF_ELEMENT(kept) || mdf_fold_ways[join].combine != mdf_fold_ways[kind].combine) {
+        join++;
+    }
+    return join;
+}
+
+/* The folds that take totals of `kind` as elements. */
+static const struct fold *joining_folds(const struct job *job, enum fold_kind kind)
+{
+    return &find_folding(kind == FOLD_exponentials ? MDF_DTYPE_FLOAT64 : job->folding.total).folds[joining(kind)];
+}
+
+/* The same of any number of them: in blocks, and blocks in pairs, as a row that needs no conversion (reduce_type.inc). */
 static void fold_converted(const struct job *job, enum fold_kind kind, union total *total, const void *elements, size_t n,
                            double shift)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
-    const struct fold *fold = &job->folding.folds[kind];
-    float most = 0;
+    size_t half = n / 2 / MDF_FOLD_N_LANES * MDF_FOLD_N_LANES;
+    const struct fold *join = joining_folds(job, kind);
+    union total halves[2];
 
-    if (is_converted_extreme(job, kind)) {
-        most = (float)(kind == FOLD_maximum ? rows->largest(n, elements) : rows->smallest(n, elements));
+    if (n <= MDF_FOLD_BLOCK) {
+        fold_block(job, kind, total, elements, n, shift);
+        return;
     }
-    if (most == 0 || isnan(most)) {
-        fold->row(total, elements, n, shift);
+    start_totals(job, kind, halves, 2);
+    fold_converted(job, kind, &halves[0], elements, half, shift);
+    fold_converted(job, kind, &halves[1], mdf_element_at(job->dtype, elements, half), n - half, shift);
+    if (is_real_extreme(job, kind)) {
+        halves[0] = is_beyond(kind, halves[1].real, halves[0].real) ? halves[1] : halves[0];
+        *total = !isnan(total->real) && is_beyond(kind, halves[0].real, total->real) ? halves[0] : *total;
     } else {
-        fold->columns(total, &most, 1, NULL);
+        join->columns(&halves[0], &halves[1], 1, &shift);
+        join->columns(total, &halves[0], 1, &shift);
     }
 }
 
@@ -278,36 +312,20 @@ static void fold_converted(const struct job *job, enum fold_kind kind, union tot
 static void fold_elements(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                           const double *shifts)
 {
-    const struct fold *fold = &job->folding.folds[kind];
     const void *elements = mdf_element_at(job->dtype, job->elements, first);
     const struct mdf_whole_extremes *whole = whole_extremes_of(job, kind);
+    bool is_direct = job->folding.element == job->dtype;
     double converted[N_TOTALS]; /* room for elements of any type that folds take */
 
-    if (whole != NULL && job->inner_reduced && n > 0) {
+    if (job->inner_reduced && whole != NULL && n > 0) {
         fold_whole_extreme(job, whole, kind, totals, elements, n);
-        return;
-    }
-    if (job->folding.element == job->dtype) {
-        if (job->inner_reduced && fold_vector(job, kind, totals, elements, n)) {
-            return;
+    } else if (job->inner_reduced) {
+        (is_direct ? fold_row : fold_converted)(job, kind, totals, elements, n, shifts[0]);
+    } else {
+        if (!is_direct) {
+            mdf_convert_elements(job->folding.element, converted, job->dtype, elements, n, false);
         }
-        if (job->inner_reduced) {
-            fold->row(totals, elements, n, shifts[0]);
-        } else {
-            fold->columns(totals, elements, n, shifts);
-        }
-        return;
-    }
-    for (size_t i = 0; i < n; i += N_TOTALS) {
-        size_t n_chunk = n - i < N_TOTALS ? n - i : N_TOTALS;
-
-        mdf_convert_elements(job->folding.element, converted, job->dtype, mdf_element_at(job->dtype, elements, i), n_chunk,
-                             false);
-        if (job->inner_reduced) {
-            fold_converted(job, kind, totals, converted, n_chunk, shifts[0]);
-        } else {
-            fold->columns(totals, converted, n_chunk, shifts);
-        }
+        job->folding.folds[kind].columns(totals, is_direct ? elements : converted, n, shifts);
     }
 }
 
@@ -351,24 +369,21 @@ static void find_extremes(const struct job *job, bool largest, union total *tota
     mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
 }
 
-/* The same where elements are converted: as the folds of columns take them, by which the later of two equal ones stays. */
+/* The same where elements are converted. */
 static void find_converted_extremes(const struct job *job, bool largest, union total *totals, size_t first, size_t n)
 {
     const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT32);
-    float most[2][N_TOTALS]; /* those so far, and the next row's */
-    unsigned now = 0;
+    float most[N_TOTALS], next[N_TOTALS];
 
-    for (size_t i = 0; i < n; i++) {
-        most[now][i] = largest ? -INFINITY : INFINITY;
-    }
     for (size_t row = 0; row < job->n_rows; row++) {
         const void *elements = mdf_element_at(job->dtype, job->elements, first + offset_of(&job->reduced, row));
 
-        mdf_convert_elements(MDF_DTYPE_FLOAT32, most[!now], job->dtype, elements, n, false);
-        (largest ? rows->larger : rows->smaller)(n, most[now], 1, most[!now]);
-        now = !now;
+        mdf_convert_elements(MDF_DTYPE_FLOAT32, row == 0 ? most : next, job->dtype, elements, n, false);
+        if (row > 0) {
+            (largest ? rows->larger : rows->smaller)(n, next, 1, most);
+        }
     }
-    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, MDF_DTYPE_FLOAT32, most[now], n, false);
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, MDF_DTYPE_FLOAT32, most, job->n_rows > 0 ? n : 0, false);
 }
 
 /* The same of whole numbers. */
@@ -385,13 +400,6 @@ static void find_whole_extremes(const struct job *job, const struct mdf_whole_ex
     mdf_convert_elements(job->folding.total, totals, job->dtype, most, job->n_rows > 0 ? n : 0, false);
 }
 
-/* Whether the fold is of real numbers by the kernels of vector_rows.h, whose order for extremes is their own. */
-static bool is_real_extreme(const struct job *job, enum fold_kind kind)
-{
-    return (kind == FOLD_maximum || kind == FOLD_minimum) && job->folding.element == job->dtype &&
-           job->folding.total == MDF_DTYPE_FLOAT64;
-}
-
 /* The totals of one piece of the output: one element, or up to N_TOTALS adjacent ones. */
 static void fold_piece(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n,
                        const double *shifts)
@@ -402,11 +410,8 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
         return;
     }
     if (is_real_extreme(job, kind) && !job->inner_reduced) {
-        find_extremes(job, kind == FOLD_maximum, totals, first, n);
-        return;
-    }
-    if (is_converted_extreme(job, kind) && !job->inner_reduced) {
-        find_converted_extremes(job, kind == FOLD_maximum, totals, first, n);
+        (job->folding.element == job->dtype ? find_extremes : find_converted_extremes)(job, kind == FOLD_maximum, totals, first,
+                                                                                       n);
         return;
     }
     if (whole_extremes_of(job, kind) != NULL && !job->inner_reduced) {
@@ -424,23 +429,11 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
  * alone (functions/kernel/fold.h), of which lanes that no element comes to are no part. Up to MDF_SHORT_ROW elements sums of 8
  * and of 16 lanes are the same. */
 
-/* The way that combines totals as `kind` does: its elements as they are. */
-static enum fold_kind joining(enum fold_kind kind)
-{
-    enum fold_kind join = 0;
-
-    while (mdf_fold_ways[join].term != MDF_ELEMENT(kept) || mdf_fold_ways[join].combine != mdf_fold_ways[kind].combine) {
-        join++;
-    }
-    return join;
-}
-
 /* Totals of rows from their turned elements; `lanes` has room for n_rows of each lane. */
 static void fold_turned(const struct job *job, enum fold_kind kind, union total *totals, const void *turned, size_t n_rows,
                         size_t n, const double *shifts)
 {
-    mdf_dtype total = kind == FOLD_exponentials ? MDF_DTYPE_FLOAT64 : job->folding.total;
-    const struct fold *terms = &job->folding.folds[kind], *join = &find_folding(total).folds[joining(kind)];
+    const struct fold *terms = &job->folding.folds[kind], *join = joining_folds(job, kind);
     union total lanes[MDF_FOLD_N_LANES][MDF_ROWS_AT_ONCE];
     size_t n_lanes = n < MDF_FOLD_N_LANES ? n : MDF_FOLD_N_LANES;
 
@@ -461,15 +454,16 @@ static void fold_turned(const struct job *job, enum fold_kind kind, union total 
 /* The same of the largest or smallest real numbers; the turned elements are written over. */
 static void find_turned_extremes(const struct job *job, bool largest, union total *totals, void *turned, size_t n_rows, size_t n)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    mdf_dtype dtype = job->folding.element;
+    const struct mdf_vector_rows *rows = mdf_vector_rows(dtype);
 
     for (size_t half = MDF_SHORT_ROW / 2; half > 0; half /= 2) {
         for (size_t k = 0; k < half && k + half < n; k++) {
-            (largest ? rows->larger : rows->smaller)(n_rows, mdf_element_at(job->dtype, turned, (k + half) * n_rows), 1,
-                                                     mdf_element_to_write(job->dtype, turned, k * n_rows));
+            (largest ? rows->larger : rows->smaller)(n_rows, mdf_element_at(dtype, turned, (k + half) * n_rows), 1,
+                                                     mdf_element_to_write(dtype, turned, k * n_rows));
         }
     }
-    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, job->dtype, turned, n_rows, false);
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, totals, dtype, turned, n_rows, false);
 }
 
 /* Totals of up to MDF_ROWS_AT_ONCE short rows, which begin at element `first`. */

@@ -258,7 +258,8 @@ static bool plan_unique(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 const struct mdf_operator mdf_operators_unique[] = {
     {"Unique", 11, 99, unique, unique_table, sizeof(struct unique_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .routine = MDF_ROUTINE(plan_unique, "other numbers of elements are equal than when the model was compiled"),
+     .routine = &(const struct mdf_routine){plan_unique, .takes_halves = true,
+                                            .why = "other numbers of elements are equal than when the model was compiled"},
      .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self1(x0) + 1 if axis is None else "
                                         "numpy.take(gradient.numbers(x0), numpy.int64(self1(x0)), axis), x0)"})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

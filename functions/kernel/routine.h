@@ -5,8 +5,9 @@
  *     static inline bool NAME(something)(void *const *out, const void *const *in, const int64_t *whole, const double *real, void
  * *work) gets the elements of outputs and inputs (NULL: omitted), numbers that are known when the source is written, and memory
  * to work in. It returns false where it refuses what it is given. ELEMENT is an element type, WIDE the one to compute whole
- * numbers in so that they wrap, TOTAL that or, of reals, double; MATH(f) a function of math.h, NAME(x) is mdf_x_TYPE. A function
- * whose types are always the same is called mdf_something. */
+ * numbers in so that they wrap, TOTAL that or, of reals, double; MATH(f) a function of math.h, NAME(x) is mdf_x_TYPE.
+ * NUMBER_OF(x) is an element as a number that C computes with, of halves a float, ROUNDED(x) an element of a WIDE,
+ * ROUNDED_TOTAL(x) of a TOTAL. A function whose types are always the same is called mdf_something. */
 #ifndef MDF_FUNCTIONS_KERNEL_ROUTINE_H
 #define MDF_FUNCTIONS_KERNEL_ROUTINE_H
 
@@ -44,6 +45,7 @@ struct mdf_routine {
     bool (*plan)(struct mdf_call *call, struct mdf_routine_plan *plan);
     bool by_axis;           /* whole numbers behind the first input say along which axis: they have to be constants */
     bool takes_bits;        /* elements of types that C does not compute with as well: small floats and whole numbers, halves */
+    bool takes_halves;      /* only those */
     bool takes_result_type; /* input 0 is brought to the type of the result before */
     bool draws;             /* random numbers: it is called where the call stands, whoever needs its results */
     const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */

@@ -545,16 +545,18 @@ static const struct mdf_operator block_places = {
 const struct mdf_operator mdf_operators_scatter[] = {
     {"Scatter", 9, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
-     .routine = &(const struct mdf_routine){plan_elements, .why = out_of_range, .function = elements_function}},
+     .routine =
+         &(const struct mdf_routine){plan_elements, .takes_halves = true, .why = out_of_range, .function = elements_function}},
     {"ScatterElements", 11, 99, scatter_elements, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      HELPED_BY(element_places), .form = MDF_FORM_SCATTER_ELEMENTS, .infer = &mdf_rule_same,
-     .routine = &(const struct mdf_routine){plan_elements, .why = out_of_range, .function = elements_function}},
+     .routine =
+         &(const struct mdf_routine){plan_elements, .takes_halves = true, .why = out_of_range, .function = elements_function}},
     {"ScatterND", 11, 99, scatter_nd, scatter_table, sizeof(struct scatter_settings), MDF_OPERATOR_PURE, NULL,
      HELPED_BY(block_places), .form = MDF_FORM_SCATTER_ND, .infer = &mdf_rule_same,
-     .routine = &(const struct mdf_routine){plan_blocks, .why = out_of_range, .function = blocks_function}},
+     .routine = &(const struct mdf_routine){plan_blocks, .takes_halves = true, .why = out_of_range, .function = blocks_function}},
     {"TensorScatter", 24, 99, tensor_scatter, cache_table, sizeof(struct cache_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives =
          MDF_DERIVATIVES({0, "self(dy, numpy.zeros_like(x1), x2)"},
                          {1, "gradient.send_back(dy, self(gradient.no_numbers(x0), gradient.numbers(x1), x2), x1)"}, {2, NULL}),
-     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_steps, out_of_range)},
+     .infer = &mdf_rule_same, .routine = &(const struct mdf_routine){plan_steps, .takes_bits = true, .why = out_of_range}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -220,6 +220,9 @@ static bool has_order(const struct mdf_lowered_nest *nest, const struct mdf_nest
     if (step->order == MDF_NEST_IN_DEPTHS) {
         return step->fold == MDF_NEST_SUM && step->lanes == 1 && nest->extents[step->level] > MDF_NEST_DEPTH && !nest->is_open;
     }
+    if (step->order == MDF_NEST_IN_BLOCKS && (step->fold == MDF_NEST_MAXIMUM || step->fold == MDF_NEST_MINIMUM)) {
+        return mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f';
+    }
     return step->order == MDF_NEST_IN_LANES || (step->order < N_MDF_NEST_ORDERS && step->fold <= MDF_NEST_PRODUCT &&
                                                 step->lanes == (step->order == MDF_NEST_WITH_REST ? 32 : 8));
 }

@@ -245,8 +245,9 @@ static bool has_type(const struct mdf_call *call, const struct mdf_value *value)
     mdf_dtype dtype = (mdf_dtype)value->dtype;
 
     return value->kind == MDF_KIND_TENSOR &&
-           (call->operator->move != NULL || call->operator->routine->takes_bits ? mdf_source_type(dtype) != NULL
-                                                                                : mdf_source_computes(dtype));
+           (call->operator->move != NULL || call->operator->routine->takes_bits
+                ? mdf_source_type(dtype) != NULL
+                : mdf_source_computes(dtype) || (call->operator->routine->takes_halves && mdf_source_is_half(dtype)));
 }
 
 /* Whether all elements have types of C. */

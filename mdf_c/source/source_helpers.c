@@ -230,7 +230,22 @@ const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
 
 static const char *wide_type(mdf_dtype dtype)
 {
-    return mdf_dtype_kind(dtype) == 'f' ? mdf_source_type(dtype) : mdf_dtype_size(dtype) == 8 ? "uint64_t" : "uint32_t";
+    return mdf_source_is_half(dtype)      ? "float"
+           : mdf_dtype_kind(dtype) == 'f' ? mdf_source_type(dtype)
+           : mdf_dtype_size(dtype) == 8   ? "uint64_t"
+                                          : "uint32_t";
+}
+
+/* What an element becomes of, and what becomes one: the conversion, or how a half is converted from `from`. */
+static const char *conversion_to(struct mdf_source_writer *writer, mdf_dtype dtype, mdf_dtype from)
+{
+    return mdf_source_is_half(dtype) ? mdf_source_text(writer, "mdf_%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(dtype))
+                                     : mdf_source_text(writer, "(%s)", mdf_source_type(dtype));
+}
+
+static const char *conversion_of(struct mdf_source_writer *writer, mdf_dtype dtype)
+{
+    return mdf_source_is_half(dtype) ? mdf_source_text(writer, "mdf_%s_to_float32", mdf_dtype_name(dtype)) : "";
 }
 
 const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *text, mdf_dtype dtype)
@@ -246,6 +261,9 @@ const char *mdf_source_of_type(struct mdf_source_writer *writer, const char *tex
                             : text[1] == 'U' ? wide_type(dtype)
                             : text[1] == 'D' ? (mdf_dtype_kind(dtype) == 'f' ? "double" : wide_type(dtype))
                             : text[1] == 'n' ? mdf_dtype_name(dtype)
+                            : text[1] == 'R' ? conversion_of(writer, dtype)
+                            : text[1] == 'W' ? conversion_to(writer, dtype, MDF_DTYPE_FLOAT32)
+                            : text[1] == 'V' ? conversion_to(writer, dtype, MDF_DTYPE_FLOAT64)
                             : text[1] == 'f' ? (dtype == MDF_DTYPE_FLOAT32 ? "f" : "")
                                              : NULL;
 

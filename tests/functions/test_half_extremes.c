@@ -1,5 +1,6 @@
 /* test_half_extremes.c - the largest and smallest of real numbers of 16 bits, which are found in vectors: which of two zeros and
- * which NaN it is stays what the order of the folds says (functions/kernel/fold.h). */
+ * which NaN it is stays what the order of the vectors, and of blocks, says (functions/kernel/fold.h). */
+#include "functions/elements/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "tests/support/kernel_call.h"
 
@@ -7,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_IN_ROW = 250 };
+enum { MOST_IN_ROW = 1500 };
 
-/* Of two that are equal the later stays. */
+/* Of two that are equal the first stays. */
 static double more_of(double total, double met, bool largest)
 {
-    return isnan(total) || (largest ? total > met : total < met) ? total : met;
+    return isnan(met) || (largest ? met > total : met < total) ? met : total;
 }
 
 static double fold_column(const double *x, size_t n, bool largest)
@@ -27,15 +28,19 @@ static double fold_column(const double *x, size_t n, bool largest)
 
 static double fold_row(const double *x, size_t n, bool largest)
 {
-    double lanes[MDF_FOLD_N_LANES];
+    size_t first_half = n / 2 / MDF_FOLD_N_LANES * MDF_FOLD_N_LANES;
+    double lanes[MDF_EXTREME_PARTS];
 
-    for (size_t lane = 0; lane < MDF_FOLD_N_LANES; lane++) {
+    if (n > MDF_FOLD_BLOCK) {
+        return more_of(fold_row(x, first_half, largest), fold_row(x + first_half, n - first_half, largest), largest);
+    }
+    for (size_t lane = 0; lane < MDF_EXTREME_PARTS; lane++) {
         lanes[lane] = largest ? -INFINITY : INFINITY;
     }
     for (size_t i = 0; i < n; i++) {
-        lanes[i % MDF_FOLD_N_LANES] = more_of(lanes[i % MDF_FOLD_N_LANES], x[i], largest);
+        lanes[i % MDF_EXTREME_PARTS] = more_of(lanes[i % MDF_EXTREME_PARTS], x[i], largest);
     }
-    for (size_t half = MDF_FOLD_N_LANES / 2; half > 0; half /= 2) {
+    for (size_t half = MDF_EXTREME_PARTS / 2; half > 0; half /= 2) {
         for (size_t lane = 0; lane < half; lane++) {
             lanes[lane] = more_of(lanes[lane], lanes[lane + half], largest);
         }
@@ -57,7 +62,7 @@ static void fill(struct mdf_value *x, bool largest, int kind)
 
 static void check_extremes(bool largest, mdf_dtype dtype, int64_t axis, int kind)
 {
-    const int64_t shape[] = {kernel_pick(1, 5), kernel_pick(1, 240), kernel_pick(20, 240)};
+    const int64_t shape[] = {kernel_pick(1, 5), kernel_pick(1, 240), kernel_pick(20, kind == 1 ? 240 : 1400)};
     size_t step = (size_t)(axis == 1 ? shape[2] : 1), n = (size_t)shape[axis];
     double terms[MOST_IN_ROW];
     struct kernel_call call;

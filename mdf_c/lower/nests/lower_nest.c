@@ -389,6 +389,11 @@ struct row_order {
     bool goes_on; /* from one row to the next, as if all were one */
 };
 
+static enum mdf_nest_order order_of_blocks(size_t n)
+{
+    return n <= MDF_FOLD_BLOCK ? MDF_NEST_IN_LANES : MDF_NEST_IN_BLOCKS;
+}
+
 /* Of a row of n reals; whole numbers are folded in any order. */
 static struct row_order find_order(const struct fold_rule *rule, mdf_dtype dtype, mdf_dtype total, size_t n)
 {
@@ -401,9 +406,8 @@ static struct row_order find_order(const struct fold_rule *rule, mdf_dtype dtype
         return n < MDF_FOLD_N_LANES ? (struct row_order){1, MDF_NEST_IN_LANES, false}
                                     : (struct row_order){MDF_FOLD_N_LANES, MDF_NEST_PAIRWISE, false};
     }
-    return is_sum && dtype == MDF_DTYPE_FLOAT32
-               ? (struct row_order){MDF_SUM_PARTS, MDF_NEST_IN_LANES, false}
-               : (struct row_order){MDF_FOLD_N_LANES, n <= MDF_FOLD_BLOCK ? MDF_NEST_IN_LANES : MDF_NEST_IN_BLOCKS, false};
+    return is_sum && dtype == MDF_DTYPE_FLOAT32 ? (struct row_order){MDF_SUM_PARTS, MDF_NEST_IN_LANES, false}
+                                                : (struct row_order){MDF_FOLD_N_LANES, order_of_blocks(n), false};
 }
 
 /* Whether machine code folds such a row as fast as the kernel: a rest keeps it from vectors along the row. */
@@ -495,6 +499,7 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     if (folding->row != DRAFT_NO_AXIS && is_extreme(rule)) { /* in any order, but for which NaN stays */
         order.goes_on = rule->of->order != MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f';
         order.lanes = rule->of->order == MDF_FOLD_LANES && mdf_dtype_kind(dtype) == 'f' ? MDF_EXTREME_PARTS : 1;
+        order.order = folding->widens ? order_of_blocks(draft->extents[folding->row]) : MDF_NEST_IN_LANES;
     } else if (folding->row != DRAFT_NO_AXIS) {
         order = find_order(rule, folding->widens ? MDF_DTYPE_NONE : dtype, total, draft->extents[folding->row]);
     }
@@ -592,21 +597,11 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
            (lowering->is_for_source && (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || lowering_is_half(dtype)));
 }
 
-/* For C source, which has no arithmetic of halves: those of a row that a kernel converts at once, in whose order they are added.
- * Which zero is the larger one depends on the order, too. */
-static uint8_t widen_halves(struct folding *folding, const struct fold_rule *rule, uint8_t in)
+/* For C source, which has no arithmetic of halves. */
+static uint8_t widen_halves(struct folding *folding, uint8_t in)
 {
-    enum { LONGEST_ROW = 256 };
-    bool is_place = rule->of->result != MDF_FOLD_TOTAL;
-    size_t n = folding->row != DRAFT_NO_AXIS ? folding->draft->extents[folding->row] : 0;
-
-    if (!lowering_is_half((mdf_dtype)folding->draft->steps[in].step.dtype)) {
-        return in;
-    }
-    folding->widens = true;
-    folding->draft->has_failed =
-        folding->draft->has_failed || (!is_place && (n > LONGEST_ROW || is_extreme(rule) || rule->of->shifts));
-    return draft_cast(folding->draft, in, MDF_DTYPE_FLOAT32);
+    folding->widens = lowering_is_half((mdf_dtype)folding->draft->steps[in].step.dtype);
+    return folding->widens ? draft_cast(folding->draft, in, MDF_DTYPE_FLOAT32) : in;
 }
 
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
@@ -625,7 +620,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
         return MDF_LOWERED_NONE; /* a view in which elements repeat */
     }
-    register_number = widen_halves(&folding, rule, register_number);
+    register_number = widen_halves(&folding, register_number);
     register_number = rule->of->result != MDF_FOLD_TOTAL
                           ? find_place(&folding, trial, rule, register_number)
                           : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
