@@ -20,7 +20,8 @@ static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .c
 
 /* ------------------------------------------------------------------ kernels */
 
-/* Folds all inputs, two or more, into `target`; what comes before the last step is kept in two scratch values in turn. */
+/* Folds all inputs, two or more, into `target`; what comes before the last step is kept in two scratch values in turn. A target that is
+ * one of them must be the one whose turn the last step is: the other holds what that step reads, which may have fewer elements. */
 static bool fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation)
 {
     const struct mdf_value *operands[2] = {mdf_call_tensor(call, 0), NULL};
@@ -70,7 +71,7 @@ static bool run_sum(struct mdf_call *call)
 static bool run_mean(struct mdf_call *call)
 {
     struct mdf_value *target = mdf_call_result(call, 0),
-                     *total = &call->scratch[call->n_inputs % 2 == 0 ? SCRATCH_FIRST : SCRATCH_SECOND];
+                     *total = &call->scratch[call->n_inputs % 2 == 0 ? SCRATCH_SECOND : SCRATCH_FIRST];
     const struct mdf_value *operands[1] = {total};
     double n = (double)call->n_inputs;
 

@@ -65,6 +65,13 @@ static const struct {
     {"onnx::LpNormalization", "\"input\": -2.5", "[-1.0]"},
     {"onnx::LayerNormalization", "\"X\": 2.5, \"Scale\": 3.0, \"B\": 0.5", "[0.5]"},
     {"onnx::Unique", "\"X\": 2.5, \"axis\": 0", "[2.5]"},
+    /* The sum so far is broadcast to more elements by what comes last. */
+    {"onnx::Mean",
+     "\"data_0\": [[1.0, 2.0, 3.0, 4.0], [3.0, 4.0, 5.0, 6.0], [[2.0, 3.0, 4.0, 5.0], [5.0, 6.0, 7.0, 8.0], [8.0, 9.0, 10.0, "
+     "11.0]]]",
+     "[[2.0, 3.0, 4.0, 5.0], [3.0, 4.0, 5.0, 6.0], [4.0, 5.0, 6.0, 7.0]]"},
+    {"onnx::Mean", "\"data_0\": [[1.0, 2.0], [3.0, 4.0], [2.0, 2.0], [[2.0, 4.0], [6.0, 8.0], [10.0, 12.0]]]",
+     "[[2.0, 3.0], [3.0, 4.0], [4.0, 5.0]]"},
     /* Real attributes are float32, given or by default. */
     {"onnx::LeakyRelu", "\"X\": -1.0", "-0.009999999776482582"},
     {"onnx::LeakyRelu", "\"X\": -1.0, \"alpha\": 0.1", "-0.10000000149011612"},
