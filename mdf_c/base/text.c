@@ -160,6 +160,8 @@ static size_t mark_as_real(char *text)
 #define HAS_WIDE_REALS 0
 #endif
 
+#define SCALING_ERROR 0x1p-62L /* more than that of a product by a power of ten */
+
 enum { LEAST_POWER = -46, LARGEST_POWER = 46 };
 
 static long double power_of_ten(int exponent)
@@ -212,33 +214,33 @@ static int decimal_exponent(long double value)
     return exponent - (value < power_of_ten(exponent));
 }
 
-/* The fewest digits of a positive number of usual size that read back to it. All is computed in long double, whose error is a
- * small part of the number's own spacing: a candidate counts only where the whole range of that error reads back. False: not
- * decided. */
+/* The fewest digits of a positive number of usual size that read back to it, the nearest ones of these. All is computed in long
+ * double, whose error is a small part of the number's own spacing: a candidate counts only where the whole range of that error
+ * reads back, and where the number lies in the middle between two within that range, neither does. False: not decided. */
 static bool find_shortest(long double value, const struct precision *precision, struct shortest *found)
 {
-    const int most = precision->most_digits;
+    const long double unit = 1 / LDBL_EPSILON; /* no fractions beside it */
     int exponent, n;
-    long double scaled, step, candidate;
+    long double scaled, whole, candidate;
     bool low, high;
 
     if (!HAS_WIDE_REALS || value < 1e-20L || value > 1e20L) {
         return false;
     }
     exponent = decimal_exponent(value);
-    scaled = value * power_of_ten(most - 1 - exponent);
-    for (n = precision->least_digits; n <= most; n++) {
-        step = power_of_ten(most - n);
-        found->digits = (uint64_t)(scaled / step + 0.5L);
-        candidate = (long double)found->digits * step * power_of_ten(exponent - most + 1);
+    for (n = precision->least_digits; n <= precision->most_digits; n++) {
+        scaled = value * power_of_ten(n - 1 - exponent);
+        whole = scaled + unit - unit;
+        candidate = whole * power_of_ten(exponent - n + 1);
         low = precision->reads_back(candidate * (1 - precision->slack), value);
         high = precision->reads_back(candidate * (1 + precision->slack), value);
-        if (low != high) {
-            return false; /* too near to the middle between two numbers */
+        if (low != high || (low && fabsl(fabsl(scaled - whole) - 0.5L) <= scaled * SCALING_ERROR)) {
+            return false;
         }
         if (low) {
             found->n_digits = n;
             found->exponent = exponent;
+            found->digits = (uint64_t)whole;
             if (found->digits >= (uint64_t)power_of_ten(n)) { /* 9.99 rounded up to 10.0 */
                 found->digits /= 10;
                 found->exponent++;

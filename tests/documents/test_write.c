@@ -420,6 +420,32 @@ Test(write, save_file_leaves_nothing_behind)
     cr_expect(memory.used_bytes == 0);
 }
 
+/* ------------------------------------------------------------------ digits of numbers */
+
+/* The C library's digits for the least precision that reads back: the nearest ones. Fractions of all sizes; quarters beside 2^50,
+ * which lie in the middle between two texts. */
+Test(write, digits_are_the_fewest_and_the_nearest)
+{
+    uint64_t drawn = 88172645463325252;
+
+    for (int i = 0; i < 20000; i++) {
+        char got[MDF_NUMBER_TEXT_SIZE], want[MDF_NUMBER_TEXT_SIZE];
+        int digits = 15;
+        double number;
+
+        drawn ^= drawn << 13;
+        drawn ^= drawn >> 7;
+        drawn ^= drawn << 17;
+        number = i % 2 == 0 ? (double)(drawn >> 11) * 0x1p-53 : (double)(drawn >> 12) / 4;
+        mdf_format_float64(number, got);
+        do {
+            snprintf(want, sizeof want, "%.*g", digits, number);
+        } while (strtod(want, NULL) != number && digits++ < 17);
+        strcat(want, strpbrk(want, ".e") == NULL ? ".0" : "");
+        cr_assert_str_eq(got, want);
+    }
+}
+
 /* ------------------------------------------------------------------ memory that runs out */
 
 Test(write, every_allocation_may_fail)
