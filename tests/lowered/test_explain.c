@@ -218,6 +218,29 @@ Test(explain, growing_states)
     }
 }
 
+/* What a state that grows was before a run becomes another state: there is no such value once it is a stack, so the loop is not
+ * lowered, whose forms do not change as it never runs. */
+Test(explain, growing_state_that_another_takes)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"y\": {\"value\": "
+        "[3]}, "
+        "\"x\": {\"value\": [[1, 2], [3, 4]], \"metadata\": {\"type\": \"float64\"}}, \"r\": {\"function\": "
+        "\"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": [\"y\", \"y\"], \"num_scan_inputs\": 1, \"body\": "
+        "\"b\"}}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"p\", \"q\"], "
+        "\"outputs\": [\"t\"]}, \"nodes\": {\"k\": {\"input_ports\": {\"p\": {}, \"q\": {}}, \"parameters\": {\"l\": "
+        "{\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"cond\": true, \"v_initial\": [\"x\", \"x\"], \"body\": \"c\"}}, "
+        "\"z\": {\"value\": \"numpy.size(l[1]) * p\"}}, \"output_ports\": {\"t\": {\"value\": \"z\"}}}}}, \"c\": {\"metadata\": "
+        "{\"inputs\": [\"i\", \"d\", \"s\", \"u\"], \"outputs\": [\"d\", \"u\", \"w\"]}, \"nodes\": {\"k\": {\"input_ports\": "
+        "{\"i\": {}, \"d\": {}, \"s\": {}, \"u\": {}}, \"parameters\": {\"e\": {\"value\": [[5, 6]], \"metadata\": {\"type\": "
+        "\"float64\"}}, \"v\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": [\"u\", \"e\"], \"axis\": 0}}}, "
+        "\"output_ports\": {\"w\": {\"value\": \"v\"}}}}}}}}";
+    const char *text = explain(model, NULL, NULL, 3);
+
+    cr_expect_null(strstr(text, "mistake in the engine"), "%s", text);
+    cr_expect(strstr(text, "because of a state whose type or shape changes") != NULL, "%s", text);
+}
+
 /* A sequence that a loop makes longer is lowered as the array of its items, and given out as a sequence too. */
 Test(explain, growing_sequences)
 {

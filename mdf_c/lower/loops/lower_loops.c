@@ -218,6 +218,9 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
     struct mdf_lowered_state *state = &loop->states[i];
     const struct fact *fact = &lowering->facts[next];
 
+    if (fact->growth != NULL) { /* another state, which only grows and is no value: what it was before the run is nowhere */
+        return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
+    }
     if (fact->is_open || lowering->facts[state->parameter].is_open) {
         state->next = next;
         return (lowering->lowered->values[next].open_axes == lowering->lowered->values[state->parameter].open_axes &&
