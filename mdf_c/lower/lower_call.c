@@ -204,12 +204,14 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     return true;
 }
 
-/* Kernels that give their first input's elements, in order, under another shape or type, where there are as many. */
+/* Kernels that give their first input's elements, in order, under another shape or type, where there are as many. What folds or
+ * averages its operands does where there is but one. */
 static bool keeps_elements(const struct trial *trial)
 {
     const struct mdf_operator *operator= trial->source->operator;
+    bool has_one = (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) && trial->n == 1;
 
-    return operator->element == MDF_ELEMENT(kept) ||
+    return operator->element == MDF_ELEMENT(kept) || has_one ||
            operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) || lowering_fits(trial);
 }
 

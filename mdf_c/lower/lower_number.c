@@ -1,7 +1,8 @@
 /* lower_number.c - calls of kernels that compute Python's numbers, which run no loop over elements: one op each. Such a number is
  * float64, int64 or bool; where reals are float32 (mdf_options.float32) what is computed as float64 is rounded. */
-#include "mdf_c/lowered/lowered_run.h"
+#include "functions/elements/element.h"
 #include "mdf_c/lower/trial.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 #include <string.h>
 
@@ -48,13 +49,22 @@ static bool agrees(const struct trial *trial, const struct mdf_lowered_op *op)
     return op->dtype == MDF_DTYPE_FLOAT64 && is_result(trial, real);
 }
 
+/* Whether the call has the operands of its function of elements: a sum of one number is no addition, to which it may look alike in
+ * the examples. */
+static bool has_operands(const struct trial *trial)
+{
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+
+    return element == NULL || element->n_operands == trial->n;
+}
+
 /* The op for a kernel on Python's numbers. */
 static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
 {
     bool is_real = false, is_truth = trial->results[0].dtype == MDF_DTYPE_BOOL; /* True * True is 1 */
     size_t i;
 
-    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0])) {
+    if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0]) || !has_operands(trial)) {
         return false;
     }
     for (i = 0; i < trial->n; i++) {

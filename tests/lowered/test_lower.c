@@ -825,3 +825,22 @@ Test(lower, powers_to_2_and_3_are_products)
                  "{\"o\": {\"value\": \"v\"}}"),
             NULL, 12, NAN);
 }
+
+#define FOLD_OF_ONE(function, one)                                                                                            \
+    NODE("\"parameters\": {\"x\": {\"value\": \"0.75 * x + 1\", \"default_initial_value\": -2.0}, \"a\": {\"function\": "     \
+         "\"onnx::" function "\", \"args\": {\"data_0\": \"[" one "]\"}}, \"p\": {\"value\": \"a * 3\"}}, \"output_ports\": " \
+         "{\"a\": {\"value\": \"a\"}, \"p\": {\"value\": \"p\"}}")
+
+/* What is folded over its operands is the operand itself where there is one, of any type and shape. */
+Test(lower, a_fold_over_one_operand)
+{
+#define FOLDS_OF_ONE(one) FOLD_OF_ONE("Sum", one), FOLD_OF_ONE("Mean", one), FOLD_OF_ONE("Max", one), FOLD_OF_ONE("Min", one)
+    static const char *const models[] = {FOLDS_OF_ONE("x"), FOLDS_OF_ONE("numpy.float32(x)"), FOLDS_OF_ONE("x * numpy.arange(3)"),
+                                         FOLD_OF_ONE("Max", "int(4 * x)"), FOLD_OF_ONE("Min", "int(4 * x)")};
+    size_t i;
+
+    mdf_memory_init(&memory, NULL, 0);
+    for (i = 0; i < sizeof models / sizeof *models; i++) {
+        cr_expect_null(compare(models[i], NULL, 9, NAN), "%s", models[i]);
+    }
+}
