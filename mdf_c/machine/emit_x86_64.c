@@ -320,6 +320,7 @@ static void emit_step(struct emission *emission, struct step *step)
         emit_exits(emission);
         emission_nan_cases(emission);
         emission_index_cases(emission);
+        emission_stop_cases(emission);
         break;
     case STEP_DEFERRED:
         break;
@@ -336,8 +337,10 @@ static void release(struct emission *emission)
     for (i = 0; i < N_REAL_REGISTERS; i++) {
         mdf_memory_release(emission->memory, emission->real[i].intervals);
     }
+    mdf_memory_release(emission->memory, emission->pointers);
     mdf_memory_release(emission->memory, emission->nan_cases);
     mdf_memory_release(emission->memory, emission->index_cases);
+    mdf_memory_release(emission->memory, emission->stop_cases);
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
 }
@@ -369,7 +372,8 @@ static bool note_place(struct mdf_machine_listing *listing, const struct assembl
 static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing,
                       const struct mdf_lowered_op *part)
 {
-    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory, .part = part};
+    struct emission emission = {
+        .lowered = lowered, .assembler = assembler, .memory = assembler->memory, .part = part, .n_labels_passed = 1};
     bool done = emission_lay_out(&emission) && emission_find_lives(&emission) && emission_allocate(&emission);
 
     if (done) {
@@ -377,6 +381,7 @@ static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, 
         emit_entry(&emission);
         for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
             done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
+            emission.n_labels_passed += emission.steps[emission.at].kind > STEP_DEFERRED;
             emit_step(&emission, &emission.steps[emission.at]);
         }
     }

@@ -46,6 +46,8 @@ struct step {
     uint32_t region;          /* number of the region that it stands in; of END_LOOP: of the body */
     uint32_t partner;         /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
     uint32_t first_temporary; /* of LOOP and END_LOOP: the first id of the loop's own temporaries */
+    bool is_short;            /* of LOOP: a run takes no more than some 100 ns */
+    uint32_t first_pointer, n_pointers; /* of LOOP: to arrays that stay where they are */
     const struct mdf_lowered_op *op;
     machine_label labels[2]; /* of IF: the other branch, the end; of LOOP: the body, the end */
 };
@@ -77,6 +79,7 @@ struct life {
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */
     uint32_t step;           /* that defines it; UINT32_MAX: none */
     mdf_lowered_id lies_in;  /* of an array: where its elements are; itself, or what it has been put into in place */
+    bool is_looked_at;       /* of an array: somebody finds its elements by what itself says of where they are */
     float weight;            /* how often it is needed, about; of a leader that of the group */
 };
 
@@ -104,6 +107,19 @@ struct index_case {
     int32_t limit;
 };
 
+/* What is known of an index. */
+enum { N_CHECKED = 8 };
+struct checked_index {
+    mdf_lowered_id id;
+    int64_t limit; /* it is below that */
+    size_t since;  /* the number of labels that have been passed by then */
+};
+
+/* Behind all other code: whether a loop that asks only now and then is to stop. */
+struct stop_case {
+    machine_label here, back;
+};
+
 struct emission {
     struct mdf_lowered *lowered;
     struct assembler *assembler;
@@ -119,13 +135,20 @@ struct emission {
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     const struct mdf_lowered_op
-        *part;              /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
-    bool calls_interpreter; /* some nest has no code */
+        *part;                      /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
+    struct array_pointer *pointers; /* those of each loop one behind the other */
+    size_t n_pointers, pointer_capacity;
+    const struct step *pointer_loop; /* the innermost loop, whose pointers are there; NULL: there are none */
+    bool calls_interpreter;          /* some nest has no code */
     machine_label bail_out;
     struct nan_case *nan_cases;
     size_t n_nan_cases, nan_case_capacity;
     struct index_case *index_cases;
     size_t n_index_cases, index_case_capacity;
+    struct stop_case *stop_cases;
+    size_t n_stop_cases, stop_case_capacity;
+    struct checked_index checked[N_CHECKED];
+    size_t n_labels_passed; /* 1 and more: of steps that something jumps to, or past */
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -152,6 +175,11 @@ struct loop_plan {
     mdf_lowered_id rows, stacks;   /* pointers to the next item: the first of n_rows, n_stacks temporaries */
 };
 
+/* A temporary that says where the elements of an array are. */
+struct array_pointer {
+    mdf_lowered_id array, temporary;
+};
+
 /* --- emit_x86_64.c: false: not covered. `listing` may be NULL; its places are noted. */
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing);
 
@@ -170,6 +198,17 @@ bool emission_is_comparison(unsigned code);
 /* --- emit_x86_64_lives.c: where values lie. */
 bool emission_find_lives(struct emission *emission);
 bool emission_allocate(struct emission *emission);
+
+/* --- emit_x86_64_arrays.c: where arrays lie. Before there are lives: the pointers that innermost loops have. */
+bool emission_find_pointers(struct emission *emission);
+/* What arrays that are put into in place lie in, and which arrays are looked at. */
+void emission_find_arrays(struct emission *emission);
+void emission_visit_pointers(struct emission *emission, const struct step *loop,
+                             void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment), enum moment moment);
+/* The pointers of a loop that begins are there until emission->pointer_loop is NULL. */
+void emission_begin_arrays(struct emission *emission, const struct step *loop);
+/* The register that says where an array's elements are: that of a pointer, or the one given, into which it is loaded. */
+uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free);
 
 /* --- emit_x86_64_places.c: values in registers and cells. */
 bool emission_is_constant(const struct emission *emission, mdf_lowered_id id);
@@ -229,6 +268,8 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 /* --- emit_x86_64_loop.c */
 void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
+/* Behind all other code: what short loops ask now and then. */
+void emission_stop_cases(struct emission *emission);
 
 /* --- emit_x86_64_points.c: whether an op puts a number, or a short row, where an array lies, and a nest only loads and stores
  * numbers at indices;

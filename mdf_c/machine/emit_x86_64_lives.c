@@ -369,26 +369,12 @@ static void unify_all(struct emission *emission)
     }
 }
 
-/* What is put into an array in place is found where that lies, without a pointer of its own that is stored just before. */
-static void find_arrays(struct emission *emission)
-{
-    size_t at;
-
-    for (at = 0; at < emission->n_steps; at++) {
-        const struct mdf_lowered_op *op = emission->steps[at].kind == STEP_OP ? emission->steps[at].op : NULL;
-
-        if (op != NULL && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
-            emission->lives[op->out].lies_in = emission->lives[op->in[0]].lies_in;
-        }
-    }
-}
-
 bool emission_find_lives(struct emission *emission)
 {
-    if (!init_lives(emission)) {
+    if (!emission_find_pointers(emission) || !init_lives(emission)) {
         return false;
     }
-    find_arrays(emission);
+    emission_find_arrays(emission);
     visit_all(emission, count);
     defer_conditions(emission);
     visit_all(emission, live);

@@ -255,17 +255,55 @@ static void prefetch_row(struct emission *emission, const struct mdf_lowered_loo
     }
 }
 
-static void begin_run(struct emission *emission, const struct loop_plan *plan)
+/* Bails out where somebody has asked to stop. */
+static void ask_to_stop(struct emission *emission)
+{
+    assemble_move_address(emission->assembler, RAX, &emission->lowered->context->stop->is_asked);
+    assemble_with_number(emission->assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
+    assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->bail_out);
+}
+
+/* The same in the first run of every few, beside all other code. */
+static void ask_now_and_then(struct emission *emission, uint8_t counter)
+{
+    enum { FEW = 64 };
+    struct stop_case added = {new_label(emission->assembler), new_label(emission->assembler)};
+    struct stop_case *grown = mdf_memory_grow(emission->memory, emission->stop_cases, &emission->stop_case_capacity,
+                                              emission->n_stop_cases + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        emission->assembler->failed = true;
+        return;
+    }
+    assemble_test_number(emission->assembler, 4, in_register(counter), FEW - 1);
+    assemble_jump_if(emission->assembler, IF_EQUAL, added.here);
+    bind_label(emission->assembler, added.back);
+    emission->stop_cases = grown;
+    emission->stop_cases[emission->n_stop_cases++] = added;
+}
+
+void emission_stop_cases(struct emission *emission)
+{
+    size_t i;
+
+    for (i = 0; i < emission->n_stop_cases; i++) {
+        bind_label(emission->assembler, emission->stop_cases[i].here);
+        ask_to_stop(emission);
+        assemble_jump(emission->assembler, emission->stop_cases[i].back);
+    }
+}
+
+static void begin_run(struct emission *emission, const struct loop_plan *plan, bool is_short)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
     const struct mdf_stop *stop = emission->lowered->context->stop;
     size_t i;
 
-    if (stop != NULL) {
-        assemble_move_address(assembler, RAX, &stop->is_asked);
-        assemble_with_number(assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
-        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
+    if (stop != NULL && plan->counts && is_short) {
+        ask_now_and_then(emission, emission_general(emission, plan->counter, RAX));
+    } else if (stop != NULL) {
+        ask_to_stop(emission);
     }
     for (i = 0; i < loop->n_rows; i++) {
         uint8_t pointer = emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX);
@@ -302,9 +340,10 @@ void emission_begin_loop(struct emission *emission, struct step *step)
     step->labels[0] = new_label(assembler);
     step->labels[1] = new_label(assembler);
     skip_without_runs(emission, &plan, step->labels[1]);
+    emission_begin_arrays(emission, step);
     assemble_align(assembler, 32);
     bind_label(assembler, step->labels[0]);
-    begin_run(emission, &plan);
+    begin_run(emission, &plan, step->is_short);
 }
 
 /* ------------------------------------------------------------------ behind the body */
@@ -550,6 +589,7 @@ void emission_end_loop(struct emission *emission, struct step *step)
     bool may_grow = plan.loop->n_stacks > 0 && !plan.is_known;
     machine_label reached = new_label(assembler);
 
+    emission->pointer_loop = NULL;
     if (plan.may_leave_early && asks_of_states(emission, plan.next_condition, step->partner)) {
         end_loop_early(emission, &plan, labels);
         return;

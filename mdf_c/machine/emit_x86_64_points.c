@@ -166,20 +166,39 @@ static void add_index_case(struct emission *emission, struct index_case added)
     emission->index_cases[emission->n_index_cases++] = added;
 }
 
+/* Whether a number has been found to be below a limit since the last label; else it will have been. */
+static bool was_checked(struct emission *emission, mdf_lowered_id id, int64_t limit)
+{
+    struct checked_index *checked = &emission->checked[id % N_CHECKED];
+    bool was = checked->id == id && checked->limit <= limit && checked->since == emission->n_labels_passed;
+
+    if (!was) {
+        *checked = (struct checked_index){id, limit, emission->n_labels_passed};
+    }
+    return was;
+}
+
+/* An index that is not negative: bails out past the limit. Where it is no value, id is NONE. */
+static void check_upper(struct emission *emission, mdf_lowered_id id, uint8_t number, int64_t limit, struct range range)
+{
+    if (range.most < limit || (id != MDF_LOWERED_NONE && was_checked(emission, id, limit))) {
+        return;
+    }
+    assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(number), (int32_t)limit);
+    assemble_jump_if(emission->assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+}
+
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
 static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
     struct assembler *assembler = emission->assembler;
     struct index_case added = {.limit = (int32_t)limit};
 
-    if (range.least >= 0 && range.most < limit) {
+    if (range.least >= 0) {
+        check_upper(emission, MDF_LOWERED_NONE, RAX, limit, range);
         return;
     }
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
-    if (range.least >= 0) {
-        assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
-        return;
-    }
     added.here = new_label(assembler);
     added.back = new_label(assembler);
     assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, added.here);
@@ -203,20 +222,31 @@ void emission_index_cases(struct emission *emission)
     }
 }
 
-/* The element at `base` plus rax times `step` bytes plus `offset`. */
-static struct machine_operand element_at(struct emission *emission, uint8_t base, int64_t step, int64_t offset)
+/* The register that has the number of an element among `limit`, which a value is, or says from the end: rax, or the value's own.
+ */
+static uint8_t find_number(struct emission *emission, mdf_lowered_id id, int64_t limit)
 {
-    if (step == 1 || step == 2 || step == 4 || step == 8) {
-        return in_memory_at(base, RAX, (uint8_t)step, (int32_t)offset);
+    struct range range = range_of_index(emission, id);
+    uint8_t number;
+
+    if (range.least >= 0) {
+        number = emission_general(emission, id, RAX);
+        check_upper(emission, id, number, limit, range);
+        return number;
     }
-    assemble_multiply_by(emission->assembler, 8, RAX, in_register(RAX), (int32_t)step);
-    return in_memory_at(base, RAX, 1, (int32_t)offset);
+    emission_load_general(emission, id, RAX);
+    check_index(emission, limit, range);
+    return RAX;
 }
 
-/* rdx = where an array's elements are. */
-static void load_array(struct emission *emission, mdf_lowered_id id)
+/* The element at `base` plus a number times `step` bytes plus `offset`; changes rax. */
+static struct machine_operand element_at(struct emission *emission, uint8_t base, uint8_t number, int64_t step, int64_t offset)
 {
-    assemble_load(emission->assembler, 8, RDX, emission_array_data(emission->lives[id].lies_in));
+    if (step == 1 || step == 2 || step == 4 || step == 8) {
+        return in_memory_at(base, number, (uint8_t)step, (int32_t)offset);
+    }
+    assemble_multiply_by(emission->assembler, 8, RAX, in_register(number), (int32_t)step);
+    return in_memory_at(base, RAX, 1, (int32_t)offset);
 }
 
 /* ------------------------------------------------------------------ PUT */
@@ -248,14 +278,16 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
     return fits && put->n_indices > 0;
 }
 
-static void load_index(struct emission *emission, const struct mdf_lowered_op *op, size_t i)
+/* The register that has the number of the element, or row, along axis `i`. */
+static uint8_t find_index(struct emission *emission, const struct mdf_lowered_op *op, size_t i)
 {
     if (emission->lowered->values[op->in[2]].is_scalar) {
-        emission_load_general(emission, op->in[2], RAX);
-    } else {
-        assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
-        assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
+        return find_number(emission, op->in[2], op->of.put->limits[i]);
     }
+    assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
+    assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
+    check_index(emission, op->of.put->limits[i], unknown);
+    return RAX;
 }
 
 static void store_number(struct emission *emission, mdf_lowered_id id, struct machine_operand place)
@@ -343,20 +375,22 @@ void emission_put_in_place(struct emission *emission, const struct mdf_lowered_o
     const struct mdf_lowered_put *put = op->of.put;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
     struct machine_operand place = in_register(RAX);
+    uint8_t base = RDX, number;
     bool is_number = emission->lowered->values[op->in[1]].is_scalar;
     size_t i;
 
     for (i = 0; i < put->n_indices; i++) {
-        load_index(emission, op, i);
-        check_index(emission, put->limits[i],
-                    emission->lowered->values[op->in[2]].is_scalar ? range_of_index(emission, op->in[2]) : unknown);
+        number = find_index(emission, op, i);
         if (i == 0) {
-            load_array(emission, op->in[0]);
-            assemble_store(assembler, 8, RDX, emission_array_data(op->out));
+            base = emission_array_base(emission, op->in[0], RDX);
+            if (emission->lives[op->out].is_looked_at) {
+                assemble_store(assembler, 8, base, emission_array_data(op->out));
+            }
         }
-        place = element_at(emission, RDX, put->steps[i] * size, 0);
+        place = element_at(emission, base, number, put->steps[i] * size, 0);
         if (i + 1 < put->n_indices || !is_number) {
             assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, place);
+            base = RDX;
         }
     }
     if (is_number) {
@@ -430,31 +464,26 @@ struct point {
 
 static void load_whole(const struct point *point, uint8_t number);
 
-static struct range range_of_step(const struct point *point, uint8_t number)
-{
-    const struct emission *emission = point->emission;
-    const struct mdf_nest_step *step = &point->nest->steps[number];
-
-    return step->kind == MDF_NEST_LOAD && emission->lowered->values[step->view.id].is_scalar
-               ? range_of_index(emission, step->view.id)
-               : unknown;
-}
-
 /* Where a step that loads finds its element; changes rax and rdx. */
 static struct machine_operand find_element(const struct point *point, const struct mdf_nest_step *load)
 {
     struct emission *emission = point->emission;
     const struct mdf_nest_view *view = &load->view;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)load->dtype);
+    const struct mdf_nest_step *index;
+    uint8_t number = RAX;
 
     if (view->at == MDF_NEST_NONE) {
-        load_array(emission, view->id);
-        return in_memory(RDX, (int32_t)(view->first * size));
+        return in_memory(emission_array_base(emission, view->id, RDX), (int32_t)(view->first * size));
     }
-    load_whole(point, view->at);
-    check_index(emission, view->at_limit, range_of_step(point, view->at));
-    load_array(emission, view->id);
-    return element_at(emission, RDX, view->at_stride * size, view->first * size);
+    index = &point->nest->steps[view->at];
+    if (index->kind == MDF_NEST_LOAD && emission->lowered->values[index->view.id].is_scalar) {
+        number = find_number(emission, index->view.id, view->at_limit);
+    } else {
+        load_whole(point, view->at);
+        check_index(emission, view->at_limit, unknown);
+    }
+    return element_at(emission, emission_array_base(emission, view->id, RDX), number, view->at_stride * size, view->first * size);
 }
 
 /* rax = the whole number that a step makes; changes rcx and rdx. */

@@ -71,6 +71,17 @@ static bool calls_between_runs(const struct emission *emission, const struct loo
     return calls;
 }
 
+/* Whether a run is a few steps, within registers. */
+static bool is_short(const struct emission *emission, uint32_t first, uint32_t last)
+{
+    enum { MOST_STEPS = 128 };
+    uint32_t at;
+
+    for (at = first + 1; at < last && emission->steps[at].kind <= STEP_END_IF && !emission->steps[at].clobbers; at++) {
+    }
+    return at == last && last - first <= MOST_STEPS;
+}
+
 static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op *op, uint32_t region, size_t nesting)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
@@ -100,6 +111,7 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
     emission->steps[first].partner = last;
     emission->steps[last].partner = first;
     emission->steps[first].first_temporary = emission->steps[last].first_temporary = first_temporary;
+    emission->steps[first].is_short = is_short(emission, first, last);
     plan = emission_plan_loop(emission, &emission->steps[first]);
     emission->steps[first].clobbers = emission->steps[last].clobbers = plan.calls;
     emission->steps[last].clobbers_last = plan.calls && !calls_between_runs(emission, &plan);
@@ -369,6 +381,7 @@ static void visit_loop(struct emission *emission, visitor visit, const struct st
         visit_write(emission, visit, loop->states[i].parameter);
         visit_read(emission, visit, loop->states[i].initial, LATE);
     }
+    emission_visit_pointers(emission, step, visit, DEFINITION);
     visit_write(emission, visit, loop->is_going_on);
     visit_read(emission, visit, loop->trip_count, LATE);
     visit_read(emission, visit, loop->condition, LATE);
@@ -390,6 +403,7 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
     for (i = 0; i < loop->n_rows; i++) {
         visit(emission, (mdf_lowered_id)(plan.rows + i), AFTER);
     }
+    emission_visit_pointers(emission, &emission->steps[step->partner], visit, AFTER);
     for (i = 0; i < loop->n_stacks; i++) {
         visit(emission, (mdf_lowered_id)(plan.stacks + i), AFTER);
         visit_read(emission, visit, loop->stacks[i].item, LATE);

@@ -325,6 +325,16 @@ void assemble_with_number(struct assembler *assembler, enum general_with_number 
     }
 }
 
+void assemble_test_number(struct assembler *assembler, unsigned size, struct machine_operand operand, int32_t number)
+{
+    if (make_room(assembler)) {
+        put_prefix(assembler, size, 0, &operand, false);
+        put(assembler, 0xF7);
+        put_operand(assembler, 0, &operand, 4, true);
+        put_four(assembler, (uint32_t)number);
+    }
+}
+
 void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
                           int32_t number)
 {

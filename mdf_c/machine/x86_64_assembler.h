@@ -132,6 +132,8 @@ void assemble_with_number(struct assembler *assembler, enum general_with_number 
 void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
                           int32_t number);
 void assemble_shift(struct assembler *assembler, enum general_shift code, unsigned size, uint8_t number, uint8_t n_bits);
+/* Sets flags by the operand and a number. */
+void assemble_test_number(struct assembler *assembler, unsigned size, struct machine_operand operand, int32_t number);
 /* Stores the low `size` bytes, 1, 2, 4 or 8. */
 void assemble_store(struct assembler *assembler, unsigned size, uint8_t number, struct machine_operand operand);
 /* Loads `size` bytes, 1, 2, 4 or 8; the rest of the register becomes 0. */

@@ -412,6 +412,29 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
+/* What a run puts, of two elements put at once, is handed on to the next one, and an index that has been found to be there is not
+ * asked again (83 fe 0c: compare with 12). */
+Test(dumps, pairs)
+{
+    static const char model[] = "tests/data/dumps/pairs.yaml";
+    const char *place = dump_whole(model);
+    size_t n = 0;
+
+    if (!mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)) {
+        return;
+    }
+    for (; (place = strstr(place, " state v")) != NULL; place++) {
+        n++;
+    }
+    cr_expect_eq(n, 5, "%zu", n); /* of three arrays, and in the two inner loops the element */
+    place = cli_call("mdf-run %s -n 3 --dump machine | tr -d '\\n' | sed 's/  [0-9a-f]\\{4\\}  / /g'", model)->output;
+    for (n = 0; (place = strstr(place, " 83 f")) != NULL; place++) {
+        n += strncmp(place + 6, " 0c", 3) == 0;
+    }
+    cr_expect_leq(n, 8, "%zu", n);
+    expect_same_ways(model, false);
+}
+
 /* Runs that do little but load from places that they find, each as often as it needs, are not done side by side. */
 Test(dumps, searches)
 {

@@ -203,3 +203,105 @@ Test(emit_arrays, elements_at_places_side_by_side)
         check_gather(dtypes[type], 41, INT64_MIN + 100, 1);
     }
 }
+
+/* A loop that takes an element of a table at a place, of a state at a place of the table, and puts what it makes of both into
+ * that state, or into another one; behind it the states are arrays that others read. `is_nested`: within a loop that does it
+ * twice. */
+static void check_places(const int64_t *places, int64_t limit, bool is_nested)
+{
+    enum { N = 200, MOST = 64 };
+    static const int64_t n_runs = N;
+    double numbers[MOST];
+    mdf_lowered_id in[2], table, states[2], parameters[2], index, element, outer[2] = {0};
+    struct build build;
+    struct mdf_lowered_loop *around, *loop;
+    struct mdf_lowered_nest *nest;
+    struct mdf_lowered_region *region;
+    struct mdf_value plain[2] = {{0}}, *slots[2];
+    struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .dtype = MDF_DTYPE_INT64, .view.at = MDF_NEST_NONE}, store;
+    enum mdf_lowered_outcome outcome;
+    size_t i;
+
+    for (i = 0; i < MOST; i++) {
+        numbers[i] = (double)i * 0.75 - 7;
+    }
+    build_begin(&build, NULL);
+    table = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n_runs, places));
+    for (i = 0; i < 2; i++) {
+        states[i] = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &limit, numbers + i));
+    }
+    region = &build.lowered->region;
+    around = is_nested ? build_loop(&build, region, 2) : NULL;
+    for (i = 0; is_nested && i < 2; i++) {
+        states[i] = outer[i] = build_state(&build, around, states[i]);
+    }
+    loop = build_loop(&build, is_nested ? &around->body : region, N);
+    for (i = 0; i < 2; i++) {
+        parameters[i] = build_state(&build, loop, states[i]);
+    }
+    /* index = table[number]; element = states[0][index] */
+    index = build_result(&build, MDF_DTYPE_INT64, 0, NULL);
+    element = build_result(&build, MDF_DTYPE_FLOAT64, 0, NULL);
+    nest = build_nest(&build, &loop->body, 0, NULL);
+    load.view.id = build_number(&build, loop);
+    build_nest_step(&build, nest, load);
+    load.view = (struct mdf_nest_view){.id = table, .at = 0, .at_stride = 1, .at_limit = N};
+    build_nest_step(&build, nest, load);
+    store = (struct mdf_nest_step){.kind = MDF_NEST_STORE, .dtype = MDF_DTYPE_INT64, .operand_dtype = MDF_DTYPE_INT64, .n_in = 1};
+    store.in[0] = 1;
+    store.view = (struct mdf_nest_view){.id = index, .at = MDF_NEST_NONE};
+    build_nest_step(&build, nest, store);
+    nest = build_nest(&build, &loop->body, 0, NULL);
+    load.view = (struct mdf_nest_view){.id = index, .at = MDF_NEST_NONE};
+    build_nest_step(&build, nest, load);
+    load.dtype = MDF_DTYPE_FLOAT64;
+    load.view = (struct mdf_nest_view){.id = parameters[0], .at = 0, .at_stride = 1, .at_limit = limit};
+    build_nest_step(&build, nest, load);
+    store.dtype = store.operand_dtype = MDF_DTYPE_FLOAT64;
+    store.view.id = element;
+    build_nest_step(&build, nest, store);
+    in[0] = in[1] = element;
+    element = build_element(&build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, in);
+    for (i = 0; i < 2; i++) {
+        build_next(&build, loop, parameters[i], build_put(&build, &loop->body, parameters[i], element, index));
+    }
+    for (i = 0; i < 2; i++) {
+        slots[i] = build_slot(&build);
+        if (is_nested) {
+            build_next(&build, around, outer[i], build_copy(&build, &around->body, parameters[i]));
+        }
+        build_output(&build, slots[i], is_nested ? outer[i] : parameters[i]);
+    }
+    build_finish(&build);
+    outcome = mdf_lowered_run(build.lowered);
+    for (i = 0; i < 2; i++) {
+        mdf_value_swap(&plain[i], slots[i]);
+    }
+    mdf_lowered_emit(build.lowered);
+    cr_assert_eq(mdf_lowered_run(build.lowered), outcome);
+    for (i = 0; i < 2; i++) {
+        cr_expect(outcome != MDF_LOWERED_DONE || build_same(&plain[i], slots[i]), "%d of %d", (int)i, (int)limit);
+        mdf_value_clear(&build.memory, &plain[i]);
+    }
+    build_end(&build);
+}
+
+/* Arrays that stay where they are while a loop runs are found by pointers in registers. */
+Test(emit_arrays, elements_of_states_that_stay)
+{
+    int64_t places[200], limit;
+    size_t i, nested;
+
+    for (nested = 0; nested < 2; nested++) {
+        for (limit = 2; limit < 40; limit += 5) {
+            for (i = 0; i < COUNT(places); i++) {
+                places[i] = (int64_t)(i * i * 7 % (size_t)(2 * limit)) - limit;
+            }
+            check_places(places, limit, nested == 1);
+            places[150] = limit;
+            check_places(places, limit, nested == 1);
+            places[150] = -limit - 1;
+            check_places(places, limit, nested == 1);
+        }
+    }
+}

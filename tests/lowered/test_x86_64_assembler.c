@@ -200,6 +200,17 @@ Test(x86_64_assembler, one_operand)
     assemble_move(&assembler, RAX, RDX);
     cr_assert_eq(end((uint64_t)1 << 62, 16, NULL), 3);
 
+    begin(); /* bits that both have: none, some */
+    assemble_move(&assembler, R12, RDI);
+    assemble_move_number(&assembler, RAX, 0);
+    assemble_test_number(&assembler, 4, in_register(R12), 0x300);
+    assemble_set_if(&assembler, IF_EQUAL, RAX);
+    assemble_move_number(&assembler, RCX, 0);
+    assemble_test_number(&assembler, 8, in_register(R12), 0x1C0);
+    assemble_set_if(&assembler, IF_NOT_EQUAL, RCX);
+    assemble_general(&assembler, GENERAL_ADD, 8, RAX, in_register(RCX));
+    cr_assert_eq(end(0x4F0FF, 0, NULL), 2);
+
     begin();
     assemble_general(&assembler, GENERAL_SIGN_EXTEND, 8, R9, in_register(RDI));
     assemble_shift(&assembler, SHIFT_RIGHT_SIGNED, 8, R9, 4);

@@ -1,0 +1,257 @@
+/* emit_x86_64_arrays.c - see emit_x86_64.h. Where arrays lie whose elements are loaded and stored one by one: what is put into an
+ * array in place lies where that does; who goes through the elements of an array that stays where it is, in a loop without loops
+ * of its own, has a pointer to it among the loop's temporaries. */
+#include "mdf_c/lowered/lowered_reads.h"
+#include "mdf_c/lowered/nest.h"
+#include "mdf_c/machine/emit_x86_64.h"
+
+enum { MOST_POINTERS = 6 }; /* of a loop: there are no more registers */
+
+static const struct mdf_lowered_op *op_of(const struct emission *emission, size_t at)
+{
+    return emission->steps[at].kind == STEP_OP ? emission->steps[at].op : NULL;
+}
+
+/* ------------------------------------------------------------------ pointers of loops */
+
+/* An innermost loop: its steps, and the arrays that it has pointers to. */
+struct inner_loop {
+    struct emission *emission;
+    uint32_t first, last;
+    bool is_moved; /* the array that is looked for is made there */
+    mdf_lowered_id array;
+};
+
+/* The array that another one lies in. */
+static mdf_lowered_id base_of(const struct inner_loop *inner, mdf_lowered_id id)
+{
+    uint32_t at;
+
+    for (at = inner->last; at-- > inner->first;) {
+        const struct mdf_lowered_op *op = op_of(inner->emission, at);
+
+        if (op != NULL && op->code == MDF_LOWERED_PUT && op->out == id && op->of.put->is_in_place) {
+            id = op->in[0];
+        }
+    }
+    return id;
+}
+
+static void compare(void *context, mdf_lowered_id id)
+{
+    struct inner_loop *inner = context;
+
+    inner->is_moved = inner->is_moved || id == inner->array;
+}
+
+/* Whether an array lies at one place while the loop runs. */
+static bool stays(struct inner_loop *inner, mdf_lowered_id array)
+{
+    const struct mdf_lowered_loop *loop = inner->emission->steps[inner->first].op->of.loop;
+    uint32_t at;
+    size_t i;
+
+    inner->is_moved = false;
+    inner->array = array;
+    for (i = 0; i < loop->n_rows; i++) {
+        compare(inner, loop->rows[i].parameter);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].storage != MDF_LOWERED_IN_PLACE) {
+            compare(inner, loop->states[i].parameter);
+        }
+    }
+    for (i = 0; i < loop->n_products; i++) {
+        compare(inner, loop->products[i]->out);
+    }
+    for (at = inner->first + 1; at < inner->last && !inner->is_moved; at++) {
+        if (op_of(inner->emission, at) != NULL) {
+            mdf_lowered_visit_results(op_of(inner->emission, at), compare, inner);
+        } else if (inner->emission->steps[at].kind == STEP_IF) {
+            mdf_lowered_visit_results(inner->emission->steps[at].op, compare, inner);
+        }
+    }
+    return !inner->is_moved && inner->emission->lowered->values[array].open_axes == 0;
+}
+
+/* Adds a pointer to what an array lies in, if there is none, and it stays there. */
+static bool add_pointer(struct inner_loop *inner, mdf_lowered_id id)
+{
+    struct emission *emission = inner->emission;
+    struct step *step = &emission->steps[inner->first];
+    mdf_lowered_id array = base_of(inner, id);
+    struct array_pointer *grown;
+    uint32_t i;
+
+    for (i = 0; i < step->n_pointers && emission->pointers[step->first_pointer + i].array != array; i++) {
+    }
+    if (i < step->n_pointers || i == MOST_POINTERS || emission->n_temporaries >= LARGEST_N_TEMPORARIES ||
+        emission->lowered->values[array].is_scalar || !stays(inner, array)) {
+        return true;
+    }
+    grown = mdf_memory_grow(emission->memory, emission->pointers, &emission->pointer_capacity, emission->n_pointers + 1,
+                            sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    emission->pointers = grown;
+    emission->pointers[emission->n_pointers++] =
+        (struct array_pointer){array, (mdf_lowered_id)(emission->lowered->n_values + emission->n_temporaries++)};
+    step->n_pointers++;
+    return true;
+}
+
+static bool add_pointers(struct inner_loop *inner)
+{
+    struct emission *emission = inner->emission;
+    uint32_t at;
+    size_t i;
+
+    emission->steps[inner->first].first_pointer = (uint32_t)emission->n_pointers;
+    for (at = inner->first + 1; at < inner->last; at++) {
+        const struct mdf_lowered_op *op = op_of(emission, at);
+        bool is_point = op != NULL && op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest);
+
+        if (op != NULL && op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op) &&
+            !add_pointer(inner, op->in[0])) {
+            return false;
+        }
+        for (i = 0; is_point && i < op->of.nest->n_steps; i++) {
+            const struct mdf_nest_step *step = &op->of.nest->steps[i];
+
+            if (step->kind == MDF_NEST_LOAD && !add_pointer(inner, step->view.id)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool emission_find_pointers(struct emission *emission)
+{
+    uint32_t at, first = 0;
+
+    for (at = 0; at < emission->n_steps && emission->part == NULL; at++) {
+        struct inner_loop inner = {.emission = emission, .first = first, .last = at};
+
+        if (emission->steps[at].kind == STEP_LOOP || emission->steps[at].kind == STEP_CONCURRENT) {
+            first = emission->steps[at].kind == STEP_LOOP ? at : 0;
+        } else if (emission->steps[at].kind == STEP_END_LOOP) {
+            if (first != 0 && emission->steps[at].partner == first && !add_pointers(&inner)) {
+                return false;
+            }
+            first = 0;
+        }
+    }
+    return true;
+}
+
+void emission_visit_pointers(struct emission *emission, const struct step *loop,
+                             void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment), enum moment moment)
+{
+    uint32_t i;
+
+    for (i = 0; i < loop->n_pointers; i++) {
+        visit(emission, emission->pointers[loop->first_pointer + i].temporary, moment);
+    }
+}
+
+void emission_begin_arrays(struct emission *emission, const struct step *loop)
+{
+    uint32_t i;
+
+    for (i = 0; i < loop->n_pointers; i++) {
+        const struct array_pointer *pointer = &emission->pointers[loop->first_pointer + i];
+        uint8_t target = emission_target(emission, pointer->temporary, RAX);
+
+        assemble_load(emission->assembler, 8, target, emission_array_data(pointer->array));
+        emission_finish(emission, pointer->temporary, target);
+    }
+    emission->pointer_loop = loop;
+}
+
+uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free)
+{
+    const struct step *loop = emission->pointer_loop;
+    uint32_t i;
+
+    id = emission->lives[id].lies_in;
+    for (i = 0; loop != NULL && i < loop->n_pointers; i++) {
+        const struct array_pointer *pointer = &emission->pointers[loop->first_pointer + i];
+
+        if (pointer->array == id && emission->lives[pointer->temporary].number != NO_REGISTER) {
+            return emission->lives[pointer->temporary].number;
+        }
+    }
+    assemble_load(emission->assembler, 8, free, emission_array_data(id));
+    return free;
+}
+
+/* ------------------------------------------------------------------ what is put in place */
+
+static void look_at(void *context, mdf_lowered_id id, bool is_aliased)
+{
+    struct emission *emission = context;
+
+    (void)is_aliased;
+    emission->lives[id].is_looked_at = true;
+}
+
+/* Marks the arrays whose elements a step finds by what says of themselves where they are. */
+static void look_at_step(struct emission *emission, const struct step *step)
+{
+    const struct mdf_lowered_op *op = step->op;
+    bool is_loop = step->kind == STEP_LOOP || step->kind == STEP_END_LOOP;
+    const struct mdf_lowered_loop *loop = is_loop ? op->of.loop : NULL;
+    size_t i;
+
+    if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op)) {
+        for (i = 1; i < op->n_in; i++) {
+            look_at(emission, op->in[i], false);
+        }
+    } else if (op != NULL && !is_loop &&
+               !(step->kind == STEP_OP && op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest))) {
+        mdf_lowered_visit_reads(op, look_at, emission);
+    }
+    for (i = 0; is_loop && i < loop->n_states; i++) {
+        look_at(emission, loop->states[i].initial, false);
+        if (loop->states[i].storage != MDF_LOWERED_IN_PLACE) {
+            look_at(emission, loop->states[i].next, false);
+        }
+    }
+    for (i = 0; is_loop && i < loop->n_rows; i++) {
+        look_at(emission, loop->rows[i].source, false);
+    }
+    for (i = 0; is_loop && i < loop->n_stacks; i++) {
+        look_at(emission, loop->stacks[i].item, false);
+        if (loop->stacks[i].appends) {
+            look_at(emission, loop->stacks[i].initial, false);
+        }
+    }
+    for (i = 0; is_loop && i < loop->n_products; i++) {
+        look_at(emission, loop->products[i]->a, false);
+        look_at(emission, loop->products[i]->b, false);
+    }
+}
+
+void emission_find_arrays(struct emission *emission)
+{
+    bool is_apart = emission->part != NULL; /* code of another emission goes on with them */
+    size_t at, i;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct mdf_lowered_op *op = op_of(emission, at);
+
+        is_apart = is_apart || emission->steps[at].kind == STEP_CONCURRENT;
+        if (op != NULL && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
+            emission->lives[op->out].lies_in = emission->lives[op->in[0]].lies_in;
+        }
+        look_at_step(emission, &emission->steps[at]);
+    }
+    for (i = 0; i < emission->lowered->n_outputs; i++) {
+        look_at(emission, emission->lowered->outputs[i].id, false);
+    }
+    for (i = 0; i < emission->lowered->n_values && is_apart; i++) {
+        look_at(emission, (mdf_lowered_id)i, false);
+    }
+}
