@@ -498,6 +498,9 @@ struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, cons
 /* --- nests/lower_pieces.c: for C source, short rows along which functions are called, and which are folded, a few at a time. */
 bool lowering_cut_rows(struct lowering *lowering);
 
+/* --- lower_beside.c: numbers that one function makes, one behind the other. */
+bool lowering_order_functions(struct lowering *lowering);
+
 /* --- lower_columns.c: states that grow whose short rows nests fold lie by columns, too. */
 bool lowering_add_columns(struct lowering *lowering);
 

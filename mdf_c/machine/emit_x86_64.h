@@ -21,6 +21,7 @@ enum {
     N_REAL_REGISTERS = 13, /* that values may lie in: the first ones */
     LARGEST_NESTING = 64,  /* of structured ops; deeper ones are not emitted */
     LARGEST_N_TEMPORARIES = 4096,
+    MOST_BESIDE = 8,                         /* ops that one call of a function does */
     N_LOOP_TEMPORARIES = 3,                  /* of each loop, besides pointers: counter, bound, condition */
     FRAME_POINTERS = 0,                      /* MDF_MAX_OPERANDS pointers, on the stack */
     FRAME_TEMPORARIES = MDF_MAX_OPERANDS * 8 /* behind them, the temporaries */
@@ -46,6 +47,8 @@ struct step {
     uint32_t region;          /* number of the region that it stands in; of END_LOOP: of the body */
     uint32_t partner;         /* of IF: its ELSE; of ELSE: END_IF; of END_IF: IF; of LOOP: END_LOOP, and back */
     uint32_t first_temporary; /* of LOOP and END_LOOP: the first id of the loop's own temporaries */
+    uint8_t beside;           /* of OP: its place, from 1 on, among those that one call of a function does; 0: it is by itself */
+    bool is_last_beside;      /* it is where that call is */
     bool is_short;            /* of LOOP: a run takes no more than some 100 ns */
     uint32_t first_pointer, n_pointers; /* of LOOP: to arrays that stay where they are */
     const struct mdf_lowered_op *op;
@@ -128,7 +131,8 @@ struct emission {
     size_t n_steps, step_capacity;
     uint32_t n_regions;
     uint32_t n_temporaries;
-    struct life *lives; /* of values, then of temporaries */
+    uint32_t first_beside, n_beside; /* temporaries that lend memory to operands and results of such calls */
+    struct life *lives;              /* of values, then of temporaries */
     size_t n_lives;
     struct register_plan general[16], real[N_REAL_REGISTERS];
     uint32_t at;                     /* the step that is being looked at or emitted */

@@ -415,6 +415,47 @@ static void emit_elements(struct emission *emission, const struct mdf_lowered_op
     emission_fetch(emission, op->out);
 }
 
+/* Operand or result number `i` of numbers side by side. */
+static struct machine_operand beside(const struct emission *emission, const struct mdf_lowered_op *op, size_t i, bool is_result)
+{
+    uint32_t first = emission->first_beside + (is_result ? MOST_BESIDE : 0);
+    struct machine_operand place = emission_cell(emission, (mdf_lowered_id)(emission->lowered->n_values + first));
+
+    place.displacement += (int32_t)(i * mdf_dtype_size((mdf_dtype)op->dtype));
+    return place;
+}
+
+/* One of several numbers that a function makes at once: its operand is stored; with the last one the function is called. */
+static void emit_beside(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
+    const struct step *step = &emission->steps[emission->at];
+    struct assembler *assembler = emission->assembler;
+    bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
+    size_t n = step->beside, i;
+
+    assemble_vector(assembler, is_float ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
+                    emission_real(emission, op->in[0], SCRATCH_REAL), 0, beside(emission, op, n - 1, false));
+    if (!step->is_last_beside) {
+        return;
+    }
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, beside(emission, op, 0, false));
+    assemble_store(assembler, 8, RAX, in_memory(RSP, FRAME_POINTERS));
+    assemble_general(assembler, GENERAL_ADDRESS, 8, RDI, beside(emission, op, 0, true));
+    emission_call_loop(emission, op, steps, n);
+    emission_restore(emission);
+    for (i = 0; i < n; i++) {
+        mdf_lowered_id out = step[1 + i - n].op->out;
+        uint8_t target = emission_target(emission, out, SCRATCH_REAL);
+
+        if (emission->lives[out].n_uses > 0) {
+            assemble_vector(assembler, is_float ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, target, 0,
+                            beside(emission, op, i, true));
+            emission_finish(emission, out, target);
+        }
+    }
+}
+
 /* Elements of an array. */
 static void emit_array_copy(struct emission *emission, const struct mdf_lowered_op *op)
 {
@@ -434,7 +475,11 @@ void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op)
         emit_function(emission, op);
         return;
     case MDF_LOWERED_ELEMENTS:
-        emit_elements(emission, op);
+        if (emission->steps[emission->at].beside > 0) {
+            emit_beside(emission, op);
+        } else {
+            emit_elements(emission, op);
+        }
         return;
     case MDF_LOWERED_COPY:
         if (emission->lowered->values[op->out].is_scalar) {

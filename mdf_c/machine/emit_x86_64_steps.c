@@ -147,10 +147,59 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     return true;
 }
 
+static bool is_real_function(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && is_scalar_result(emission, op) &&
+           emission->lowered->values[op->in[0]].is_scalar && (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) &&
+           emission->lowered->values[op->out].form.dtype == op->dtype;
+}
+
+/* How many ops, from one on, make numbers by one function, each of what is there before. */
+static size_t count_beside(const struct emission *emission, const struct mdf_lowered_op *ops, size_t n)
+{
+    size_t count, i;
+
+    for (count = 0; count < n && count < MOST_BESIDE; count++) {
+        const struct mdf_lowered_op *op = &ops[count];
+
+        if (!is_real_function(emission, op) || op->loop != ops->loop || op->loop_settings != ops->loop_settings ||
+            op->dtype != ops->dtype) {
+            return count;
+        }
+        for (i = 0; i < count && ops[i].out != op->in[0]; i++) {
+        }
+        if (i < count) {
+            return count;
+        }
+    }
+    return count;
+}
+
+/* Notes it of their steps, which follow one another up to the last one. Only the last one calls. */
+static void put_beside(struct emission *emission, size_t n)
+{
+    size_t i;
+
+    if (n < 2 || emission->n_temporaries + 2 * MOST_BESIDE > LARGEST_N_TEMPORARIES) {
+        return;
+    }
+    if (emission->n_beside == 0) {
+        emission->first_beside = emission->n_temporaries;
+        emission->n_temporaries += emission->n_beside = 2 * MOST_BESIDE;
+    }
+    for (i = 0; i < n; i++) {
+        struct step *step = &emission->steps[emission->n_steps - n + i];
+
+        step->beside = (uint8_t)(i + 1);
+        step->is_last_beside = i + 1 == n;
+        step->clobbers = step->is_last_beside;
+    }
+}
+
 static bool lay_out_region(struct emission *emission, const struct mdf_lowered_region *region, size_t nesting)
 {
     uint32_t number = emission->n_regions++;
-    size_t i;
+    size_t n_beside = 0, end_beside = 0, i;
 
     if (nesting == LARGEST_NESTING) {
         return false;
@@ -168,6 +217,13 @@ static bool lay_out_region(struct emission *emission, const struct mdf_lowered_r
             i++; /* the other one */
         } else if (!lay_out_op(emission, op, number, nesting + 1)) {
             return false;
+        }
+        if (i >= end_beside) {
+            n_beside = count_beside(emission, op, region->n_ops - i);
+            end_beside = n_beside > 0 ? i + n_beside : i + 1;
+        }
+        if (i + 1 == end_beside) {
+            put_beside(emission, n_beside);
         }
     }
     return true;

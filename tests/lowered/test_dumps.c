@@ -435,6 +435,33 @@ Test(dumps, pairs)
     expect_same_ways(model, false);
 }
 
+/* How many lines with these words follow one another, at most. */
+static size_t longest_stretch(const char *text, const char *words)
+{
+    size_t n = 0, most = 0;
+
+    while (*text != '\0') {
+        const char *end = text + strcspn(text, "\n"), *found = strstr(text, words);
+
+        n = found != NULL && found < end ? n + 1 : 0;
+        most = n > most ? n : most;
+        text = *end == '\n' ? end + 1 : end;
+    }
+    return most;
+}
+
+/* Numbers that one function makes are made one behind the other, unless one hangs on another. */
+Test(dumps, functions_beside)
+{
+    static const char model[] = "tests/data/dumps/neuron.yaml";
+    const char *text = cli_call("mdf-run %s --dump lowered | sed -n '/^loop/,/^output/p; /^output/q; s/  ;.*//'", model)->output;
+
+    cr_expect_eq(longest_stretch(text, " elements Exp "), 6, "%s", text);
+    cr_expect_eq(longest_stretch(text, " elements Tanh "), 1, "%s", text);
+    expect_same_ways(model, true);
+    expect_same_ways("tests/data/dumps/neuron.yaml --float32", false);
+}
+
 /* Runs that do little but load from places that they find, each as often as it needs, are not done side by side. */
 Test(dumps, searches)
 {

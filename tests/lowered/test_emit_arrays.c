@@ -37,6 +37,81 @@ static bool add_bytes(void *target, const void *const operands[], const size_t s
     return true;
 }
 
+static bool add_some(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (settings == NULL) {
+            ((double *)target)[i] = ((const double *)operands[0])[i * steps[0]] + 0.75;
+        } else {
+            ((float *)target)[i] = ((const float *)operands[0])[i * steps[0]] * 1.5f;
+        }
+    }
+    return true;
+}
+
+/* `n` numbers that a function makes, one behind the other, of what they were in the run before, and of the one that was made
+ * `back` before (0: of none): one call makes those that do not hang on one another. */
+static void check_beside(mdf_dtype dtype, size_t n, size_t back)
+{
+    enum { MOST = 12 };
+    struct build build;
+    struct mdf_value plain[MOST] = {{0}}, *slots[MOST];
+    mdf_lowered_id states[MOST], made[MOST];
+    struct mdf_lowered_loop *loop;
+    size_t i;
+
+    build_begin(&build, NULL);
+    loop = build_loop(&build, &build.lowered->region, 5);
+    for (i = 0; i < n; i++) {
+        double wide = (double)i * 0.5 - 1;
+        float narrow = (float)wide;
+
+        states[i] = build_state(
+            &build, loop,
+            build_input(&build, build_array(&build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT32 ? (const void *)&narrow : &wide)));
+    }
+    for (i = 0; i < n; i++) {
+        const mdf_lowered_id *in = back > 0 && i >= back ? &made[i - back] : &states[i];
+
+        made[i] = build_elements(&build, &loop->body, add_some, dtype == MDF_DTYPE_FLOAT32 ? &build : NULL, dtype, dtype, 1, in);
+    }
+    for (i = 0; i < n; i++) {
+        build_next(
+            &build, loop, states[i],
+            build_element(&build, &loop->body, MDF_LOWERED_SUBTRACT, dtype, (mdf_lowered_id[]){made[n - 1 - i], states[i]}));
+    }
+    for (i = 0; i < n; i++) {
+        slots[i] = build_slot(&build);
+        build_output(&build, slots[i], states[i]);
+    }
+    build_finish(&build);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    for (i = 0; i < n; i++) {
+        mdf_value_swap(&plain[i], slots[i]);
+    }
+    mdf_lowered_emit(build.lowered);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    for (i = 0; i < n; i++) {
+        cr_expect(build_same(&plain[i], slots[i]), "number %d of %d", (int)i, (int)n);
+        mdf_value_clear(&build.memory, &plain[i]);
+    }
+    build_end(&build);
+}
+
+Test(emit_arrays, functions_of_several_numbers)
+{
+    size_t n, back;
+
+    for (n = 1; n <= 12; n++) {
+        for (back = 0; back < 5; back++) {
+            check_beside(MDF_DTYPE_FLOAT64, n, back);
+            check_beside(MDF_DTYPE_FLOAT32, n, back);
+        }
+    }
+}
+
 /* Functions of a type that has no vectors read arrays, what other functions made, and scalars where they lie. */
 Test(emit_arrays, functions_are_called_where_arrays_lie)
 {

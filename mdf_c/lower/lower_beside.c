@@ -1,0 +1,151 @@
+/* lower_beside.c - numbers that one function makes (exp of the six rates of a neuron's gates), none of which hangs on another one
+ * of them, are made one behind the other, so that machine code calls the function once for all: what their operands are made of
+ * goes in front of the first. See lowering.h.
+ *
+ * In: regions whose ops are complete. Out: the same ops in another order. */
+#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+/* Numbers of one call; ops behind the first of them among which the others are looked for. */
+enum { MOST_BESIDE = 8, MOST_BEHIND = 192 };
+
+struct beside {
+    struct lowering *lowering;
+    struct mdf_lowered_region *region;
+    bool *depends;                   /* by value: it hangs on one of the numbers */
+    size_t first, end;               /* the ops that make them */
+    bool is_needed[MOST_BEHIND + 1]; /* by op behind them: what is looked at hangs on it */
+};
+
+static bool is_scalar(const struct beside *beside, mdf_lowered_id id)
+{
+    return beside->lowering->lowered->values[id].is_scalar;
+}
+
+/* An op on numbers, which finds the same wherever it stands behind what makes these. */
+static bool is_of_numbers(const struct beside *beside, const struct mdf_lowered_op *op)
+{
+    size_t i;
+
+    for (i = 0; op->code < MDF_LOWERED_PART && i < op->n_in && is_scalar(beside, op->in[i]); i++) {
+    }
+    return op->code < MDF_LOWERED_PART && i == op->n_in && is_scalar(beside, op->out);
+}
+
+static bool is_real_function(const struct beside *beside, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && is_of_numbers(beside, op) &&
+           (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) &&
+           beside->lowering->lowered->values[op->out].form.dtype == op->dtype;
+}
+
+static bool is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
+{
+    return a->loop == b->loop && a->loop_settings == b->loop_settings && a->dtype == b->dtype;
+}
+
+/* Notes the ops behind the numbers on which a value hangs, up to op `at`; false: one of them can not be moved. */
+static bool find_needed(struct beside *beside, mdf_lowered_id id, size_t at)
+{
+    size_t maker = mdf_lowered_find_maker(beside->region, id), i;
+    const struct mdf_lowered_op *op;
+
+    if (maker == SIZE_MAX || maker < beside->end || beside->is_needed[maker - beside->end]) {
+        return true;
+    }
+    op = &beside->region->ops[maker];
+    if (maker >= at || !is_of_numbers(beside, op)) {
+        return false;
+    }
+    beside->is_needed[maker - beside->end] = true;
+    for (i = 0; i < op->n_in && find_needed(beside, op->in[i], maker); i++) {
+    }
+    return i == op->n_in;
+}
+
+static void move_op(struct beside *beside, size_t from, size_t to)
+{
+    struct mdf_lowered_op op = beside->region->ops[from];
+
+    memmove(&beside->region->ops[to + 1], &beside->region->ops[to], (from - to) * sizeof op);
+    beside->region->ops[to] = op;
+}
+
+/* Op number `at` goes behind the numbers, and what it hangs on in front of them, if it can. */
+static bool bring(struct beside *beside, size_t at)
+{
+    size_t end = beside->end, i;
+
+    memset(beside->is_needed, 0, sizeof beside->is_needed);
+    if (!find_needed(beside, beside->region->ops[at].in[0], at)) {
+        return false;
+    }
+    for (i = end; i < at; i++) {
+        if (beside->is_needed[i - end]) {
+            move_op(beside, i, beside->first++);
+            beside->end++;
+        }
+    }
+    move_op(beside, at, beside->end++);
+    return true;
+}
+
+/* Looks for numbers that the function of op `first` makes too; how many ops there are up to the last of them. */
+static size_t find_others(struct beside *beside, size_t first)
+{
+    const struct mdf_lowered_region *region = beside->region;
+    size_t most = region->n_ops - first > MOST_BEHIND ? first + MOST_BEHIND : region->n_ops, at;
+
+    memset(beside->depends, 0, beside->lowering->lowered->n_values * sizeof *beside->depends);
+    beside->first = first;
+    beside->end = first + 1;
+    mdf_lowered_mark_results(&region->ops[first], beside->depends);
+    for (at = first + 1; at < most && beside->end - beside->first < MOST_BESIDE; at++) {
+        const struct mdf_lowered_op *op = &region->ops[at];
+        mdf_lowered_id out = op->out;
+
+        if (mdf_lowered_count_marked(op, beside->depends) > 0) {
+            mdf_lowered_mark_results(op, beside->depends);
+        } else if (is_real_function(beside, op) && is_same_function(op, &region->ops[beside->first]) && bring(beside, at)) {
+            beside->depends[out] = true;
+        }
+    }
+    return beside->end;
+}
+
+static void order_region(struct beside *beside, struct mdf_lowered_region *region)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_LOOP) {
+            order_region(beside, &op->of.loop->body);
+        } else if (op->code == MDF_LOWERED_IF) {
+            order_region(beside, &op->of.branches->then);
+            order_region(beside, &op->of.branches->otherwise);
+        }
+    }
+    beside->region = region;
+    for (i = 0; i < region->n_ops; i++) {
+        i = is_real_function(beside, &region->ops[i]) ? find_others(beside, i) - 1 : i;
+    }
+}
+
+bool lowering_order_functions(struct lowering *lowering)
+{
+    struct beside beside = {.lowering = lowering};
+
+    if (lowering->is_for_source) {
+        return true;
+    }
+    beside.depends = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *beside.depends);
+    if (beside.depends == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    order_region(&beside, &lowering->lowered->region);
+    return true;
+}
