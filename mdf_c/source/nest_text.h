@@ -42,6 +42,7 @@ struct nest_text {
     bool is_several;                            /* all that is written goes into that */
     const struct nest_event *event;             /* that is written */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
+    const char *first;                          /* of the open axis: the index that it begins with; NULL: 0 */
     const char *why;                            /* an element may be refused, for this reason; NULL: none is */
     const char *why_beyond;                     /* the same of an index */
 };
@@ -139,6 +140,8 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
 void nest_text_close(struct nest_text *text);
 /* The folds in blocks whose totals begin before a loop over an axis; MDF_NEST_NONE ends them. */
 void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1]);
+/* All of a nest, as it is planned. */
+bool nest_text_write(struct nest_text *text);
 /* Writes what a step makes. */
 bool nest_text_compute(struct nest_text *text, size_t step);
 

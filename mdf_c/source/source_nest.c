@@ -1,6 +1,5 @@
 /* source_nest.c - a loop nest (mdf_c/lowered/nest.h) as loops of C, in the order of nest_plan.h: a register is a variable of the
  * block in which it is made, or lies in an array where it is kept for another loop. */
-#include "mdf_c/source/nest_rows.h"
 #include "mdf_c/source/nest_text.h"
 
 #include <string.h>
@@ -247,12 +246,15 @@ static const char *add_term(struct nest_text *text, const char *sum, const char 
                        : mdf_source_text(writer, "%s%s%s * %llu", sum, sign, count, factor);
 }
 
-/* The index of an axis: of the vector axis, where the tile begins and that within it. */
+/* The index of an axis: of the vector axis, where the tile begins and that within it; behind what is left out in front. */
 static const char *whole_index(struct nest_text *text, size_t axis)
 {
-    return axis == text->plan->vector && text->nest->extents[axis] > text->plan->tile
-               ? mdf_source_text(text->writer, "(%s + %s)", text->axes[axis].block, text->axes[axis].index)
-               : text->axes[axis].index;
+    const char *index = axis == text->plan->vector && text->nest->extents[axis] > text->plan->tile
+                            ? mdf_source_text(text->writer, "(%s + %s)", text->axes[axis].block, text->axes[axis].index)
+                            : text->axes[axis].index;
+
+    return text->first != NULL && is_open_axis(text, axis) ? mdf_source_text(text->writer, "(%s + %s)", text->first, index)
+                                                           : index;
 }
 
 /* Whether a register is loaded from the same place all along the vector axis. */
@@ -284,7 +286,7 @@ static const char *viewed(struct nest_text *text, size_t step)
     for (axis = 0; axis < step_of(text, step)->level; axis++) {
         index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
     }
-    if (view->at != MDF_NEST_NONE) {
+    if (view->at != MDF_NEST_NONE || text->registers[step].place != NULL) {
         index = add_term(text, index, text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view),
                          view->at_stride);
     }
@@ -815,8 +817,7 @@ static bool write_near(struct nest_text *text)
     return done;
 }
 
-/* As it is planned. */
-static bool write_planned(struct nest_text *text)
+bool nest_text_write(struct nest_text *text)
 {
     struct mdf_source_writer *writer = text->writer;
     bool done;
@@ -847,50 +848,4 @@ static bool write_planned(struct nest_text *text)
     }
     free_axes(text);
     return done;
-}
-
-static bool write_part(struct mdf_source_writer *writer, const struct mdf_lowered_nest *rows)
-{
-    struct nest_plan plan;
-    struct nest_text text = {.writer = writer, .nest = rows, .plan = &plan};
-
-    nest_plan_make(&plan, rows, mdf_source_live_steps(writer, rows));
-    return write_planned(&text);
-}
-
-/* Rows of an axis in groups, and those that are left. */
-static bool write_rows(struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest, size_t axis)
-{
-    struct mdf_lowered_nest rows = *nest;
-    bool done;
-
-    rows.steps = mdf_arena_array(&writer->arena, MDF_NEST_MOST_STEPS, sizeof *rows.steps);
-    if (rows.steps == NULL) {
-        return false;
-    }
-    nest_rows_together(nest, axis, &rows);
-    done = write_part(writer, &rows);
-    if (nest_rows_rest(nest, axis, &rows)) {
-        done = done && write_part(writer, &rows);
-    }
-    return done;
-}
-
-bool mdf_source_write_nest(struct mdf_source_writer *writer, const struct mdf_lowered_nest *lowered)
-{
-    struct nest_plan plan;
-    struct mdf_lowered_nest sized = *lowered;
-    struct nest_text text = {.writer = writer, .nest = &sized, .plan = &plan};
-    struct mdf_nest_set live = mdf_source_live_steps(writer, &sized);
-    size_t axis;
-
-    if (mdf_nest_set_is_empty(&live)) {
-        return true;
-    }
-    if (sized.is_open && !nest_text_open_extent(&text, &sized)) {
-        return false;
-    }
-    nest_plan_make(&plan, &sized, live);
-    axis = nest_rows_axis(&plan);
-    return axis < sized.n_axes ? write_rows(writer, &sized, axis) : write_planned(&text);
 }

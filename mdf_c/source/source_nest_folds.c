@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* What is taken into the total; $t, $x in parentheses where they need them, $larger, $smaller the helpers of that name for the type. */
+/* What is taken into the total; $t, $x in parentheses where they need them, $larger, $smaller the helpers of that name for the
+ * type. */
 struct fold_row {
     const char *reals, *whole;       /* the new total, or the condition under which x is taken for it */
     const char *start, *whole_start; /* $n: of its type */
@@ -17,10 +18,8 @@ static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
     [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
     [MDF_NEST_MAXIMUM] = {"$larger($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
     [MDF_NEST_MINIMUM] = {"$smaller($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
-    [MDF_NEST_LARGEST] = {"$t != $t ? $t : $larger($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest",
-                          false},
-    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : $smaller($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
-                           false},
+    [MDF_NEST_LARGEST] = {"$t != $t ? $t : $larger($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
+    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : $smaller($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
     [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
     [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
     [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},

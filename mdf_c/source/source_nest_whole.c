@@ -82,7 +82,7 @@ bool nest_text_may_repeat(const struct nest_text *text)
             return false;
         }
     }
-    return text->count == NULL;
+    return text->count == NULL || text->first != NULL;
 }
 
 void nest_text_keep_old(const struct nest_text *text, const char **old)

@@ -54,6 +54,16 @@ Test(compile_loops, places_in_long_rows_are_found_in_two_passes)
     free(output);
 }
 
+/* Pieces of a row: behind a clamp what is loaded lies side by side; as it stands where an index counts from the back. */
+Test(compile_loops, clamped_places_are_lines_in_pieces)
+{
+    char *output = compile_source_of("tests/data/compile/clamped_places.yaml -g g");
+
+    cr_expect_eq(count_words(output, "const int64_t begin"), 4u, "%s", output);
+    cr_expect_eq(count_words(output, "mdf_item_of_row("), 5u, "%s", output); /* its own text, and of each nest as it stands */
+    free(output);
+}
+
 /* Compilers take more for limits of what is given to exp than for limits of what comes out. */
 Test(compile_loops, exp_is_limited_behind)
 {
