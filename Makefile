@@ -117,6 +117,9 @@ $(BUILD)/objects/tests/%.o: FILE_FLAGS := $(if $(RUNS_ALONE),-isystem tests/alon
 KERNEL_FLAGS := $(if $(SANITIZE),-O0,-O3 $(if $(filter -g%,$(CFLAGS)),-g1)) -fno-math-errno -fno-trapping-math
 $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 	FILE_FLAGS := $(if $(filter -O0 -Og,$(CFLAGS)),,$(KERNEL_FLAGS))
+# gcc would write loops of products twice, once for rows that lie side by side, and copy all sums in each run for what is behind both.
+ONE_LOOP := $(if $(SANITIZE),,$(shell $(CC) -Werror -fno-version-loops-for-strides -E - </dev/null >/dev/null 2>&1 && echo -fno-version-loops-for-strides))
+$(BUILD)/objects/functions/products/gemm/gemm_%.o: FILE_FLAGS += $(ONE_LOOP)
 
 # ---------------------------------------------------------------- targets
 

@@ -6,6 +6,7 @@
 #define LINKAGE static
 #define NAME(x) x##_avx2_few
 #define LANES 4
+#define BLEND(mask, yes, no) (VECTOR) _mm_blendv_ps((__m128)(no), (__m128)(yes), (__m128)(mask))
 #define SQRT(x) (VECTOR) _mm_sqrt_ps((__m128)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm_min_ps(_mm_set1_ps(limit), (__m128)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm_max_ps(_mm_set1_ps(limit), (__m128)(x))
@@ -16,6 +17,7 @@
 #define LINKAGE
 #define NAME(x) x##_avx2
 #define LANES 8
+#define BLEND(mask, yes, no) (VECTOR) _mm256_blendv_ps((__m256)(no), (__m256)(yes), (__m256)(mask))
 #define NARROWER(id) mdf_##id##_loop_avx2_few
 #define SQRT(x) (VECTOR) _mm256_sqrt_ps((__m256)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm256_min_ps(_mm256_set1_ps(limit), (__m256)(x))
