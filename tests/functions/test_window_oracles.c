@@ -233,6 +233,20 @@ static void check_thin_kernels(mdf_dtype dtype)
     check_conv_of(&window, kernel_pick(1, 3), 1, kernel_pick(1, 2), dtype, 0);
 }
 
+/* Of one tap, with so many panels of weights that planes are laid out as tiles meet them; with more channels than are summed in
+ * one go. */
+static void check_pointwise(mdf_dtype dtype)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+
+    for (size_t i = 0; i < 2; i++) {
+        window.kernel[i] = window.strides[i] = window.dilations[i] = 1;
+        window.array[i] = kernel_pick(1, 9);
+    }
+    cr_assert(count_windows(&window));
+    check_conv_of(&window, kernel_pick(1, 2), kernel_pick(1, kernel_pick(0, 3) == 0 ? 300 : 20), kernel_pick(25, 60), dtype, 0);
+}
+
 /* Products of numbers of few digits: sums are exact, but for the rounding of a float16 result. */
 Test(window_oracles, convolution)
 {
@@ -244,6 +258,9 @@ Test(window_oracles, convolution)
         check_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
         check_square_planes(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
         check_thin_kernels(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+        if (i % 4 < 2) {
+            check_pointwise(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 enum {
     MAX_ROWS = 12,         /* of a tile */
     MAX_LANES = 16,        /* of a vector */
+    MANY_PANELS = 6,       /* for which windows of one tap are worth being laid out as tiles meet them */
     BLOCK_PRODUCTS = 256,  /* summed in one go */
     FEW_WINDOWS = 4,       /* these are better unrolled */
     MOST_LAYOUT = 1 << 27, /* elements of all planes laid out */
@@ -205,6 +206,53 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     return job->packed != NULL;
 }
 
+/* Of one tap, and vectors that are half a line of the cache: tiles of many panels meet the two vectors of all channels one behind
+ * the other. Where planes lie apart, a vector is in two lines about half the time, and lines of as many channels as there are do
+ * not stay in the nearest cache from panel to panel. */
+static bool prepare_pairs(struct mdf_workspace *workspace, struct job *job)
+{
+    size_t n_planes = job->tiles->n_groups * job->tiles->group_channels, n_pair = 2 * job->kernels->lanes, n;
+
+    if (!job->tiles->is_pointwise || job->n_panels < MANY_PANELS || job->kernels->lanes * job->size_bytes > 32) {
+        return true;
+    }
+    if (!mdf_size_multiply(divide_up(job->n_vectors, 2) * n_pair, n_planes, &n) || n > PTRDIFF_MAX / 16) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the array, laid out, is more than any memory holds");
+    }
+    job->laid_out = mdf_workspace_array(workspace, job->dtype, n);
+    return job->laid_out != NULL;
+}
+
+/* Of 16 bytes or 32: each known when it is compiled. */
+static inline void copy_vector(size_t n_bytes, const char *from, char *to)
+{
+    if (n_bytes == 32) {
+        memcpy(to, from, 32);
+    } else {
+        memcpy(to, from, 16);
+    }
+}
+
+static void lay_out_pairs(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+    size_t n_channels = job->tile.n_channels, n_bytes = job->kernels->lanes * job->size_bytes,
+           n_pairs = divide_up(job->n_vectors, 2);
+    size_t plane_bytes = job->tile.n_plane * job->size_bytes;
+
+    for (size_t i = first; i < last; i++) {
+        const struct mdf_tile_vector *one = job->vectors + 2 * (i % n_pairs);
+        const struct mdf_tile_vector *other = 2 * (i % n_pairs) + 1 < job->n_vectors ? one + 1 : one;
+        const char *from = job->x + i / n_pairs * n_channels * plane_bytes;
+        char *to = job->laid_out + i * n_channels * 2 * n_bytes;
+
+        for (size_t channel = 0; channel < n_channels; channel++, from += plane_bytes, to += 2 * n_bytes) {
+            copy_vector(n_bytes, from + (size_t)one->first * job->size_bytes, to);
+            copy_vector(n_bytes, from + (size_t)other->first * job->size_bytes, to + n_bytes);
+        }
+    }
+}
+
 /* Room for the planes of one batch, and for what is read behind the last one's end. */
 static bool prepare_planes(struct mdf_workspace *workspace, struct job *job)
 {
@@ -279,11 +327,51 @@ static bool is_whole(const struct mdf_tile_vector *vectors, size_t n, size_t lan
     return true;
 }
 
+/* The same tile where pairs are laid out: its vectors lie one behind the other. */
+static struct mdf_tile in_pairs(const struct job *job, struct mdf_tile tile, size_t number, size_t n,
+                                struct mdf_tile_vector pair[2])
+{
+    size_t lanes = job->kernels->lanes;
+
+    tile.n_plane = 2 * lanes;
+    tile.planes = job->laid_out + number * tile.n_channels * tile.n_plane * job->size_bytes;
+    for (size_t i = 0; i < n; i++) {
+        pair[i] = tile.vectors[i];
+        pair[i].first = (int64_t)(i * lanes);
+    }
+    tile.vectors = pair;
+    return tile;
+}
+
+/* A panel of weights, of `n_rows` rows, times the vectors [first, last), and the points where they are the last. */
+static void run_panel(const struct job *job, struct mdf_tile tile, size_t group, const char *weights, const void *starts,
+                      size_t n_rows, size_t n_outputs, size_t first, size_t last, char *y)
+{
+    bool meets_pairs = job->tiles->is_pointwise && job->laid_out != NULL;
+    size_t n_pairs = divide_up(job->n_vectors, 2);
+    struct mdf_tile_vector pair[2];
+
+    for (size_t at = first; at < last; at += 2) {
+        size_t n = last - at < 2 ? 1 : 2;
+        struct mdf_tile met;
+
+        tile.vectors = job->vectors + at;
+        tile.n_ahead = at + 2 >= last ? n_rows * tile.n_channels * tile.n_taps : 0; /* the next panel */
+        tile.is_whole = is_whole(tile.vectors, n, job->kernels->lanes);
+        met = meets_pairs ? in_pairs(job, tile, group * n_pairs + at / 2, n, pair) : tile;
+        job->kernels->tiles[n_rows * 3 / job->kernels->rows - 1][n - 1](&met, weights, starts, n_outputs, y);
+    }
+    if (last == job->n_vectors && job->points.n_parts > 0) {
+        tile.vectors = &job->points;
+        job->kernels->points(&tile, weights, starts, n_rows, n_outputs, y);
+    }
+}
+
 /* A block of panels of a group's weights times a block of vectors. */
 static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
 {
     const struct mdf_convolution *tiles = job->tiles;
-    size_t rows = job->kernels->rows, lanes = job->kernels->lanes, size = job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t size = job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
     size_t last_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block + 1);
     size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
     size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
@@ -293,27 +381,15 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
     last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
     for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
-        size_t output = panel * rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
+        size_t output = panel * job->kernels->rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
         double starts[MAX_LANES] = {0}; /* of any type */
 
         if (tiles->bias != NULL) {
             memcpy(starts, (const char *)tiles->bias + channel * size, n_outputs * size);
         }
-        for (size_t at = first_vector; at < last_vector; at += 2) {
-            size_t n = last_vector - at < 2 ? 1 : 2;
-
-            tile.vectors = job->vectors + at;
-            tile.n_ahead = at + 2 >= last_vector ? n_rows * tile.n_channels * tile.n_taps : 0; /* the next panel */
-            tile.is_whole = is_whole(tile.vectors, n, lanes);
-            job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&tile, packed + output * tile.n_channels * tile.n_taps * size,
-                                                              starts, n_outputs, job->y + channel * job->n_windows * size);
-        }
-        if (last_vector == job->n_vectors && job->points.n_parts > 0) {
-            tile.vectors = &job->points;
-            job->kernels->points(&tile, packed + output * tile.n_channels * tile.n_taps * size, starts, n_rows, n_outputs,
-                                 job->y + channel * job->n_windows * size);
-        }
+        run_panel(job, tile, group, packed + output * tile.n_channels * tile.n_taps * size, starts, n_rows, n_outputs,
+                  first_vector, last_vector, job->y + channel * job->n_windows * size);
     }
 }
 
@@ -344,7 +420,8 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
     job.tile.n_taps = tiles->taps->n_taps;
     job.tile.n_block = mdf_conv_tiles_block(job.tile.n_taps) / job.tile.n_taps;
     job.tile.limits = tiles->limits;
-    if (!prepare_weights(workspace, &job) || !prepare_planes(workspace, &job) || !prepare_vectors(workspace, &job)) {
+    if (!prepare_weights(workspace, &job) || !prepare_planes(workspace, &job) || !prepare_vectors(workspace, &job) ||
+        !prepare_pairs(workspace, &job)) {
         return false;
     }
     job.tile.y_row = (int64_t)job.n_windows;
@@ -353,7 +430,12 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
     for (size_t batch = 0; batch < tiles->n_batches; batch++) {
         double n_sums = (double)n_channels * (double)tiles->group_outputs * (double)job.n_windows;
 
-        if (!tiles->is_pointwise) {
+        if (tiles->is_pointwise && job.laid_out != NULL) {
+            size_t n_pairs = divide_up(job.n_vectors, 2);
+
+            mdf_parallel_for(context, tiles->n_groups * n_pairs, move_ns * 2 * (double)(job.kernels->lanes * job.tile.n_channels),
+                             lay_out_pairs, &job);
+        } else if (!tiles->is_pointwise) {
             mdf_parallel_for(context, n_channels, move_ns * (double)job.padded.n_plane, lay_out_planes, &job);
         }
         mdf_parallel_for(context, n_tasks, multiply_ns * n_sums * (double)job.tile.n_taps / (double)n_tasks, run_tasks, &job);
