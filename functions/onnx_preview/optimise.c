@@ -3,6 +3,7 @@
  * Comes in: the learning rate, the number of steps so far; then variables, their gradients and what is remembered of them, the
  * first of each kind before the second. Goes out: the new variables and what is remembered now. Computed in float64. Source: ONNX
  * ai.onnx.preview.training, version 1 of each. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -34,64 +35,36 @@ static const struct mdf_setting momentum_table[] = {SETTING("norm_coefficient", 
 
 enum { FIRST_INPUT = 2, MOST_KINDS = 4 };
 
-/* One variable: arrays of one shape. */
-struct step {
-    const double *x, *gradient, *memory[2];
-    double *new_x, *new_memory[2];
-    size_t n;
-    double rate;
-    int64_t count; /* of steps so far */
+#include "functions/onnx_preview/optimise_routine.inc"
+
+enum { ADAGRAD, ADAM, MOMENTUM, NESTEROV }; /* as mdf_train has them */
+
+/* Which of them a call is, and of how many kinds its arrays are. False with the error set. */
+static bool find_method(struct mdf_call *call, int64_t *which, size_t *n_kinds)
+{
+    const struct optimise_settings *settings = call->settings;
+    const struct mdf_setting *table = call->operator->settings;
+
+    *which = table == adagrad_table ? ADAGRAD : table == adam_table ? ADAM : MOMENTUM;
+    *n_kinds = *which == ADAM ? 4 : 3;
+    if (*which == MOMENTUM && strcmp(settings->mode, "standard") != 0) {
+        *which = NESTEROV;
+    }
+    return *which != NESTEROV || strcmp(settings->mode, "nesterov") == 0 ||
+           mdf_call_error(call, MDF_VALUE, "there is no mode '%.100s'", settings->mode);
+}
+
+/* All variables of one call. */
+struct training {
+    int64_t which, count; /* of steps so far */
+    size_t n_kinds, n_variables;
+    double rate, settings[6];
 };
 
-typedef void (*step_function)(const struct optimise_settings *settings, const struct step *step);
-
-static void adagrad_step(const struct optimise_settings *settings, const struct step *step)
+/* Variable number `i`: an input of each kind, of one shape and type. Goes to outputs of all kinds but the gradient. */
+static bool step_variable(struct mdf_call *call, size_t i, const struct training *training)
 {
-    double rate = step->rate / (1 + (double)step->count * settings->decay);
-
-    for (size_t i = 0; i < step->n; i++) {
-        double gradient = settings->norm * step->x[i] + step->gradient[i];
-
-        step->new_memory[0][i] = step->memory[0][i] + gradient * gradient;
-        step->new_x[i] = step->x[i] - rate * gradient / (sqrt(step->new_memory[0][i]) + settings->epsilon);
-    }
-}
-
-static void adam_step(const struct optimise_settings *settings, const struct step *step)
-{
-    double alpha = settings->alpha, beta = settings->beta, count = (double)step->count;
-    double rate = step->count > 0 ? step->rate * sqrt(1 - pow(beta, count)) / (1 - pow(alpha, count)) : step->rate;
-
-    for (size_t i = 0; i < step->n; i++) {
-        double gradient = settings->norm * step->x[i] + step->gradient[i];
-        double mean = alpha * step->memory[0][i] + (1 - alpha) * gradient;
-        double square = beta * step->memory[1][i] + (1 - beta) * gradient * gradient;
-
-        step->new_memory[0][i] = mean;
-        step->new_memory[1][i] = square;
-        step->new_x[i] = (1 - settings->norm_after) * (step->x[i] - rate * mean / (sqrt(square) + settings->epsilon));
-    }
-}
-
-static void momentum_step(const struct optimise_settings *settings, const struct step *step)
-{
-    bool nesterov = strcmp(settings->mode, "nesterov") == 0;
-    double beta = step->count > 0 ? settings->beta : 1;
-
-    for (size_t i = 0; i < step->n; i++) {
-        double gradient = settings->norm * step->x[i] + step->gradient[i];
-        double momentum = settings->alpha * step->memory[0][i] + beta * gradient;
-
-        step->new_memory[0][i] = momentum;
-        step->new_x[i] = step->x[i] - step->rate * (nesterov ? gradient + settings->alpha * momentum : momentum);
-    }
-}
-
-/* Variable number `i` of `n_variables`: an input of each of `n_kinds` kinds, of one shape and type. Goes to outputs of all kinds
- * but the gradient. */
-static bool step_variable(struct mdf_call *call, size_t i, size_t n_variables, size_t n_kinds, step_function function,
-                          struct step *step)
-{
+    size_t n_variables = training->n_variables, n_kinds = training->n_kinds;
     const struct mdf_value *x = mdf_call_tensor(call, FIRST_INPUT + i);
     const double *inputs[MOST_KINDS] = {NULL};
     double *outputs[MOST_KINDS] = {NULL};
@@ -123,61 +96,76 @@ static bool step_variable(struct mdf_call *call, size_t i, size_t n_variables, s
             return false;
         }
     }
-    step->x = inputs[0];
-    step->gradient = inputs[1];
-    step->memory[0] = inputs[2];
-    step->memory[1] = inputs[3];
-    step->new_x = outputs[0];
-    step->new_memory[0] = outputs[1];
-    step->new_memory[1] = outputs[2];
-    step->n = x->length;
-    function(call->settings, step);
+    mdf_train(training->which, training->settings, training->rate, training->count, (int64_t)x->length, inputs, outputs);
     return mdf_workspace_end(&workspace);
 }
 
-static bool optimise(struct mdf_call *call, size_t n_kinds, step_function function)
+static void list_settings(const struct optimise_settings *settings, double numbers[6])
+{
+    const double all[] = {settings->alpha, settings->beta, settings->epsilon,
+                          settings->decay, settings->norm, settings->norm_after};
+
+    memcpy(numbers, all, sizeof all);
+}
+
+static bool optimise(struct mdf_call *call)
 {
     size_t n = call->n_inputs > FIRST_INPUT ? call->n_inputs - FIRST_INPUT : 0;
-    struct step step = {0};
+    struct training training;
 
-    if (!mdf_call_real(call, 0, &step.rate) || !mdf_call_integer(call, 1, &step.count)) {
+    if (!mdf_call_real(call, 0, &training.rate) || !mdf_call_integer(call, 1, &training.count) ||
+        !find_method(call, &training.which, &training.n_kinds)) {
         return false;
     }
-    if (n == 0 || n % n_kinds != 0) {
-        return mdf_call_error(call, MDF_VALUE, "%zu arrays are not variables and %zu more of each", n, n_kinds - 1);
+    if (n == 0 || n % training.n_kinds != 0) {
+        return mdf_call_error(call, MDF_VALUE, "%zu arrays are not variables and %zu more of each", n, training.n_kinds - 1);
     }
-    for (size_t i = 0; i < n / n_kinds; i++) {
-        if (!step_variable(call, i, n / n_kinds, n_kinds, function, &step)) {
+    training.n_variables = n / training.n_kinds;
+    list_settings(call->settings, training.settings);
+    for (size_t i = 0; i < training.n_variables; i++) {
+        if (!step_variable(call, i, &training)) {
             return false;
         }
     }
     return true;
 }
 
-static bool adagrad(struct mdf_call *call)
+static bool plan_training(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
-    return optimise(call, 3, adagrad_step);
-}
+    size_t n_kinds, n_variables;
+    int64_t which;
 
-static bool adam(struct mdf_call *call)
-{
-    return optimise(call, 4, adam_step);
-}
-
-static bool momentum(struct mdf_call *call)
-{
-    const struct optimise_settings *settings = call->settings;
-
-    if (strcmp(settings->mode, "nesterov") != 0 && strcmp(settings->mode, "standard") != 0) {
-        return mdf_call_error(call, MDF_VALUE, "there is no mode '%.100s'", settings->mode);
+    if (!find_method(call, &which, &n_kinds) || call->inputs[1]->dtype != MDF_DTYPE_INT64) {
+        return false;
     }
-    return optimise(call, 3, momentum_step);
+    n_variables = (call->n_inputs - FIRST_INPUT) / n_kinds;
+    if (!mdf_routine_room(plan, 4 + 2 * n_variables, 6) || !mdf_routine_kind(call->inputs[0], MDF_DTYPE_NONE, &plan->whole[3])) {
+        return false;
+    }
+    plan->function = "train_all";
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = which;
+    plan->whole[1] = (int64_t)n_kinds;
+    plan->whole[2] = (int64_t)n_variables;
+    list_settings(call->settings, plan->real);
+    for (size_t i = 0; i < call->n_inputs - FIRST_INPUT; i++) {
+        const struct mdf_value *value = call->inputs[FIRST_INPUT + i], *x = call->inputs[FIRST_INPUT + i % n_variables];
+
+        if (value->dtype != x->dtype || !mdf_routine_kind(x, MDF_DTYPE_NONE, &plan->whole[4 + 2 * (i % n_variables)])) {
+            return false;
+        }
+        plan->whole[5 + 2 * (i % n_variables)] = (int64_t)x->length;
+    }
+    return true;
 }
 
-#define SETTINGS(table) table, sizeof(struct optimise_settings), MDF_OPERATOR_PURE, NULL
+#define ROW(name, table, rule)                                                                   \
+    {                                                                                            \
+        name, 1, 99, optimise, table, sizeof(struct optimise_settings), MDF_OPERATOR_PURE, NULL, \
+            .infer = &(rule), .routine = MDF_ROUTINE(plan_training, NULL)                        \
+    }
 
-const struct mdf_operator mdf_operators_preview_optimise[] = {
-    {"Adagrad", 1, 99, adagrad, SETTINGS(adagrad_table), .infer = &mdf_rule_moved},
-    {"Adam", 1, 99, adam, SETTINGS(adam_table), .infer = &mdf_rule_adam},
-    {"Momentum", 1, 99, momentum, SETTINGS(momentum_table), .infer = &mdf_rule_moved},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_preview_optimise[] = {ROW("Adagrad", adagrad_table, mdf_rule_moved),
+                                                              ROW("Adam", adam_table, mdf_rule_adam),
+                                                              ROW("Momentum", momentum_table, mdf_rule_moved),
+                                                              {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

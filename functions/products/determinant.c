@@ -2,50 +2,14 @@
  *
  * Comes in: an array [..., n, n]. Goes out: an array [...]. By elimination with partial pivoting, in float64; that of a
  * matrix without elements is 1. Source: ONNX Det, all versions. */
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
+#include "functions/moves/indexing.h"
 
 #include <math.h>
 #include <string.h>
 
-static void swap_rows(double *matrix, size_t n, size_t a, size_t b)
-{
-    for (size_t column = 0; column < n; column++) {
-        double element = matrix[a * n + column];
-
-        matrix[a * n + column] = matrix[b * n + column];
-        matrix[b * n + column] = element;
-    }
-}
-
-/* The matrix is used up. */
-static double eliminate(double *matrix, size_t n)
-{
-    double determinant = 1;
-
-    for (size_t step = 0; step < n; step++) {
-        size_t pivot = step;
-
-        for (size_t row = step + 1; row < n; row++) {
-            pivot = fabs(matrix[row * n + step]) > fabs(matrix[pivot * n + step]) ? row : pivot;
-        }
-        if (matrix[pivot * n + step] == 0) {
-            return 0;
-        }
-        if (pivot != step) {
-            swap_rows(matrix, n, pivot, step);
-            determinant = -determinant;
-        }
-        determinant *= matrix[step * n + step];
-        for (size_t row = step + 1; row < n; row++) {
-            double factor = matrix[row * n + step] / matrix[step * n + step];
-
-            for (size_t column = step; column < n; column++) {
-                matrix[row * n + column] -= factor * matrix[step * n + column];
-            }
-        }
-    }
-    return determinant;
-}
+#include "functions/products/eliminate_routine.inc"
 
 static bool determinant(struct mdf_call *call)
 {
@@ -75,12 +39,29 @@ static bool determinant(struct mdf_call *call)
         if (n > 0) {
             memcpy(matrix, matrices + i * n * n, n * n * sizeof *matrix);
         }
-        y[i] = eliminate(matrix, n);
+        y[i] = mdf_eliminate(matrix, (int64_t)n);
     }
     return mdf_workspace_end(&workspace);
 }
 
+static bool plan_determinant(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    size_t n = (size_t)mdf_value_shape(x)[x->rank - 1];
+
+    if (!mdf_routine_room(plan, 2, 0)) {
+        return false;
+    }
+    plan->function = "determinants";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(x), 0, x->rank - 2u);
+    plan->whole[1] = (int64_t)n;
+    plan->work_bytes = n * n * sizeof(double);
+    return true;
+}
+
 const struct mdf_operator mdf_operators_determinant[] = {
     {"Det", 11, 99, determinant, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .derivatives = MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})},
+     .derivatives = MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"}),
+     .routine = &(const struct mdf_routine){plan_determinant, .takes_halves = true}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -2,6 +2,7 @@
  *
  * Comes in: X [n, c, ...], the positions of its elements in the flattened result, and the shape of a larger result or
  * nothing. Goes out: an array of zeros with those elements. Source: ONNX MaxUnpool, all versions. */
+#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 #include "functions/windows/sliding.h"
 
@@ -133,7 +134,32 @@ static bool max_unpool(struct mdf_call *call)
     return put_elements(call, position, windows.shape, n_inferred, shape, target);
 }
 
+static bool plan_unpool(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0], *shape = mdf_call_input(call, 2);
+    struct mdf_workspace workspace;
+    struct mdf_windows windows;
+
+    if ((shape != NULL && shape->data == NULL) || call->inputs[1]->dtype != MDF_DTYPE_INT64 ||
+        !mdf_workspace_begin(&workspace, call, (mdf_dtype)x->dtype, 2) || !infer_shape(&workspace, x, &windows) ||
+        !mdf_routine_room(plan, 4 + 2 * (size_t)x->rank, 0)) {
+        return false;
+    }
+    plan->function = "unpool";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = (int64_t)x->length;
+    plan->whole[1] = (int64_t)mdf_axes_product(windows.shape, 0, x->rank);
+    plan->whole[2] = (int64_t)call->outputs[0]->length;
+    plan->whole[3] = x->rank;
+    for (size_t i = 0; i < x->rank; i++) {
+        plan->whole[4 + 2 * i] = windows.shape[i];
+        plan->whole[5 + 2 * i] = mdf_value_shape(call->outputs[0])[i];
+    }
+    return true;
+}
+
 const struct mdf_operator mdf_operators_unpool[] = {
     {"MaxUnpool", 9, 99, max_unpool, unpool_table, sizeof(struct mdf_window_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self(gradient.numbers(x0), x1, x2), x0)"})},
+     .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self(gradient.numbers(x0), x1, x2), x0)"}),
+     .routine = &(const struct mdf_routine){plan_unpool, .takes_bits = true, .why = "a position is out of range"}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -55,7 +55,7 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
     if (!same || (mdf_dtype_kind((mdf_dtype)operand->dtype) != 'f' && !lowering_is_constant(lowering, trial->ids[k]))) {
         return MDF_LOWERED_NONE;
     }
-    return lowering_cast(lowering, trial->ids[k], (mdf_dtype)operand->dtype);
+    return lowering_convert(lowering, trial->ids[k], operand);
 }
 
 /* Whether the loop that was traced makes all of the result, as it is now. */

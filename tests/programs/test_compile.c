@@ -134,6 +134,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/casts.yaml --typed -n 4",
         "tests/data/compile/casts_past_whole.yaml --typed -n 2",
         "tests/data/compile/halves.yaml --typed -n 2 -g g",
+        "tests/data/compile/single_calls.yaml --typed -n 2",
+        "tests/data/compile/prelu_channels.yaml --typed -n 2",
         "tests/data/compile/settled.yaml --typed -n 2",
         "tests/data/compile/routines_in_loops.yaml --typed -n 3",
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
@@ -347,7 +349,7 @@ Test(compile, refusals_are_clear)
 
     cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/no_form.yaml 2>&1"), 1);
     cr_expect(strstr(output, "tests/data/compile/no_form.yaml:10:28: error: node 'n', parameter 'd': it can not be written as C: "
-                             "there is no form in C of the operator Det on elements of type float64") != NULL &&
+                             "there is no form in C of the operator Inverse on elements of type float64") != NULL &&
                   strstr(output, "mdf-run without --compile") != NULL,
               "%s", output);
     cr_expect_eq(compile_run(output, "$BUILD/mdf-compile examples/cooling.yaml -o %s/x.txt 2>&1", compile_folder), 2);
@@ -729,7 +731,7 @@ struct refusal {
 Test(compile, what_has_no_form_is_refused)
 {
     static const struct refusal rows[] = {
-        {CALL("onnx::Det", "\"X\": \"x\""), "there is no form in C of the operator Det"},
+        {CALL("com.microsoft::Inverse", "\"X\": \"x\""), "there is no form in C of the operator Inverse"},
         {CALL("onnx::Pow", "\"X\": \"n\", \"Y\": \"q\""), "the operator Pow on elements of types int64 and float64"},
         {CALL("onnx::Pow", "\"X\": \"w\", \"Y\": \"0.1\""), "the operator Pow on elements of types float32 and float64"},
         {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
@@ -776,11 +778,11 @@ Test(compile, what_has_no_form_is_refused)
 Test(compile, refusals_have_a_place)
 {
     static const struct refusal rows[] = {
-        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"onnx::Det\", \"args\": {\"X\": "
+        {"\"parameters\": {\"r\": {\"value\": \"x + 1\"},\n \"s\": {\"function\": \"com.microsoft::Inverse\", \"args\": {\"X\": "
          "\"m\"}}}, "
          "\"output_ports\": {\"o\": {\"value\": \"s\"}}",
          "place.json:4:7: error: node 'N', parameter 's': it can not be written as C: there is no form in C of the operator "
-         "Det"},
+         "Inverse"},
         {"\"parameters\": {\"r\": {\"value\": 1}},\n \"output_ports\": {\"p\": {\"value\": \"r\"},\n  \"o\": {\"value\": "
          "\"numpy.kron(u, u)\"}}",
          "place.json:5:19: error: node 'N', output port 'o': it can not be written as C: there is no form in C of the "
@@ -797,7 +799,7 @@ Test(compile, refusals_have_a_place)
             text, COMPILE_OUTPUT_SIZE,
             "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N\": {\n\"input_ports\": {\"x\": {\"default_value\": 0.5}, \"u\": "
             "{\"type\": "
-            "\"uint8\", \"shape\": [2], \"default_value\": [1, 2]}, \"m\": {\"default_value\": [[1.5, 2], [3, 4]]}},\n%s}}}}}}",
+            "\"uint8\", \"shape\": [2], \"default_value\": [1, 2]}, \"m\": {\"default_value\": [[1.5, 2], [3, 5]]}},\n%s}}}}}}",
             rows[i].node);
         compile_write_file("place.json", text);
         cr_expect_eq(compile_run(output, "$BUILD/mdf-compile %s/place.json -o %s/place.c 2>&1", compile_folder, compile_folder),
