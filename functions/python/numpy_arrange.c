@@ -469,7 +469,19 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
     return true;
 }
 
-/* "a shift axis=": without an axis the elements are turned as if they stood in one row. */
+/* What several turns of `n` elements come to, one after the other. */
+static int64_t sum_of_shifts(const int64_t *shifts, size_t n_shifts, size_t n)
+{
+    int64_t sum = 0;
+    size_t i;
+
+    for (i = 0; i < n_shifts && n > 0; i++) {
+        sum = (sum + shifts[i] % (int64_t)n) % (int64_t)n;
+    }
+    return sum;
+}
+
+/* "a shift axis=": without an axis the elements are turned as if they stood in one row, by all shifts together. */
 static bool run_roll(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
@@ -481,7 +493,7 @@ static bool run_roll(struct mdf_call *call)
         return shifts != NULL && slots != NULL && mdf_python_copy(call, target, array);
     }
     if (mdf_python_given(call, 2) == NULL) {
-        return roll_blocks(call, target, array, array->length, 1, shifts[0]);
+        return roll_blocks(call, target, array, array->length, 1, sum_of_shifts(shifts, n_shifts, array->length));
     }
     axes = mdf_python_integers(call, 2, MDF_SLOT_OPERANDS + 2, &n_axes);
     if (axes == NULL || !mdf_python_copy(call, &slots[SLOT_HELD], array)) {

@@ -43,7 +43,8 @@ EXPRESSIONS = [
     "a + b * c", "-a // b", "a % -b", "2 ** 3 ** 2", "-2 ** 2", "a / b", "1 < b < 3", "a if a > b else c", "not a > b", "a > b and c",
     "v[1:]", "v[::-1]", "m[:, 1]", "m[-1][-2]", "v[v > 0]", "m @ v", "v + m", "w ** 2", "[x * 2 for x in w if x > 4]", "sum(x for x in [1, 2])",
     "abs(c)", "max(a, b)", "round(2.567, 2)", "len(m)", "sorted([3, 1, 2])", "math.sin(a)", "math.sqrt(b)", "math.hypot(3, 4)", "math.pi",
-    "numpy.exp(v)", "numpy.where(v > 0, v, w)", "numpy.sum(m, axis=0)", "numpy.mean(m, axis=1)", "numpy.std(w)", "numpy.cumsum(w)",
+    "numpy.exp(v)", "numpy.roll(w, (1, 1))", "numpy.where(v > 0, v, w)", "numpy.sum(m, axis=0)", "numpy.mean(m, axis=1)", "numpy.std(w)",
+    "numpy.cumsum(w)",
     "numpy.dot(v, w)", "numpy.linspace(0, 1, 5)", "numpy.clip(v, -1, 1)", "numpy.argmax(v)", "numpy.concatenate((v, w))", "m.T", "m.shape",
     "m.sum(axis=1)", "m.reshape(3, 2)", "v.tolist()", "a & 3", "a << 2", "~a", "3 in [1, 2, 3]", "numpy.maximum(v, 0)", "numpy.arctan2(v, w)",
 ]
