@@ -179,13 +179,20 @@ def _all_fit(plain):
     return all(_fits_integer(number) for array in plain.trace.values() if array.dtype.kind in "iu" for number in array.ravel())
 
 
-def fmu(case, plain):
+def _start_values(inputs, variables, version):
+    """Of the first step's inputs, as FMPy takes them: a number each in FMI 2, all of an array in FMI 3."""
+    given = {scalar: number for name, array in inputs.items() for scalar, number in _elements(name, array)} if version == 2 else \
+        {name: array if np.ndim(array) == 0 else np.ravel(array).tolist() for name, array in inputs.items()}
+    return {place: value for name, value in given.items() for place in _places(name, variables)}
+
+
+def _fmu(case, plain, version):
     """FMPy steps it; inputs that do not change are its start values. What no Integer of FMI 2 can hold has no form (docs/fmu.md)."""
     if importlib.util.find_spec("fmpy") is None:
         return []
     import fmpy
 
-    inputs, dt, method = _inputs(case), case.get("dt"), _settings(case)["method"]
+    way, inputs, dt, method = f"fmu{version}", _inputs(case), case.get("dt"), _settings(case)["method"]
     if any(step.keys() != inputs[0].keys() or not all(np.array_equal(step[name], inputs[0][name]) for name in step) for step in inputs):
         return []  # FMPy gives inputs that change between the steps
     if dt is None:
@@ -198,39 +205,47 @@ def fmu(case, plain):
             file.write(cases.model_bytes(case))
         with open(os.path.join(folder, "inputs.json"), "w") as file:
             json.dump(cases.inputs_by_step(case)[:1], file)
-        command = [os.path.join(os.environ["MDF_C_BUILD"], "mdf-fmu"), path, "--dt", repr(dt), "--method", method, "--inputs", os.path.join(folder, "inputs.json"), "-o", os.path.join(folder, "model.fmu")]
+        command = [os.path.join(os.environ["MDF_C_BUILD"], "mdf-fmu"), path, "--fmi", str(version), "--dt", repr(dt), "--method", method,
+                   "--inputs", os.path.join(folder, "inputs.json"), "-o", os.path.join(folder, "model.fmu")]
         made = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "CC": os.path.join(ROOT, "tests/random/cc_fast.sh")})
         if made.returncode != 0:
             refused = made.returncode == 1 and made.stderr.startswith(path)
-            return [] if refused else _different("fmu", "mdf-fmu", "an FMU, or a reason", made.stderr)
-        variables = [variable.name for variable in fmpy.read_model_description(command[-1]).modelVariables]
-        start = {place: value for given, array in inputs[0].items() for name, value in _elements(given, array)
-                 for place in _places(name, variables)}
-        if not all(map(_fits_integer, start.values())):
+            return [] if refused else _different(way, "mdf-fmu", "an FMU, or a reason", made.stderr)
+        start = _start_values(inputs[0], [variable.name for variable in fmpy.read_model_description(command[-1]).modelVariables], version)
+        if version == 2 and not all(map(_fits_integer, start.values())):
             return []
         told = []
         try:
             result = fmpy.simulate_fmu(command[-1], fmi_type="CoSimulation", stop_time=(len(inputs) - 1) * dt, step_size=dt,
-                                       output_interval=dt, start_values=start,
-                                       logger=lambda _environment, _name, _status, _category, message: told.append(message.decode()))
+                                       output_interval=dt, start_values=start, logger=lambda *told_of: told.append(told_of[-1].decode()))
         except Exception as error:  # noqa: BLE001 - whatever FMPy raises
             if any("does not fit an Integer of FMI 2" in message for message in told) and not _all_fit(plain):
                 return []
-            return _different("fmu", "FMPy", "a simulation", error)
+            return _different(way, "FMPy", "a simulation", f"{error} {told}")
     columns = {name.replace("'", ""): name for name in result.dtype.names}
     for name, array in plain.trace.items():
         for step in range(min(len(array), len(result))) if array.dtype.kind in "biuf" else []:
-            for scalar, expected in _elements(name, array[step]):
+            for scalar, expected in _elements(name, array[step]) if version == 2 else [(name, array[step])]:
                 places = _places(scalar, columns)
                 found = result[columns[places[0]]][step] if len(places) == 1 else expected
-                if not np.array_equal(float(expected), float(found), equal_nan=True):
-                    return _different("fmu", f"step {step + 1} {scalar}", expected, found)
+                if not np.array_equal(np.asarray(expected, float), np.asarray(found, float), equal_nan=True):
+                    return _different(way, f"step {step + 1} {scalar}", expected, found)
     return []
+
+
+def fmu2(case, plain):
+    """Each element of an array is a variable."""
+    return _fmu(case, plain, 2)
+
+
+def fmu3(case, plain):
+    """Arrays are arrays, and types stay what they are."""
+    return _fmu(case, plain, 3)
 
 
 # ---------------------------------------------------------------- all
 
-RUNS = {"inspected": inspected, "onnx_written": onnx_written, "custom_function": custom_function, "fmu": fmu}
+RUNS = {"inspected": inspected, "onnx_written": onnx_written, "custom_function": custom_function, "fmu2": fmu2, "fmu3": fmu3}
 
 
 def findings(case, ways):
