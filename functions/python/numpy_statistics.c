@@ -348,7 +348,7 @@ static bool run_unique(struct mdf_call *call)
 /* ------------------------------------------------------------------ searching */
 
 /* Keys of an array's elements that order as they do; see ordering.h. */
-static const uint64_t *keys_of(struct mdf_call *call, const struct mdf_value *array, size_t slot)
+static uint64_t *keys_of(struct mdf_call *call, const struct mdf_value *array, size_t slot)
 {
     int64_t size = (int64_t)array->length;
     uint64_t *keys = mdf_python_make(call, &mdf_python_slots(call)[slot], MDF_DTYPE_UINT64, MDF_STRENGTH_LITERAL, 1, &size);
@@ -376,13 +376,39 @@ static int64_t count_below(const uint64_t *keys, size_t n, uint64_t key, bool eq
     return (int64_t)low;
 }
 
-/* Output 0: where each of the `values` is to be put into the ordered `array`. */
-static bool search(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *values, bool right)
+enum search {
+    EQUAL_BELOW = 1,
+    MAY_FALL = 2
+}; /* what equals a value counts as below it; the array may be ordered the other way round */
+
+/* Keys that fall are put the other way round; -1: they neither rise nor fall. */
+static int make_rising(uint64_t *keys, size_t n)
+{
+    bool rises = false, falls = false;
+    size_t i;
+
+    for (i = 1; i < n; i++) {
+        rises = rises || keys[i - 1] < keys[i];
+        falls = falls || keys[i - 1] > keys[i];
+    }
+    for (i = 0; falls && i < n / 2; i++) {
+        uint64_t key = keys[i];
+
+        keys[i] = keys[n - 1 - i];
+        keys[n - 1 - i] = key;
+    }
+    return rises && falls ? -1 : falls;
+}
+
+/* Output 0: where each of the `values` is to be put into the ordered `array`; `how`: flags of enum search. */
+static bool search(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *values, unsigned how)
 {
     const struct mdf_value *operands[2] = {array, values};
     mdf_dtype dtype = mdf_ufunc_shared_dtype(call, 2, operands);
-    const uint64_t *keys, *wanted;
+    const uint64_t *wanted;
+    uint64_t *keys;
     int64_t *places;
+    int falls = 0;
     size_t i;
 
     if (dtype == MDF_DTYPE_NONE || dtype == MDF_DTYPE_STRING || mdf_dtype_kind(dtype) == 'c') {
@@ -394,12 +420,18 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     array = mdf_python_array_of(call, array, dtype, MDF_SLOT_OPERANDS);
     values = array == NULL ? NULL : mdf_python_array_of(call, values, dtype, MDF_SLOT_OPERANDS + 1);
     keys = values == NULL ? NULL : keys_of(call, array, SLOT_KEYS);
+    falls = keys != NULL && (how & MAY_FALL) != 0 ? make_rising(keys, array->length) : 0;
+    if (falls < 0) {
+        return mdf_call_error(call, MDF_VALUE, "the bins must rise or fall from first to last");
+    }
     wanted = keys == NULL ? NULL : keys_of(call, values, SLOT_ORDER);
     places = wanted == NULL ? NULL
                             : mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, values->rank,
                                               mdf_value_shape(values));
     for (i = 0; places != NULL && i < values->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
-        places[i] = count_below(keys, array->length, wanted[i], right);
+        int64_t below = count_below(keys, array->length, wanted[i], (how & EQUAL_BELOW) != 0);
+
+        places[i] = falls ? (int64_t)array->length - below : below;
     }
     return places != NULL;
 }
@@ -417,7 +449,7 @@ static bool run_searchsorted(struct mdf_call *call)
     if (strcmp(text, "left") != 0 && strcmp(text, "right") != 0) {
         return mdf_call_error(call, MDF_VALUE, "the side is 'left' or 'right'");
     }
-    return search(call, array, values, text[0] == 'r');
+    return search(call, array, values, text[0] == 'r' ? EQUAL_BELOW : 0);
 }
 
 static bool run_digitize(struct mdf_call *call)
@@ -426,7 +458,8 @@ static bool run_digitize(struct mdf_call *call)
     const struct mdf_value *bins = values == NULL ? NULL : mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS);
     bool right;
 
-    return bins != NULL && mdf_python_truth(call, 2, false, &right) && search(call, bins, values, !right);
+    return bins != NULL && mdf_python_truth(call, 2, false, &right) &&
+           search(call, bins, values, MAY_FALL | (right ? 0 : EQUAL_BELOW));
 }
 
 /* ------------------------------------------------------------------ interpolation, counting */
