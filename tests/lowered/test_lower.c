@@ -534,6 +534,20 @@ Test(lower, other_forms_are_lowered_anew_or_given_up)
                       inputs, sizeof inputs / sizeof *inputs);
 }
 
+/* A kernel that runs one loop, on its inputs with other axes: an operand that is a column is no row of as many elements, also
+ * where the first results are the same either way. */
+Test(lower, operands_with_other_axes_than_the_inputs)
+{
+    static const char *const inputs[] = {"[1.0, 1.0, 1.0]", "[1.0, 1.0, 1.0]", "[1.0, 1.0, 1.0]", "[1.5, 2.5, 4.5]",
+                                         "[-1.0, 0.0, 8.0]"};
+
+    expect_same_steps(
+        NODE("\"input_ports\": {\"x\": {\"shape\": [3], \"type\": \"float64\"}, "
+             "\"y\": {\"shape\": [3], \"type\": \"float64\", \"default_value\": [0.5, 2.0, 3.25]}}, "
+             "\"parameters\": {\"p\": {\"value\": \"numpy.outer(x, y)\"}}, \"output_ports\": {\"o\": {\"value\": \"p\"}}"),
+        inputs, sizeof inputs / sizeof *inputs);
+}
+
 /* Sequences have no items of bfloat16: what a branch is refused for is so when it is taken at last, also if nobody reads it. */
 Test(lower, types_are_looked_at_before_a_branch_is_taken)
 {
