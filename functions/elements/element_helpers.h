@@ -45,8 +45,8 @@ static inline float mdf_remainder_float32(float a, float b)
     return copysignf((float)((double)a - (double)(int32_t)quotient * (double)b), a);
 }
 
-/* The larger or the smaller one of x and t: x where it is NaN, t where t is, or where they are equal. In two steps, as compilers
- * have an instruction for the first one, and no jump then that is taken now and then. */
+/* The larger or the smaller one of x and t, as elements.def has it: x where it is NaN, t where t is, or where they are equal. In two
+ * steps, as compilers have an instruction for the first one, and no jump then that is taken now and then. */
 static inline float mdf_larger_float32(float x, float t)
 {
     const float either = x > t ? x : t;
@@ -73,6 +73,35 @@ static inline double mdf_smaller_float64(double x, double t)
     const double either = x < t ? x : t;
 
     return x != x ? x : either;
+}
+
+/* The same of numpy's: x where they are equal, and of two NaN. */
+static inline float mdf_maximum_float32(float x, float t)
+{
+    const float either = t > x ? t : x;
+
+    return t != t && x == x ? t : either;
+}
+
+static inline double mdf_maximum_float64(double x, double t)
+{
+    const double either = t > x ? t : x;
+
+    return t != t && x == x ? t : either;
+}
+
+static inline float mdf_minimum_float32(float x, float t)
+{
+    const float either = t < x ? t : x;
+
+    return t != t && x == x ? t : either;
+}
+
+static inline double mdf_minimum_float64(double x, double t)
+{
+    const double either = t < x ? t : x;
+
+    return t != t && x == x ? t : either;
 }
 
 /* a modulo b with the sign of b, for b != 0, exactly as CPython and numpy find it. */

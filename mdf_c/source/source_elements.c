@@ -98,6 +98,33 @@ static const char *chosen_either_way(const char *text, const char *const operand
     return operands[choice[3] - 'a'];
 }
 
+/* The larger or the smaller one of two reals: a helper that finds it in two steps (element_helpers.h); NULL: it is something
+ * else. */
+static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf_element *element, mdf_dtype dtype,
+                              const char *const operands[])
+{
+    static const struct {
+        enum mdf_element_id id;
+        const char *helper;
+    } extremes[] = {{MDF_ELEMENT_larger, "larger"},
+                    {MDF_ELEMENT_smaller, "smaller"},
+                    {MDF_ELEMENT_maximum, "maximum"},
+                    {MDF_ELEMENT_minimum, "minimum"}};
+    size_t i;
+
+    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || strcmp(operands[0], operands[1]) == 0) {
+        return NULL;
+    }
+    for (i = 0; i < sizeof extremes / sizeof *extremes; i++) {
+        if (element == &mdf_elements[extremes[i].id]) {
+            const char *helper = mdf_source_text(writer, "%s_%s", extremes[i].helper, mdf_dtype_name(dtype));
+
+            return mdf_source_text(writer, "%s(%s, %s)", mdf_source_use(writer, helper), operands[0], operands[1]);
+        }
+    }
+    return NULL;
+}
+
 /* An expression of a row of functions/elements/elements.def on these operands. */
 static const char *express_form(struct mdf_source_writer *writer, const struct mdf_element_form *form,
                                 const struct expansion *expansion)
@@ -125,7 +152,8 @@ bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct 
         return mdf_source_refuse(writer, "there is no form in C of the operator %s on elements of type %s", operator->name,
                                  mdf_dtype_name(dtype));
     }
-    expression->text = express_form(writer, form, &expansion);
+    expression->text = n_operands == 2 ? extreme_of(writer, element, dtype, operands) : NULL;
+    expression->text = expression->text != NULL ? expression->text : express_form(writer, form, &expansion);
     if (expression->text == NULL) {
         return mdf_source_refuse(writer, "an attribute of the operator %s is not given", operator->name);
     }
