@@ -98,31 +98,43 @@ static const char *chosen_either_way(const char *text, const char *const operand
     return operands[choice[3] - 'a'];
 }
 
-/* The larger or the smaller one of two reals: a helper that finds it in two steps (element_helpers.h); NULL: it is something
- * else. */
-static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf_element *element, mdf_dtype dtype,
-                              const char *const operands[])
+/* Functions that choose the larger or the smaller one, and the helpers (element_helpers.h) that do so of reals in two steps. */
+static const struct {
+    enum mdf_element_id id;
+    const char *helper;
+} extremes[] = {{MDF_ELEMENT_larger, "larger"},
+                {MDF_ELEMENT_smaller, "smaller"},
+                {MDF_ELEMENT_maximum, "maximum"},
+                {MDF_ELEMENT_minimum, "minimum"}};
+
+/* The helper of a function of elements; NULL: it is another one. */
+static const char *helper_of(const struct mdf_element *element)
 {
-    static const struct {
-        enum mdf_element_id id;
-        const char *helper;
-    } extremes[] = {{MDF_ELEMENT_larger, "larger"},
-                    {MDF_ELEMENT_smaller, "smaller"},
-                    {MDF_ELEMENT_maximum, "maximum"},
-                    {MDF_ELEMENT_minimum, "minimum"}};
-    size_t i;
-
-    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || strcmp(operands[0], operands[1]) == 0) {
-        return NULL;
-    }
-    for (i = 0; i < sizeof extremes / sizeof *extremes; i++) {
+    for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
         if (element == &mdf_elements[extremes[i].id]) {
-            const char *helper = mdf_source_text(writer, "%s_%s", extremes[i].helper, mdf_dtype_name(dtype));
-
-            return mdf_source_text(writer, "%s(%s, %s)", mdf_source_use(writer, helper), operands[0], operands[1]);
+            return extremes[i].helper;
         }
     }
     return NULL;
+}
+
+bool mdf_source_is_extreme(const struct mdf_operator *operator, const void * settings)
+{
+    return operator!= NULL && helper_of(mdf_element_of(operator, settings)) != NULL;
+}
+
+/* An extreme by its helper; NULL: it is none of reals, or one in succession. */
+static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf_element *element, mdf_dtype dtype,
+                              const char *const operands[])
+{
+    const char *name = helper_of(element);
+
+    if (name == NULL || writer->is_in_succession || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
+        strcmp(operands[0], operands[1]) == 0) {
+        return NULL;
+    }
+    name = mdf_source_use(writer, mdf_source_text(writer, "%s_%s", name, mdf_dtype_name(dtype)));
+    return mdf_source_text(writer, "%s(%s, %s)", name, operands[0], operands[1]);
 }
 
 /* An expression of a row of functions/elements/elements.def on these operands. */

@@ -432,6 +432,21 @@ const char *nest_text_name(struct nest_text *text, size_t step, const char *hint
     return own->name;
 }
 
+/* Whether a step is one of several extremes along rows. */
+static bool is_in_succession(const struct nest_text *text, size_t step)
+{
+    size_t n = 0, i;
+
+    if (step_of(text, step)->level == 0 || !mdf_source_is_extreme(step_of(text, step)->operator, step_of(text, step)->settings)) {
+        return false;
+    }
+    for (i = 0; i < text->nest->n_steps; i++) {
+        n += step_of(text, i)->kind == MDF_NEST_ELEMENT && step_of(text, i)->level > 0 &&
+             mdf_source_is_extreme(step_of(text, i)->operator, step_of(text, i)->settings);
+    }
+    return n > 1;
+}
+
 static bool express(struct nest_text *text, size_t step, const char *const operands[], struct mdf_source_expression *expression)
 {
     const struct mdf_nest_step *own = step_of(text, step);
@@ -443,6 +458,7 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
                                 .loop_settings = own->loop_settings,
                                 .operator= own->operator,
                                 .settings = own->settings };
+    bool done;
     size_t i;
 
     for (i = 0; i < MDF_MAX_OPERANDS; i++) {
@@ -450,7 +466,10 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
 
         op.in[i] = from != NULL && from->kind == MDF_NEST_LOAD ? from->view.id : MDF_LOWERED_NONE;
     }
-    return mdf_source_express(text->writer, &op, (mdf_dtype)own->dtype, operands, expression);
+    text->writer->is_in_succession = is_in_succession(text, step);
+    done = mdf_source_express(text->writer, &op, (mdf_dtype)own->dtype, operands, expression);
+    text->writer->is_in_succession = false;
+    return done;
 }
 
 /* The only step that uses a register, where it is a STORE at the same level, into one array. */

@@ -83,9 +83,10 @@ struct mdf_source_writer {
     /* Of the region at hand: */
     const struct mdf_lowered *lowered;
     struct mdf_source_value *values;
-    size_t *n_reads; /* of each value, by ops and as an output */
-    size_t n_loops;  /* around what is written */
-    bool is_near;    /* functions are those that note in `far` where their results are to be found once more */
+    size_t *n_reads;       /* of each value, by ops and as an output */
+    size_t n_loops;        /* around what is written */
+    bool is_in_succession; /* of extremes: several go along one row, of which gcc follows each way through helpers */
+    bool is_near;          /* functions are those that note in `far` where their results are to be found once more */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
     const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
     void *slot_context;
@@ -215,6 +216,8 @@ struct mdf_source_expression {
     const char *why; /* what is wrong where it bails out */
 };
 
+/* Whether a function of elements chooses the larger or the smaller one of two. */
+bool mdf_source_is_extreme(const struct mdf_operator *operator, const void * settings);
 /* `operands`: texts that are names or constants; op->in says which values they are, where that is known (else NONE). `result`:
  * its type. False with the error set: there is no way to write it. */
 bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,
