@@ -42,9 +42,10 @@ struct nest_text {
     bool is_several;                            /* all that is written goes into that */
     const struct nest_event *event;             /* that is written */
     const char *count;                          /* of the open axis: how long it is now; NULL: none is open */
-    const char *first;                          /* of the open axis: the index that it begins with; NULL: 0 */
-    const char *why;                            /* an element may be refused, for this reason; NULL: none is */
-    const char *why_beyond;                     /* the same of an index */
+    size_t rest_of;    /* the loop over the open axis that opens is over what is left behind groups of so many; 0: it is not */
+    const char *first; /* of the open axis: the index that it begins with; NULL: 0 */
+    const char *why;   /* an element may be refused, for this reason; NULL: none is */
+    const char *why_beyond; /* the same of an index */
 };
 
 static inline const struct mdf_nest_step *step_of(const struct nest_text *text, size_t step)

@@ -180,7 +180,7 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
     struct mdf_source_writer *writer = text->writer;
     size_t axis = event->index, n = text->nest->extents[axis];
-    const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count;
+    const char *index = text->axes[axis].index, *block = text->axes[axis].block, *end, *count, *begin;
     const char *next = step == 1 ? mdf_source_text(writer, "%s++", index) : mdf_source_text(writer, "%s += %zu", index, step);
 
     nest_text_close_group(text);
@@ -188,7 +188,10 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
     text->outside[text->n_loops++] = text->n_blocks;
     nest_text_find_depths(text, event, depths);
     text->lanes[axis] = depths[0] == MDF_NEST_NONE ? nest_text_lanes_of(text, event) : 1;
-    count = step == 1 ? nest_text_extent(text, axis) : mdf_source_text(writer, "%zu", n - n % step);
+    count = step == 1                  ? nest_text_extent(text, axis)
+            : is_open_axis(text, axis) ? mdf_source_text(writer, "%s - %s %% %zu", text->count, text->count, step)
+                                       : mdf_source_text(writer, "%zu", n - n % step);
+    begin = text->rest_of > 0 ? mdf_source_text(writer, "%s - %s %% %zu", count, count, text->rest_of) : "0";
     if (depths[0] != MDF_NEST_NONE) {
         end = mdf_source_text(writer, "%s + %d", block, (int)MDF_NEST_DEPTH);
         nest_text_open_pieces(text, axis, MDF_NEST_DEPTH, end, count);
@@ -199,7 +202,7 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
     }
     if (text->lanes[axis] == 1) {
         nest_text_open_innermost(text, nest_text_is_independent(text, event), n / step,
-                                 mdf_source_text(writer, "for (size_t %s = 0; %s < %s; %s)", index, index, count, next));
+                                 mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s)", index, begin, index, count, next));
         return;
     }
     nest_text_open_lanes(text, event);

@@ -36,7 +36,7 @@ const struct nest_event *nest_text_end_of_several(const struct nest_text *text, 
     const struct nest_event *event = opens + 1;
     size_t n_totals = 0;
 
-    if (is_open_axis(text, opens->index) || text->nest->extents[opens->index] < 2) {
+    if (text->nest->extents[opens->index] < 2) {
         return NULL;
     }
     for (; event->kind != NEST_CLOSE; event++) {
@@ -110,6 +110,22 @@ static bool write_indices(struct nest_text *text, const struct nest_event *opens
     return done;
 }
 
+/* The same of an axis whose length is known only when it runs: the rest is a loop too. */
+static bool write_open(struct nest_text *text, const struct nest_event *opens, size_t several)
+{
+    bool done;
+
+    nest_text_open(text, opens, several);
+    done = write_indices(text, opens, true, 0, several);
+    nest_text_close(text);
+    text->rest_of = several;
+    nest_text_open(text, opens, 1);
+    text->rest_of = 0;
+    done = done && write_indices(text, opens, true, 0, 1);
+    nest_text_close(text);
+    return done;
+}
+
 bool nest_text_write_several(struct nest_text *text, const struct nest_event *opens)
 {
     size_t several = count_several(text, opens), n = text->nest->extents[opens->index],
@@ -117,6 +133,9 @@ bool nest_text_write_several(struct nest_text *text, const struct nest_event *op
     bool done = true;
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
 
+    if (is_open_axis(text, opens->index)) {
+        return write_open(text, opens, several);
+    }
     nest_text_find_depths(text, opens, depths);
     whole = depths[0] != MDF_NEST_NONE ? n : whole;
     if (whole > 0) {

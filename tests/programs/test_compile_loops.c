@@ -77,6 +77,17 @@ Test(compile_loops, extremes_are_found_in_two_steps)
     free(output);
 }
 
+/* Four rows of a state that grows go into totals at a time, those that are left one by one. */
+Test(compile_loops, totals_along_what_grows_take_several_rows)
+{
+    char *output = compile_source_of("tests/data/compile/grown_heads.yaml -g g");
+
+    cr_expect(strstr(output, "for (size_t k = 0; k < n - n % 4; k += 4) {") != NULL &&
+                  strstr(output, "for (size_t k = n - n % 4; k < n; k++) {") != NULL,
+              "%s", output);
+    free(output);
+}
+
 /* Compilers take more for limits of what is given to exp than for limits of what comes out. */
 Test(compile_loops, exp_is_limited_behind)
 {
