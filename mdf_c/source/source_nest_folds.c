@@ -300,12 +300,34 @@ const char *nest_text_joined(struct nest_text *text, size_t step, const char *to
     return combined(text, step, total, element);
 }
 
+/* An element of which it counts where it stands. Along the vector axis it is chosen, as stores that are only made for some
+ * elements take vectors long. */
+static void take_index(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const char *index = text->axes[step_of(text, step)->level].index, *best = text->registers[step].best, *taken, *condition;
+    bool is_vector = nest_plan_is_vector(text->plan, step);
+
+    best = is_vector ? mdf_source_text(writer, "%s[%s]", best, text->axes[text->plan->vector].index) : best;
+    condition = mdf_source_text(writer, "%s == 0 || %s", index, combined(text, step, best, element));
+    if (!is_vector) {
+        mdf_source_open(writer, "if (%s)", condition);
+        mdf_source_line(writer, "%s = %s;", best, element);
+        mdf_source_line(writer, "%s = (int64_t)%s;", total, index);
+        mdf_source_close(writer);
+        return;
+    }
+    taken = mdf_source_name(writer, &writer->locals, "taken");
+    mdf_source_line(writer, "const bool %s = %s;", taken, condition);
+    mdf_source_line(writer, "%s = %s ? %s : %s;", best, taken, element, best);
+    mdf_source_line(writer, "%s = %s ? (int64_t)%s : %s;", total, taken, index, total);
+}
+
 void nest_text_take(struct nest_text *text, size_t step)
 {
     struct mdf_source_writer *writer = text->writer;
     const struct mdf_nest_step *fold = step_of(text, step);
-    const struct nest_register *own = &text->registers[step];
-    const char *total, *element, *best;
+    const char *total, *element;
 
     nest_text_enter(text, fold->in[0]);
     total = nest_text_total(text, step);
@@ -329,13 +351,7 @@ void nest_text_take(struct nest_text *text, size_t step)
         combine(text, step, total, element);
         return;
     }
-    best = nest_plan_is_vector(text->plan, step)
-               ? mdf_source_text(writer, "%s[%s]", own->best, text->axes[text->plan->vector].index)
-               : own->best;
-    mdf_source_open(writer, "if (%s == 0 || %s)", text->axes[fold->level].index, combined(text, step, best, element));
-    mdf_source_line(writer, "%s = %s;", best, element);
-    mdf_source_line(writer, "%s = (int64_t)%s;", total, text->axes[fold->level].index);
-    mdf_source_close(writer);
+    take_index(text, step, total, element);
 }
 
 const char *nest_text_sum_of_product(struct nest_text *text, size_t step)

@@ -88,6 +88,16 @@ Test(compile_loops, totals_along_what_grows_take_several_rows)
     free(output);
 }
 
+/* Where an extreme stands, of several rows side by side: no store is made for some of them only. */
+Test(compile_loops, places_of_several_rows_are_chosen)
+{
+    char *output = compile_source_of("tests/data/compile/onnx.json");
+
+    cr_expect_geq(count_words(output, "const bool taken"), 2u);
+    cr_expect(strstr(output, "[i] = taken ? (int64_t)") != NULL);
+    free(output);
+}
+
 /* Compilers take more for limits of what is given to exp than for limits of what comes out. */
 Test(compile_loops, exp_is_limited_behind)
 {
