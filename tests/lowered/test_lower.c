@@ -858,3 +858,21 @@ Test(lower, a_fold_over_one_operand)
         cr_expect_null(compare(models[i], NULL, 9, NAN), "%s", models[i]);
     }
 }
+
+/* A truth that stands many times in what is summed counts as often: the count that takes the sum's place goes along the same
+ * axes. */
+Test(lower, a_count_of_one_truth)
+{
+    static const char model[] = NODE(
+        "\"parameters\": {\"x\": {\"value\": [true], \"metadata\": {\"type\": \"bool\"}}, \"p\": {\"function\": \"onnx::Loop\", "
+        "\"args\": {\"M\": 3, \"v_initial\": \"[x]\", \"body\": {\"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], "
+        "\"outputs\": [\"c\", \"t\", \"o\"]}, \"nodes\": {\"k\": {\"input_ports\": {\"i\": {}, \"s\": {}}, \"parameters\": "
+        "{\"l\": "
+        "{\"function\": \"onnx::Tile\", \"args\": {\"input\": \"s\", \"repeats\": [4]}}, \"f\": {\"function\": \"onnx::Cast\", "
+        "\"args\": {\"input\": \"l\", \"to\": 1}}, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"f\", "
+        "\"keepdims\": 0}}}, \"output_ports\": {\"t\": {\"value\": \"numpy.logical_not(s)\"}, \"o\": {\"value\": "
+        "\"r\"}}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"p[1]\"}, \"r\": {\"value\": \"p[0]\"}}");
+
+    mdf_memory_init(&memory, NULL, 0);
+    cr_expect_null(compare(model, NULL, 4, NAN));
+}

@@ -138,11 +138,13 @@ static bool is_count(const struct lowering *lowering, const struct mdf_lowered_n
            (lowering->is_for_source || is_narrow(lowering, nest, truths));
 }
 
-/* The count in place of the sum, of registers of the new nest. */
+/* The count in place of the sum, of registers of the new nest. The truths as numbers go along the axes that the sum's elements
+ * do: a truth that is the same along one of them counts many times. */
 static uint8_t add_count(struct nest_draft *draft, const struct draft_step *sum, uint8_t truths)
 {
+    const struct mdf_lowered_op cast = {.code = MDF_LOWERED_CAST, .dtype = MDF_DTYPE_BOOL, .n_in = 1};
     struct draft_step fold = *sum;
-    uint8_t in = draft_cast(draft, truths, MDF_DTYPE_INT32);
+    uint8_t in = draft_element(draft, &cast, MDF_DTYPE_INT32, &truths, draft->steps[sum->step.in[0]].axes);
 
     fold.step.in[0] = in;
     fold.step.dtype = fold.step.operand_dtype = MDF_DTYPE_INT32;
