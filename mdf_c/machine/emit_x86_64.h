@@ -83,6 +83,7 @@ struct life {
     uint32_t step;           /* that defines it; UINT32_MAX: none */
     mdf_lowered_id lies_in;  /* of an array: where its elements are; itself, or what it has been put into in place */
     bool is_looked_at;       /* of an array: somebody finds its elements by what itself says of where they are */
+    bool is_read;            /* of an array: somebody looks for an element where it lies */
     float weight;            /* how often it is needed, about; of a leader that of the group */
 };
 
@@ -279,6 +280,9 @@ void emission_stop_cases(struct emission *emission);
  * numbers at indices;
  * code for these, which changes no register but those of results. */
 bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+/* The number that says where along axis `i` a PUT in place, the step that is looked at, puts something: the index is one, or a
+ * nest in front of it stores it there. NONE: it has to be loaded. */
+mdf_lowered_id emission_index_number(const struct emission *emission, const struct mdf_lowered_op *op, size_t i);
 void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);

@@ -170,20 +170,35 @@ void emission_begin_arrays(struct emission *emission, const struct step *loop)
     emission->pointer_loop = loop;
 }
 
-uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free)
+/* The temporary that says where an array is while the loop runs: what it goes through, or an array that stays; NONE: there is
+ * none. */
+static mdf_lowered_id pointer_to(const struct emission *emission, const struct step *step, mdf_lowered_id id)
 {
-    const struct step *loop = emission->pointer_loop;
+    struct loop_plan plan = emission_plan_loop(emission, step);
     uint32_t i;
 
-    id = emission->lives[id].lies_in;
-    for (i = 0; loop != NULL && i < loop->n_pointers; i++) {
-        const struct array_pointer *pointer = &emission->pointers[loop->first_pointer + i];
-
-        if (pointer->array == id && emission->lives[pointer->temporary].number != NO_REGISTER) {
-            return emission->lives[pointer->temporary].number;
+    for (i = 0; i < step->n_pointers; i++) {
+        if (emission->pointers[step->first_pointer + i].array == id) {
+            return emission->pointers[step->first_pointer + i].temporary;
         }
     }
-    assemble_load(emission->assembler, 8, free, emission_array_data(id));
+    for (i = 0; i < plan.loop->n_rows; i++) {
+        if (plan.loop->rows[i].parameter == id) {
+            return (mdf_lowered_id)(plan.rows + i);
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
+uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free)
+{
+    mdf_lowered_id array = emission->lives[id].lies_in, pointer;
+
+    pointer = emission->pointer_loop != NULL ? pointer_to(emission, emission->pointer_loop, array) : MDF_LOWERED_NONE;
+    if (pointer != MDF_LOWERED_NONE && emission->lives[pointer].number != NO_REGISTER) {
+        return emission->lives[pointer].number;
+    }
+    assemble_load(emission->assembler, 8, free, emission_array_data(array));
     return free;
 }
 
@@ -194,7 +209,7 @@ static void look_at(void *context, mdf_lowered_id id, bool is_aliased)
     struct emission *emission = context;
 
     (void)is_aliased;
-    emission->lives[id].is_looked_at = true;
+    emission->lives[id].is_looked_at = emission->lives[id].is_read = true;
 }
 
 /* Marks the arrays whose elements a step finds by what says of themselves where they are. */
@@ -206,11 +221,19 @@ static void look_at_step(struct emission *emission, const struct step *step)
     size_t i;
 
     if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op)) {
-        for (i = 1; i < op->n_in; i++) {
-            look_at(emission, op->in[i], false);
+        look_at(emission, op->in[1], false);
+        for (i = 0; i < op->of.put->n_indices && emission_index_number(emission, op, i) != MDF_LOWERED_NONE; i++) {
         }
-    } else if (op != NULL && !is_loop &&
-               !(step->kind == STEP_OP && op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest))) {
+        if (i < op->of.put->n_indices) {
+            look_at(emission, op->in[2], false);
+        }
+    } else if (step->kind == STEP_OP && op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest)) {
+        for (i = 0; i < op->of.nest->n_steps; i++) {
+            if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
+                emission->lives[op->of.nest->steps[i].view.id].is_read = true;
+            }
+        }
+    } else if (op != NULL && !is_loop) {
         mdf_lowered_visit_reads(op, look_at, emission);
     }
     for (i = 0; is_loop && i < loop->n_states; i++) {
@@ -242,6 +265,7 @@ void emission_find_arrays(struct emission *emission)
     for (at = 0; at < emission->n_steps; at++) {
         const struct mdf_lowered_op *op = op_of(emission, at);
 
+        emission->at = (uint32_t)at;
         is_apart = is_apart || emission->steps[at].kind == STEP_CONCURRENT;
         if (op != NULL && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
             emission->lives[op->out].lies_in = emission->lives[op->in[0]].lies_in;

@@ -278,11 +278,52 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
     return fits && put->n_indices > 0;
 }
 
+/* The number that a nest of one point stores as element `i` of an array, and nothing else; NONE: it is none. */
+static mdf_lowered_id stored_number(const struct emission *emission, const struct mdf_lowered_nest *nest, mdf_lowered_id id,
+                                    size_t i)
+{
+    size_t k;
+
+    for (k = 0; k < nest->n_steps; k++) {
+        const struct mdf_nest_step *store = &nest->steps[k], *load = &nest->steps[store->in[0]];
+
+        if (store->kind == MDF_NEST_STORE && store->view.id == id && store->view.first == (int64_t)i &&
+            load->kind == MDF_NEST_LOAD && load->view.at == MDF_NEST_NONE && emission->lowered->values[load->view.id].is_scalar) {
+            return load->view.id;
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id emission_index_number(const struct emission *emission, const struct mdf_lowered_op *op, size_t i)
+{
+    enum { MOST_BACK = 32 };
+    mdf_lowered_id id = op->in[2], found = MDF_LOWERED_NONE;
+    uint32_t at = emission->at, n;
+
+    if (emission->lowered->values[id].is_scalar) {
+        return id;
+    }
+    for (n = 0; n < MOST_BACK && found == MDF_LOWERED_NONE && at > 0 &&
+                emission->steps[at - 1].region == emission->steps[emission->at].region;
+         n++) {
+        const struct step *step = &emission->steps[--at];
+
+        if (step->kind == STEP_OP && step->op->code == MDF_LOWERED_NEST &&
+            emission_is_point(emission->lowered, step->op->of.nest)) {
+            found = stored_number(emission, step->op->of.nest, id, i);
+        }
+    }
+    return found;
+}
+
 /* The register that has the number of the element, or row, along axis `i`. */
 static uint8_t find_index(struct emission *emission, const struct mdf_lowered_op *op, size_t i)
 {
-    if (emission->lowered->values[op->in[2]].is_scalar) {
-        return find_number(emission, op->in[2], op->of.put->limits[i]);
+    mdf_lowered_id id = emission_index_number(emission, op, i);
+
+    if (id != MDF_LOWERED_NONE) {
+        return find_number(emission, id, op->of.put->limits[i]);
     }
     assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
     assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
@@ -540,6 +581,9 @@ static void emit_store(struct point *point, const struct mdf_nest_step *store)
     struct machine_operand place = in_memory(RDX, (int32_t)(store->view.first * (int64_t)size));
 
     if (!emission->lowered->values[store->view.id].is_scalar) {
+        if (!emission->lives[store->view.id].is_read && emission->lowered->values[load->view.id].is_scalar) {
+            return; /* who puts something at such a place has the number itself */
+        }
         if (emission->lowered->values[load->view.id].is_scalar) {
             assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
             store_number(emission, load->view.id, place);

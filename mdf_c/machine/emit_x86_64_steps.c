@@ -351,6 +351,11 @@ static void visit_op(struct emission *emission, visitor visit, const struct mdf_
     for (i = 0; i < op->n_in; i++) {
         visit_read(emission, visit, op->in[i], USE);
     }
+    for (i = 0; op->code == MDF_LOWERED_PUT && !emission->lowered->values[op->in[2]].is_scalar &&
+                emission_puts_in_place(emission->lowered, op) && i < op->of.put->n_indices;
+         i++) {
+        visit_read(emission, visit, emission_index_number(emission, op, i), USE);
+    }
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
             visit_read(emission, visit, op->of.nest->steps[i].view.id,

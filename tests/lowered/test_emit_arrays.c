@@ -380,3 +380,88 @@ Test(emit_arrays, elements_of_states_that_stay)
         }
     }
 }
+
+/* A loop that puts its number into a table of 6 by 4, at a row and a column that it goes through, which are stored as one index
+ * before; `is_read`: and of which it adds one. Else nobody looks at the index, and it is not stored. */
+static void check_index(const int64_t *rows, const int64_t *columns, bool is_read)
+{
+    enum { N = 100 };
+    static const int64_t n_runs = N, n_indices = 2, n_elements = 24;
+    mdf_lowered_id numbers[2], table, at, element, index = MDF_LOWERED_NONE;
+    struct build build;
+    struct mdf_lowered_loop *loop;
+    struct mdf_value plain = {0}, *slot;
+    enum mdf_lowered_outcome outcome;
+    int64_t *stored;
+    size_t i;
+
+    build_begin(&build, NULL);
+    numbers[0] = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n_runs, rows));
+    numbers[1] = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n_runs, columns));
+    table = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n_elements, NULL));
+    loop = build_loop(&build, &build.lowered->region, N);
+    table = build_state(&build, loop, table);
+    element = build_number(&build, loop);
+    at = build_result(&build, MDF_DTYPE_INT64, 1, &n_indices);
+    for (i = 0; i < 2; i++) {
+        struct mdf_lowered_nest *nest;
+        struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = MDF_DTYPE_INT64, .view.at = MDF_NEST_NONE};
+
+        step.view.id = build_rows(&build, loop, numbers[i], false);
+        nest = build_nest(&build, &loop->body, 0, NULL);
+        build_nest_step(&build, nest, step);
+        step.kind = MDF_NEST_STORE;
+        step.operand_dtype = MDF_DTYPE_INT64;
+        step.n_in = 1;
+        step.view = (struct mdf_nest_view){.id = at, .first = (int64_t)i, .at = MDF_NEST_NONE};
+        build_nest_step(&build, nest, step);
+    }
+    if (is_read) {
+        struct mdf_lowered_nest *nest = build_nest(&build, &loop->body, 0, NULL);
+        struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = MDF_DTYPE_INT64, .view = {.id = at, .first = 1}};
+
+        index = build_result(&build, MDF_DTYPE_INT64, 0, NULL);
+        step.view.at = MDF_NEST_NONE;
+        build_nest_step(&build, nest, step);
+        step.kind = MDF_NEST_STORE;
+        step.operand_dtype = MDF_DTYPE_INT64;
+        step.n_in = 1;
+        step.view = (struct mdf_nest_view){.id = index, .at = MDF_NEST_NONE};
+        build_nest_step(&build, nest, step);
+        element = build_element(&build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, (mdf_lowered_id[]){element, index});
+    }
+    build_next(&build, loop, table, build_put(&build, &loop->body, table, element, at));
+    *loop->body.ops[loop->body.n_ops - 1].of.put = (struct mdf_lowered_put){.n_indices = 2, .steps = {4, 1}, .limits = {6, 4}};
+    slot = build_slot(&build);
+    build_output(&build, slot, table);
+    build_finish(&build);
+    outcome = mdf_lowered_run(build.lowered);
+    mdf_value_swap(&plain, slot);
+    mdf_lowered_emit(build.lowered);
+    stored = build.lowered->arrays[at].data;
+    stored[0] = -77;
+    cr_assert_eq(mdf_lowered_run(build.lowered), outcome);
+    cr_expect(outcome != MDF_LOWERED_DONE || build_same(&plain, slot));
+    cr_expect(!mdf_has_avx2() || (stored[0] == -77) == !is_read, "%d", (int)is_read);
+    mdf_value_clear(&build.memory, &plain);
+    build_end(&build);
+}
+
+Test(emit_arrays, places_of_several_axes)
+{
+    int64_t rows[100], columns[100];
+    size_t i, is_read;
+
+    for (is_read = 0; is_read < 2; is_read++) {
+        for (i = 0; i < COUNT(rows); i++) {
+            rows[i] = (int64_t)(i * 5 % 12) - 6;
+            columns[i] = (int64_t)(i * 3 % 8) - 4;
+        }
+        check_index(rows, columns, is_read == 1);
+        rows[40] = 6;
+        check_index(rows, columns, is_read == 1);
+        rows[40] = 5;
+        columns[70] = -5;
+        check_index(rows, columns, is_read == 1);
+    }
+}
