@@ -581,6 +581,21 @@ static void emit_load(struct nest_code *code, const struct nest_node *node)
     }
 }
 
+/* The smaller or the larger one of two reals; where it is asked for, the first where that is NaN. */
+static void emit_choice(struct nest_code *code, const struct nest_node *node)
+{
+    struct assembler *assembler = nest_assembler(code);
+    unsigned kind = node->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES, size = nest_vector_size(code, node->dtype);
+    uint8_t first = operand_register(code, node, 0), second = operand_register(code, node, 1),
+            target = target_register(code, node);
+
+    assemble_vector(assembler, node->extreme | kind, size, node->keeps_nan ? SCRATCH_REAL : target, first, in_register(second));
+    if (node->keeps_nan) {
+        prefer_nan(code, node->dtype, first, target);
+    }
+    write_back(code, node, target);
+}
+
 /* What an element's node makes. */
 static void emit_result(struct nest_code *code, const struct nest_node *node)
 {
@@ -590,6 +605,8 @@ static void emit_result(struct nest_code *code, const struct nest_node *node)
         emit_sum_of_product(code, node);
     } else if (step->kind == MDF_NEST_FOLD) {
         emit_new_total(code, node);
+    } else if (node->extreme != 0) {
+        emit_choice(code, node);
     } else {
         emit_step(code, node);
     }

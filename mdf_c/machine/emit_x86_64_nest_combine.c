@@ -1,6 +1,7 @@
 /* emit_x86_64_nest_combine.c - see emit_x86_64_nest.h. What costs less together: where lanes are apart and several elements of
  * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; a product that needs no rounding and
- * the sum that takes it are one instruction. The bits are the same. */
+ * the sum that takes it are one instruction, and so is the choice of the smaller or the larger one of two reals, but that NaN is
+ * looked for behind it. The bits are the same. */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <string.h>
@@ -134,6 +135,102 @@ static void fuse_product(struct nest_code *code, struct nest_node *sum)
     }
 }
 
+/* ------------------------------------------------------------------ the smaller and the larger one of two */
+
+static const struct mdf_nest_step *element_of(const struct nest_code *code, uint32_t i)
+{
+    const struct nest_node *node = &code->nodes[i];
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    return node->code == NODE_ELEMENT && step->kind == MDF_NEST_ELEMENT ? step : NULL;
+}
+
+/* Whether a node asks whether another one is NaN. */
+static bool asks_for_nan(const struct nest_code *code, uint32_t i, uint32_t of)
+{
+    const struct mdf_nest_step *step = element_of(code, i);
+
+    return step != NULL && step->code == MDF_LOWERED_NOT_EQUAL && code->nodes[i].in[0] == of && code->nodes[i].in[1] == of;
+}
+
+/* What a choice of `first` takes where a comparison of it with `second` holds; 0: it is no such comparison. */
+static uint16_t extreme_of(const struct nest_code *code, uint32_t test, uint32_t first, uint32_t second)
+{
+    const struct mdf_nest_step *step = element_of(code, test);
+    const uint32_t *in = code->nodes[test].in;
+    bool is_turned;
+
+    if (step == NULL || (step->code != MDF_LOWERED_LESS && step->code != MDF_LOWERED_GREATER) ||
+        !((in[0] == first && in[1] == second) || (in[0] == second && in[1] == first))) {
+        return 0;
+    }
+    is_turned = in[0] != first;
+    return (step->code == MDF_LOWERED_LESS) != is_turned ? VECTOR_MINIMUM : VECTOR_MAXIMUM;
+}
+
+/* What only this needed is needed no more. */
+static void drop(struct nest_code *code, uint32_t i)
+{
+    struct nest_node *node = &code->nodes[i];
+    size_t k;
+
+    node->n_uses--;
+    if (node->n_uses == 0 && element_of(code, i) != NULL && !node->is_kept) {
+        for (k = 0; k < node->n_in; k++) {
+            drop(code, node->in[k]);
+        }
+        node->n_in = 0;
+    }
+}
+
+static void fuse_choice(struct nest_code *code, uint32_t i)
+{
+    struct nest_node *node = &code->nodes[i];
+    const struct mdf_nest_step *step = element_of(code, i), *condition;
+    uint32_t test, first, second, either;
+    size_t k;
+
+    if (step == NULL || step->code != MDF_LOWERED_SELECT || node->n_in != 3 ||
+        (node->dtype != MDF_DTYPE_FLOAT32 && node->dtype != MDF_DTYPE_FLOAT64)) {
+        return;
+    }
+    test = node->in[0];
+    first = node->in[1];
+    second = node->in[2];
+    condition = element_of(code, test);
+    node->extreme = first != second ? extreme_of(code, test, first, second) : 0;
+    for (k = 0; k < 2 && condition != NULL && condition->code == MDF_LOWERED_OR && node->extreme == 0; k++) {
+        either = code->nodes[test].in[k];
+        if (asks_for_nan(code, code->nodes[test].in[1 - k], first) && first != second) {
+            node->extreme = extreme_of(code, either, first, second);
+            node->keeps_nan = true;
+        }
+    }
+    if (node->extreme != 0) {
+        node->in[0] = first;
+        node->in[1] = second;
+        node->n_in = 2;
+        drop(code, test);
+    }
+}
+
+static void fuse_choices(struct nest_code *code)
+{
+    size_t i, k;
+
+    for (i = 0; i < code->n_nodes; i++) {
+        for (k = 0; k < code->nodes[i].n_in; k++) {
+            code->nodes[code->nodes[i].in[k]].n_uses++;
+        }
+    }
+    for (i = 0; i < code->n_nodes; i++) {
+        fuse_choice(code, (uint32_t)i);
+    }
+    for (i = 0; i < code->n_nodes; i++) {
+        code->nodes[i].n_uses = 0;
+    }
+}
+
 /* ------------------------------------------------------------------ factors in memory */
 
 static bool is_row(const struct nest_node *node)
@@ -169,5 +266,6 @@ bool nest_combine(struct nest_code *code)
         change_factors(code, &code->nodes[i]);
         fuse_product(code, &code->nodes[i]);
     }
+    fuse_choices(code);
     return turns;
 }

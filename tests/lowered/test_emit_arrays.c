@@ -6,6 +6,7 @@
 #include "tests/support/lowered_builder.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -463,5 +464,127 @@ Test(emit_arrays, places_of_several_axes)
         rows[40] = 5;
         columns[70] = -5;
         check_index(rows, columns, is_read == 1);
+    }
+}
+
+/* One of two reals, chosen by how they compare. */
+struct choice {
+    mdf_dtype dtype;
+    enum mdf_lowered_code code; /* of the comparison, of the second with the first where `is_turned` */
+    bool is_turned, keeps_nan, is_wide, is_stored;
+};
+
+static uint8_t add_step(struct build *build, struct mdf_lowered_nest *nest, enum mdf_lowered_code code, mdf_dtype operands,
+                        mdf_dtype dtype, const uint8_t *in)
+{
+    struct mdf_nest_step step = {.kind = MDF_NEST_ELEMENT,
+                                 .level = 1,
+                                 .code = (uint8_t)code,
+                                 .operand_dtype = (uint8_t)operands,
+                                 .dtype = (uint8_t)dtype,
+                                 .n_in = (uint8_t)build_n_operands(code),
+                                 .view.at = MDF_NEST_NONE};
+
+    memcpy(step.in, in, step.n_in);
+    return build_nest_step(build, nest, step);
+}
+
+static void store_step(struct build *build, struct mdf_lowered_nest *nest, uint8_t in, mdf_dtype dtype, int64_t n)
+{
+    struct mdf_nest_step store = {
+        .kind = MDF_NEST_STORE, .level = 1, .dtype = (uint8_t)dtype, .operand_dtype = (uint8_t)dtype, .n_in = 1, .in = {in}};
+
+    store.view = (struct mdf_nest_view){.id = build_result(build, dtype, 1, &n), .strides = {1}, .at = MDF_NEST_NONE};
+    build_nest_step(build, nest, store);
+    build_output(build, build_slot(build), store.view.id);
+}
+
+/* Of all pairs of some reals; `is_wide`: int64 is computed beside them, `is_stored`: the condition is needed itself. */
+static void check_choice(const struct choice *choice)
+{
+    enum { N_REALS = 9, N = N_REALS * N_REALS };
+    static const double reals[N_REALS] = {0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, -NAN, 2.5};
+    double wide[2][N];
+    float narrow[2][N];
+    int64_t n = N, wholes[N];
+    struct build build;
+    struct mdf_lowered_nest *nest;
+    struct mdf_value plain[3] = {{0}};
+    uint8_t in[2], test, select[3];
+    size_t i, k;
+
+    for (i = 0; i < N; i++) {
+        wide[0][i] = reals[i / N_REALS];
+        wide[1][i] = reals[i % N_REALS];
+        wholes[i] = (int64_t)i - 40;
+        for (k = 0; k < 2; k++) {
+            narrow[k][i] = (float)wide[k][i];
+        }
+    }
+    build_begin(&build, NULL);
+    nest = build_nest(&build, &build.lowered->region, 1, (size_t[]){N});
+    for (k = 0; k < 2; k++) {
+        struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .level = 1, .dtype = (uint8_t)choice->dtype};
+        const void *elements = choice->dtype == MDF_DTYPE_FLOAT32 ? (const void *)narrow[k] : wide[k];
+
+        load.view = (struct mdf_nest_view){
+            .id = build_input(&build, build_array(&build, choice->dtype, 1, &n, elements)), .strides = {1}, .at = MDF_NEST_NONE};
+        in[k] = build_nest_step(&build, nest, load);
+    }
+    test = add_step(&build, nest, choice->code, choice->dtype, MDF_DTYPE_BOOL,
+                    choice->is_turned ? (const uint8_t[]){in[1], in[0]} : in);
+    if (choice->keeps_nan) {
+        uint8_t is_nan =
+            add_step(&build, nest, MDF_LOWERED_NOT_EQUAL, choice->dtype, MDF_DTYPE_BOOL, (const uint8_t[]){in[0], in[0]});
+
+        test = add_step(&build, nest, MDF_LOWERED_OR, MDF_DTYPE_BOOL, MDF_DTYPE_BOOL,
+                        choice->is_turned ? (const uint8_t[]){is_nan, test} : (const uint8_t[]){test, is_nan});
+    }
+    select[0] = test;
+    memcpy(select + 1, in, sizeof in);
+    store_step(&build, nest, add_step(&build, nest, MDF_LOWERED_SELECT, choice->dtype, choice->dtype, select), choice->dtype, n);
+    if (choice->is_stored) {
+        store_step(&build, nest, test, MDF_DTYPE_BOOL, n);
+    }
+    if (choice->is_wide) {
+        struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .level = 1, .dtype = MDF_DTYPE_INT64};
+
+        load.view = (struct mdf_nest_view){
+            .id = build_input(&build, build_array(&build, MDF_DTYPE_INT64, 1, &n, wholes)), .strides = {1}, .at = MDF_NEST_NONE};
+        in[0] = in[1] = build_nest_step(&build, nest, load);
+        store_step(&build, nest, add_step(&build, nest, MDF_LOWERED_ADD, MDF_DTYPE_INT64, MDF_DTYPE_INT64, in), MDF_DTYPE_INT64,
+                   n);
+    }
+    build_finish(&build);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    for (i = 0; i < build.lowered->n_outputs; i++) {
+        mdf_value_swap(&plain[i], build.lowered->outputs[i].slot);
+    }
+    mdf_lowered_emit(build.lowered);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    for (i = 0; i < build.lowered->n_outputs; i++) {
+        cr_expect(build_same(&plain[i], build.lowered->outputs[i].slot), "output %d, type %d, code %d, %d %d %d %d", (int)i,
+                  (int)choice->dtype, (int)choice->code, choice->is_turned, choice->keeps_nan, choice->is_wide,
+                  choice->is_stored);
+        mdf_value_clear(&build.memory, &plain[i]);
+    }
+    build_end(&build);
+}
+
+/* Minima and maxima are one instruction, but where NaN is looked for. */
+Test(emit_arrays, choices_of_the_smaller_and_the_larger)
+{
+    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_LESS, MDF_LOWERED_GREATER, MDF_LOWERED_LESS_EQUAL};
+    size_t i;
+
+    for (i = 0; i < 32 * COUNT(codes); i++) {
+        const struct choice choice = {.dtype = i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64,
+                                      .code = codes[i / 32],
+                                      .is_turned = (i & 2) != 0,
+                                      .keeps_nan = (i & 4) != 0,
+                                      .is_wide = (i & 8) != 0,
+                                      .is_stored = (i & 16) != 0};
+
+        check_choice(&choice);
     }
 }
