@@ -238,6 +238,7 @@ static void look_at_step(struct emission *emission, const struct step *step)
     }
     for (i = 0; is_loop && i < loop->n_states; i++) {
         look_at(emission, loop->states[i].initial, false);
+        emission->lives[loop->states[i].next].is_read = true;
         if (loop->states[i].storage != MDF_LOWERED_IN_PLACE) {
             look_at(emission, loop->states[i].next, false);
         }
@@ -254,6 +255,9 @@ static void look_at_step(struct emission *emission, const struct step *step)
     for (i = 0; is_loop && i < loop->n_products; i++) {
         look_at(emission, loop->products[i]->a, false);
         look_at(emission, loop->products[i]->b, false);
+        if (loop->products[i]->start != MDF_LOWERED_NONE) {
+            look_at(emission, loop->products[i]->start, false);
+        }
     }
 }
 

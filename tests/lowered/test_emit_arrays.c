@@ -467,6 +467,47 @@ Test(emit_arrays, places_of_several_axes)
     }
 }
 
+/* A state in place whose elements nests store one by one is read by whoever reads the state behind the loop. */
+Test(emit_arrays, states_stored_number_by_number)
+{
+    static const int64_t two = 2;
+    const double begin[] = {3, 4};
+    struct build build;
+    struct mdf_lowered_loop *loop;
+    struct mdf_value *slot;
+    mdf_lowered_id state, number, next;
+    size_t i;
+
+    build_begin(&build, NULL);
+    loop = build_loop(&build, &build.lowered->region, 5);
+    state = build_state(&build, loop, build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &two, begin)));
+    number = build_state(&build, loop, build_real(&build, 1.5));
+    next = build_result(&build, MDF_DTYPE_FLOAT64, 1, &two);
+    for (i = 0; i < 2; i++) {
+        struct mdf_lowered_nest *nest = build_nest(&build, &loop->body, 0, NULL);
+        struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = MDF_DTYPE_FLOAT64, .view = {.id = number}};
+
+        step.view.at = MDF_NEST_NONE;
+        build_nest_step(&build, nest, step);
+        step.kind = MDF_NEST_STORE;
+        step.operand_dtype = MDF_DTYPE_FLOAT64;
+        step.n_in = 1;
+        step.view = (struct mdf_nest_view){.id = next, .first = (int64_t)i, .at = MDF_NEST_NONE};
+        build_nest_step(&build, nest, step);
+    }
+    build_next(&build, loop, state, next);
+    build_next(&build, loop, number,
+               build_element(&build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_FLOAT64, (mdf_lowered_id[]){number, number}));
+    slot = build_slot(&build);
+    build_output(&build, slot, state);
+    build_finish(&build);
+    mdf_lowered_emit(build.lowered);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    cr_expect_eq(build_element_of(slot, 0), 24);
+    cr_expect_eq(build_element_of(slot, 1), 24);
+    build_end(&build);
+}
+
 /* One of two reals, chosen by how they compare. */
 struct choice {
     mdf_dtype dtype;
