@@ -46,17 +46,45 @@ static bool is_same_function(const struct mdf_lowered_op *a, const struct mdf_lo
     return a->loop == b->loop && a->loop_settings == b->loop_settings && a->dtype == b->dtype;
 }
 
+struct search {
+    mdf_lowered_id id;
+    bool is_found;
+};
+
+static void compare(void *context, mdf_lowered_id id)
+{
+    struct search *search = context;
+
+    search->is_found = search->is_found || search->id == id;
+}
+
+/* The op behind the numbers, in front of op `at`, behind which a value can be seen first, what branches and loops leave among
+ * them; SIZE_MAX: it is there before. */
+static size_t find_maker(const struct beside *beside, mdf_lowered_id id, size_t at)
+{
+    struct search search = {.id = id};
+    size_t maker;
+
+    for (maker = beside->end; maker < at; maker++) {
+        mdf_lowered_visit_results(&beside->region->ops[maker], compare, &search);
+        if (search.is_found) {
+            return maker;
+        }
+    }
+    return SIZE_MAX;
+}
+
 /* Notes the ops behind the numbers on which a value hangs, up to op `at`; false: one of them can not be moved. */
 static bool find_needed(struct beside *beside, mdf_lowered_id id, size_t at)
 {
-    size_t maker = mdf_lowered_find_maker(beside->region, id), i;
+    size_t maker = find_maker(beside, id, at), i;
     const struct mdf_lowered_op *op;
 
-    if (maker == SIZE_MAX || maker < beside->end || beside->is_needed[maker - beside->end]) {
+    if (maker == SIZE_MAX || beside->is_needed[maker - beside->end]) {
         return true;
     }
     op = &beside->region->ops[maker];
-    if (maker >= at || !is_of_numbers(beside, op)) {
+    if (!is_of_numbers(beside, op)) {
         return false;
     }
     beside->is_needed[maker - beside->end] = true;
