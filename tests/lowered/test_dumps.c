@@ -460,6 +460,7 @@ Test(dumps, functions_beside)
     cr_expect_eq(longest_stretch(text, " elements Tanh "), 1, "%s", text);
     expect_same_ways(model, true);
     expect_same_ways("tests/data/dumps/neuron.yaml --float32", false);
+    cr_expect(strstr(cli_call("mdf-run %s -n 3 --explain", model)->output, "does not hold") == NULL);
 }
 
 /* Runs that do little but load from places that they find, each as often as it needs, are not done side by side. */
