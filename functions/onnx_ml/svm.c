@@ -84,13 +84,22 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
     return mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
 }
 
-/* The kernel of a row with the vector at `first`. */
-static double kernel_of(const struct machine *machine, enum kernel kernel, const double *row, const struct mdf_floats *vectors,
-                        size_t first, double intercept)
+/* The kernels of a row with all support vectors. */
+static void find_kernels(const struct machine *machine, const double *row)
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
 
-    return mdf_svm_kernel((int64_t)kernel, parameters, row, vectors->items + first, (int64_t)machine->n_features, intercept);
+    mdf_svm_kernels((int64_t)machine->kernel, parameters, row, machine->settings->support_vectors.items,
+                    (int64_t)machine->n_vectors, (int64_t)machine->n_features, machine->kernels);
+}
+
+/* The linear kernel of a row with the numbers at `first`. */
+static double linear_kernel(const struct machine *machine, const double *row, const struct mdf_floats *vectors, size_t first,
+                            double intercept)
+{
+    const double parameters[] = {machine->gamma, machine->offset, machine->degree};
+
+    return mdf_svm_kernel(KERNEL_LINEAR, parameters, row, vectors->items + first, (int64_t)machine->n_features, intercept);
 }
 
 static bool refuse_sizes(struct mdf_call *call)
@@ -105,13 +114,11 @@ static double regress(const struct machine *machine, const double *row)
     const struct svm_settings *settings = machine->settings;
     double rho = number_at(&settings->rho, 0), sum = 0;
 
-    for (size_t i = 0; i < machine->n_vectors && !mdf_should_stop(machine->context); i++) {
-        sum = mdf_single(sum + number_at(&settings->coefficients, i) * kernel_of(machine, machine->kernel, row,
-                                                                                 &settings->support_vectors,
-                                                                                 i * machine->n_features, 0));
+    find_kernels(machine, row);
+    for (size_t i = 0; i < machine->n_vectors; i++) {
+        sum = mdf_single(sum + number_at(&settings->coefficients, i) * machine->kernels[i]);
     }
-    sum =
-        machine->n_vectors > 0 ? mdf_single(sum + rho) : kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, 0, rho);
+    sum = machine->n_vectors > 0 ? mdf_single(sum + rho) : linear_kernel(machine, row, &settings->coefficients, 0, rho);
     return settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0 ? (sum > 0 ? 1 : -1) : sum;
 }
 
@@ -135,7 +142,10 @@ static bool svm_regressor(struct mdf_call *call)
         settings->coefficients.n < (machine.n_vectors > 0 ? machine.n_vectors : machine.n_features)) {
         return refuse_sizes(call);
     }
-    machine.y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, 1});
+    machine.kernels = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, machine.n_vectors);
+    machine.y = machine.kernels == NULL
+                    ? NULL
+                    : mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, 1});
     for (size_t row = 0; machine.y != NULL && row < machine.n_rows && !mdf_should_stop(call->context); row++) {
         machine.y[row] = regress(&machine, machine.x + row * machine.n_features);
         mdf_post_transform_apply(transform, machine.y + row, 1);
@@ -150,9 +160,7 @@ static void run_pairs(const struct machine *machine, const double *row)
 {
     const struct svm_settings *settings = machine->settings;
 
-    for (size_t i = 0; i < machine->n_vectors && !mdf_should_stop(machine->context); i++) {
-        machine->kernels[i] = kernel_of(machine, machine->kernel, row, &settings->support_vectors, i * machine->n_features, 0);
-    }
+    find_kernels(machine, row);
     mdf_svm_pairs((int64_t)machine->n_classes, settings->vectors_per_class.items, (int64_t)machine->n_vectors,
                   settings->coefficients.items, settings->rho.items, (int64_t)settings->rho.n, machine->kernels, machine->sums,
                   machine->votes);
@@ -164,8 +172,8 @@ static void run_classes(const struct machine *machine, const double *row)
     const struct svm_settings *settings = machine->settings;
 
     for (size_t i = 0; i < machine->n_classes && !mdf_should_stop(machine->context); i++) {
-        machine->sums[i] = kernel_of(machine, KERNEL_LINEAR, row, &settings->coefficients, i * machine->n_features,
-                                     number_at(&settings->rho, 0));
+        machine->sums[i] =
+            linear_kernel(machine, row, &settings->coefficients, i * machine->n_features, number_at(&settings->rho, 0));
     }
 }
 
