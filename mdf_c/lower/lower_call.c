@@ -25,22 +25,8 @@ static bool is_even(const struct mdf_value *value, const struct mdf_value *resul
     return value->length == 1 || value->length == result->length;
 }
 
-/* Whether two arrays broadcast alike: their axes are the same, but for those of length 1 in front. */
-static bool broadcasts_alike(const struct mdf_value *a, const struct mdf_value *b)
-{
-    const int64_t *shape = mdf_value_shape(a), *other = mdf_value_shape(b);
-    size_t rank = a->rank, other_rank = b->rank;
-
-    for (; rank > 0 && *shape == 1; rank--) {
-        shape++;
-    }
-    for (; other_rank > 0 && *other == 1; other_rank--) {
-        other++;
-    }
-    return rank == other_rank && memcmp(shape, other, rank * sizeof *shape) == 0;
-}
-
-/* The value that operand number `k` of the loop was made from: an input, its conversion, or what it was expanded to. */
+/* The value that operand number `k` of the loop was made from: an input, its conversion, also to other axes, or what it was
+ * expanded to. */
 static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
 {
     const struct mdf_value *operand = trial->trace.operands[k];
@@ -58,7 +44,6 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
     }
     if (trial->trace.n_operands != trial->n || trial->ids[k] == MDF_LOWERED_NONE ||
         trial->effective[k]->kind != MDF_KIND_TENSOR || trial->effective[k]->length != operand->length ||
-        (!is_even(operand, &trial->results[0]) && !broadcasts_alike(operand, trial->effective[k])) ||
         mdf_dtype_kind((mdf_dtype)trial->effective[k]->dtype) == 's') {
         return MDF_LOWERED_NONE;
     }

@@ -9,7 +9,7 @@
 
 static bool is_half_array(const struct mdf_value *value)
 {
-    return value != NULL && value->kind == MDF_KIND_TENSOR && lowering_is_half((mdf_dtype)value->dtype);
+    return value != NULL && value->kind == MDF_KIND_TENSOR && mdf_dtype_is_half((mdf_dtype)value->dtype);
 }
 
 static bool has_half_inputs(const struct trial *trial)

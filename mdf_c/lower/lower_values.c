@@ -370,11 +370,6 @@ bool lowering_casts(mdf_dtype dtype)
            dtype == MDF_DTYPE_BOOL;
 }
 
-bool lowering_is_half(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;
-}
-
 /* bool and whole numbers that have bytes of their own. */
 static bool is_whole(mdf_dtype dtype)
 {
@@ -393,23 +388,23 @@ bool lowering_casts_elements(mdf_dtype from, mdf_dtype to)
 
 bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
 {
-    return lowering_casts_elements(from, to) || (lowering_is_half(from) && (lowering_is_half(to) || lowering_casts(to))) ||
-           (lowering_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
+    return lowering_casts_elements(from, to) || (mdf_dtype_is_half(from) && (mdf_dtype_is_half(to) || lowering_casts(to))) ||
+           (mdf_dtype_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
 }
 
 /* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
     return (lowering_casts(from) && lowering_casts(to)) ||
-           (lowering->is_for_source && ((lowering_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
-                                        (lowering_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
+           (lowering->is_for_source && ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
+                                        (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
 
 /* What a half becomes first, and what becomes one: reals that have all numbers of the other type; NONE: there is none. */
 static mdf_dtype real_between(mdf_dtype from, mdf_dtype to)
 {
-    return lowering_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
-           : lowering_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
+    return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
+           : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
                                                                                                : MDF_DTYPE_NONE;
 }
 

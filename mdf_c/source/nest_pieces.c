@@ -514,7 +514,7 @@ static void write_lines(struct search *search)
         small = mdf_source_text(writer, "%s%s%s < %s && %s > -%s", small, i > 0 ? " && " : "", search->numbers[i], limit,
                                 search->numbers[i], limit);
     }
-    search->small = search->n_numbers > 0 ? write_number(writer, "bool", "small", small) : "true";
+    search->small = search->n_numbers > 0 ? write_number(writer, mdf_source_type(MDF_DTYPE_BOOL), "small", small) : "true";
     for (i = 0; i < search->pieces->n_lines; i++) {
         struct nest_line *line = &search->pieces->lines[i];
 

@@ -247,7 +247,7 @@ static bool has_type(const struct mdf_call *call, const struct mdf_value *value)
     return value->kind == MDF_KIND_TENSOR &&
            (call->operator->move != NULL || call->operator->routine->takes_bits
                 ? mdf_source_type(dtype) != NULL
-                : mdf_source_computes(dtype) || (call->operator->routine->takes_halves && mdf_source_is_half(dtype)));
+                : mdf_source_computes(dtype) || (call->operator->routine->takes_halves && mdf_dtype_is_half(dtype)));
 }
 
 /* Whether all elements have types of C. */

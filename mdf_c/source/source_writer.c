@@ -245,11 +245,6 @@ const char *mdf_source_type(mdf_dtype dtype)
     }
 }
 
-bool mdf_source_is_half(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;
-}
-
 bool mdf_source_computes(mdf_dtype dtype)
 {
     return mdf_source_type(dtype) != NULL &&

@@ -122,8 +122,6 @@ void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_na
 const char *mdf_source_type(mdf_dtype dtype);
 /* Whether C computes with elements of that type, which it does not where the type is that of their bits. */
 bool mdf_source_computes(mdf_dtype dtype);
-/* float16 and bfloat16, which are their bits. */
-bool mdf_source_is_half(mdf_dtype dtype);
 /* A constant of C that has the value of an element. */
 const char *mdf_source_literal(struct mdf_source_writer *writer, mdf_dtype dtype, const void *element);
 /* The same without parentheses, for lists of elements. */

@@ -38,6 +38,11 @@ char mdf_dtype_kind(mdf_dtype dtype)
     return properties[row_of(dtype)].kind;
 }
 
+bool mdf_dtype_is_half(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;
+}
+
 unsigned mdf_dtype_bits(mdf_dtype dtype)
 {
     switch (dtype) {

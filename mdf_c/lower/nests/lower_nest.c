@@ -594,13 +594,13 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
 
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
            dtype == MDF_DTYPE_BOOL ||
-           (lowering->is_for_source && (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || lowering_is_half(dtype)));
+           (lowering->is_for_source && (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || mdf_dtype_is_half(dtype)));
 }
 
 /* For C source, which has no arithmetic of halves. */
 static uint8_t widen_halves(struct folding *folding, uint8_t in)
 {
-    folding->widens = lowering_is_half((mdf_dtype)folding->draft->steps[in].step.dtype);
+    folding->widens = mdf_dtype_is_half((mdf_dtype)folding->draft->steps[in].step.dtype);
     return folding->widens ? draft_cast(folding->draft, in, MDF_DTYPE_FLOAT32) : in;
 }
 
