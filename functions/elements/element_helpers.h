@@ -1,6 +1,6 @@
 /* element_helpers.h - arithmetic that C does not have, or slowly, for functions of elements: remainders, floor division, powers
- * of integers, common divisors, extremes; and what the words of float32_functions.inc and float64_functions.inc are in generated C. In
- * elements.def HELPER(f) is mdf_f.
+ * of integers, common divisors, extremes; and what the words of float32_functions.inc and float64_functions.inc are in generated
+ * C. In elements.def HELPER(f) is mdf_f.
  */
 #ifndef MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
 #define MDF_FUNCTIONS_ELEMENTS_ELEMENT_HELPERS_H
@@ -45,8 +45,8 @@ static inline float mdf_remainder_float32(float a, float b)
     return copysignf((float)((double)a - (double)(int32_t)quotient * (double)b), a);
 }
 
-/* The larger or the smaller one of x and t, as elements.def has it: x where it is NaN, t where t is, or where they are equal. In two
- * steps, as compilers have an instruction for the first one, and no jump then that is taken now and then. */
+/* The larger or the smaller one of x and t, as elements.def has it: x where it is NaN, t where t is, or where they are equal. In
+ * two steps, as compilers have an instruction for the first one, and no jump then that is taken now and then. */
 static inline float mdf_larger_float32(float x, float t)
 {
     const float either = x > t ? x : t;

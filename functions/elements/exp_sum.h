@@ -2,7 +2,7 @@
 #ifndef MDF_FUNCTIONS_ELEMENTS_EXP_SUM_H
 #define MDF_FUNCTIONS_ELEMENTS_EXP_SUM_H
 
-#include "functions/elements/vector_math.h"
+#include "functions/elements/vectors/vector_math.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * NaN goes through Clip; where the lower bound is above the upper one, the upper one wins, as in numpy. Sources: the ONNX
  * operators of these names. */
 #include "functions/elements/element.h"
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/elements/where.h"
 #include "functions/kernel/derivatives.h"
 

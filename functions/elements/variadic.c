@@ -20,8 +20,9 @@ static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .c
 
 /* ------------------------------------------------------------------ kernels */
 
-/* Folds all inputs, two or more, into `target`; what comes before the last step is kept in two scratch values in turn. A target that is
- * one of them must be the one whose turn the last step is: the other holds what that step reads, which may have fewer elements. */
+/* Folds all inputs, two or more, into `target`; what comes before the last step is kept in two scratch values in turn. A target
+ * that is one of them must be the one whose turn the last step is: the other holds what that step reads, which may have fewer
+ * elements. */
 static bool fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation)
 {
     const struct mdf_value *operands[2] = {mdf_call_tensor(call, 0), NULL};

@@ -4,7 +4,7 @@
  * Comes in: an array, scale and bias (the first also mean and variance). Goes out: (x - mean) / sqrt(variance + epsilon) * scale
  * + bias, the statistics being those of a channel, plane, group of channels or the last axes. Variances are of the population.
  * Source: the ONNX operators, all versions. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 

@@ -5,7 +5,7 @@
  * of these names, all versions; numpy.unique, numpy.nonzero. */
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/fold.h"
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/folds/ordering.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/operator.h"

@@ -9,8 +9,8 @@
  * numpy's reductions. */
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
-#include "functions/elements/vector_math.h"
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_math.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/folds/short_rows.h"
 #include "functions/folds/whole_extremes.h"
 #include "functions/kernel/fold.h"

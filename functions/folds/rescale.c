@@ -3,7 +3,7 @@
  * Comes in: an array. Goes out: one of its shape, each element divided by the norm of its line, by a power of the squares in
  * neighbouring channels, or brought to mean 0 and variance 1 over the axes named. Computed in float64. Source: the ONNX
  * operators, all versions. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 

@@ -5,7 +5,7 @@
  * ONNX operators, all versions. */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/element_helpers.h"
-#include "functions/elements/vector_math.h"
+#include "functions/elements/vectors/vector_math.h"
 #include "functions/folds/short_rows.h"
 #include "functions/kernel/workspace.h"
 

@@ -24,7 +24,7 @@ enum mdf_fold_order {
     MDF_FOLD_IN_ORDER, /* one after the other */
     /* ONNX: n adjacent elements through 8 lanes, element i in lane i % 8, then lanes in pairs (0 with 4, 1 with 5,
      * ...); of more than 512 the first n / 2 / 8 * 8 and the others apart (functions/folds/reduce_type.inc).
-     * Sums of float32: 16 lanes (functions/elements/vector_rows.h, `sum`). Each row's total then joins the one before. */
+     * Sums of float32: 16 lanes (functions/elements/vectors/vector_rows.h, `sum`). Each row's total then joins the one before. */
     MDF_FOLD_LANES,
     /* numpy: fewer than 8 in order; up to 128 through 8 lanes, lanes in pairs (0 with 1, ...), what is left over in order; of
      * more the first n / 2 - n / 2 % 8 and the others apart. Rows' totals one after the other. Only of sums; all else goes in

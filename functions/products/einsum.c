@@ -5,7 +5,7 @@
  * labels. A repeated label in one term takes the diagonal; an axis of size 1 repeats. Terms are joined from left to right, each
  * time as a batch of matrix products: what is summed and occurs in neither later terms nor the result is summed right away.
  * Source: ONNX Einsum, all versions. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/products/einsum.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/python/gradients.h"
-#include "functions/python/numpy_products.h"
+#include "functions/python/numpy/numpy_products.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
-#include "functions/python/numpy_arrange.h"
+#include "functions/python/numpy/numpy_arrange.h"
 #include "functions/python/python_operations.h"
 
 #include <string.h>

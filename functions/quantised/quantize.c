@@ -5,7 +5,7 @@
 #include "functions/kernel/call.h"
 
 #include "functions/elements/element_helpers.h"
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/operator.h"
 #include "functions/kernel/routine.h"
 #include "functions/quantised/rounded_routine.inc"

@@ -2,7 +2,7 @@
  *
  * Comes in: [batch, channels * taps of a block, blocks], the sizes of the image and of a block. Goes out: [batch, channels,
  * image...]. Integers are added in 64 bits, of which the type keeps the low ones. Source: ONNX Col2Im 18. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"

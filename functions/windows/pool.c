@@ -2,7 +2,7 @@
  *
  * Comes in: X [n, c, ...]. Goes out: Y [n, c, ...], the largest element, mean or p-norm of each window; of MaxPool also where
  * that element lies in X, flattened (-1: the window is all padding). Source: the ONNX operators of these names, all versions. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"

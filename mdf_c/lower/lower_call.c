@@ -212,8 +212,9 @@ static bool keeps_elements(const struct trial *trial)
     const struct mdf_operator *operator= trial->source->operator;
     bool has_one = (operator->form == MDF_FORM_VARIADIC || operator->form == MDF_FORM_MEAN) && trial->n == 1;
 
-    return operator->element == MDF_ELEMENT(kept) || has_one ||
-           operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) || lowering_fits(trial);
+    return operator->element == MDF_ELEMENT(kept) ||
+           has_one || operator->form == MDF_FORM_NUMBER ||(operator->move != NULL && operator->move->in_order) ||
+           lowering_fits(trial);
 }
 
 /* Reals become narrow whole numbers by way of wider ones, which wrap: what does not fit these either bails out. */

@@ -49,8 +49,8 @@ static bool agrees(const struct trial *trial, const struct mdf_lowered_op *op)
     return op->dtype == MDF_DTYPE_FLOAT64 && is_result(trial, real);
 }
 
-/* Whether the call has the operands of its function of elements: a sum of one number is no addition, to which it may look alike in
- * the examples. */
+/* Whether the call has the operands of its function of elements: a sum of one number is no addition, to which it may look alike
+ * in the examples. */
 static bool has_operands(const struct trial *trial)
 {
     const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);

@@ -405,7 +405,7 @@ static mdf_dtype real_between(mdf_dtype from, mdf_dtype to)
 {
     return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
            : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
-                                                                                               : MDF_DTYPE_NONE;
+                                                                                                : MDF_DTYPE_NONE;
 }
 
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)

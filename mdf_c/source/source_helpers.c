@@ -230,7 +230,7 @@ const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
 
 static const char *wide_type(mdf_dtype dtype)
 {
-    return mdf_dtype_is_half(dtype)      ? mdf_source_type(MDF_DTYPE_FLOAT32)
+    return mdf_dtype_is_half(dtype)       ? mdf_source_type(MDF_DTYPE_FLOAT32)
            : mdf_dtype_kind(dtype) == 'f' ? mdf_source_type(dtype)
            : mdf_dtype_size(dtype) == 8   ? "uint64_t"
                                           : "uint32_t";
@@ -240,7 +240,7 @@ static const char *wide_type(mdf_dtype dtype)
 static const char *conversion_to(struct mdf_source_writer *writer, mdf_dtype dtype, mdf_dtype from)
 {
     return mdf_dtype_is_half(dtype) ? mdf_source_text(writer, "mdf_%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(dtype))
-                                     : mdf_source_text(writer, "(%s)", mdf_source_type(dtype));
+                                    : mdf_source_text(writer, "(%s)", mdf_source_type(dtype));
 }
 
 static const char *conversion_of(struct mdf_source_writer *writer, mdf_dtype dtype)

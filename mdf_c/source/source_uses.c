@@ -1,6 +1,6 @@
 /* source_uses.c - who reads which value of a lowered region: what need not be written at all. */
 #include "functions/kernel/routine.h"
-#include "mdf_c/source/nest_plan.h"
+#include "mdf_c/source/nests/nest_plan.h"
 #include "mdf_c/source/source_writer.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* test_half_extremes.c - the largest and smallest of real numbers of 16 bits, which are found in vectors: which of two zeros and
  * which NaN it is stays what the order of the vectors, and of blocks, says (functions/kernel/fold.h). */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "tests/support/kernel_call.h"
 

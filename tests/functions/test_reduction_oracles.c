@@ -1,7 +1,7 @@
 /* test_reduction_oracles.c - what makes few numbers of many, or a line of a line, against its definition: reductions, ArgMax,
  * TopK, cumulated sums, softmax and normalisations, along any axes of arrays of rank 0 to 5, with sizes of 0 and 1, infinities,
  * NaN and the ends of integer types. */
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "tests/support/kernel_call.h"
 

@@ -1,7 +1,7 @@
 /* test_vector_math.c - exp, tanh and their kin of arrays against the C library in long double, over all of float32 and float64;
  * one result for each element, wherever it stands. */
 #include "functions/elements/element_helpers.h"
-#include "functions/elements/vector_math.h"
+#include "functions/elements/vectors/vector_math.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

@@ -515,8 +515,9 @@ Test(dumps, sums_in_front_of_folds_in_c)
 {
     const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/lanes.yaml --dump c | sed -n '/compute_near/,/^}/p'");
 
-    cr_expect(strstr(outcome->output, "smallest[i] = taken ? (int64_t)j : smallest[i];") != NULL && strstr(outcome->output, "sum[") == NULL, "%s",
-              outcome->output);
+    cr_expect(strstr(outcome->output, "smallest[i] = taken ? (int64_t)j : smallest[i];") != NULL &&
+                  strstr(outcome->output, "sum[") == NULL,
+              "%s", outcome->output);
 }
 
 /* Nests whose short rows are folded have the bits that they have otherwise where these lie by columns: a state of a loop, and an

@@ -1,6 +1,6 @@
 /* test_source_nest.c - loop nests as C source: random ones, and those of well known loops, are compiled by the system's compiler
  * and have the bits of the plain way of running them (lowered_nest.c). */
-#include "mdf_c/source/nest_rows.h"
+#include "mdf_c/source/nests/nest_rows.h"
 #include "mdf_c/source/source_writer.h"
 
 #include "tests/support/lowered_builder.h"

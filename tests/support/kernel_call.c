@@ -156,8 +156,8 @@ struct mdf_value *kernel_add(struct kernel_call *call, mdf_dtype dtype, size_t r
                 drawn.wholes[k] = kind == 'b' ? kernel_pick(0, 1) : kind == 'i' || kind == 'u' ? pick_whole(dtype, numbers) : 0;
             }
         }
-        mdf_convert_elements(dtype, elements + from * mdf_dtype_size(dtype), is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64, &drawn,
-                             n, false);
+        mdf_convert_elements(dtype, elements + from * mdf_dtype_size(dtype), is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64,
+                             &drawn, n, false);
     }
     call->input_pointers[i] = &call->inputs[i];
     call->constants[i] = is_constant;

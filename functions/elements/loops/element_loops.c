@@ -4,7 +4,7 @@
  * elements.def is read once a type, in files for types of one size (element_loops_8.c, ...), so that none takes the compiler
  * long; then once more for the table of the operations. */
 #include "functions/elements/loops/element_loops.h"
-#include "functions/elements/vector_math.h"
+#include "functions/elements/vectors/vector_math.h"
 
 #include <string.h>
 

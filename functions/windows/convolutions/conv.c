@@ -10,7 +10,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine_vectors.h"
 #include "functions/products/gemm/gemm.h"
-#include "functions/windows/convolutions/conv_planes.h"
+#include "functions/windows/convolutions/planes/conv_planes.h"
 #include "functions/windows/convolutions/conv_tiles.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * that no tap meets are left out. */
 #include "functions/windows/convolutions/padded_planes.h"
 
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 
 #include <math.h>
 #include <string.h>

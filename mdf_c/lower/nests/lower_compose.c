@@ -4,7 +4,7 @@
  * As all nests for calls they stand where on the examples they give the kernel's bits. */
 #include "mdf_c/lower/nests/compose.h"
 
-#include "functions/elements/vector_math.h"
+#include "functions/elements/vectors/vector_math.h"
 #include "functions/moves/indexing.h"
 #include "functions/python/python_values.h"
 

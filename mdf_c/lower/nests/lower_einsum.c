@@ -3,7 +3,7 @@
 #include "mdf_c/lower/nests/matrices.h"
 #include "mdf_c/lower/trial.h"
 
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/products/einsum.h"
 
 #include <string.h>

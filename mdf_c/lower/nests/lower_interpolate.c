@@ -1,5 +1,5 @@
 /* lower_interpolate.c - numpy.interp as a nest: how many points of the table are not above x is a sum over the table, which says
- * between which two points x lies; the rest is the kernel's arithmetic (functions/python/numpy_statistics.c).
+ * between which two points x lies; the rest is the kernel's arithmetic (functions/python/numpy/numpy_statistics.c).
  *
  * Of a table whose coordinates are known while lowering and in order: of others the kernel's search and the sum differ. */
 #include "mdf_c/lower/nests/compose.h"

@@ -6,7 +6,7 @@
 #include "mdf_c/lower/trial.h"
 
 #include "functions/elements/element.h"
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "functions/moves/indexing.h"
 #include "mdf_c/lowered/lowered_run.h"
@@ -594,7 +594,8 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
 
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
            dtype == MDF_DTYPE_BOOL ||
-           (lowering->is_for_source && (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || mdf_dtype_is_half(dtype)));
+           (lowering->is_for_source &&
+            (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || mdf_dtype_is_half(dtype)));
 }
 
 /* For C source, which has no arithmetic of halves. */

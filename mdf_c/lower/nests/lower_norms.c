@@ -5,7 +5,7 @@
  */
 #include "mdf_c/lower/nests/compose.h"
 
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/moves/indexing.h"
 
 #include <math.h>

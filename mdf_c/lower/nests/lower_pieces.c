@@ -1,7 +1,7 @@
 /* lower_pieces.c - for C source: where functions (exp) are called along short rows that are folded in many lanes, one row waits
  * for its function and for its lanes to be joined before the next one can begin. The axis of the rows is cut into pieces of a few
- * rows each, so that a piece's functions can be called in a loop of their own (mdf_c/source/nest_plan.c), while what they give is
- * in the nearest cache. See lowering.h. */
+ * rows each, so that a piece's functions can be called in a loop of their own (mdf_c/source/nests/nest_plan.c), while what they
+ * give is in the nearest cache. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"

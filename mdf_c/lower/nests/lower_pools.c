@@ -5,7 +5,7 @@
  * no fold: it is laid out by nests of its own. */
 #include "mdf_c/lower/nests/compose.h"
 
-#include "functions/elements/vector_rows.h"
+#include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
 

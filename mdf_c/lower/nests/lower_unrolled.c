@@ -242,7 +242,7 @@ struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, cons
 }
 
 /* Whether what a nest loads along its innermost axis lies side by side along the axis around it, and totals take turns: one total
- * for each index of that axis takes its terms a few at a time where they are (mdf_c/source/source_nest_several.c). */
+ * for each index of that axis takes its terms a few at a time where they are (mdf_c/source/nests/source_nest_several.c). */
 static bool takes_turns_by_columns(const struct mdf_lowered_nest *nest)
 {
     bool takes_turns = false;

@@ -1,0 +1,21 @@
+/* vector_math_avx512.c - vector_math.inc in vectors: those of AVX-512, of float32. */
+#include "functions/elements/vectors/vector_math_kernels.h"
+
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define LINKAGE
+#define NAME(x) x##_avx512
+#define LANES 16
+#define NARROWER(id) mdf_##id##_loop_avx2
+#define SQRT(x) (VECTOR) _mm512_sqrt_ps((__m512)(x))
+#define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
+#define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))
+#define LARGER(x, y) (VECTOR) _mm512_max_ps((__m512)(x), (__m512)(y))
+#define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)((n)-12582912.0f))
+#define FUSED(a, b, c) (VECTOR) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define ANY(mask) (_mm512_movepi32_mask((__m512i)(mask)) != 0)
+#define FIRSTS(pairs) _mm512_mul_epu32((__m512i)(pairs), _mm512_set1_epi64(1 << 29))
+#define FLOAT64_NAME(x) x##_avx512_float64
+#define MATH
+#include "functions/elements/vectors/vector_math.inc"
+#endif

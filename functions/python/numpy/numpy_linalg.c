@@ -1,0 +1,421 @@
+/* numpy_linalg.c - numpy.linalg: norm det inv solve matrix_power.
+ *
+ * Matrices are solved by elimination with partial pivoting, in float64; results have the type of reals of the operands. Stacks
+ * of matrices are solved one by one. Source: numpy 2.4, "Linear algebra". */
+#include "functions/python/numpy/numpy_products.h"
+#include "functions/python/numpy/numpy_reduce.h"
+#include "functions/python/ufunc.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SLOT_POWERS = MDF_SLOT_OWN + 3, SLOT_RESULTS, SLOT_MATRIX, SLOT_SQUARE };
+
+/* ------------------------------------------------------------------ norm */
+
+/* What is summed or chosen for a norm of vectors: the magnitudes x in some power, and what is done with the sum. */
+static double to_power(double x, double order)
+{
+    if (isinf(order) || order == 1) {
+        return fabs(x);
+    }
+    return order == 2 ? x * x : order == 0 ? x != 0 : pow(fabs(x), order);
+}
+
+static double from_power(double sum, double order)
+{
+    if (isinf(order) || order == 1 || order == 0) {
+        return sum;
+    }
+    return order == 2 ? sqrt(sum) : pow(sum, 1 / order);
+}
+
+/* Slot `slot` becomes the norms of vectors along `axis` (NULL: of all elements). The array is of float64. */
+static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_value *array, const struct mdf_value *axis,
+                         bool keeps_axes, double order)
+{
+    const struct mdf_reduction *reduction = !isinf(order) ? &mdf_numpy_sum : order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
+    struct mdf_value *slots = mdf_python_slots(call);
+    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
+    double *powers =
+        mdf_python_make(call, &slots[SLOT_POWERS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, array->rank, mdf_value_shape(array));
+    size_t i;
+
+    for (i = 0; powers != NULL && i < array->length; i++) {
+        powers[i] = to_power(((const double *)array->data)[i], order);
+    }
+    if (powers == NULL || !mdf_numpy_reduce(call, &slots[slot], reduction, &slots[SLOT_POWERS], axis, keeps_axes, 0, none)) {
+        return false;
+    }
+    for (i = 0; i < slots[slot].length; i++) {
+        ((double *)slots[slot].data)[i] = from_power(((double *)slots[slot].data)[i], order);
+    }
+    return true;
+}
+
+/* Norms of a matrix: the largest or smallest sum of magnitudes of a column (order 1, -1) or of a row (infinite order). */
+static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, double order)
+{
+    const struct mdf_reduction *choice = order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
+    struct mdf_value *slots = mdf_python_slots(call), axis = {0};
+    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
+    int64_t summed = isinf(order) ? 1 : 0;
+
+    if (fabs(order) != 1 && !isinf(order)) {
+        return mdf_call_error(call, MDF_UNSUPPORTED,
+                              "a matrix norm of order %g is not supported: it is 1, -1, inf, -inf or 'fro'", order);
+    }
+    mdf_value_borrow_tensor(call->context->memory, &axis, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &summed);
+    return norm_vectors(call, SLOT_MATRIX, matrix, &axis, false, 1) &&
+           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, false, 0, none);
+}
+
+/* The order that input 1 names; 2 where it is not given, or 'fro'. */
+static bool read_order(struct mdf_call *call, double *order, bool *given)
+{
+    const struct mdf_value *value = mdf_python_given(call, 1);
+    size_t length;
+
+    *given = value != NULL && !mdf_python_is_string(value);
+    if (value != NULL && mdf_python_is_string(value)) {
+        *order = 2;
+        return strcmp(mdf_python_text(value, &length), "fro") == 0 ||
+               mdf_call_error(call, MDF_UNSUPPORTED, "the norm '%.80s' is not supported", mdf_python_text(value, &length));
+    }
+    return mdf_python_real(call, 1, 2, order);
+}
+
+/* The type of reals that an array computes in. */
+static struct mdf_python_type real_type(const struct mdf_call *call, const struct mdf_value *array)
+{
+    bool is_real = mdf_dtype_kind((mdf_dtype)array->dtype) == 'f';
+    struct mdf_python_type type = {is_real ? (mdf_dtype)array->dtype : call->context->real,
+                                   array->strength == MDF_STRENGTH_TYPED};
+
+    return type;
+}
+
+/* "x ord= axis= keepdims=". */
+static bool run_norm(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1), *axis = mdf_python_given(call, 2),
+                           *reals;
+    struct mdf_value *slots = mdf_python_slots(call);
+    bool keeps_axes, given, done;
+    double order;
+
+    if (array == NULL || slots == NULL || !read_order(call, &order, &given) || !mdf_python_truth(call, 3, false, &keeps_axes)) {
+        return false;
+    }
+    reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 2);
+    if (reals == NULL) {
+        return false;
+    }
+    if (given && axis != NULL && axis->kind == MDF_KIND_LIST && axis->length > 1) {
+        return mdf_call_error(call, MDF_UNSUPPORTED, "norms of several matrices have no order here");
+    }
+    done = given && axis == NULL && array->rank == 2 ? norm_matrix(call, reals, order)
+                                                     : norm_vectors(call, SLOT_RESULTS, reals, axis, keeps_axes, order);
+    return done && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
+}
+
+/* ------------------------------------------------------------------ elimination */
+
+enum { ROWS_BETWEEN_LOOKS = 16 }; /* for a request to stop */
+
+/* Swaps rows of a matrix. */
+static void swap_rows(double *matrix, size_t n_columns, size_t a, size_t b)
+{
+    size_t column;
+
+    for (column = 0; a != b && column < n_columns; column++) {
+        double held = matrix[a * n_columns + column];
+
+        matrix[a * n_columns + column] = matrix[b * n_columns + column];
+        matrix[b * n_columns + column] = held;
+    }
+}
+
+/* Brings a matrix to upper triangular form, doing the same to the `m` right sides. The sign of the row exchanges; 0: it is
+ * singular, or it should stop. */
+static int eliminate(const struct mdf_context *context, double *matrix, size_t n, double *sides, size_t m)
+{
+    size_t step, row, column;
+    int sign = 1;
+
+    for (step = 0; step < n; step++) {
+        size_t pivot = step;
+
+        for (row = step + 1; row < n; row++) {
+            pivot = fabs(matrix[row * n + step]) > fabs(matrix[pivot * n + step]) ? row : pivot;
+        }
+        if (matrix[pivot * n + step] == 0) {
+            return 0;
+        }
+        sign = pivot != step ? -sign : sign;
+        swap_rows(matrix, n, pivot, step);
+        swap_rows(sides, m, pivot, step);
+        for (row = step + 1; row < n; row++) {
+            double factor = matrix[row * n + step] / matrix[step * n + step];
+
+            if (mdf_should_stop_at(context, row, ROWS_BETWEEN_LOOKS)) {
+                return 0;
+            }
+            for (column = step + 1; column < n && factor != 0; column++) {
+                matrix[row * n + column] -= factor * matrix[step * n + column];
+            }
+            for (column = 0; column < m && factor != 0; column++) {
+                sides[row * m + column] -= factor * sides[step * m + column];
+            }
+        }
+    }
+    return sign;
+}
+
+/* Solves an upper triangular matrix for its right sides, in place. */
+static void substitute(const struct mdf_context *context, const double *matrix, size_t n, double *sides, size_t m)
+{
+    size_t row, column, k;
+
+    for (row = n; row-- > 0;) {
+        for (k = row + 1; k < n && !mdf_should_stop_at(context, k, ROWS_BETWEEN_LOOKS); k++) {
+            for (column = 0; column < m; column++) {
+                sides[row * m + column] -= matrix[row * n + k] * sides[k * m + column];
+            }
+        }
+        for (column = 0; column < m; column++) {
+            sides[row * m + column] /= matrix[row * n + row];
+        }
+    }
+}
+
+/* Square matrices in the last two axes of input 0, as float64 in slot SLOT_MATRIX to be worked on; NULL with the error set. */
+static const struct mdf_value *read_matrices(struct mdf_call *call, size_t *n, size_t *n_matrices)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *reals;
+    struct mdf_value *slots = mdf_python_slots(call);
+    const int64_t *shape;
+    char text[MDF_PYTHON_KIND_TEXT_SIZE];
+
+    if (array == NULL || slots == NULL) {
+        return NULL;
+    }
+    shape = mdf_value_shape(array);
+    if (array->rank < 2 || shape[array->rank - 1] != shape[array->rank - 2]) {
+        mdf_value_describe(array, text, sizeof text);
+        mdf_call_error(call, MDF_SHAPE, "%s has no square matrices in its last two axes", text);
+        return NULL;
+    }
+    *n = (size_t)shape[array->rank - 1];
+    *n_matrices = *n > 0 ? array->length / (*n * *n) : mdf_axes_product(shape, 0, array->rank - 2);
+    reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 2);
+    if (reals == NULL ||
+        mdf_python_make(call, &slots[SLOT_MATRIX], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, shape) == NULL) {
+        return NULL;
+    }
+    if (reals->length > 0) {
+        memcpy(slots[SLOT_MATRIX].data, reals->data, reals->length * sizeof(double));
+    }
+    return array;
+}
+
+static bool refuse_singular(struct mdf_call *call)
+{
+    return mdf_call_error(call, MDF_VALUE, "the matrix is singular");
+}
+
+/* As numpy: by way of the logarithm of the diagonal. */
+static bool run_det(struct mdf_call *call)
+{
+    size_t n, n_matrices, i, k;
+    const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
+    struct mdf_value *slots = mdf_python_slots(call);
+    double *results, *matrix;
+
+    if (array == NULL || slots == NULL) {
+        return false;
+    }
+    results = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank - 2,
+                              mdf_value_shape(array));
+    for (i = 0; results != NULL && i < n_matrices; i++) {
+        int sign;
+        double logarithm = 0;
+
+        matrix = (double *)slots[SLOT_MATRIX].data + i * n * n;
+        sign = eliminate(call->context, matrix, n, NULL, 0);
+        for (k = 0; k < n && sign != 0; k++) {
+            sign = matrix[k * n + k] < 0 ? -sign : sign;
+            logarithm += log(fabs(matrix[k * n + k]));
+        }
+        results[i] = sign == 0 ? 0 : sign * exp(logarithm);
+    }
+    return results != NULL && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
+}
+
+/* Solves each matrix for `m` right sides in slot SLOT_RESULTS. */
+static bool solve_all(struct mdf_call *call, size_t n, size_t n_matrices, size_t m)
+{
+    struct mdf_value *slots = mdf_python_slots(call);
+    size_t i;
+
+    for (i = 0; n > 0 && i < n_matrices; i++) {
+        double *matrix = (double *)slots[SLOT_MATRIX].data + i * n * n, *sides = (double *)slots[SLOT_RESULTS].data + i * n * m;
+
+        if (eliminate(call->context, matrix, n, sides, m) == 0) {
+            return refuse_singular(call);
+        }
+        substitute(call->context, matrix, n, sides, m);
+    }
+    return true;
+}
+
+static bool run_inv(struct mdf_call *call)
+{
+    size_t n, n_matrices, i;
+    const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
+    struct mdf_value *slots = mdf_python_slots(call);
+    double *sides;
+
+    if (array == NULL || slots == NULL) {
+        return false;
+    }
+    sides =
+        mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, mdf_value_shape(array));
+    for (i = 0; sides != NULL && i < array->length; i++) {
+        sides[i] = i / n % n == i % n;
+    }
+    return sides != NULL && solve_all(call, n, n_matrices, n) &&
+           mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
+}
+
+/* "a b": b is a vector, or has a matrix of right sides for each matrix of a. */
+static bool run_solve(struct mdf_call *call)
+{
+    size_t n, n_matrices, m;
+    const struct mdf_value *array = read_matrices(call, &n, &n_matrices), *sides, *reals;
+    struct mdf_value *slots = mdf_python_slots(call);
+    struct mdf_python_type type, other;
+    bool fits;
+    void *results;
+
+    sides = array == NULL || slots == NULL ? NULL : mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS + 1);
+    if (sides == NULL) {
+        return false;
+    }
+    fits = sides->rank == 1 ? array->rank == 2
+                            : sides->rank == array->rank && memcmp(mdf_value_shape(sides), mdf_value_shape(array),
+                                                                   (array->rank - 2) * sizeof(int64_t)) == 0;
+    if (!fits || mdf_value_shape(sides)[sides->rank == 1 ? 0 : sides->rank - 2] != (int64_t)n) {
+        return mdf_call_error(call, MDF_SHAPE, "the right sides do not fit %zu matrices of size %zu", n_matrices, n);
+    }
+    m = sides->rank == 1 ? 1 : (size_t)mdf_value_shape(sides)[sides->rank - 1];
+    type = real_type(call, array);
+    other = real_type(call, sides);
+    type.dtype = mdf_promote(type.dtype, type.typed ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL, other.dtype,
+                             other.typed ? MDF_STRENGTH_TYPED : MDF_STRENGTH_LITERAL, call->context->real);
+    type.typed = type.typed || other.typed;
+    reals = mdf_python_array_of(call, sides, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 1);
+    results = reals == NULL ? NULL
+                            : mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, reals->rank,
+                                              mdf_value_shape(reals));
+    if (results == NULL) {
+        return false;
+    }
+    if (reals->length > 0) {
+        memcpy(results, reals->data, reals->length * sizeof(double));
+    }
+    return solve_all(call, n, n_matrices, m) && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], type);
+}
+
+/* ------------------------------------------------------------------ powers */
+
+/* Output 0 becomes the matrix in slot SLOT_SQUARE to a power above 0, by squaring. The unit matrix is never needed: the first
+ * factor starts the product. */
+static bool raise_matrix(struct mdf_call *call, int64_t exponent)
+{
+    struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0), *square = &slots[SLOT_SQUARE];
+    struct mdf_value *held = &slots[SLOT_POWERS];
+    bool started = false;
+
+    for (; exponent > 0; exponent >>= 1) {
+        if ((exponent & 1) != 0) {
+            if (started && (!mdf_python_copy(call, held, target) || !mdf_numpy_matmul(call, target, held, square))) {
+                return false;
+            }
+            if (!started && !mdf_python_copy(call, target, square)) {
+                return false;
+            }
+            started = true;
+        }
+        if (exponent > 1 && (!mdf_numpy_matmul(call, held, square, square) || !mdf_python_copy(call, square, held))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "a n". */
+static bool run_matrix_power(struct mdf_call *call)
+{
+    size_t n, n_matrices, i;
+    const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
+    struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
+    int64_t exponent, one = 1;
+
+    if (array == NULL || slots == NULL || !mdf_call_integer(call, 1, &exponent)) {
+        return false;
+    }
+    if (exponent == 0) {
+        mdf_dtype dtype = (mdf_dtype)array->dtype;
+
+        if (!mdf_python_copy(call, target, array) || mdf_value_writable(call->context->memory, target) == NULL) {
+            return mdf_call_out_of_memory(call);
+        }
+        for (i = 0; i < target->length; i++) {
+            one = i / n % n == i % n;
+            mdf_convert_elements(dtype, mdf_element_to_write(dtype, target->data, i), MDF_DTYPE_INT64, &one, 1, false);
+        }
+        return true;
+    }
+    if (exponent < 0) {
+        if (exponent == INT64_MIN || !run_inv(call) || !mdf_python_copy(call, &slots[SLOT_SQUARE], target)) {
+            return exponent == INT64_MIN && mdf_call_error(call, MDF_VALUE, "the exponent is out of range");
+        }
+        return raise_matrix(call, -exponent);
+    }
+    return mdf_python_copy(call, &slots[SLOT_SQUARE], array) && raise_matrix(call, exponent);
+}
+
+/* The gradient of the right side. */
+#define BACK "numpy.linalg.solve(gradient.turn(x0, True), dy)"
+
+static const struct mdf_meaning_scan powers = {
+    "power:one", "number:numbers",
+    (const struct mdf_meaning_step[]){{"next", "numpy.matmul(power, base)", NULL}, {NULL, NULL, NULL}}, "next"};
+
+const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
+    MDF_FUNCTION(
+        "numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
+        .meaning = MDF_MEANING(
+            "result", NULL, {"order", "2 if x1 is None else x1", NULL}, {"size", "numpy.abs(x0)", NULL},
+            {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},
+            {"euclidean", "numpy.sqrt(numpy.sum(x0 * x0, x2))", NULL},
+            {"result",
+             "numpy.reshape(euclidean if x1 is None or x1 == 'fro' or x1 == 2 and is_vector else numpy.max(size, x2) if x1 == "
+             "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.sum(size ** x1, x2) ** "
+             "(1 / x1) if is_vector and x1 != 0 else gradient.refuse('this norm'), y.shape)",
+             NULL})),
+    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),
+    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a",
+                 .derivatives =
+                     MDF_DERIVATIVES({0, "-numpy.matmul(gradient.turn(y, True), numpy.matmul(dy, gradient.turn(y, True)))"})),
+    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b",
+                 .derivatives = MDF_DERIVATIVES(
+                     {0, "-numpy.matmul(gradient.column(" BACK "), gradient.turn(gradient.column(y), True))"}, {1, BACK})),
+    MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n",
+                 .meaning = MDF_MEANING("result", NULL, {"base", "numpy.linalg.inv(x0) if x1 < 0 else x0", NULL},
+                                        {"one", "numpy.zeros_like(x0) + numpy.eye(x0.shape[-1])", NULL},
+                                        {"numbers", "numpy.arange(abs(int(x1)))", NULL}, {"result", NULL, &powers})),
+    {NULL}};

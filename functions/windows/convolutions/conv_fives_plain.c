@@ -1,6 +1,0 @@
-/* conv_fives_plain.c - conv_fives.inc in vectors: portable ones. */
-#include "functions/windows/convolutions/conv_planes_kernels.h"
-
-#define VECTORS 128
-#define KERNELS "functions/windows/convolutions/conv_fives.inc"
-#include "functions/products/fused_vectors.inc"

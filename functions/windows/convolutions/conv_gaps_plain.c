@@ -1,6 +1,0 @@
-/* conv_gaps_plain.c - conv_gaps.inc in vectors: portable ones. */
-#include "functions/windows/convolutions/conv_planes_kernels.h"
-
-#define VECTORS 128
-#define KERNELS "functions/windows/convolutions/conv_gaps.inc"
-#include "functions/products/fused_vectors.inc"

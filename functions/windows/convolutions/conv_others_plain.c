@@ -1,6 +1,0 @@
-/* conv_others_plain.c - conv_others.inc in vectors: portable ones. */
-#include "functions/windows/convolutions/conv_planes_kernels.h"
-
-#define VECTORS 128
-#define KERNELS "functions/windows/convolutions/conv_others.inc"
-#include "functions/products/fused_vectors.inc"

@@ -1,6 +1,0 @@
-/* conv_sevens_avx512.c - conv_sevens.inc in vectors: those of AVX-512. */
-#include "functions/windows/convolutions/conv_planes_kernels.h"
-
-#define VECTORS 512
-#define KERNELS "functions/windows/convolutions/conv_sevens.inc"
-#include "functions/products/fused_vectors.inc"

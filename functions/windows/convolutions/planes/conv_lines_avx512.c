@@ -1,0 +1,6 @@
+/* conv_lines_avx512.c - conv_lines.inc in vectors: those of AVX-512. */
+#include "functions/windows/convolutions/planes/conv_planes_kernels.h"
+
+#define VECTORS 512
+#define KERNELS "functions/windows/convolutions/planes/conv_lines.inc"
+#include "functions/products/fused_vectors.inc"

@@ -1,0 +1,6 @@
+/* conv_others_avx512.c - conv_others.inc in vectors: those of AVX-512. */
+#include "functions/windows/convolutions/planes/conv_planes_kernels.h"
+
+#define VECTORS 512
+#define KERNELS "functions/windows/convolutions/planes/conv_others.inc"
+#include "functions/products/fused_vectors.inc"

@@ -1,0 +1,6 @@
+/* conv_small_avx2.c - conv_small.inc in vectors: those of AVX2. */
+#include "functions/windows/convolutions/planes/conv_planes_kernels.h"
+
+#define VECTORS 256
+#define KERNELS "functions/windows/convolutions/planes/conv_small.inc"
+#include "functions/products/fused_vectors.inc"

@@ -1,0 +1,6 @@
+/* conv_threes_avx2.c - conv_threes.inc in vectors: those of AVX2. */
+#include "functions/windows/convolutions/planes/conv_planes_kernels.h"
+
+#define VECTORS 256
+#define KERNELS "functions/windows/convolutions/planes/conv_threes.inc"
+#include "functions/products/fused_vectors.inc"
