@@ -445,7 +445,7 @@ static void emit_beside(struct emission *emission, const struct mdf_lowered_op *
     emission_call_loop(emission, op, steps, n);
     emission_restore(emission);
     for (i = 0; i < n; i++) {
-        mdf_lowered_id out = step[1 + i - n].op->out;
+        mdf_lowered_id out = emission->steps[emission->at + 1 + i - n].op->out;
         uint8_t target = emission_target(emission, out, SCRATCH_REAL);
 
         if (emission->lives[out].n_uses > 0) {

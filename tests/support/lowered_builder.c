@@ -439,7 +439,9 @@ struct mdf_lowered_nest *build_nest(struct build *build, struct mdf_lowered_regi
     struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
 
     nest->n_axes = n_axes;
-    memcpy(nest->extents, extents, n_axes * sizeof *extents);
+    for (size_t i = 0; i < n_axes; i++) {
+        nest->extents[i] = extents[i];
+    }
     nest->steps = allocate(build, MDF_NEST_MOST_STEPS, sizeof *nest->steps);
     add_op(build, region, &op);
     return nest;
