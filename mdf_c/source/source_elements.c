@@ -101,39 +101,42 @@ static const char *chosen_either_way(const char *text, const char *const operand
 /* Functions that choose the larger or the smaller one, and the helpers (element_helpers.h) that do so of reals in two steps. */
 static const struct {
     enum mdf_element_id id;
+    enum mdf_source_extreme extreme;
     const char *helper;
-} extremes[] = {{MDF_ELEMENT_larger, "larger"},
-                {MDF_ELEMENT_smaller, "smaller"},
-                {MDF_ELEMENT_maximum, "maximum"},
-                {MDF_ELEMENT_minimum, "minimum"}};
+} extremes[] = {{MDF_ELEMENT_larger, MDF_SOURCE_LARGER, "larger"},
+                {MDF_ELEMENT_smaller, MDF_SOURCE_SMALLER, "smaller"},
+                {MDF_ELEMENT_maximum, MDF_SOURCE_LARGER, "maximum"},
+                {MDF_ELEMENT_minimum, MDF_SOURCE_SMALLER, "minimum"}};
 
-/* The helper of a function of elements; NULL: it is another one. */
-static const char *helper_of(const struct mdf_element *element)
+/* Which of them a function of elements is; their number: another one. */
+static size_t find_extreme(const struct mdf_element *element)
 {
-    for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
-        if (element == &mdf_elements[extremes[i].id]) {
-            return extremes[i].helper;
-        }
+    size_t i;
+
+    for (i = 0; i < sizeof extremes / sizeof *extremes && element != &mdf_elements[extremes[i].id]; i++) {
     }
-    return NULL;
+    return i;
 }
 
-bool mdf_source_is_extreme(const struct mdf_operator *operator, const void * settings)
+enum mdf_source_extreme mdf_source_extreme(const struct mdf_operator *operator, const void * settings)
 {
-    return operator!= NULL && helper_of(mdf_element_of(operator, settings)) != NULL;
+    size_t i = operator!= NULL ? find_extreme(mdf_element_of(operator, settings)) : sizeof extremes / sizeof * extremes;
+
+    return i < sizeof extremes / sizeof *extremes ? extremes[i].extreme : MDF_SOURCE_NO_EXTREME;
 }
 
 /* An extreme by its helper; NULL: it is none of reals, or one in succession. */
 static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf_element *element, mdf_dtype dtype,
                               const char *const operands[])
 {
-    const char *name = helper_of(element);
+    size_t i = find_extreme(element);
+    const char *name;
 
-    if (name == NULL || writer->is_in_succession || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
-        strcmp(operands[0], operands[1]) == 0) {
+    if (i == sizeof extremes / sizeof *extremes || writer->is_in_succession ||
+        (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || strcmp(operands[0], operands[1]) == 0) {
         return NULL;
     }
-    name = mdf_source_use(writer, mdf_source_text(writer, "%s_%s", name, mdf_dtype_name(dtype)));
+    name = mdf_source_use(writer, mdf_source_text(writer, "%s_%s", extremes[i].helper, mdf_dtype_name(dtype)));
     return mdf_source_text(writer, "%s(%s, %s)", name, operands[0], operands[1]);
 }
 

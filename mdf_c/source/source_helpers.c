@@ -228,6 +228,11 @@ const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
     return mdf_source_helper(writer, name, definition);
 }
 
+void mdf_source_use_called(struct mdf_source_writer *writer, const char *text)
+{
+    use_called(writer, "", text);
+}
+
 static const char *wide_type(mdf_dtype dtype)
 {
     return mdf_dtype_is_half(dtype)       ? mdf_source_type(MDF_DTYPE_FLOAT32)

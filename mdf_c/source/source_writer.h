@@ -169,6 +169,8 @@ bool mdf_source_begins_reserved(const char *name);
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition);
 /* One of the fixed ones, by its name without "mdf_". */
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
+/* All that a text calls by name. */
+void mdf_source_use_called(struct mdf_source_writer *writer, const char *text);
 /* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute
  * in,
  * "$D" by that or, of reals, double, "$n" by the name of the element type. */
@@ -214,8 +216,9 @@ struct mdf_source_expression {
     const char *why; /* what is wrong where it bails out */
 };
 
-/* Whether a function of elements chooses the larger or the smaller one of two. */
-bool mdf_source_is_extreme(const struct mdf_operator *operator, const void * settings);
+/* Whether a function of elements chooses the larger or the smaller one of two. `operator`: NULL: it is none. */
+enum mdf_source_extreme { MDF_SOURCE_NO_EXTREME, MDF_SOURCE_LARGER, MDF_SOURCE_SMALLER };
+enum mdf_source_extreme mdf_source_extreme(const struct mdf_operator *operator, const void * settings);
 /* `operands`: texts that are names or constants; op->in says which values they are, where that is known (else NONE). `result`:
  * its type. False with the error set: there is no way to write it. */
 bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,

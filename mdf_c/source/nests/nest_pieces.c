@@ -1,8 +1,6 @@
 /* nest_pieces.c - see nest_pieces.h. */
 #include "mdf_c/source/nests/nest_pieces.h"
 
-#include "functions/elements/element.h"
-
 #include <string.h>
 
 enum {
@@ -296,17 +294,14 @@ static void find_uses(struct search *search)
         }
     }
     for (i = 0; i < search->nest->n_steps; i++) {
-        const struct mdf_element *element = steps[i].kind == MDF_NEST_ELEMENT && steps[i].operator!= NULL
-                                                ? mdf_element_of(steps[i].operator, steps[i].settings)
-                                                : NULL;
-        bool is_larger = element == MDF_ELEMENT(larger) || element == MDF_ELEMENT(maximum),
-             is_smaller = element == MDF_ELEMENT(smaller) || element == MDF_ELEMENT(minimum);
+        enum mdf_source_extreme extreme =
+            steps[i].kind == MDF_NEST_ELEMENT ? mdf_source_extreme(steps[i].operator, steps[i].settings) : MDF_SOURCE_NO_EXTREME;
 
         if (steps[i].kind == MDF_NEST_ELEMENT && steps[i].code == MDF_LOWERED_SELECT) {
             find_choice(search, i);
-        } else if (element != NULL && (is_larger || is_smaller) && steps[i].n_in == 2 && steps[i].code == MDF_LOWERED_ELEMENTS &&
+        } else if (extreme != MDF_SOURCE_NO_EXTREME && steps[i].n_in == 2 && steps[i].code == MDF_LOWERED_ELEMENTS &&
                    steps[i].operand_dtype == MDF_DTYPE_INT64 && steps[i].dtype == MDF_DTYPE_INT64) {
-            find_extreme(search, i, is_larger);
+            find_extreme(search, i, extreme == MDF_SOURCE_LARGER);
         }
     }
 }

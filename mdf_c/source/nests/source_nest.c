@@ -435,17 +435,23 @@ const char *nest_text_name(struct nest_text *text, size_t step, const char *hint
     return own->name;
 }
 
-/* Whether a step is one of several extremes along rows. */
+/* Whether a step chooses an extreme for each element of a row. */
+static bool is_extreme_in_row(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_ELEMENT && step->level > 0 &&
+           mdf_source_extreme(step->operator, step->settings) != MDF_SOURCE_NO_EXTREME;
+}
+
+/* Whether it is one of several of them. */
 static bool is_in_succession(const struct nest_text *text, size_t step)
 {
     size_t n = 0, i;
 
-    if (step_of(text, step)->level == 0 || !mdf_source_is_extreme(step_of(text, step)->operator, step_of(text, step)->settings)) {
+    if (!is_extreme_in_row(step_of(text, step))) {
         return false;
     }
     for (i = 0; i < text->nest->n_steps; i++) {
-        n += step_of(text, i)->kind == MDF_NEST_ELEMENT && step_of(text, i)->level > 0 &&
-             mdf_source_is_extreme(step_of(text, i)->operator, step_of(text, i)->settings);
+        n += is_extreme_in_row(step_of(text, i));
     }
     return n > 1;
 }

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* What is taken into the total; $t, $x in parentheses where they need them, $larger, $smaller the helpers of that name for the
- * type. */
+/* What is taken into the total; $t, $x in parentheses where they need them. */
 struct fold_row {
     const char *reals, *whole;       /* the new total, or the condition under which x is taken for it */
     const char *start, *whole_start; /* $n: of its type */
@@ -16,44 +15,18 @@ struct fold_row {
 static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
     [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false},
     [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
-    [MDF_NEST_MAXIMUM] = {"$larger($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
-    [MDF_NEST_MINIMUM] = {"$smaller($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
-    [MDF_NEST_LARGEST] = {"$t != $t ? $t : $larger($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
-    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : $smaller($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
+    [MDF_NEST_MAXIMUM] = {"mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
+    [MDF_NEST_MINIMUM] = {"mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
+    [MDF_NEST_LARGEST] = {"$t != $t ? $t : mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
+    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
+                           false},
     [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
     [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
     [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
     [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true},
 };
 
-/* The helper of a name for elements of a type. */
-static const char *helper_of(struct nest_text *text, const char *name, mdf_dtype dtype)
-{
-    return mdf_source_use(text->writer,
-                          mdf_source_text(text->writer, "%s_%s", name, dtype == MDF_DTYPE_FLOAT32 ? "float32" : "float64"));
-}
-
-/* What stands at a $ of a form, and how many characters are replaced; NULL: nothing of this file's. */
-static const char *find_word(struct nest_text *text, const char *form, mdf_dtype dtype, const char *total, const char *element,
-                             size_t *length)
-{
-    static const char *const helpers[] = {"larger", "smaller"};
-    size_t i;
-
-    for (i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-        if (strncmp(form + 1, helpers[i], strlen(helpers[i])) == 0) {
-            *length = strlen(helpers[i]) + 1;
-            return helper_of(text, helpers[i], dtype);
-        }
-    }
-    *length = 2;
-    return form[1] == 't'   ? total
-           : form[1] == 'x' ? element
-           : form[1] == 'L' ? (dtype == MDF_DTYPE_INT32 ? "INT32" : "INT64")
-                            : NULL;
-}
-
-/* A text with $t, $x and helpers replaced, for elements of a type. */
+/* A text with $t and $x replaced, for elements of a type. */
 static const char *fold_text(struct nest_text *text, const char *form, mdf_dtype dtype, const char *total, const char *element)
 {
     struct mdf_text result;
@@ -61,19 +34,24 @@ static const char *fold_text(struct nest_text *text, const char *form, mdf_dtype
 
     mdf_text_init(&result, text->writer->memory);
     mdf_text_append_string(&result, "");
-    while (*form != '\0') {
-        size_t length = 1;
-        const char *found = form[0] == '$' ? find_word(text, form, dtype, total, element, &length) : NULL;
+    form = mdf_source_of_type(text->writer, form, dtype);
+    mdf_source_use_called(text->writer, form);
+    for (; *form != '\0'; form++) {
+        const char *found = form[0] != '$'   ? NULL
+                            : form[1] == 't' ? total
+                            : form[1] == 'x' ? element
+                            : form[1] == 'L' ? (dtype == MDF_DTYPE_INT32 ? "INT32" : "INT64")
+                                             : NULL;
 
         if (found != NULL) {
             mdf_text_append_string(&result, found);
+            form++;
         } else {
-            mdf_text_append(&result, form, length);
+            mdf_text_append(&result, form, 1);
         }
-        form += length;
     }
-    copy = result.failed ? "" : mdf_source_of_type(text->writer, result.bytes, dtype);
     mdf_source_check(text->writer, &result);
+    copy = result.failed ? "" : mdf_source_text(text->writer, "%s", result.bytes);
     mdf_text_release(&result);
     return copy;
 }
