@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Numbers of one call; ops behind the first of them among which the others are looked for. */
-enum { MOST_BESIDE = 8, MOST_BEHIND = 192 };
+enum { MOST_BEHIND = 192 }; /* ops behind the first of the numbers among which the others are looked for */
 
 struct beside {
     struct lowering *lowering;
@@ -32,18 +31,6 @@ static bool is_of_numbers(const struct beside *beside, const struct mdf_lowered_
     for (i = 0; op->code < MDF_LOWERED_PART && i < op->n_in && is_scalar(beside, op->in[i]); i++) {
     }
     return op->code < MDF_LOWERED_PART && i == op->n_in && is_scalar(beside, op->out);
-}
-
-static bool is_real_function(const struct beside *beside, const struct mdf_lowered_op *op)
-{
-    return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && is_of_numbers(beside, op) &&
-           (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) &&
-           beside->lowering->lowered->values[op->out].form.dtype == op->dtype;
-}
-
-static bool is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
-{
-    return a->loop == b->loop && a->loop_settings == b->loop_settings && a->dtype == b->dtype;
 }
 
 struct search {
@@ -120,25 +107,33 @@ static bool bring(struct beside *beside, size_t at)
     return true;
 }
 
+static void unmark(void *context, mdf_lowered_id id)
+{
+    ((bool *)context)[id] = false;
+}
+
 /* Looks for numbers that the function of op `first` makes too; how many ops there are up to the last of them. */
 static size_t find_others(struct beside *beside, size_t first)
 {
     const struct mdf_lowered_region *region = beside->region;
     size_t most = region->n_ops - first > MOST_BEHIND ? first + MOST_BEHIND : region->n_ops, at;
 
-    memset(beside->depends, 0, beside->lowering->lowered->n_values * sizeof *beside->depends);
     beside->first = first;
     beside->end = first + 1;
     mdf_lowered_mark_results(&region->ops[first], beside->depends);
-    for (at = first + 1; at < most && beside->end - beside->first < MOST_BESIDE; at++) {
+    for (at = first + 1; at < most && beside->end - beside->first < MDF_LOWERED_MOST_BESIDE; at++) {
         const struct mdf_lowered_op *op = &region->ops[at];
         mdf_lowered_id out = op->out;
 
         if (mdf_lowered_count_marked(op, beside->depends) > 0) {
             mdf_lowered_mark_results(op, beside->depends);
-        } else if (is_real_function(beside, op) && is_same_function(op, &region->ops[beside->first]) && bring(beside, at)) {
+        } else if (mdf_lowered_is_real_function(beside->lowering->lowered, op) &&
+                   mdf_lowered_is_same_function(op, &region->ops[beside->first]) && bring(beside, at)) {
             beside->depends[out] = true;
         }
+    }
+    while (at-- > first) {
+        mdf_lowered_visit_results(&region->ops[at], unmark, beside->depends);
     }
     return beside->end;
 }
@@ -159,7 +154,7 @@ static void order_region(struct beside *beside, struct mdf_lowered_region *regio
     }
     beside->region = region;
     for (i = 0; i < region->n_ops; i++) {
-        i = is_real_function(beside, &region->ops[i]) ? find_others(beside, i) - 1 : i;
+        i = mdf_lowered_is_real_function(beside->lowering->lowered, &region->ops[i]) ? find_others(beside, i) - 1 : i;
     }
 }
 

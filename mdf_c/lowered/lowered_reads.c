@@ -283,6 +283,18 @@ bool mdf_lowered_may_bail_out(unsigned code)
     return may[code];
 }
 
+bool mdf_lowered_is_real_function(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && op->out != MDF_LOWERED_NONE &&
+           lowered->values[op->in[0]].is_scalar && lowered->values[op->out].is_scalar &&
+           (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) && lowered->values[op->out].form.dtype == op->dtype;
+}
+
+bool mdf_lowered_is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
+{
+    return a->loop == b->loop && a->loop_settings == b->loop_settings && a->dtype == b->dtype;
+}
+
 /* ------------------------------------------------------------------ regions */
 
 const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i)

@@ -28,6 +28,12 @@ void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t 
 /* Whether an op of a code may bail out (lowered.h). */
 bool mdf_lowered_may_bail_out(unsigned code);
 
+/* Numbers that one call of a function makes at most: ops that stand one behind the other (lower_beside.c) are one call in machine
+ * code. Whether an op makes a real number by a function of one number, and whether two do so by the same one. */
+enum { MDF_LOWERED_MOST_BESIDE = 8 };
+bool mdf_lowered_is_real_function(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+bool mdf_lowered_is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b);
+
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);
 

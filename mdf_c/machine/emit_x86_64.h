@@ -21,7 +21,6 @@ enum {
     N_REAL_REGISTERS = 13, /* that values may lie in: the first ones */
     LARGEST_NESTING = 64,  /* of structured ops; deeper ones are not emitted */
     LARGEST_N_TEMPORARIES = 4096,
-    MOST_BESIDE = 8,                         /* ops that one call of a function does */
     N_LOOP_TEMPORARIES = 3,                  /* of each loop, besides pointers: counter, bound, condition */
     FRAME_POINTERS = 0,                      /* MDF_MAX_OPERANDS pointers, on the stack */
     FRAME_TEMPORARIES = MDF_MAX_OPERANDS * 8 /* behind them, the temporaries */

@@ -1,4 +1,5 @@
 /* emit_x86_64_scalar.c - see emit_x86_64.h. Ops on scalars: those of reals, casts, choice among all others. */
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -418,7 +419,7 @@ static void emit_elements(struct emission *emission, const struct mdf_lowered_op
 /* Operand or result number `i` of numbers side by side. */
 static struct machine_operand beside(const struct emission *emission, const struct mdf_lowered_op *op, size_t i, bool is_result)
 {
-    uint32_t first = emission->first_beside + (is_result ? MOST_BESIDE : 0);
+    uint32_t first = emission->first_beside + (is_result ? MDF_LOWERED_MOST_BESIDE : 0);
     struct machine_operand place = emission_cell(emission, (mdf_lowered_id)(emission->lowered->n_values + first));
 
     place.displacement += (int32_t)(i * mdf_dtype_size((mdf_dtype)op->dtype));

@@ -1,5 +1,6 @@
 /* emit_x86_64_steps.c - see emit_x86_64.h. Lays a structured region out as a row of steps, and says what each step reads and
  * writes. */
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -147,23 +148,15 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     return true;
 }
 
-static bool is_real_function(const struct emission *emission, const struct mdf_lowered_op *op)
-{
-    return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && is_scalar_result(emission, op) &&
-           emission->lowered->values[op->in[0]].is_scalar && (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) &&
-           emission->lowered->values[op->out].form.dtype == op->dtype;
-}
-
 /* How many ops, from one on, make numbers by one function, each of what is there before. */
 static size_t count_beside(const struct emission *emission, const struct mdf_lowered_op *ops, size_t n)
 {
     size_t count, i;
 
-    for (count = 0; count < n && count < MOST_BESIDE; count++) {
+    for (count = 0; count < n && count < MDF_LOWERED_MOST_BESIDE; count++) {
         const struct mdf_lowered_op *op = &ops[count];
 
-        if (!is_real_function(emission, op) || op->loop != ops->loop || op->loop_settings != ops->loop_settings ||
-            op->dtype != ops->dtype) {
+        if (!mdf_lowered_is_real_function(emission->lowered, op) || !mdf_lowered_is_same_function(op, ops)) {
             return count;
         }
         for (i = 0; i < count && ops[i].out != op->in[0]; i++) {
@@ -180,12 +173,12 @@ static void put_beside(struct emission *emission, size_t n)
 {
     size_t i;
 
-    if (n < 2 || emission->n_temporaries + 2 * MOST_BESIDE > LARGEST_N_TEMPORARIES) {
+    if (n < 2 || emission->n_temporaries + 2 * MDF_LOWERED_MOST_BESIDE > LARGEST_N_TEMPORARIES) {
         return;
     }
     if (emission->n_beside == 0) {
         emission->first_beside = emission->n_temporaries;
-        emission->n_temporaries += emission->n_beside = 2 * MOST_BESIDE;
+        emission->n_temporaries += emission->n_beside = 2 * MDF_LOWERED_MOST_BESIDE;
     }
     for (i = 0; i < n; i++) {
         struct step *step = &emission->steps[emission->n_steps - n + i];
