@@ -42,7 +42,7 @@ static const struct mdf_setting classifier_table[] = {SHARED,
                                                       {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15 };
+enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, VECTORS_PER_LOOK = 64 };
 enum kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID };
 
 /* A machine and the row that it is given. */
@@ -88,9 +88,14 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
 static void find_kernels(const struct machine *machine, const double *row)
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
+    const double *vectors = machine->settings->support_vectors.items;
+    size_t n;
 
-    mdf_svm_kernels((int64_t)machine->kernel, parameters, row, machine->settings->support_vectors.items,
-                    (int64_t)machine->n_vectors, (int64_t)machine->n_features, machine->kernels);
+    for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += n) {
+        n = machine->n_vectors - first < VECTORS_PER_LOOK ? machine->n_vectors - first : VECTORS_PER_LOOK;
+        mdf_svm_kernels((int64_t)machine->kernel, parameters, row, vectors + first * machine->n_features, (int64_t)n,
+                        (int64_t)machine->n_features, machine->kernels + first);
+    }
 }
 
 /* The linear kernel of a row with the numbers at `first`. */

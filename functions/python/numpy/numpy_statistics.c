@@ -377,9 +377,9 @@ static int64_t count_below(const uint64_t *keys, size_t n, uint64_t key, bool eq
 }
 
 enum search {
-    EQUAL_BELOW = 1,
-    MAY_FALL = 2
-}; /* what equals a value counts as below it; the array may be ordered the other way round */
+    EQUAL_BELOW = 1, /* what equals a value counts as below it */
+    MAY_FALL = 2     /* the array may be ordered the other way round */
+};
 
 /* Keys that fall are put the other way round; -1: they neither rise nor fall. */
 static int make_rising(uint64_t *keys, size_t n)
