@@ -11,3 +11,8 @@ const struct mdf_byte_words *mdf_byte_words(void)
 {
     return MDF_WORD_KERNELS(&byte_words);
 }
+
+const struct mdf_byte_words *mdf_byte_pairs(void)
+{
+    return MDF_WORD_KERNELS(&byte_pairs);
+}

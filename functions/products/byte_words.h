@@ -1,5 +1,6 @@
-/* byte_words.h - arrays of 8-bit integers as the words of functions/products/fused_words.h, and what is done with the sums of products of
- * these, in the widest vectors that the processor has. All sums wrap at 32 bits; results are the same on every processor. */
+/* byte_words.h - arrays of 8-bit integers as the words of functions/products/fused_words.h, and what is done with the sums of
+ * products of these, in the widest vectors that the processor has. All sums wrap at 32 bits; results are the same on every
+ * processor. */
 #ifndef MDF_FUNCTIONS_PRODUCTS_BYTE_WORDS_H
 #define MDF_FUNCTIONS_PRODUCTS_BYTE_WORDS_H
 
@@ -18,10 +19,12 @@ struct mdf_requantised_line {
 };
 
 struct mdf_byte_words {
+    size_t n_bytes; /* of a word */
     /* Words of a row of `k` bytes, each byte exclusive-or `flip`; bytes beyond are zero. The sum of the bytes, as int8. */
     uint32_t (*pack_row)(size_t k, const uint8_t *row, uint8_t flip, uint32_t *words);
-    /* Word j: elements j of up to 4 rows that lie `stride` apart; bytes of missing rows are zero. */
-    void (*interleave)(size_t n_rows, size_t n, const uint8_t *rows, size_t stride, uint8_t flip, uint32_t *words);
+    /* Word j: elements j of up to n_bytes rows that lie `stride` apart; bytes of missing rows are zero. */
+    void (*interleave)(size_t n_rows, size_t n, const uint8_t *rows, size_t stride, uint8_t flip, bool is_signed,
+                       uint32_t *words);
     /* sums += the bytes of words, as uint8. */
     void (*add_bytes)(size_t n, const uint32_t *words, uint32_t *sums);
     /* sums += addend + p u + q v; u, v: NULL for nothing. */
@@ -35,5 +38,6 @@ struct mdf_byte_words {
 };
 
 const struct mdf_byte_words *mdf_byte_words(void);
+const struct mdf_byte_words *mdf_byte_pairs(void); /* words that are pairs */
 
 #endif

@@ -1,7 +1,10 @@
 /* fused_words.h - words of four bytes as elements of products: such a word is four neighbours along the axis that is summed over.
  *
  * A word of the first operand holds signed bytes, one of the second unsigned ones; MULTIPLY_ADD(element, vector, sums) adds the
- * four products of the bytes of a word to a sum of 32 bits. Sums wrap, so the result is the same on every processor. */
+ * four products of the bytes of a word to a sum of 32 bits. Sums wrap, so the result is the same on every processor.
+ *
+ * Where no operation does that, a word of two numbers of 16 bits, a pair, takes the fewest: what takes bytes apart each time that
+ * they are met takes longer than their products. Such words are twice as many, which does not pay where each is met once. */
 #ifndef MDF_FUNCTIONS_PRODUCTS_FUSED_WORDS_H
 #define MDF_FUNCTIONS_PRODUCTS_FUSED_WORDS_H
 
@@ -12,6 +15,17 @@
 #define MDF_WORD_KERNELS(name) (mdf_has_vnni() ? name##_words_vnni : MDF_WIDEST(name##_words))
 #define MDF_DECLARE_WORDS(type, name) \
     extern const type name##_words_vnni, name##_words_avx512, name##_words_avx2, name##_words_plain
+
+/* Whether products whose words are met often are better made of pairs; then their kernels are these. */
+static inline bool mdf_pairs_are_faster(void)
+{
+    return mdf_has_avx2() && !mdf_has_vnni();
+}
+
+#define MDF_PAIR_KERNELS(name) (mdf_has_avx512() ? name##_pairs_avx512 : name##_pairs_avx2)
+#define MDF_DECLARE_PAIRS(type, name) extern const type name##_pairs_avx512, name##_pairs_avx2
+/* Of what has words of bytes only where pairs are no faster. */
+#define MDF_BYTE_KERNELS(name) (mdf_has_vnni() ? name##_words_vnni : name##_words_plain)
 
 /* The bytes at even places and those at odd ones are multiplied as numbers of 16 bits. */
 __attribute__((target("avx512f,avx512bw"))) static inline __m512i mdf_add_words_avx512(__m512i element, __m512i vector,
@@ -35,6 +49,14 @@ __attribute__((target("avx2"))) static inline __m256i mdf_add_words_avx2(__m256i
 #else
 #define MDF_WORD_KERNELS(name) MDF_WIDEST(name##_words)
 #define MDF_DECLARE_WORDS(type, name) extern const type name##_words_plain
+#define MDF_PAIR_KERNELS(name) (name##_words_plain)
+#define MDF_DECLARE_PAIRS(type, name) extern const type name##_words_plain
+#define MDF_BYTE_KERNELS(name) (name##_words_plain)
+
+static inline bool mdf_pairs_are_faster(void)
+{
+    return false;
+}
 #endif
 
 #endif

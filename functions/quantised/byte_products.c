@@ -1,19 +1,23 @@
 /* byte_products.c - see byte_products.h.
  *
- * Operands are made words of four bytes (functions/products/fused_words.h) as they lie, but for 128 that makes the one signed and
- * the other unsigned, and goes to the zero point. With a, w such bytes and z, y their zero points, over K terms, sum (a - z)(w -
- * y) = sum a w - z sum w - y sum a + K z y, where sum w is known per column of B (output channel), and sum a per row of A. In a
- * convolution sum a, of a window, is one more output channel, whose weights are 1, where a y is not 0. All numbers wrap at 32
- * bits. */
+ * Operands are made words of four bytes, or pairs (functions/products/fused_words.h), as they lie, but for 128 that makes the one
+ * signed and the other unsigned, and goes to the zero point. With a, w such bytes and z, y their zero points, over K terms, sum
+ * (a - z)(w - y) = sum a w - z sum w - y sum a + K z y, where sum w is known per column of B (output channel), and sum a per row
+ * of A. In a convolution sum a, of a window, is one more output channel, whose weights are 1, where a y is not 0. All numbers
+ * wrap at 32 bits. */
 #include "functions/quantised/byte_products.h"
 
 #include "functions/products/byte_words.h"
+#include "functions/products/fused_words.h"
 #include "functions/products/lines.h"
 #include "functions/windows/convolutions/conv_tiles.h"
 
 #include <string.h>
 
-enum { BLOCK_COLUMNS = 512, WORD = 4 };
+enum {
+    BLOCK_COLUMNS = 512,
+    FEW_ROWS = 2 /* of a product, for which B is read once: the fewer bytes the better */
+};
 
 /* Rough time to make a word, or to correct a sum, to judge what is worth a thread. */
 static const double word_ns = 0.15;
@@ -86,11 +90,22 @@ static bool too_large(struct mdf_call *call)
     return mdf_call_error(call, MDF_LIMIT, "the operands are larger than any memory");
 }
 
+/* What words are made of, and the type that stands for them. */
+static const struct mdf_byte_words *choose_words(bool are_met_often, mdf_dtype *dtype)
+{
+    bool are_pairs = are_met_often && mdf_pairs_are_faster();
+
+    *dtype = are_pairs ? MDF_DTYPE_INT32 : MDF_DTYPE_UINT32;
+    return are_pairs ? mdf_byte_pairs() : mdf_byte_words();
+}
+
 /* ------------------------------------------------------------------ matrices */
 
 struct product_job {
     const struct mdf_matrix_product *plan;
     const struct mdf_byte_operand *a, *b;
+    const struct mdf_byte_words *words;
+    mdf_dtype dtype;             /* of words */
     size_t n_words;              /* of a row of A */
     uint32_t *a_words, *b_words; /* [matrix][m][n_words], [matrix][n_words][n] */
     uint32_t *a_sums, *b_sums;   /* of bytes: [matrix][m], [matrix][n] */
@@ -107,20 +122,20 @@ static void pack_rows(void *context, size_t first, size_t last)
 
     for (size_t row = first; row < last; row++) {
         job->a_sums[row] =
-            mdf_byte_words()->pack_row(job->plan->k, bytes + row * job->plan->k, flip, job->a_words + row * job->n_words);
+            job->words->pack_row(job->plan->k, bytes + row * job->plan->k, flip, job->a_words + row * job->n_words);
     }
 }
 
 /* Words of columns [first, first + n) of B at row `p`, where the elements of a column are adjacent. */
 static void gather_words(const struct product_job *job, size_t p, size_t first, size_t n, uint8_t flip, uint32_t *words)
 {
-    size_t k = job->plan->k, n_rows = least(WORD, k - p);
+    size_t k = job->plan->k, n_rows = least(job->words->n_bytes, k - p), n_bits = 32 / job->words->n_bytes;
     const uint8_t *bytes = (const uint8_t *)job->b->value->data + first * k + p;
 
     for (size_t j = 0; j < n; j++, bytes += k) {
         words[j] = 0;
         for (size_t i = 0; i < n_rows; i++) {
-            words[j] |= (uint32_t)(uint8_t)(bytes[i] ^ flip) << (8 * i);
+            words[j] |= (uint32_t)(uint8_t)(bytes[i] ^ flip) << (n_bits * i);
         }
     }
 }
@@ -128,7 +143,7 @@ static void gather_words(const struct product_job *job, size_t p, size_t first, 
 static void pack_columns(void *context, size_t first, size_t last)
 {
     const struct product_job *job = context;
-    const struct mdf_byte_words *words = mdf_byte_words();
+    const struct mdf_byte_words *words = job->words;
     const uint8_t flip = flip_to(job->b->value, MDF_DTYPE_UINT8);
     size_t n = job->plan->n, k = job->plan->k;
 
@@ -139,11 +154,11 @@ static void pack_columns(void *context, size_t first, size_t last)
         uint32_t *to = job->b_words + matrix * job->n_words * n + column, *sums = job->b_sums + matrix * n + column;
 
         memset(sums, 0, n_columns * sizeof *sums);
-        for (size_t p = 0; p < k; p += WORD, to += n) {
+        for (size_t p = 0; p < k; p += words->n_bytes, to += n) {
             if (job->b->is_transposed) {
                 gather_words(job, p, column, n_columns, flip, to);
             } else {
-                words->interleave(least(WORD, k - p), n_columns, bytes + p * n, n, flip, to);
+                words->interleave(least(words->n_bytes, k - p), n_columns, bytes + p * n, n, flip, false, to);
             }
             words->add_bytes(n_columns, to, sums);
         }
@@ -179,6 +194,7 @@ static bool prepare_b(struct mdf_workspace *workspace, struct product_job *job)
     source.n = n;
     source.k = job->plan->k;
     source.parts = n_matrices;
+    source.row = (int64_t)job->words->n_bytes;
     source.dtype = (mdf_dtype)b->dtype;
     if (!mdf_lines_count(n_matrices * (job->n_words + 1), n, sizeof(uint32_t), &n_bytes)) {
         return too_large(workspace->call);
@@ -206,7 +222,7 @@ static bool plan_words(struct mdf_workspace *workspace, const struct product_job
         return false;
     }
     *words = *plan;
-    words->dtype = MDF_DTYPE_UINT32;
+    words->dtype = job->dtype;
     words->k = job->n_words;
     words->a_strides = strides;
     words->b_strides = strides + plan->n_batch_axes;
@@ -229,8 +245,8 @@ static void correct_rows(void *context, size_t first, size_t last)
 
         mdf_matrix_product_place(plan, at / plan->m, &a, &b);
         factor = (uint32_t)plan->k * zero - job->a_sums[(size_t)a / plan->k + row];
-        mdf_byte_words()->correct(plan->n, factor * job->b_zero, 0 - zero, zero == 0 ? NULL : job->b_sums + (size_t)b / plan->k,
-                                  factor, job->b_zeros, job->sums + at * plan->n);
+        job->words->correct(plan->n, factor * job->b_zero, 0 - zero, zero == 0 ? NULL : job->b_sums + (size_t)b / plan->k, factor,
+                            job->b_zeros, job->sums + at * plan->n);
     }
 }
 
@@ -262,9 +278,11 @@ static bool correct(struct mdf_workspace *workspace, struct product_job *job)
 bool mdf_byte_product(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const struct mdf_byte_operand *a,
                       const struct mdf_byte_operand *b, uint32_t *sums)
 {
-    struct product_job job = {.plan = plan, .a = a, .b = b, .n_words = divide_up(plan->k, WORD), .sums = sums};
+    struct product_job job = {.plan = plan, .a = a, .b = b, .sums = sums};
     struct mdf_matrix_product words;
 
+    job.words = choose_words(plan->m > FEW_ROWS, &job.dtype);
+    job.n_words = divide_up(plan->k, job.words->n_bytes);
     if (plan->n_batches == 0 || plan->m == 0 || plan->n == 0) {
         return true;
     }
@@ -281,6 +299,7 @@ bool mdf_byte_product(struct mdf_workspace *workspace, const struct mdf_matrix_p
 struct convolution_job {
     const struct mdf_conv_plan *plan;
     const struct mdf_byte_operand *x, *weights;
+    const struct mdf_byte_words *words;
     const struct mdf_taps *taps;
     size_t group_channels, group_outputs, n_words; /* n_words: of the channels of a group */
     size_t n_rows;                                 /* of the weights of a group: one more than outputs where windows are summed */
@@ -296,11 +315,11 @@ static void pack_planes(void *context, size_t first, size_t last)
     size_t n = job->taps->array_size;
 
     for (size_t at = first; at < last; at++) {
-        size_t channel = at % job->n_words * WORD;
+        size_t channel = at % job->n_words * job->words->n_bytes;
         const uint8_t *planes = (const uint8_t *)job->x->value->data + (at / job->n_words * job->group_channels + channel) * n;
 
-        mdf_byte_words()->interleave(least(WORD, job->group_channels - channel), n, planes, n,
-                                     flip_to(job->x->value, MDF_DTYPE_UINT8), job->x_words + at * n);
+        job->words->interleave(least(job->words->n_bytes, job->group_channels - channel), n, planes, n,
+                               flip_to(job->x->value, MDF_DTYPE_UINT8), false, job->x_words + at * n);
     }
 }
 
@@ -308,12 +327,12 @@ static void pack_planes(void *context, size_t first, size_t last)
 static uint32_t pack_output(const struct convolution_job *job, const uint8_t *weights, uint32_t *words)
 {
     uint8_t flip = flip_to(job->weights->value, MDF_DTYPE_INT8);
-    size_t n_taps = job->taps->n_taps;
+    size_t n_taps = job->taps->n_taps, n_bytes = job->words->n_bytes;
     uint32_t sum = 0;
 
-    for (size_t channel = 0; channel < job->group_channels; channel += WORD, words += n_taps) {
-        mdf_byte_words()->interleave(least(WORD, job->group_channels - channel), n_taps, weights + channel * n_taps, n_taps, flip,
-                                     words);
+    for (size_t channel = 0; channel < job->group_channels; channel += n_bytes, words += n_taps) {
+        job->words->interleave(least(n_bytes, job->group_channels - channel), n_taps, weights + channel * n_taps, n_taps, flip,
+                               true, words);
     }
     for (size_t i = 0; i < job->group_channels * n_taps; i++) {
         sum += (uint32_t)(int8_t)(weights[i] ^ flip);
@@ -321,14 +340,26 @@ static uint32_t pack_output(const struct convolution_job *job, const uint8_t *we
     return sum;
 }
 
+/* A word of `n` ones. */
+static uint32_t ones_of(const struct convolution_job *job, size_t n)
+{
+    size_t n_bits = 32 / job->words->n_bytes;
+    uint32_t word = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        word |= 1u << (n_bits * i);
+    }
+    return word;
+}
+
 /* Weights that sum a window. */
 static void pack_ones(const struct convolution_job *job, uint32_t *words)
 {
-    for (size_t channel = 0; channel < job->group_channels; channel += WORD) {
-        size_t n = least(WORD, job->group_channels - channel);
+    for (size_t channel = 0; channel < job->group_channels; channel += job->words->n_bytes) {
+        uint32_t ones = ones_of(job, least(job->words->n_bytes, job->group_channels - channel));
 
         for (size_t tap = 0; tap < job->taps->n_taps; tap++) {
-            *words++ = 0x01010101u >> (8 * (WORD - n));
+            *words++ = ones;
         }
     }
 }
@@ -429,7 +460,7 @@ static void correct_lines(void *context, size_t first, size_t last)
 
         memcpy(job->sums + at * n, group + at % job->group_outputs * n, n * sizeof *group);
         if (zero != 0) {
-            mdf_byte_words()->correct(n, 0, 0, NULL, 0 - zero, group + job->group_outputs * n, job->sums + at * n);
+            job->words->correct(n, 0, 0, NULL, 0 - zero, group + job->group_outputs * n, job->sums + at * n);
         }
     }
 }
@@ -454,7 +485,7 @@ static bool convolve(struct mdf_workspace *workspace, struct convolution_job *jo
     tiles->weights = job->weight_words;
     tiles->bias = job->starts;
     tiles->y = job->tiled;
-    tiles->padding = zero_at(job->x, 0, MDF_DTYPE_UINT8) * 0x01010101u;
+    tiles->padding = zero_at(job->x, 0, MDF_DTYPE_UINT8) * ones_of(job, job->words->n_bytes);
     if (!mdf_conv_tiles_run(workspace, tiles)) {
         return false;
     }
@@ -476,8 +507,7 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     struct mdf_convolution tiles = {.n_batches = plan->n_batches,
                                     .n_groups = plan->n_groups,
                                     .is_pointwise = mdf_conv_is_pointwise(&plan->windows),
-                                    .weights_are_constant = weights->is_constant,
-                                    .dtype = MDF_DTYPE_UINT32};
+                                    .weights_are_constant = weights->is_constant};
     struct mdf_taps taps;
 
     *fits = false;
@@ -487,7 +517,8 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     if (!mdf_taps_prepare(workspace, &plan->windows, false, &taps)) {
         return false;
     }
-    job.n_words = divide_up(job.group_channels, WORD);
+    job.words = choose_words(true, &tiles.dtype);
+    job.n_words = divide_up(job.group_channels, job.words->n_bytes);
     job.n_rows = job.group_outputs + has_zeros(weights, MDF_DTYPE_INT8);
     tiles.taps = job.taps = &taps;
     tiles.group_channels = job.n_words;

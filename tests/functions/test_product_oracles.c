@@ -225,6 +225,41 @@ Test(product_oracles, integer_matmul_wraps)
     kernel_end(&call);
 }
 
+static void check_other_rows(int64_t k, int64_t n)
+{
+    static const int64_t rows[] = {9, 1, 9, 2, 3};
+    struct mdf_value *a, *b;
+    struct kernel_call call;
+
+    kernel_begin(&call, "MatMulInteger", 10);
+    a = kernel_add(&call, MDF_DTYPE_UINT8, 2, (const int64_t[2]){9, k}, NUMBERS_SHORT, false);
+    b = kernel_add(&call, MDF_DTYPE_INT8, 2, (const int64_t[2]){k, n}, NUMBERS_WILD, true);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t *elements = mdf_value_make_tensor(&call.memory, a, MDF_DTYPE_UINT8, 2, (const int64_t[2]){rows[i], k});
+
+        for (size_t at = 0; at < a->length; at++) {
+            elements[at] = (uint8_t)kernel_pick(200, 255);
+        }
+        kernel_run(&call);
+        for (int64_t at = 0; at < rows[i] * n; at++) {
+            int64_t sum = 0;
+
+            for (int64_t p = 0; p < k; p++) {
+                sum += kernel_whole(a, (size_t)(at / n * k + p)) * kernel_whole(b, (size_t)(p * n + at % n));
+            }
+            kernel_check(&call, 0, (size_t)at, (double)sum, 0);
+        }
+    }
+    kernel_end(&call);
+}
+
+/* A constant matrix is kept in one form for many rows and in another for few, of the same size where it is small. */
+Test(product_oracles, integer_matmul_of_other_rows)
+{
+    check_other_rows(2, 3);
+    check_other_rows(37, 21);
+}
+
 static void check_gemm(mdf_dtype dtype)
 {
     static const double factors[] = {0, 1, -1, 0.5, 2};

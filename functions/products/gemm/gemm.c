@@ -109,10 +109,15 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
     }
 }
 
+static bool is_words(mdf_dtype dtype)
+{
+    return dtype == MDF_DTYPE_UINT32 || dtype == MDF_DTYPE_INT32;
+}
+
 static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
 {
-    if (dtype == MDF_DTYPE_UINT32) {
-        return MDF_WORD_KERNELS(&mdf_gemm_kernels);
+    if (is_words(dtype)) {
+        return dtype == MDF_DTYPE_INT32 ? MDF_PAIR_KERNELS(&mdf_gemm_kernels) : MDF_WORD_KERNELS(&mdf_gemm_kernels);
     }
     if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
         return MDF_WIDEST(&mdf_gemm_kernels_integer);
@@ -133,6 +138,7 @@ static const struct element_type *choose_type(mdf_dtype dtype)
     case MDF_DTYPE_FLOAT64:
         return &float64_type;
     case MDF_DTYPE_UINT32:
+    case MDF_DTYPE_INT32:
         return &words_type;
     default:
         return &integer_type;
@@ -150,7 +156,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || product->dtype == MDF_DTYPE_UINT32) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || is_words(product->dtype)) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||

@@ -20,7 +20,7 @@ enum {
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
 
 struct mdf_product {
-    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, k > 0, alpha 1, see
+    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, INT32: pairs, k > 0, alpha 1, see
                         functions/products/fused_words.h */
     size_t m, n, k;
     const void *a, *b;                        /* b: NULL where `row` gives B */

@@ -8,3 +8,6 @@
 #define KERNELS "functions/products/gemm/gemm_kernel.inc"
 #define ONLY_TILES
 #include "functions/products/fused_words.inc"
+
+#define KERNELS "functions/products/gemm/gemm_kernel.inc"
+#include "functions/products/fused_pairs.inc"

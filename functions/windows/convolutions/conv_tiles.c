@@ -25,7 +25,10 @@ static const double multiply_ns = 0.01, move_ns = 0.2;
 
 static const struct mdf_tile_kernels *choose_kernels(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_UINT32 ? MDF_WORD_KERNELS(&mdf_tile_kernels) : MDF_FUSED_KERNELS(&mdf_tile_kernels, dtype);
+    if (dtype == MDF_DTYPE_INT32) {
+        return MDF_PAIR_KERNELS(&mdf_tile_kernels);
+    }
+    return dtype == MDF_DTYPE_UINT32 ? MDF_BYTE_KERNELS(&mdf_tile_kernels) : MDF_FUSED_KERNELS(&mdf_tile_kernels, dtype);
 }
 
 struct job {

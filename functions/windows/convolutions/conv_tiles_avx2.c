@@ -6,4 +6,4 @@
 #include "functions/products/fused_vectors.inc"
 
 #define KERNELS "functions/windows/convolutions/conv_tiles.inc"
-#include "functions/products/fused_words.inc"
+#include "functions/products/fused_pairs.inc"

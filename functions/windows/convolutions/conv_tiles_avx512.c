@@ -6,4 +6,8 @@
 #include "functions/products/fused_vectors.inc"
 
 #define KERNELS "functions/windows/convolutions/conv_tiles.inc"
+#define WITHOUT_SPLIT
 #include "functions/products/fused_words.inc"
+
+#define KERNELS "functions/windows/convolutions/conv_tiles.inc"
+#include "functions/products/fused_pairs.inc"

@@ -43,5 +43,6 @@ struct mdf_tile_kernels {
 };
 MDF_DECLARE_FUSED(struct mdf_tile_kernels, mdf_tile_kernels);
 MDF_DECLARE_WORDS(struct mdf_tile_kernels, mdf_tile_kernels);
+MDF_DECLARE_PAIRS(struct mdf_tile_kernels, mdf_tile_kernels);
 
 #endif
