@@ -12,6 +12,8 @@ export BUILD="${BUILD:-build}"
 kept="$PWD/tests/support/cc_kept.sh" # the suites' compiler alone: what others compile is kept by --compile, or is new each time
 export TZ="${TZ:-UTC}" # else the C library looks for the system's file at each time of an archive's entry
 [ ! -d "$BUILD/compiled" ] || find "$BUILD/compiled" -type f -mtime +7 -delete # sources that are others today
+# Large blocks stay with the process: the system clears what it is asked for anew.
+export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=1073741824
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}"
 for suite in "$@"; do

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANK = 4, N_CASES = 100 };
+enum { MAX_RANK = 4, N_CASES = 60 };
 
 /* One type of each size of elements. */
 static const mdf_dtype sizes[] = {MDF_DTYPE_UINT8, MDF_DTYPE_FLOAT16, MDF_DTYPE_FLOAT32, MDF_DTYPE_INT64, MDF_DTYPE_COMPLEX128};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_AXES = 3, MAX_RANK = MAX_AXES + 2, N_CASES = 100 };
+enum { MAX_AXES = 3, MAX_RANK = MAX_AXES + 2, N_CASES = 70 };
 
 struct window {
     size_t rank;

@@ -102,12 +102,12 @@ Test(source, any_allocation_may_fail)
         const char *path;
         size_t step;
     } rows[] = {
-        {"examples/elman_rnn.json", 3},
+        {"examples/elman_rnn.json", 7},
         {"examples/newton_sqrt.json", 1},
-        {"examples/linear_attention.json", 3},
+        {"examples/linear_attention.json", 7},
         {"examples/traffic_light.yaml", 1},
         {"examples/weighted_edges.json", 7},
-        {"examples/fitzhugh_nagumo.yaml", 3},
+        {"examples/fitzhugh_nagumo.yaml", 7},
         {"tests/data/compile/schedule.json", 593},
         {"tests/data/compile/flow.yaml", 197},
         {"tests/data/compile/operators.json", 2999},
@@ -161,17 +161,17 @@ Test(source, any_piece_may_be_refused)
         const char *path;
         size_t stride;
     } rows[] = {
-        {"examples/elman_rnn.json", 3},
+        {"examples/elman_rnn.json", 7},
         {"examples/newton_sqrt.json", 1},
         {"examples/traffic_light.yaml", 1},
         {"examples/weighted_edges.json", 7},
-        {"examples/fitzhugh_nagumo.yaml", 3},
+        {"examples/fitzhugh_nagumo.yaml", 7},
         {"examples/recurrence.yaml", 1},
-        {"examples/shared_body.json", 3},
+        {"examples/shared_body.json", 7},
         {"examples/multiplication_table.yaml", 1},
         {"examples/slow_and_fast.yaml", 7},
-        {"examples/cooling.yaml", 3},
-        {"examples/linear_attention.json", 3},
+        {"examples/cooling.yaml", 7},
+        {"examples/linear_attention.json", 7},
         {"tests/data/compile/flow.yaml", 499},
         {"tests/data/compile/times.json", 17},
         {"tests/data/compile/whole_port.json", 1},

@@ -215,7 +215,7 @@ static size_t work_of(const struct growing *growing, size_t n)
 
 Test(growth, work_is_in_proportion_to_the_items)
 {
-    enum { N = 100, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
+    enum { N = 60, TIMES = 4, MOST = 6 }; /* between 4, and 16 of a search for each item */
     size_t i;
 
     for (i = 0; i < sizeof models / sizeof *models; i++) {
@@ -293,7 +293,7 @@ static size_t bytes_of_gradient(const struct growing *growing, size_t first, siz
 
 Test(growth, derivatives_take_memory_in_proportion_to_the_states)
 {
-    enum { N = 100, TIMES = 4, MOST = 6 }; /* between 4, and 16 where all are copied for each */
+    enum { N = 60, TIMES = 4, MOST = 6 }; /* between 4, and 16 where all are copied for each */
 
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++) {
         size_t few = bytes_of_gradient(&derived[i], i, N), many = bytes_of_gradient(&derived[i], i, TIMES * N);

@@ -193,7 +193,7 @@ static void *interrupt_soon(void *argument)
 {
     struct interruption *interruption = argument;
 
-    usleep(10000);
+    usleep(4000);
     interruption->asked = now();
     mdf_state_interrupt(interruption->state);
     return NULL;
