@@ -205,7 +205,8 @@ static bool batch_normalization_14(struct mdf_call *call)
 
 static bool run_lines(struct mdf_workspace *workspace, struct lines *job, size_t n_lines)
 {
-    if (job->n > 0) {
+    /* The statistics of a line of nothing are results too: 0 / 0. */
+    if (job->n > 0 || job->means != NULL || job->inverses != NULL) {
         mdf_parallel_for(workspace->call->context, n_lines, 3 * element_ns * (double)job->n,
                          workspace->dtype == MDF_DTYPE_FLOAT32 ? normalise_lines_float32 : normalise_lines_float64, job);
     }

@@ -566,6 +566,28 @@ Test(heavy_kernels, arrays_without_elements)
     }
 }
 
+/* The mean of a line without elements is 0 / 0, as is what the line would be multiplied by: both are results. */
+Test(heavy_kernels, statistics_of_lines_without_elements)
+{
+    int64_t shape[2] = {3, 0};
+    struct kernel_call call;
+
+    kernel_begin(&call, "LayerNormalization", 17);
+    call.call.n_outputs = 3;
+    *(int64_t *)kernel_field(&call, "axis") = -1;
+    *(int64_t *)kernel_field(&call, "stash_type") = 1;
+    add_input(&call, 2, shape, false);
+    add_input(&call, 1, shape + 1, true);
+    kernel_run(&call);
+    for (size_t output = 1; output < 3; output++) {
+        kernel_check_shape(&call, output, 2, (int64_t[]){3, 1});
+        for (size_t row = 0; row < 3; row++) {
+            kernel_check(&call, output, row, NAN, 0);
+        }
+    }
+    kernel_end(&call);
+}
+
 /* ------------------------------------------------------------------ stopping */
 
 enum { N_MANY = 1 << 18 };
