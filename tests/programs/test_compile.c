@@ -142,6 +142,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
         "tests/data/compile/windows_in_loops.yaml --typed -n 3",
         "tests/data/compile/recurrent_in_loops.yaml --typed -n 3",
+        "tests/data/compile/first_runs.yaml --typed -n 2",
         "tests/data/dumps/padded_pools.yaml -n 3",
         "tests/data/compile/vectors.yaml --typed",
         "tests/data/compile/slices.yaml --typed -n 2",

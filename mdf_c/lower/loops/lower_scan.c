@@ -297,7 +297,7 @@ static bool lower_sequence(struct scan *scan)
             break;
         }
         lowering_restore_ops(lowering, counts);
-        if (scan->loop.n_peeled == MOST_PEELED || lowering->is_for_source || scan->trip_count != MDF_LOWERED_NONE ||
+        if (scan->loop.n_peeled == MOST_PEELED || scan->trip_count != MDF_LOWERED_NONE ||
             !peel(scan)) {
             return loop_refuse_state(&loop, changing);
         }
