@@ -1,6 +1,6 @@
 /* lower_beside.c - numbers that one function makes (exp of the six rates of a neuron's gates), none of which hangs on another one
- * of them, are made one behind the other, so that machine code calls the function once for all: what their operands are made of
- * goes in front of the first. See lowering.h.
+ * of them, are made one behind the other, so that machine code and C call the function once for all: what their operands are made
+ * of goes in front of the first. See lowering.h.
  *
  * In: regions whose ops are complete. Out: the same ops in another order. */
 #include "mdf_c/lower/lowering.h"
@@ -112,30 +112,50 @@ static void unmark(void *context, mdf_lowered_id id)
     ((bool *)context)[id] = false;
 }
 
-/* Looks for numbers that the function of op `first` makes too; how many ops there are up to the last of them. */
-static size_t find_others(struct beside *beside, size_t first)
+/* Whether op number `at` can go behind the numbers; with `moves` it does. */
+static bool joins(struct beside *beside, size_t at, bool moves)
+{
+    if (moves) {
+        return bring(beside, at);
+    }
+    memset(beside->is_needed, 0, sizeof beside->is_needed);
+    return find_needed(beside, beside->region->ops[at].in[0], at);
+}
+
+/* Looks for numbers that the function of op `first` makes too: how many there are, with it. With `moves` they are moved, and end
+ * in front of op number `end`. */
+static size_t find_others(struct beside *beside, size_t first, bool moves)
 {
     const struct mdf_lowered_region *region = beside->region;
-    size_t most = region->n_ops - first > MOST_BEHIND ? first + MOST_BEHIND : region->n_ops, at;
+    size_t most = region->n_ops - first > MOST_BEHIND ? first + MOST_BEHIND : region->n_ops, n = 1, at;
 
     beside->first = first;
     beside->end = first + 1;
     mdf_lowered_mark_results(&region->ops[first], beside->depends);
-    for (at = first + 1; at < most && beside->end - beside->first < MDF_LOWERED_MOST_BESIDE; at++) {
+    for (at = first + 1; at < most && n < MDF_LOWERED_MOST_BESIDE; at++) {
         const struct mdf_lowered_op *op = &region->ops[at];
         mdf_lowered_id out = op->out;
 
         if (mdf_lowered_count_marked(op, beside->depends) > 0) {
             mdf_lowered_mark_results(op, beside->depends);
         } else if (mdf_lowered_is_real_function(beside->lowering->lowered, op) &&
-                   mdf_lowered_is_same_function(op, &region->ops[beside->first]) && bring(beside, at)) {
+                   mdf_lowered_is_same_function(op, &region->ops[beside->first]) && joins(beside, at, moves)) {
             beside->depends[out] = true;
+            n++;
         }
     }
     while (at-- > first) {
         mdf_lowered_visit_results(&region->ops[at], unmark, beside->depends);
     }
-    return beside->end;
+    return n;
+}
+
+/* Whether numbers are worth a call of their function for all: in C, where they are computed without one, if they fill a vector.
+ */
+static bool is_worth_a_call(const struct beside *beside, const struct mdf_lowered_op *op, size_t n)
+{
+    return n > 1 &&
+           (!beside->lowering->is_for_source || n * mdf_dtype_size((mdf_dtype)op->dtype) >= MDF_LOWERED_FEWEST_BESIDE_BYTES);
 }
 
 static void order_region(struct beside *beside, struct mdf_lowered_region *region)
@@ -154,7 +174,11 @@ static void order_region(struct beside *beside, struct mdf_lowered_region *regio
     }
     beside->region = region;
     for (i = 0; i < region->n_ops; i++) {
-        i = mdf_lowered_is_real_function(beside->lowering->lowered, &region->ops[i]) ? find_others(beside, i) - 1 : i;
+        if (mdf_lowered_is_real_function(beside->lowering->lowered, &region->ops[i]) &&
+            is_worth_a_call(beside, &region->ops[i], find_others(beside, i, false))) {
+            find_others(beside, i, true);
+            i = beside->end - 1;
+        }
     }
 }
 
@@ -162,9 +186,6 @@ bool lowering_order_functions(struct lowering *lowering)
 {
     struct beside beside = {.lowering = lowering};
 
-    if (lowering->is_for_source) {
-        return true;
-    }
     beside.depends = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *beside.depends);
     if (beside.depends == NULL) {
         return lowering_out_of_memory(lowering);

@@ -295,6 +295,23 @@ bool mdf_lowered_is_same_function(const struct mdf_lowered_op *a, const struct m
     return a->loop == b->loop && a->loop_settings == b->loop_settings && a->dtype == b->dtype;
 }
 
+size_t mdf_lowered_count_beside(const struct mdf_lowered *lowered, const struct mdf_lowered_op *ops, size_t n)
+{
+    size_t count, i;
+
+    for (count = 0; count < n && count < MDF_LOWERED_MOST_BESIDE; count++) {
+        if (!mdf_lowered_is_real_function(lowered, &ops[count]) || !mdf_lowered_is_same_function(&ops[count], ops)) {
+            return count;
+        }
+        for (i = 0; i < count && ops[i].out != ops[count].in[0]; i++) {
+        }
+        if (i < count) {
+            return count;
+        }
+    }
+    return count;
+}
+
 /* ------------------------------------------------------------------ regions */
 
 const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i)

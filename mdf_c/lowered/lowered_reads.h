@@ -29,10 +29,12 @@ void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t 
 bool mdf_lowered_may_bail_out(unsigned code);
 
 /* Numbers that one call of a function makes at most: ops that stand one behind the other (lower_beside.c) are one call in machine
- * code. Whether an op makes a real number by a function of one number, and whether two do so by the same one. */
-enum { MDF_LOWERED_MOST_BESIDE = 8 };
+ * code and C. Whether an op makes a real number by a function of one number, and whether two do so by the same one. */
+enum { MDF_LOWERED_MOST_BESIDE = 8, MDF_LOWERED_FEWEST_BESIDE_BYTES = 32 /* in C, of their operands */ };
 bool mdf_lowered_is_real_function(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 bool mdf_lowered_is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b);
+/* How many of `n` ops, from the first on, make numbers by one function, each of what is there in front of the first. */
+size_t mdf_lowered_count_beside(const struct mdf_lowered *lowered, const struct mdf_lowered_op *ops, size_t n);
 
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);

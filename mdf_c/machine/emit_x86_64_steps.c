@@ -148,26 +148,6 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     return true;
 }
 
-/* How many ops, from one on, make numbers by one function, each of what is there before. */
-static size_t count_beside(const struct emission *emission, const struct mdf_lowered_op *ops, size_t n)
-{
-    size_t count, i;
-
-    for (count = 0; count < n && count < MDF_LOWERED_MOST_BESIDE; count++) {
-        const struct mdf_lowered_op *op = &ops[count];
-
-        if (!mdf_lowered_is_real_function(emission->lowered, op) || !mdf_lowered_is_same_function(op, ops)) {
-            return count;
-        }
-        for (i = 0; i < count && ops[i].out != op->in[0]; i++) {
-        }
-        if (i < count) {
-            return count;
-        }
-    }
-    return count;
-}
-
 /* Notes it of their steps, which follow one another up to the last one. Only the last one calls. */
 static void put_beside(struct emission *emission, size_t n)
 {
@@ -212,7 +192,7 @@ static bool lay_out_region(struct emission *emission, const struct mdf_lowered_r
             return false;
         }
         if (i >= end_beside) {
-            n_beside = count_beside(emission, op, region->n_ops - i);
+            n_beside = mdf_lowered_count_beside(emission->lowered, op, region->n_ops - i);
             end_beside = n_beside > 0 ? i + n_beside : i + 1;
         }
         if (i + 1 == end_beside) {

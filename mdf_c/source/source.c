@@ -226,6 +226,7 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
     bool done, draws;
 
     mdf_source_begin(&program.writer, &state->shared->memory, error);
+    program.writer.has_lanes = program.n_lanes > 0;
     program.last_lane_member = &program.lane_members;
     mdf_text_init(&program.fields, &state->shared->memory);
     mdf_text_init(&program.copies, &state->shared->memory);

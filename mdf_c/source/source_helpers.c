@@ -228,6 +228,11 @@ const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
     return mdf_source_helper(writer, name, definition);
 }
 
+bool mdf_source_has_helper(struct mdf_source_writer *writer, const char *name)
+{
+    return find_used(writer, name) != NULL || find_fixed(name) != NULL || find_of_type(writer, name) != NULL;
+}
+
 void mdf_source_use_called(struct mdf_source_writer *writer, const char *text)
 {
     use_called(writer, "", text);

@@ -523,6 +523,7 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
 bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
     struct loop_text plan = {.loop = loop};
+    const struct mdf_lowered_loop *outer = writer->loop;
     struct mdf_source_copies copies;
     size_t i;
 
@@ -541,9 +542,11 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     name_rows(writer, &plan);
     name_direct_items(writer, &plan);
     name_states(writer, &plan);
+    writer->loop = loop;
     if (!mdf_source_write_region(writer, &loop->body)) {
         return false;
     }
+    writer->loop = outer;
     carry_on(writer, &plan);
     mdf_source_close(writer);
     mdf_source_end_copies(writer, &copies);

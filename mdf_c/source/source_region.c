@@ -157,9 +157,14 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
 
 bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
 {
-    size_t i, k, last;
+    size_t i, k, last, n_beside;
 
     for (i = 0; i < region->n_ops; i = last + 1) {
+        n_beside = mdf_source_write_beside(writer, &region->ops[i], region->n_ops - i);
+        if (n_beside > 0) {
+            last = i + n_beside - 1;
+            continue;
+        }
         last = mdf_source_last_put_made_there(writer, region, i);
         for (k = i + 1; k <= last; k++) { /* where it is that the nest writes */
             if (!write_op(writer, &region->ops[k])) {

@@ -71,6 +71,7 @@ struct mdf_source_writer {
     bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
     size_t n_streams;
     bool adds, subtracts, multiplies; /* real numbers */
+    bool has_lanes;                   /* compilers make vectors of instances side by side, whose numbers go through no arrays */
     bool calls_plugins;               /* a registered function is called, whose failures are told in s->failure */
     /* Of the function at hand: */
     struct mdf_text declarations, body, work; /* work: members of its part of the state's buffers */
@@ -83,8 +84,9 @@ struct mdf_source_writer {
     /* Of the region at hand: */
     const struct mdf_lowered *lowered;
     struct mdf_source_value *values;
-    size_t *n_reads;       /* of each value, by ops and as an output */
-    size_t n_loops;        /* around what is written */
+    size_t *n_reads;                     /* of each value, by ops and as an output */
+    size_t n_loops;                      /* around what is written */
+    const struct mdf_lowered_loop *loop; /* the innermost of these; NULL: there is none */
     bool is_in_succession; /* of extremes: several go along one row, of which gcc follows each way through helpers */
     bool is_near;          /* functions are those that note in `far` where their results are to be found once more */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
@@ -169,6 +171,8 @@ bool mdf_source_begins_reserved(const char *name);
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition);
 /* One of the fixed ones, by its name without "mdf_". */
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
+/* Whether there is one. */
+bool mdf_source_has_helper(struct mdf_source_writer *writer, const char *name);
 /* All that a text calls by name. */
 void mdf_source_use_called(struct mdf_source_writer *writer, const char *text);
 /* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute
@@ -231,6 +235,11 @@ void mdf_source_define(struct mdf_source_writer *writer, mdf_dtype dtype, const 
 bool mdf_source_express_operator(struct mdf_source_writer *writer, const struct mdf_operator *operator, const void * settings,
                                  mdf_dtype dtype, size_t n_operands, const char *const operands[],
                                  struct mdf_source_expression *expression);
+
+/* --- source_beside.c */
+
+/* Writes ops from the first of `n` on that make numbers by one function, as one call of it: how many; 0: none, or an error. */
+size_t mdf_source_write_beside(struct mdf_source_writer *writer, const struct mdf_lowered_op *ops, size_t n);
 
 /* --- source_calls.c */
 

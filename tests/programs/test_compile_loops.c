@@ -77,6 +77,23 @@ Test(compile_loops, extremes_are_found_in_two_steps)
     free(output);
 }
 
+/* Numbers of one function that fill a vector of 32 bytes are one call, but for what hangs on one of them, and where vectors are
+ * of runs. */
+Test(compile_loops, numbers_of_one_function_are_one_call)
+{
+    char *output = compile_source_of("tests/data/compile/numbers_of_functions.yaml -g g");
+
+    cr_expect(strstr(output, "    mdf_exp_float64_of_6(numbers);") != NULL && strstr(output, "= mdf_exp_float64(c);") != NULL,
+              "%s", output);
+    cr_expect(strstr(output, "    mdf_tanh_float32_of_8(numbers_2);") != NULL && strstr(output, "tanh_float64_of_") == NULL, "%s",
+              output);
+    cr_expect(strstr(output, "numbers_3") == NULL, "%s", output); /* of a loop whose runs may be vectors */
+    free(output);
+    output = compile_source_of("tests/data/compile/numbers_of_functions.yaml -g g --lanes 4"); /* vectors are of lanes */
+    cr_expect(strstr(output, "numbers[") == NULL, "%s", output);
+    free(output);
+}
+
 /* Four rows of a state that grows go into totals at a time, those that are left one by one. */
 Test(compile_loops, totals_along_what_grows_take_several_rows)
 {
