@@ -250,10 +250,7 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row);
 const struct mdf_rule *mdf_operator_rule(const struct mdf_operator *row);
 /* Row number `i` of all of the Python functions, methods and attributes included; NULL behind the last. */
 const struct mdf_operator *mdf_operator_python_at(size_t i);
-/* Offers all names of the ONNX domain, of the Python functions, or of methods or attributes of arrays, to a search for the
- * nearest.
- */
-void mdf_operator_offer_onnx(struct mdf_nearest *nearest);
+/* Offers all names of the Python functions, or of methods or attributes of arrays, to a search for the nearest. */
 void mdf_operator_offer_python(struct mdf_nearest *nearest);
 /* The Python function that is called so without its module, or elsewhere: "numpy.log" for "ln"; NULL: none is. */
 const struct mdf_operator *mdf_operator_called(const char *name);

@@ -131,11 +131,6 @@ static void offer(enum family family, unsigned flags, struct mdf_nearest *neares
     }
 }
 
-void mdf_operator_offer_onnx(struct mdf_nearest *nearest)
-{
-    offer(FAMILY_ONNX, 0, nearest);
-}
-
 void mdf_operator_offer_python(struct mdf_nearest *nearest)
 {
     offer(FAMILY_FUNCTION, 0, nearest);

@@ -237,9 +237,7 @@ void emission_fetch(struct emission *emission, mdf_lowered_id id);
 /* Calls a C function, whose arguments are in place; afterwards registers have again what they hold across the step. */
 void emission_call(struct emission *emission, const void *function);
 void emission_restore(struct emission *emission);
-/* The same for a function whose result other than 0 bails out. */
-void emission_call_or_bail_out(struct emission *emission, const void *function);
-/* The same for one that gets the form and something that it has. */
+/* The same for one that gets the form and something that it has, whose result other than 0 bails out. */
 void emission_call_of_form(struct emission *emission, const void *function, const void *subject);
 /* An op's loop over `n` elements, whose target is in RDI and whose operands are pointed to from FRAME_POINTERS on; `steps` stay
  * where they are. Bails out where it says false. */

@@ -30,7 +30,8 @@ bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
 
 /* ------------------------------------------------------------------ pieces */
 
-unsigned packed_size(const struct packed *packed, unsigned element_size)
+/* Of the register: 16, 32 or 64. */
+static unsigned packed_size(const struct packed *packed, unsigned element_size)
 {
     return packed->lanes * element_size > 32 ? 64 : packed->lanes * element_size > 16 ? 32 : 16;
 }

@@ -21,7 +21,6 @@ struct packed {
     struct machine_operand memory;              /* of the operand that has no register, and is no constant */
 };
 
-unsigned packed_size(const struct packed *packed, unsigned element_size); /* of the register: 16, 32 or 64 */
 /* Whether there is code for an element op whose operands have the type `dtype`, its result the type `to`. */
 bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to);
 void packed_emit_op(struct packed *packed);

@@ -208,7 +208,8 @@ void emission_call(struct emission *emission, const void *function)
     assemble_single(emission->assembler, SINGLE_CALL, 4, in_register(RAX));
 }
 
-void emission_call_or_bail_out(struct emission *emission, const void *function)
+/* A call of a function whose result other than 0 bails out. */
+static void call_or_bail_out(struct emission *emission, const void *function)
 {
     emission_call(emission, function);
     assemble_general(emission->assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
@@ -219,7 +220,7 @@ void emission_call_of_form(struct emission *emission, const void *function, cons
 {
     assemble_move_address(emission->assembler, RDI, emission->lowered);
     assemble_move_address(emission->assembler, RSI, subject);
-    emission_call_or_bail_out(emission, function);
+    call_or_bail_out(emission, function);
 }
 
 void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *op, const size_t *steps, size_t n)

@@ -165,9 +165,9 @@ Test(registry, offers_names)
 {
     struct mdf_nearest nearest;
 
-    mdf_nearest_begin(&nearest, "Gathr");
-    mdf_operator_offer_onnx(&nearest);
-    cr_assert_str_eq(mdf_nearest_result(&nearest), "Gather");
+    mdf_nearest_begin(&nearest, "numpy.logadexp");
+    mdf_operator_offer_python(&nearest);
+    cr_assert_str_eq(mdf_nearest_result(&nearest), "numpy.logaddexp");
 }
 
 /* ------------------------------------------------------------------ columns */
