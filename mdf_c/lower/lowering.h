@@ -485,6 +485,10 @@ bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf
 bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, struct mdf_lowered_region *region);
 /* --- lower_copies.c: nests and products read what copies of another shape are copies of. */
 bool lowering_read_originals(struct lowering *lowering);
+/* --- nests/lower_assembled.c: nests that read arrays put together of pieces read what these are pieces of; before ops are
+ * grouped: what copies pieces stands where these are there, so that nothing lies between what reads them. */
+bool lowering_read_assembled(struct lowering *lowering);
+void lowering_copy_first(struct lowering *lowering, struct region *region);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);
 

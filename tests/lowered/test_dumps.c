@@ -189,6 +189,18 @@ Test(dumps, states_from_outside)
     expect_same_ways("tests/data/dumps/from_outside.yaml", true);
 }
 
+/* What is turned along an axis is no array of its own for what reads it, but for what folds it, or is called with it; a box of an
+ * array's edge is a nest of its own. */
+Test(dumps, what_is_turned_is_read_where_it_lies)
+{
+    const char *text = dump_whole("tests/data/dumps/torus.yaml");
+
+    expect_same_ways("tests/data/dumps/torus.yaml", true);
+    cr_expect(strstr(text, "nest over 10, 13") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+    cr_expect(strstr(text, "nest over 38 ") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+    cr_expect(strstr(text, "nest over 39 ") == NULL, "%s", text);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)

@@ -490,6 +490,10 @@ static bool fuse_loops(struct lowering *lowering, struct region *region)
 
 bool lowering_complete_region(struct lowering *lowering, struct region *region)
 {
-    return fuse_loops(lowering, region) && lowering_map_loops(lowering, region) &&
-           lowering_vectorise_outer_loops(lowering, region) && lowering_group(lowering, region);
+    if (!fuse_loops(lowering, region) || !lowering_map_loops(lowering, region) ||
+        !lowering_vectorise_outer_loops(lowering, region)) {
+        return false;
+    }
+    lowering_copy_first(lowering, region);
+    return lowering_group(lowering, region);
 }
