@@ -325,6 +325,22 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan, b
     }
 }
 
+/* What mdf_lowered_begin_loop would do of states that lie where those of the loop around do. */
+static void begin_where_others_lie(struct emission *emission, const struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (state->lies_in_initial) {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(state->initial));
+            assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
+            assemble_store(emission->assembler, 8, RAX, emission_array_data(state->next));
+        }
+    }
+}
+
 void emission_begin_loop(struct emission *emission, struct step *step)
 {
     struct assembler *assembler = emission->assembler;
@@ -334,6 +350,8 @@ void emission_begin_loop(struct emission *emission, struct step *step)
     if (plan.calls && emission->part == NULL) { /* else that is done before */
         load_n_runs(emission, &plan, RDX);
         call_helper(emission, &plan, mdf_lowered_begin_loop);
+    } else if (!plan.calls) {
+        begin_where_others_lie(emission, plan.loop);
     }
     begin_values(emission, &plan);
     begin_pointers(emission, &plan);

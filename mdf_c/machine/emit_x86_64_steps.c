@@ -272,7 +272,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
         if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {
             plan.next_condition = temporary + 2;
         }
-        plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar;
+        plan.calls |= !emission->lowered->values[loop->states[i].parameter].is_scalar && !loop->states[i].lies_in_initial;
     }
     plan.constant = loop->limit != 0 && loop->limit < loop->n_runs ? loop->limit : loop->n_runs;
     plan.counter = loop->number != MDF_LOWERED_NONE ? loop->number : temporary;
