@@ -489,6 +489,8 @@ bool lowering_read_originals(struct lowering *lowering);
  * grouped: what copies pieces stands where these are there, so that nothing lies between what reads them. */
 bool lowering_read_assembled(struct lowering *lowering);
 void lowering_copy_first(struct lowering *lowering, struct region *region);
+/* --- nests/lower_sums_of_two.c: sums of two numbers that were float32, in float32; casts that nothing reads are left. */
+void lowering_narrow_sums(struct lowering *lowering);
 /* --- lower_unread.c: drops what nothing reads, when all is there. */
 bool lowering_drop_unread(struct lowering *lowering);
 

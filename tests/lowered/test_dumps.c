@@ -201,6 +201,16 @@ Test(dumps, what_is_turned_is_read_where_it_lies)
     cr_expect(strstr(text, "nest over 39 ") == NULL, "%s", text);
 }
 
+/* Two numbers that were float32 are added in float32 where their sum is rounded to it, and in float64 where a mean is. */
+Test(dumps, sums_of_two_are_of_float32)
+{
+    const char *text = dump_whole("tests/data/dumps/sums_of_two.yaml");
+
+    expect_same_ways("tests/data/dumps/sums_of_two.yaml", true);
+    cr_expect(strstr(text, "float32 = sum r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    cr_expect(strstr(text, "float64 = sum r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
  * constant limit is not asked whether it is NaN. */
 Test(dumps, limits_are_choices)
