@@ -40,14 +40,23 @@ static void weigh(const struct linear_settings *settings, const double *row, siz
                        (int64_t)settings->intercepts.n, (int64_t)n, sums);
 }
 
-/* How many sums there are; false with the error set where the coefficients do not fit the features. */
+/* How many sums there are; false with the error set where the coefficients do not fit the features, or the intercepts the sums.
+ * Intercepts that are all 0 may be of any number: converters write one 0 for "none". */
 static bool count_sums(struct mdf_call *call, size_t n_features, size_t *n)
 {
     const struct linear_settings *settings = call->settings;
+    const struct mdf_floats *intercepts = &settings->intercepts;
 
     *n = n_features > 0 ? settings->coefficients.n / n_features : 0;
-    return (*n > 0 && *n * n_features == settings->coefficients.n) ||
-           mdf_call_error(call, MDF_SHAPE, "%zu coefficients do not fit %zu features", settings->coefficients.n, n_features);
+    if (*n == 0 || *n * n_features != settings->coefficients.n) {
+        return mdf_call_error(call, MDF_SHAPE, "%zu coefficients do not fit %zu features", settings->coefficients.n, n_features);
+    }
+    for (size_t i = 0; intercepts->n != *n && i < intercepts->n; i++) {
+        if (intercepts->items[i] != 0) {
+            return mdf_call_error(call, MDF_SHAPE, "there are %zu intercepts for %zu sums", intercepts->n, *n);
+        }
+    }
+    return true;
 }
 
 /* The features in rows, and how many sums are made of each. */

@@ -160,6 +160,15 @@ static const struct {
     /* ai.onnx.ml */
     {"ai.onnx.ml::Scalr", "\"X\": [1.0]", "did you mean 'ai.onnx.ml::Scaler'?"},
     {"ai.onnx.ml::Scaler", "\"X\": [[1.0, 2.0]], \"scale\": [1.0, 2.0, 3.0]", "'scale' has 3 numbers for 2 features"},
+    /* One intercept of two is neither's; a 0 is none. */
+    {"ai.onnx.ml::LinearRegressor",
+     "\"X\": [[1.0, 2.0]], \"coefficients\": [1.0, 2.0, 3.0, 4.0], \"targets\": 2, \"intercepts\": [0.5]",
+     "there are 1 intercepts for 2 sums"},
+    {"ai.onnx.ml::LinearRegressor",
+     "\"X\": [[1.0, 2.0]], \"coefficients\": [1.0, 2.0, 3.0, 4.0], \"targets\": 2, \"intercepts\": [0.0]", "[[5.0, 11.0]]"},
+    {"ai.onnx.ml::LinearClassifier",
+     "\"X\": [[1.0]], \"coefficients\": [1.0, 2.0], \"classlabels_ints\": [3, 4], \"intercepts\": [0.5, 1.0, 2.0]",
+     "there are 3 intercepts for 2 sums"},
     {"ai.onnx.ml::LabelEncoder", "\"X\": [\"b\", \"?\"], \"classes_strings\": [\"a\", \"b\"]", "[1, -1]"}, /* version 1 */
     {"ai.onnx.ml::CastMap", "\"X\": 1", "must be an object"},
     {"ai.onnx.preview.training::Momentum",
